@@ -1,0 +1,186 @@
+// The C interface of hostmetal's engine (crates/hostmetal, Rust), as the Metal classes (MTL*.mm) beside this file use it.
+//
+// The classes are faces: they hold one engine handle, translate arguments, and raise NSException for misuse. All state
+// that outlives a call, all threads and all kernels are the engine's. Nothing here throws; no Objective-C object crosses.
+//
+// Handles are reference counted by the engine: *_create gives one reference, *_release takes it. What a command buffer
+// recorded (pipelines, buffers) it holds itself, retained or unretained alike, until it has completed.
+#ifndef HOSTMETAL_ENGINE_H
+#define HOSTMETAL_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct HMDevice_s *HMDevice;  // lives as long as the process; not counted
+typedef struct HMBuffer_s *HMBuffer;
+typedef struct HMLibrary_s *HMLibrary;
+typedef struct HMFunction_s *HMFunction;
+typedef struct HMPipeline_s *HMPipeline;
+typedef struct HMQueue_s *HMQueue;
+typedef struct HMCommandBuffer_s *HMCommandBuffer;
+typedef struct HMEncoder_s *HMEncoder;
+
+// A failure: code in the error domain that the called object implies (MTLLibraryError, MTLCommandBufferError, ...) and its
+// text, freed with hm_string_release. message is NULL when there was none. Every entry that takes one sets it.
+typedef struct HMError {
+  int64_t code;
+  char *message;
+} HMError;
+void hm_string_release(char *string);
+
+// -------------------------------------------------------------- devices
+typedef struct HMDeviceInfo {
+  const char *name;  // static
+  uint64_t registry_id;
+  uint64_t recommended_max_working_set_size;
+  uint64_t max_buffer_length;
+  uint64_t max_threadgroup_memory_length;
+  uint64_t max_threads_per_threadgroup[3];
+  uint64_t max_total_threads_per_threadgroup;
+} HMDeviceInfo;
+size_t hm_device_count(void);
+HMDevice hm_device_at(size_t index);  // NULL when out of range
+void hm_device_info(HMDevice device, HMDeviceInfo *info);
+uint64_t hm_device_current_allocated_size(HMDevice device);
+
+// -------------------------------------------------------------- buffers
+typedef void (*HMDeallocate)(void *context, void *bytes, uint64_t length);
+// Zero-filled, page aligned; NULL when length is 0, above the device's limit, or memory is out.
+HMBuffer hm_buffer_create(HMDevice device, uint64_t length);
+// Uses bytes in place; deallocate (may be NULL) runs once, on any thread, when the last reference is gone.
+HMBuffer hm_buffer_create_no_copy(HMDevice device, void *bytes, uint64_t length, HMDeallocate deallocate, void *context);
+void *hm_buffer_contents(HMBuffer buffer);
+uint64_t hm_buffer_length(HMBuffer buffer);
+void hm_buffer_release(HMBuffer buffer);
+
+// -------------------------------------------------------------- libraries
+typedef struct HMMacro {
+  const char *name, *value;
+} HMMacro;
+typedef struct HMCompileOptions {
+  uint32_t math_mode;         // MTLMathMode: 0 safe, 1 relaxed, 2 fast
+  uint32_t language_version;  // MTLLanguageVersion: (major << 16) + minor; 0 for the newest
+  const HMMacro *macros;
+  size_t macro_count;
+} HMCompileOptions;
+// Never NULL-and-silent: on failure returns NULL with code (MTLLibraryError: 3 compile failure, 4 compile warning,
+// 2 internal) and the compiler's log; on success with warnings returns the library and code 4 with the log.
+HMLibrary hm_library_create(HMDevice device, const char *source, size_t length, const HMCompileOptions *options,
+                            HMError *error);
+size_t hm_library_function_count(HMLibrary library);
+const char *hm_library_function_name(HMLibrary library, size_t index);  // valid while the library lives; sorted
+void hm_library_release(HMLibrary library);
+
+// A declared function constant of a kernel.
+typedef struct HMConstantInfo {
+  const char *name;  // valid while the library lives
+  uint32_t index;
+  uint32_t data_type;  // MTLDataType
+  bool required;       // false when the kernel asks is_function_constant_defined of it
+} HMConstantInfo;
+size_t hm_library_constant_count(HMLibrary library, const char *function);
+bool hm_library_constant(HMLibrary library, const char *function, size_t position, HMConstantInfo *info);
+
+// A given value: by name when name is not NULL, else by index. `value` points to one value of data_type.
+typedef struct HMConstantValue {
+  const char *name;
+  uint32_t index;
+  uint32_t data_type;
+  const void *value;
+} HMConstantValue;
+// NULL with code 5 (MTLLibraryErrorFunctionNotFound) for an unknown name, 3 when constants are missing or of another type.
+HMFunction hm_function_create(HMLibrary library, const char *name, const HMConstantValue *values, size_t count,
+                              HMError *error);
+void hm_function_release(HMFunction function);
+
+// -------------------------------------------------------------- pipelines
+typedef struct HMPipelineInfo {
+  uint64_t max_total_threads_per_threadgroup;
+  uint64_t thread_execution_width;
+  uint64_t static_threadgroup_memory_length;
+  size_t binding_count;
+} HMPipelineInfo;
+typedef struct HMBinding {
+  const char *name;     // valid while the pipeline lives
+  uint32_t kind;        // MTLBindingType: 0 buffer, 1 threadgroup memory
+  uint32_t index;
+  uint32_t access;      // MTLBindingAccess
+  uint32_t data_type;   // MTLDataType of the element
+  uint64_t data_size;   // of one element
+  uint64_t alignment;
+  bool pointer;         // a pointer (many elements) rather than a reference (one)
+  bool used;
+} HMBinding;
+HMPipeline hm_pipeline_create(HMDevice device, HMFunction function, uint64_t max_total_threads_per_threadgroup,
+                              bool size_is_multiple_of_execution_width, HMError *error);
+void hm_pipeline_info(HMPipeline pipeline, HMPipelineInfo *info);
+bool hm_pipeline_binding(HMPipeline pipeline, size_t position, HMBinding *binding);
+void hm_pipeline_release(HMPipeline pipeline);
+
+// -------------------------------------------------------------- queues and command buffers
+HMQueue hm_queue_create(HMDevice device, size_t max_command_buffers);
+void hm_queue_release(HMQueue queue);
+
+// Blocks while max_command_buffers of the queue are uncompleted.
+HMCommandBuffer hm_command_buffer_create(HMQueue queue);
+void hm_command_buffer_release(HMCommandBuffer command_buffer);
+// Misuse is answered with a static text for an exception, NULL when fine; so are all calls below that return one.
+const char *hm_command_buffer_enqueue(HMCommandBuffer command_buffer);
+// scheduled and completed are each called exactly once with context, on a thread of the engine; completed after the status
+// is final and before hm_command_buffer_wait_completed returns. context must stay valid until then.
+typedef void (*HMNotify)(void *context);
+const char *hm_command_buffer_commit(HMCommandBuffer command_buffer, HMNotify scheduled, HMNotify completed, void *context);
+const char *hm_command_buffer_wait_scheduled(HMCommandBuffer command_buffer);
+const char *hm_command_buffer_wait_completed(HMCommandBuffer command_buffer);
+uint32_t hm_command_buffer_status(HMCommandBuffer command_buffer);  // MTLCommandBufferStatus
+// Once the status is Error: MTLCommandBufferError code (1 internal, 2 timeout, 3 page fault, 8 out of memory, ...) and text;
+// false otherwise. error->message is the caller's.
+bool hm_command_buffer_error(HMCommandBuffer command_buffer, HMError *error);
+typedef struct HMEncoderInfo {
+  const char *label;       // "" when it has none; valid while the command buffer lives
+  uint32_t state;          // MTLCommandEncoderErrorState
+  size_t signpost_count;
+} HMEncoderInfo;
+size_t hm_command_buffer_encoder_count(HMCommandBuffer command_buffer);
+bool hm_command_buffer_encoder(HMCommandBuffer command_buffer, size_t index, HMEncoderInfo *info);
+const char *hm_command_buffer_encoder_signpost(HMCommandBuffer command_buffer, size_t index, size_t signpost);
+// Seconds on the clock of CLOCK_MONOTONIC; 0 before they are known.
+typedef struct HMTimes {
+  double kernel_start, kernel_end, gpu_start, gpu_end;
+} HMTimes;
+void hm_command_buffer_times(HMCommandBuffer command_buffer, HMTimes *times);
+
+// -------------------------------------------------------------- encoders
+// NULL with *misuse set when the command buffer is committed or another encoder is open.
+HMEncoder hm_compute_encoder_create(HMCommandBuffer command_buffer, bool concurrent, const char **misuse);
+HMEncoder hm_blit_encoder_create(HMCommandBuffer command_buffer, const char **misuse);
+void hm_encoder_release(HMEncoder encoder);
+void hm_encoder_set_label(HMEncoder encoder, const char *label);
+void hm_encoder_insert_signpost(HMEncoder encoder, const char *text);
+void hm_encoder_push_group(HMEncoder encoder, const char *text);
+const char *hm_encoder_pop_group(HMEncoder encoder);
+const char *hm_encoder_end(HMEncoder encoder);
+bool hm_encoder_ended(HMEncoder encoder);
+
+const char *hm_compute_set_pipeline(HMEncoder encoder, HMPipeline pipeline);
+const char *hm_compute_set_buffer(HMEncoder encoder, HMBuffer buffer, uint64_t offset, size_t index);
+const char *hm_compute_set_buffer_offset(HMEncoder encoder, uint64_t offset, size_t index);
+const char *hm_compute_set_bytes(HMEncoder encoder, const void *bytes, size_t length, size_t index);
+const char *hm_compute_set_threadgroup_memory(HMEncoder encoder, uint64_t length, size_t index);
+const char *hm_compute_dispatch_threads(HMEncoder encoder, const uint64_t threads[3], const uint64_t per_threadgroup[3]);
+const char *hm_compute_dispatch_threadgroups(HMEncoder encoder, const uint64_t threadgroups[3],
+                                             const uint64_t per_threadgroup[3]);
+const char *hm_compute_barrier(HMEncoder encoder);
+const char *hm_blit_copy(HMEncoder encoder, HMBuffer source, uint64_t source_offset, HMBuffer destination,
+                         uint64_t destination_offset, uint64_t length);
+const char *hm_blit_fill(HMEncoder encoder, HMBuffer buffer, uint64_t offset, uint64_t length, uint8_t value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

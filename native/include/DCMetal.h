@@ -1,0 +1,391 @@
+/* DCMetal.h: a C ABI over Apple's Metal compute API (https://developer.apple.com/documentation/metal).
+ *
+ * One opaque struct type per Metal object; a handle of one kind never passes for another. The same source,
+ * native/DCMetalDevice.mm, serves Apple's Metal on macOS and hostmetal on Linux.
+ *
+ * Ownership. Every `*_Create*` function and every out-parameter described as "owned" hands the caller one reference;
+ * give it back with that type's `*_Release`. Nothing else owns it. `*_Release(NULL)` does nothing. A handle keeps alive
+ * what it needs of Metal (a queue its device, a buffer its device), so handles may be released in any order.
+ *
+ * Status. Every call that can fail returns a DCMetalStatus. On anything but DC_METAL_OK the out-parameters are set to
+ * NULL / zero and, where the call takes `error` and it is not NULL, *error receives an owned DCMetalError; on
+ * DC_METAL_OK *error is NULL unless the function says otherwise. No Objective-C or C++ exception leaves this interface.
+ *
+ * Threads. Devices, queues, buffers, libraries, functions, pipelines and errors may be used from any thread at once.
+ * A command buffer and its encoders belong to one thread at a time (Apple, "Metal Programming Guide: Command
+ * Organization and Execution Model"); waiting on and reading the status of a committed command buffer is allowed
+ * from any thread.
+ *
+ * Strings are UTF-8. Functions that return a string write at most `capacity` bytes into `buffer`, always terminated
+ * when capacity > 0, and return the length of the whole string without its terminator (call with NULL, 0 to measure).
+ *
+ * Sizes and offsets are in bytes, times in seconds of the device's clock, unless a function says otherwise.
+ */
+#ifndef DCMETAL_H
+#define DCMETAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#error "DCMetal is for macOS and Linux"
+#endif
+#define DC_METAL_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ ABI version */
+
+/* Changes when an existing function or type changes its meaning or layout; additions do not change it. */
+#define DC_METAL_ABI_VERSION 1u
+
+/* The version the linked library was built with; compare with DC_METAL_ABI_VERSION. */
+DC_METAL_API uint32_t DCMetal_AbiVersion(void);
+
+/* ------------------------------------------------------------------ types */
+
+typedef struct DCMetalError_s *DCMetalError;
+typedef struct DCMetalDevice_s *DCMetalDevice;
+typedef struct DCMetalQueue_s *DCMetalQueue;
+typedef struct DCMetalBuffer_s *DCMetalBuffer;
+typedef struct DCMetalCompileOptions_s *DCMetalCompileOptions;
+typedef struct DCMetalLibrary_s *DCMetalLibrary;
+typedef struct DCMetalConstants_s *DCMetalConstants;
+typedef struct DCMetalFunction_s *DCMetalFunction;
+typedef struct DCMetalPipeline_s *DCMetalPipeline;
+typedef struct DCMetalCommandBuffer_s *DCMetalCommandBuffer;
+typedef struct DCMetalComputeEncoder_s *DCMetalComputeEncoder;
+typedef struct DCMetalBlitEncoder_s *DCMetalBlitEncoder;
+
+typedef enum DCMetalStatus {
+  DC_METAL_OK = 0,
+  DC_METAL_INVALID_ARGUMENT = 1, /* a NULL handle, an index or range outside its limits */
+  DC_METAL_INVALID_STATE = 2,    /* right call, wrong moment: commit twice, encode after the end, no pipeline set */
+  DC_METAL_NOT_FOUND = 3,        /* no device, no function of that name */
+  DC_METAL_UNSUPPORTED = 4,      /* this device or OS version cannot do it */
+  DC_METAL_OUT_OF_MEMORY = 5,    /* Metal returned no object for a memory request */
+  DC_METAL_FAILED = 6,           /* Metal returned an NSError; see the error's domain and code */
+  DC_METAL_EXCEPTION = 7         /* Metal raised an NSException; its name is the error's domain */
+} DCMetalStatus;
+
+/* MTLSize */
+typedef struct DCMetalSize {
+  uint64_t width, height, depth;
+} DCMetalSize;
+
+/* MTLStorageMode, same values */
+typedef enum DCMetalStorageMode {
+  DC_METAL_STORAGE_SHARED = 0,
+  DC_METAL_STORAGE_MANAGED = 1,
+  DC_METAL_STORAGE_PRIVATE = 2
+} DCMetalStorageMode;
+
+/* MTLCPUCacheMode, same values */
+typedef enum DCMetalCacheMode { DC_METAL_CACHE_DEFAULT = 0, DC_METAL_CACHE_WRITE_COMBINED = 1 } DCMetalCacheMode;
+
+/* MTLMathMode, same values. Before macOS 15: SAFE is fastMathEnabled = NO, the others are YES. */
+typedef enum DCMetalMathMode { DC_METAL_MATH_SAFE = 0, DC_METAL_MATH_RELAXED = 1, DC_METAL_MATH_FAST = 2 } DCMetalMathMode;
+
+/* MTLDispatchType, same values */
+typedef enum DCMetalDispatchType { DC_METAL_DISPATCH_SERIAL = 0, DC_METAL_DISPATCH_CONCURRENT = 1 } DCMetalDispatchType;
+
+/* MTLBarrierScope, same values; a bit set */
+typedef enum DCMetalBarrierScope { DC_METAL_BARRIER_BUFFERS = 1 } DCMetalBarrierScope;
+
+/* MTLCommandBufferStatus, same values */
+typedef enum DCMetalCommandBufferStatus {
+  DC_METAL_COMMAND_BUFFER_NOT_ENQUEUED = 0,
+  DC_METAL_COMMAND_BUFFER_ENQUEUED = 1,
+  DC_METAL_COMMAND_BUFFER_COMMITTED = 2,
+  DC_METAL_COMMAND_BUFFER_SCHEDULED = 3,
+  DC_METAL_COMMAND_BUFFER_COMPLETED = 4,
+  DC_METAL_COMMAND_BUFFER_ERROR = 5
+} DCMetalCommandBufferStatus;
+
+/* MTLCommandEncoderErrorState, same values */
+typedef enum DCMetalEncoderState {
+  DC_METAL_ENCODER_UNKNOWN = 0,
+  DC_METAL_ENCODER_COMPLETED = 1,
+  DC_METAL_ENCODER_AFFECTED = 2,
+  DC_METAL_ENCODER_PENDING = 3,
+  DC_METAL_ENCODER_FAULTED = 4
+} DCMetalEncoderState;
+
+/* MTLBindingType, same values; other values can occur on newer systems */
+typedef enum DCMetalBindingKind {
+  DC_METAL_BINDING_BUFFER = 0,
+  DC_METAL_BINDING_THREADGROUP_MEMORY = 1,
+  DC_METAL_BINDING_TEXTURE = 2,
+  DC_METAL_BINDING_SAMPLER = 3
+} DCMetalBindingKind;
+
+/* MTLBindingAccess, same values */
+typedef enum DCMetalAccess {
+  DC_METAL_ACCESS_READ_ONLY = 0,
+  DC_METAL_ACCESS_READ_WRITE = 1,
+  DC_METAL_ACCESS_WRITE_ONLY = 2
+} DCMetalAccess;
+
+/* One argument of a compute function, as the compiler saw it (MTLBinding and its sub-protocols). */
+typedef struct DCMetalBinding {
+  uint32_t kind;          /* DCMetalBindingKind */
+  uint32_t index;         /* n of [[buffer(n)]], [[threadgroup(n)]], [[texture(n)]], [[sampler(n)]] */
+  uint32_t access;        /* DCMetalAccess */
+  uint32_t data_type;     /* MTLDataType of what a buffer holds (MTLDataTypeStruct for structures), 0 if Metal does not tell */
+  uint64_t data_size;     /* size of one element of a buffer or of threadgroup memory */
+  uint64_t alignment;     /* its alignment */
+  uint64_t array_length;  /* elements of an array of textures or samplers, else 0 */
+  bool used;              /* false when the compiler removed every use of it */
+} DCMetalBinding;
+
+/* ------------------------------------------------------------------ DCMetalError */
+
+/* NSError domain ("MTLLibraryErrorDomain"...), exception name, or "DCMetal" for checks made by this interface. */
+DC_METAL_API size_t DCMetalError_GetDomain(DCMetalError error, char *buffer, size_t capacity);
+/* NSError code; for domain "DCMetal" the DCMetalStatus. 0 for NULL. */
+DC_METAL_API int64_t DCMetalError_GetCode(DCMetalError error);
+/* Metal's full text (for a library: the compiler's whole log), never cut. */
+DC_METAL_API size_t DCMetalError_GetMessage(DCMetalError error, char *buffer, size_t capacity);
+/* Encoders named in MTLCommandBufferEncoderInfoErrorKey; 0 unless the command buffer asked for encoder info. */
+DC_METAL_API size_t DCMetalError_GetEncoderCount(DCMetalError error);
+DC_METAL_API size_t DCMetalError_GetEncoderLabel(DCMetalError error, size_t index, char *buffer, size_t capacity);
+/* DC_METAL_ENCODER_UNKNOWN when index is out of range. */
+DC_METAL_API DCMetalEncoderState DCMetalError_GetEncoderState(DCMetalError error, size_t index);
+DC_METAL_API void DCMetalError_Release(DCMetalError error);
+
+/* ------------------------------------------------------------------ DCMetalDevice (MTLDevice) */
+
+/* Every device: *count receives how many there are; the first min(capacity, *count) are written to devices, each owned.
+ * devices may be NULL with capacity 0. No device at all is DC_METAL_OK with *count = 0. */
+DC_METAL_API DCMetalStatus DCMetalDevice_CreateAll(DCMetalDevice *devices, size_t capacity, size_t *count,
+                                                   DCMetalError *error);
+/* MTLCreateSystemDefaultDevice; DC_METAL_NOT_FOUND on a machine without one. */
+DC_METAL_API DCMetalStatus DCMetalDevice_CreateSystemDefault(DCMetalDevice *device, DCMetalError *error);
+DC_METAL_API size_t DCMetalDevice_GetName(DCMetalDevice device, char *buffer, size_t capacity);
+/* Unique per device until the next boot. 0 for NULL, as the numbers below. */
+DC_METAL_API uint64_t DCMetalDevice_GetRegistryID(DCMetalDevice device);
+DC_METAL_API bool DCMetalDevice_HasUnifiedMemory(DCMetalDevice device);
+DC_METAL_API bool DCMetalDevice_IsLowPower(DCMetalDevice device);
+DC_METAL_API bool DCMetalDevice_IsHeadless(DCMetalDevice device);
+DC_METAL_API bool DCMetalDevice_IsRemovable(DCMetalDevice device);
+DC_METAL_API uint64_t DCMetalDevice_GetRecommendedMaxWorkingSetSize(DCMetalDevice device);
+DC_METAL_API uint64_t DCMetalDevice_GetCurrentAllocatedSize(DCMetalDevice device);
+DC_METAL_API uint64_t DCMetalDevice_GetMaxBufferLength(DCMetalDevice device);
+DC_METAL_API uint64_t DCMetalDevice_GetMaxThreadgroupMemoryLength(DCMetalDevice device);
+DC_METAL_API DCMetalSize DCMetalDevice_GetMaxThreadsPerThreadgroup(DCMetalDevice device);
+/* family: a value of MTLGPUFamily (1001 Apple1 ... , 2002 Mac2, 3001.. Common, 5001 Metal3). */
+DC_METAL_API bool DCMetalDevice_SupportsFamily(DCMetalDevice device, int64_t family);
+DC_METAL_API void DCMetalDevice_Release(DCMetalDevice device);
+
+/* ------------------------------------------------------------------ DCMetalQueue (MTLCommandQueue) */
+
+/* max_command_buffers: how many command buffers may be uncompleted at once before DCMetalCommandBuffer_Create blocks;
+ * 0 for Metal's default (64). */
+DC_METAL_API DCMetalStatus DCMetalQueue_Create(DCMetalDevice device, size_t max_command_buffers, DCMetalQueue *queue,
+                                               DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalQueue_SetLabel(DCMetalQueue queue, const char *label);
+DC_METAL_API void DCMetalQueue_Release(DCMetalQueue queue);
+
+/* ------------------------------------------------------------------ DCMetalBuffer (MTLBuffer) */
+
+/* Zero-filled. length 0 or above the device's maximum is DC_METAL_INVALID_ARGUMENT. */
+DC_METAL_API DCMetalStatus DCMetalBuffer_Create(DCMetalDevice device, uint64_t length, DCMetalStorageMode storage,
+                                                DCMetalCacheMode cache, DCMetalBuffer *buffer, DCMetalError *error);
+/* A copy of `length` bytes at `bytes`; shared or managed storage only. */
+DC_METAL_API DCMetalStatus DCMetalBuffer_CreateWithBytes(DCMetalDevice device, const void *bytes, uint64_t length,
+                                                         DCMetalStorageMode storage, DCMetalBuffer *buffer,
+                                                         DCMetalError *error);
+/* Called exactly once, on any thread, when Metal no longer uses the memory. */
+typedef void (*DCMetalDeallocator)(void *context, void *bytes, uint64_t length);
+/* Uses the caller's memory in place. bytes and length must be multiples of the page size (Apple,
+ * newBufferWithBytesNoCopy); shared or managed storage only. deallocator may be NULL: then the caller keeps the memory
+ * valid until the buffer is released and every command buffer that uses it has completed. On failure the deallocator
+ * is not called and the memory stays the caller's. */
+DC_METAL_API DCMetalStatus DCMetalBuffer_CreateNoCopy(DCMetalDevice device, void *bytes, uint64_t length,
+                                                      DCMetalStorageMode storage, DCMetalDeallocator deallocator,
+                                                      void *context, DCMetalBuffer *buffer, DCMetalError *error);
+/* Borrowed, valid until the buffer is released; NULL for private storage. */
+DC_METAL_API void *DCMetalBuffer_GetContents(DCMetalBuffer buffer);
+DC_METAL_API uint64_t DCMetalBuffer_GetLength(DCMetalBuffer buffer);
+/* Valid only for a buffer that is not NULL; NULL gives DC_METAL_STORAGE_PRIVATE. */
+DC_METAL_API DCMetalStorageMode DCMetalBuffer_GetStorageMode(DCMetalBuffer buffer);
+/* Tells Metal which bytes of a managed buffer the CPU wrote; any other storage is DC_METAL_INVALID_STATE. */
+DC_METAL_API DCMetalStatus DCMetalBuffer_DidModifyRange(DCMetalBuffer buffer, uint64_t offset, uint64_t length);
+DC_METAL_API DCMetalStatus DCMetalBuffer_SetLabel(DCMetalBuffer buffer, const char *label);
+DC_METAL_API size_t DCMetalBuffer_GetLabel(DCMetalBuffer buffer, char *text, size_t capacity);
+DC_METAL_API void DCMetalBuffer_Release(DCMetalBuffer buffer);
+
+/* ------------------------------------------------------------------ DCMetalCompileOptions (MTLCompileOptions) */
+
+DC_METAL_API DCMetalStatus DCMetalCompileOptions_Create(DCMetalCompileOptions *options, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalCompileOptions_SetMathMode(DCMetalCompileOptions options, DCMetalMathMode mode);
+/* major.minor of the Metal Shading Language, 2.0 to 3.2; one this system does not know is DC_METAL_UNSUPPORTED. */
+DC_METAL_API DCMetalStatus DCMetalCompileOptions_SetLanguageVersion(DCMetalCompileOptions options, uint32_t major,
+                                                                    uint32_t minor);
+/* Defines a preprocessor macro; value "" defines it empty. The name must be an identifier. */
+DC_METAL_API DCMetalStatus DCMetalCompileOptions_SetMacro(DCMetalCompileOptions options, const char *name,
+                                                          const char *value);
+DC_METAL_API void DCMetalCompileOptions_Release(DCMetalCompileOptions options);
+
+/* ------------------------------------------------------------------ DCMetalLibrary (MTLLibrary) */
+
+/* Compiles MSL source of `length` bytes of UTF-8. options may be NULL for Metal's defaults. On DC_METAL_OK *error is an owned error of domain
+ * MTLLibraryErrorDomain when the compiler gave warnings, else NULL. */
+DC_METAL_API DCMetalStatus DCMetalLibrary_CreateWithSource(DCMetalDevice device, const char *source, size_t length,
+                                                           DCMetalCompileOptions options, DCMetalLibrary *library,
+                                                           DCMetalError *error);
+DC_METAL_API size_t DCMetalLibrary_GetFunctionCount(DCMetalLibrary library);
+/* Returns 0 and an empty string when index is out of range. The order is sorted by name. */
+DC_METAL_API size_t DCMetalLibrary_GetFunctionName(DCMetalLibrary library, size_t index, char *buffer, size_t capacity);
+DC_METAL_API DCMetalStatus DCMetalLibrary_SetLabel(DCMetalLibrary library, const char *label);
+DC_METAL_API void DCMetalLibrary_Release(DCMetalLibrary library);
+
+/* ------------------------------------------------------------------ DCMetalConstants (MTLFunctionConstantValues) */
+
+DC_METAL_API DCMetalStatus DCMetalConstants_Create(DCMetalConstants *constants, DCMetalError *error);
+/* data_type: a value of MTLDataType (3 float, 29 int, 33 uint, 53 bool, ...); value points to one such value.
+ * A type that cannot be a function constant is DC_METAL_INVALID_ARGUMENT. */
+DC_METAL_API DCMetalStatus DCMetalConstants_SetAtIndex(DCMetalConstants constants, uint32_t data_type,
+                                                       const void *value, size_t index);
+DC_METAL_API DCMetalStatus DCMetalConstants_SetNamed(DCMetalConstants constants, uint32_t data_type, const void *value,
+                                                     const char *name);
+DC_METAL_API void DCMetalConstants_Release(DCMetalConstants constants);
+
+/* ------------------------------------------------------------------ DCMetalFunction (MTLFunction) */
+
+/* constants may be NULL for a function without function constants. DC_METAL_NOT_FOUND when the library has none of
+ * that name. */
+DC_METAL_API DCMetalStatus DCMetalFunction_Create(DCMetalLibrary library, const char *name, DCMetalConstants constants,
+                                                  DCMetalFunction *function, DCMetalError *error);
+DC_METAL_API size_t DCMetalFunction_GetName(DCMetalFunction function, char *buffer, size_t capacity);
+DC_METAL_API void DCMetalFunction_Release(DCMetalFunction function);
+
+/* ------------------------------------------------------------------ DCMetalPipeline (MTLComputePipelineState) */
+
+typedef struct DCMetalPipelineOptions {
+  const char *label;                       /* or NULL */
+  uint64_t max_total_threads_per_threadgroup; /* 0 to leave it to Metal */
+  bool threadgroup_size_is_multiple_of_execution_width;
+} DCMetalPipelineOptions;
+
+/* options may be NULL. Reflection is always made. */
+DC_METAL_API DCMetalStatus DCMetalPipeline_Create(DCMetalDevice device, DCMetalFunction function,
+                                                  const DCMetalPipelineOptions *options, DCMetalPipeline *pipeline,
+                                                  DCMetalError *error);
+DC_METAL_API uint64_t DCMetalPipeline_GetMaxTotalThreadsPerThreadgroup(DCMetalPipeline pipeline);
+DC_METAL_API uint64_t DCMetalPipeline_GetThreadExecutionWidth(DCMetalPipeline pipeline);
+DC_METAL_API uint64_t DCMetalPipeline_GetStaticThreadgroupMemoryLength(DCMetalPipeline pipeline);
+DC_METAL_API size_t DCMetalPipeline_GetBindingCount(DCMetalPipeline pipeline);
+/* DC_METAL_INVALID_ARGUMENT when position >= the count. Order: as the compiler reports it. */
+DC_METAL_API DCMetalStatus DCMetalPipeline_GetBinding(DCMetalPipeline pipeline, size_t position,
+                                                      DCMetalBinding *binding);
+DC_METAL_API size_t DCMetalPipeline_GetBindingName(DCMetalPipeline pipeline, size_t position, char *buffer,
+                                                   size_t capacity);
+DC_METAL_API void DCMetalPipeline_Release(DCMetalPipeline pipeline);
+
+/* ------------------------------------------------------------------ DCMetalCommandBuffer (MTLCommandBuffer) */
+
+typedef struct DCMetalCommandBufferOptions {
+  bool unretained_references; /* the caller keeps every resource alive until completion */
+  bool encoder_info;          /* MTLCommandBufferErrorOptionEncoderExecutionStatus: errors then name encoders */
+} DCMetalCommandBufferOptions;
+
+/* options may be NULL: retained references, no encoder info. */
+DC_METAL_API DCMetalStatus DCMetalCommandBuffer_Create(DCMetalQueue queue, const DCMetalCommandBufferOptions *options,
+                                                       DCMetalCommandBuffer *command_buffer, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalCommandBuffer_SetLabel(DCMetalCommandBuffer command_buffer, const char *label);
+/* Fixes the place in the queue's order before the commit. */
+DC_METAL_API DCMetalStatus DCMetalCommandBuffer_Enqueue(DCMetalCommandBuffer command_buffer, DCMetalError *error);
+/* status: DC_METAL_OK exactly when the command buffer completed without error; failure: owned by the callee, who must
+ * release it, else NULL. Called exactly once, on a thread of Metal's. */
+typedef void (*DCMetalCompletedHandler)(void *context, DCMetalStatus status, DCMetalError failure);
+/* Before the commit, else DC_METAL_INVALID_STATE. */
+DC_METAL_API DCMetalStatus DCMetalCommandBuffer_AddCompletedHandler(DCMetalCommandBuffer command_buffer,
+                                                                    DCMetalCompletedHandler handler, void *context,
+                                                                    DCMetalError *error);
+/* DC_METAL_INVALID_STATE when an encoder is still open or it was committed before. */
+DC_METAL_API DCMetalStatus DCMetalCommandBuffer_Commit(DCMetalCommandBuffer command_buffer, DCMetalError *error);
+/* Both wait without limit; DC_METAL_INVALID_STATE before the commit. WaitUntilCompleted returns the outcome: DC_METAL_OK
+ * exactly when the command buffer completed without error. */
+DC_METAL_API DCMetalStatus DCMetalCommandBuffer_WaitUntilScheduled(DCMetalCommandBuffer command_buffer,
+                                                                   DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalCommandBuffer_WaitUntilCompleted(DCMetalCommandBuffer command_buffer,
+                                                                   DCMetalError *error);
+/* DC_METAL_COMMAND_BUFFER_ERROR for NULL. */
+DC_METAL_API DCMetalCommandBufferStatus DCMetalCommandBuffer_GetStatus(DCMetalCommandBuffer command_buffer);
+/* The error it ended with, owned, or NULL. */
+DC_METAL_API DCMetalError DCMetalCommandBuffer_CreateError(DCMetalCommandBuffer command_buffer);
+/* DC_METAL_UNSUPPORTED when the platform tells no times; DC_METAL_INVALID_STATE before completion. */
+DC_METAL_API DCMetalStatus DCMetalCommandBuffer_GetGPUTimes(DCMetalCommandBuffer command_buffer, double *start,
+                                                            double *end);
+/* Releasing an uncommitted command buffer drops what it recorded. */
+DC_METAL_API void DCMetalCommandBuffer_Release(DCMetalCommandBuffer command_buffer);
+
+/* ------------------------------------------------------------------ DCMetalComputeEncoder (MTLComputeCommandEncoder)
+ * One encoder of a command buffer is open at a time; after *_EndEncoding every call is DC_METAL_INVALID_STATE.
+ * Releasing an open encoder ends it. A failed Set* or Dispatch* records nothing. */
+
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_Create(DCMetalCommandBuffer command_buffer, DCMetalDispatchType type,
+                                                        DCMetalComputeEncoder *encoder, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetLabel(DCMetalComputeEncoder encoder, const char *label);
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetPipeline(DCMetalComputeEncoder encoder, DCMetalPipeline pipeline,
+                                                             DCMetalError *error);
+/* buffer may be NULL to unbind; offset < the buffer's length; index < 31. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetBuffer(DCMetalComputeEncoder encoder, DCMetalBuffer buffer,
+                                                           uint64_t offset, size_t index, DCMetalError *error);
+/* Moves the offset of the buffer bound at index. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetBufferOffset(DCMetalComputeEncoder encoder, uint64_t offset,
+                                                                 size_t index, DCMetalError *error);
+/* 1 to 4096 bytes, copied. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetBytes(DCMetalComputeEncoder encoder, const void *bytes,
+                                                          size_t length, size_t index, DCMetalError *error);
+/* length: a multiple of 16. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetThreadgroupMemoryLength(DCMetalComputeEncoder encoder,
+                                                                            uint64_t length, size_t index,
+                                                                            DCMetalError *error);
+/* No dimension may be 0; the threads of a threadgroup may not exceed the pipeline's limit, nor its dynamic and static
+ * threadgroup memory the device's; every buffer argument the pipeline uses must be bound. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_DispatchThreads(DCMetalComputeEncoder encoder, DCMetalSize threads,
+                                                                 DCMetalSize threads_per_threadgroup,
+                                                                 DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_DispatchThreadgroups(DCMetalComputeEncoder encoder,
+                                                                      DCMetalSize threadgroups,
+                                                                      DCMetalSize threads_per_threadgroup,
+                                                                      DCMetalError *error);
+/* scope: bits of DCMetalBarrierScope. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_MemoryBarrier(DCMetalComputeEncoder encoder, uint32_t scope,
+                                                               DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_MemoryBarrierWithBuffers(DCMetalComputeEncoder encoder,
+                                                                          const DCMetalBuffer *buffers, size_t count,
+                                                                          DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_InsertDebugSignpost(DCMetalComputeEncoder encoder, const char *text);
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_EndEncoding(DCMetalComputeEncoder encoder, DCMetalError *error);
+DC_METAL_API void DCMetalComputeEncoder_Release(DCMetalComputeEncoder encoder);
+
+/* ------------------------------------------------------------------ DCMetalBlitEncoder (MTLBlitCommandEncoder) */
+
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_Create(DCMetalCommandBuffer command_buffer, DCMetalBlitEncoder *encoder,
+                                                     DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_SetLabel(DCMetalBlitEncoder encoder, const char *label);
+/* Both ranges must lie in their buffers; within one buffer they must not overlap. On macOS offsets and length are
+ * multiples of 4 (Apple, copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:); this interface asks it everywhere. */
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_CopyBuffer(DCMetalBlitEncoder encoder, DCMetalBuffer source,
+                                                         uint64_t source_offset, DCMetalBuffer destination,
+                                                         uint64_t destination_offset, uint64_t length,
+                                                         DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_FillBuffer(DCMetalBlitEncoder encoder, DCMetalBuffer buffer,
+                                                         uint64_t offset, uint64_t length, uint8_t value,
+                                                         DCMetalError *error);
+/* Makes a managed buffer's device copy visible to the CPU; nothing for other storage. */
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_SynchronizeBuffer(DCMetalBlitEncoder encoder, DCMetalBuffer buffer,
+                                                                DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_EndEncoding(DCMetalBlitEncoder encoder, DCMetalError *error);
+DC_METAL_API void DCMetalBlitEncoder_Release(DCMetalBlitEncoder encoder);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
