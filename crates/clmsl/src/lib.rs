@@ -1,1 +1,5 @@
 //! Being written.
+
+pub mod diagnostic;
+pub mod source;
+pub mod token;
