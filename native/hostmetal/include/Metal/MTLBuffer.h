@@ -1,0 +1,15 @@
+// Untyped memory of the device. https://developer.apple.com/documentation/metal/mtlbuffer
+#pragma once
+#import <Metal/MTLResource.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+API_AVAILABLE(macos(10.11))
+@protocol MTLBuffer <MTLResource>
+@property(readonly) NSUInteger length;
+// NULL for private storage.
+- (void *)contents NS_RETURNS_INNER_POINTER;
+- (void)didModifyRange:(NSRange)range API_AVAILABLE(macos(10.11));
+@end
+
+NS_ASSUME_NONNULL_END

@@ -1,0 +1,20 @@
+// An ordered list of command buffers. https://developer.apple.com/documentation/metal/mtlcommandqueue
+#pragma once
+#import <Metal/MTLDefines.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+@protocol MTLDevice, MTLCommandBuffer;
+@class MTLCommandBufferDescriptor;
+
+API_AVAILABLE(macos(10.11))
+@protocol MTLCommandQueue <NSObject>
+@property(nullable, copy, atomic) NSString *label;
+@property(readonly) id<MTLDevice> device;
+- (nullable id<MTLCommandBuffer>)commandBuffer;
+- (nullable id<MTLCommandBuffer>)commandBufferWithDescriptor:(MTLCommandBufferDescriptor *)descriptor
+    API_AVAILABLE(macos(11.0));
+- (nullable id<MTLCommandBuffer>)commandBufferWithUnretainedReferences;
+@end
+
+NS_ASSUME_NONNULL_END

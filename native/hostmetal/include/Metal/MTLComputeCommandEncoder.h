@@ -1,0 +1,30 @@
+// Arguments and dispatches of kernels. https://developer.apple.com/documentation/metal/mtlcomputecommandencoder
+#pragma once
+#import <Metal/MTLCommandBuffer.h>
+#import <Metal/MTLCommandEncoder.h>
+#import <Metal/MTLTypes.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+@protocol MTLBuffer, MTLResource, MTLComputePipelineState;
+
+API_AVAILABLE(macos(10.11))
+@protocol MTLComputeCommandEncoder <MTLCommandEncoder>
+@property(readonly) MTLDispatchType dispatchType API_AVAILABLE(macos(10.14));
+- (void)setComputePipelineState:(id<MTLComputePipelineState>)state;
+- (void)setBytes:(const void *)bytes length:(NSUInteger)length atIndex:(NSUInteger)index API_AVAILABLE(macos(10.11));
+- (void)setBuffer:(nullable id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index;
+- (void)setBufferOffset:(NSUInteger)offset atIndex:(NSUInteger)index API_AVAILABLE(macos(10.11));
+- (void)setBuffers:(const id<MTLBuffer> _Nullable[_Nonnull])buffers
+           offsets:(const NSUInteger[_Nonnull])offsets
+         withRange:(NSRange)range;
+- (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index;
+- (void)dispatchThreadgroups:(MTLSize)threadgroupsPerGrid threadsPerThreadgroup:(MTLSize)threadsPerThreadgroup;
+- (void)dispatchThreads:(MTLSize)threadsPerGrid
+    threadsPerThreadgroup:(MTLSize)threadsPerThreadgroup API_AVAILABLE(macos(10.13));
+- (void)memoryBarrierWithScope:(MTLBarrierScope)scope API_AVAILABLE(macos(10.14));
+- (void)memoryBarrierWithResources:(const id<MTLResource> _Nonnull[_Nonnull])resources
+                             count:(NSUInteger)count API_AVAILABLE(macos(10.14));
+@end
+
+NS_ASSUME_NONNULL_END

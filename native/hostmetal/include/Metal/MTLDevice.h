@@ -1,0 +1,111 @@
+// Devices and what they make. https://developer.apple.com/documentation/metal/mtldevice
+#pragma once
+#import <Metal/MTLComputePipeline.h>
+#import <Metal/MTLLibrary.h>
+#import <Metal/MTLResource.h>
+#import <Metal/MTLTypes.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+@protocol MTLDevice, MTLCommandQueue, MTLBuffer;
+
+// The first device; +1. nil on a machine without one.
+MTL_EXTERN id<MTLDevice> _Nullable MTLCreateSystemDefaultDevice(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
+MTL_EXTERN NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
+
+typedef NS_ENUM(NSInteger, MTLGPUFamily) {
+  MTLGPUFamilyApple1 = 1001,
+  MTLGPUFamilyApple2 = 1002,
+  MTLGPUFamilyApple3 = 1003,
+  MTLGPUFamilyApple4 = 1004,
+  MTLGPUFamilyApple5 = 1005,
+  MTLGPUFamilyApple6 = 1006,
+  MTLGPUFamilyApple7 = 1007,
+  MTLGPUFamilyApple8 = 1008,
+  MTLGPUFamilyApple9 = 1009,
+  MTLGPUFamilyApple10 = 1010,
+  MTLGPUFamilyMac1 = 2001,
+  MTLGPUFamilyMac2 = 2002,
+  MTLGPUFamilyCommon1 = 3001,
+  MTLGPUFamilyCommon2 = 3002,
+  MTLGPUFamilyCommon3 = 3003,
+  MTLGPUFamilyMacCatalyst1 = 4001,
+  MTLGPUFamilyMacCatalyst2 = 4002,
+  MTLGPUFamilyMetal3 = 5001,
+  MTLGPUFamilyMetal4 = 5002,
+} API_AVAILABLE(macos(10.15));
+
+typedef NS_ENUM(NSUInteger, MTLDeviceLocation) {
+  MTLDeviceLocationBuiltIn = 0,
+  MTLDeviceLocationSlot = 1,
+  MTLDeviceLocationExternal = 2,
+  MTLDeviceLocationUnspecified = NSUIntegerMax,
+} API_AVAILABLE(macos(10.15));
+
+typedef NS_OPTIONS(NSUInteger, MTLPipelineOption) {
+  MTLPipelineOptionNone = 0,
+  MTLPipelineOptionArgumentInfo = 1 << 0,
+  MTLPipelineOptionBindingInfo = 1 << 0,
+  MTLPipelineOptionBufferTypeInfo = 1 << 1,
+} API_AVAILABLE(macos(10.11));
+
+typedef __autoreleasing MTLComputePipelineReflection *_Nullable MTLAutoreleasedComputePipelineReflection;
+
+typedef void (^MTLNewLibraryCompletionHandler)(id<MTLLibrary> _Nullable library, NSError *_Nullable error);
+typedef void (^MTLNewComputePipelineStateCompletionHandler)(id<MTLComputePipelineState> _Nullable computePipelineState,
+                                                            NSError *_Nullable error);
+
+API_AVAILABLE(macos(10.11))
+@protocol MTLDevice <NSObject>
+@property(readonly) NSString *name;
+@property(readonly) uint64_t registryID API_AVAILABLE(macos(10.13));
+@property(readonly) MTLSize maxThreadsPerThreadgroup API_AVAILABLE(macos(10.11));
+@property(readonly, getter=isLowPower) BOOL lowPower API_AVAILABLE(macos(10.11));
+@property(readonly, getter=isHeadless) BOOL headless API_AVAILABLE(macos(10.11));
+@property(readonly, getter=isRemovable) BOOL removable API_AVAILABLE(macos(10.13));
+@property(readonly) BOOL hasUnifiedMemory API_AVAILABLE(macos(10.15));
+@property(readonly) uint64_t recommendedMaxWorkingSetSize API_AVAILABLE(macos(10.12));
+@property(readonly) MTLDeviceLocation location API_AVAILABLE(macos(10.15));
+@property(readonly) NSUInteger locationNumber API_AVAILABLE(macos(10.15));
+@property(readonly) NSUInteger currentAllocatedSize API_AVAILABLE(macos(10.13));
+@property(readonly) NSUInteger maxThreadgroupMemoryLength API_AVAILABLE(macos(10.13));
+@property(readonly) NSUInteger maxBufferLength API_AVAILABLE(macos(10.14));
+
+- (nullable id<MTLCommandQueue>)newCommandQueue;
+- (nullable id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:(NSUInteger)maxCommandBufferCount;
+
+- (nullable id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options;
+- (nullable id<MTLBuffer>)newBufferWithBytes:(const void *)pointer
+                                      length:(NSUInteger)length
+                                     options:(MTLResourceOptions)options;
+- (nullable id<MTLBuffer>)newBufferWithBytesNoCopy:(void *)pointer
+                                            length:(NSUInteger)length
+                                           options:(MTLResourceOptions)options
+                                       deallocator:(void (^_Nullable)(void *pointer, NSUInteger length))deallocator;
+
+- (nullable id<MTLLibrary>)newLibraryWithSource:(NSString *)source
+                                        options:(nullable MTLCompileOptions *)options
+                                          error:(__autoreleasing NSError **)error;
+- (void)newLibraryWithSource:(NSString *)source
+                     options:(nullable MTLCompileOptions *)options
+           completionHandler:(MTLNewLibraryCompletionHandler)completionHandler;
+
+- (nullable id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)computeFunction
+                                                                      error:(__autoreleasing NSError **)error;
+- (nullable id<MTLComputePipelineState>)
+    newComputePipelineStateWithFunction:(id<MTLFunction>)computeFunction
+                                options:(MTLPipelineOption)options
+                             reflection:(MTLAutoreleasedComputePipelineReflection *_Nullable)reflection
+                                  error:(__autoreleasing NSError **)error;
+- (void)newComputePipelineStateWithFunction:(id<MTLFunction>)computeFunction
+                          completionHandler:(MTLNewComputePipelineStateCompletionHandler)completionHandler;
+- (nullable id<MTLComputePipelineState>)
+    newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor *)descriptor
+                                  options:(MTLPipelineOption)options
+                               reflection:(MTLAutoreleasedComputePipelineReflection *_Nullable)reflection
+                                    error:(__autoreleasing NSError **)error API_AVAILABLE(macos(10.11));
+
+- (BOOL)supportsFamily:(MTLGPUFamily)gpuFamily API_AVAILABLE(macos(10.15));
+@end
+
+NS_ASSUME_NONNULL_END

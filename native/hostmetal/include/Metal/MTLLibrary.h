@@ -1,0 +1,103 @@
+// Compiled source, its functions and compile options. https://developer.apple.com/documentation/metal/mtllibrary
+#pragma once
+#import <Metal/MTLDataType.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+@protocol MTLDevice, MTLFunction;
+@class MTLFunctionConstantValues;
+
+typedef NS_ENUM(NSUInteger, MTLFunctionType) {
+  MTLFunctionTypeVertex = 1,
+  MTLFunctionTypeFragment = 2,
+  MTLFunctionTypeKernel = 3,
+} API_AVAILABLE(macos(10.11));
+
+typedef NS_ENUM(NSUInteger, MTLLanguageVersion) {
+  MTLLanguageVersion1_1 = (1 << 16) + 1,
+  MTLLanguageVersion1_2 = (1 << 16) + 2,
+  MTLLanguageVersion2_0 = (2 << 16),
+  MTLLanguageVersion2_1 = (2 << 16) + 1,
+  MTLLanguageVersion2_2 = (2 << 16) + 2,
+  MTLLanguageVersion2_3 = (2 << 16) + 3,
+  MTLLanguageVersion2_4 = (2 << 16) + 4,
+  MTLLanguageVersion3_0 = (3 << 16) + 0,
+  MTLLanguageVersion3_1 = (3 << 16) + 1,
+  MTLLanguageVersion3_2 = (3 << 16) + 2,
+} API_AVAILABLE(macos(10.11));
+
+typedef NS_ENUM(NSInteger, MTLLibraryType) {
+  MTLLibraryTypeExecutable = 0,
+  MTLLibraryTypeDynamic = 1,
+} API_AVAILABLE(macos(11.0));
+
+typedef NS_ENUM(NSInteger, MTLMathMode) {
+  MTLMathModeSafe = 0,
+  MTLMathModeRelaxed = 1,
+  MTLMathModeFast = 2,
+} API_AVAILABLE(macos(15.0));
+
+MTL_EXTERN NSErrorDomain const MTLLibraryErrorDomain API_AVAILABLE(macos(10.11));
+
+typedef NS_ENUM(NSUInteger, MTLLibraryError) {
+  MTLLibraryErrorUnsupported = 1,
+  MTLLibraryErrorInternal = 2,
+  MTLLibraryErrorCompileFailure = 3,
+  MTLLibraryErrorCompileWarning = 4,
+  MTLLibraryErrorFunctionNotFound = 5,
+  MTLLibraryErrorFileNotFound = 6,
+} API_AVAILABLE(macos(10.11));
+
+// mathMode starts as MTLMathModeFast; fastMathEnabled is the older view of the same setting: NO is MTLMathModeSafe.
+MTL_EXPORT API_AVAILABLE(macos(10.11))
+@interface MTLCompileOptions : NSObject <NSCopying> {
+  NSDictionary<NSString *, NSObject *> *_preprocessorMacros;
+  MTLMathMode _mathMode;
+  MTLLanguageVersion _languageVersion;
+}
+@property(nullable, readwrite, copy, nonatomic) NSDictionary<NSString *, NSObject *> *preprocessorMacros;
+@property(readwrite, nonatomic) BOOL fastMathEnabled API_DEPRECATED("Use mathMode instead", macos(10.11, 15.0));
+@property(readwrite, nonatomic) MTLMathMode mathMode API_AVAILABLE(macos(15.0));
+@property(readwrite, nonatomic) MTLLanguageVersion languageVersion API_AVAILABLE(macos(10.11));
+@end
+
+MTL_EXPORT API_AVAILABLE(macos(10.12))
+@interface MTLFunctionConstant : NSObject {
+  NSString *_name;
+  MTLDataType _type;
+  NSUInteger _index;
+  BOOL _required;
+}
+@property(readonly) NSString *name;
+@property(readonly) MTLDataType type;
+@property(readonly) NSUInteger index;
+@property(readonly) BOOL required;
+@end
+
+API_AVAILABLE(macos(10.11))
+@protocol MTLFunction <NSObject>
+@property(nullable, copy, atomic) NSString *label API_AVAILABLE(macos(10.12));
+@property(readonly) id<MTLDevice> device;
+@property(readonly) MTLFunctionType functionType;
+@property(readonly) NSString *name;
+@property(readonly)
+    NSDictionary<NSString *, MTLFunctionConstant *> *functionConstantsDictionary API_AVAILABLE(macos(10.12));
+@end
+
+API_AVAILABLE(macos(10.11))
+@protocol MTLLibrary <NSObject>
+@property(nullable, copy, atomic) NSString *label;
+@property(readonly) id<MTLDevice> device;
+@property(readonly) NSArray<NSString *> *functionNames;
+@property(readonly) MTLLibraryType type API_AVAILABLE(macos(11.0));
+- (nullable id<MTLFunction>)newFunctionWithName:(NSString *)functionName;
+- (nullable id<MTLFunction>)newFunctionWithName:(NSString *)name
+                                 constantValues:(MTLFunctionConstantValues *)constantValues
+                                          error:(__autoreleasing NSError **)error API_AVAILABLE(macos(10.12));
+- (void)newFunctionWithName:(NSString *)name
+             constantValues:(MTLFunctionConstantValues *)constantValues
+          completionHandler:(void (^)(id<MTLFunction> _Nullable function, NSError *_Nullable error))completionHandler
+    API_AVAILABLE(macos(10.12));
+@end
+
+NS_ASSUME_NONNULL_END

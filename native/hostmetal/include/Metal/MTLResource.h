@@ -1,0 +1,57 @@
+// Storage, caching and hazard tracking of resources. https://developer.apple.com/documentation/metal/mtlresource
+#pragma once
+#import <Metal/MTLAllocation.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+@protocol MTLDevice;
+
+typedef NS_ENUM(NSUInteger, MTLCPUCacheMode) {
+  MTLCPUCacheModeDefaultCache = 0,
+  MTLCPUCacheModeWriteCombined = 1,
+} API_AVAILABLE(macos(10.11));
+
+typedef NS_ENUM(NSUInteger, MTLStorageMode) {
+  MTLStorageModeShared = 0,
+  MTLStorageModeManaged = 1,
+  MTLStorageModePrivate = 2,
+  MTLStorageModeMemoryless = 3,
+} API_AVAILABLE(macos(10.11));
+
+typedef NS_ENUM(NSUInteger, MTLHazardTrackingMode) {
+  MTLHazardTrackingModeDefault = 0,
+  MTLHazardTrackingModeUntracked = 1,
+  MTLHazardTrackingModeTracked = 2,
+} API_AVAILABLE(macos(10.13));
+
+#define MTLResourceCPUCacheModeShift 0
+#define MTLResourceCPUCacheModeMask (0xfUL << MTLResourceCPUCacheModeShift)
+#define MTLResourceStorageModeShift 4
+#define MTLResourceStorageModeMask (0xfUL << MTLResourceStorageModeShift)
+#define MTLResourceHazardTrackingModeShift 8
+#define MTLResourceHazardTrackingModeMask (0x3UL << MTLResourceHazardTrackingModeShift)
+
+typedef NS_OPTIONS(NSUInteger, MTLResourceOptions) {
+  MTLResourceCPUCacheModeDefaultCache = MTLCPUCacheModeDefaultCache << MTLResourceCPUCacheModeShift,
+  MTLResourceCPUCacheModeWriteCombined = MTLCPUCacheModeWriteCombined << MTLResourceCPUCacheModeShift,
+  MTLResourceStorageModeShared = MTLStorageModeShared << MTLResourceStorageModeShift,
+  MTLResourceStorageModeManaged = MTLStorageModeManaged << MTLResourceStorageModeShift,
+  MTLResourceStorageModePrivate = MTLStorageModePrivate << MTLResourceStorageModeShift,
+  MTLResourceStorageModeMemoryless = MTLStorageModeMemoryless << MTLResourceStorageModeShift,
+  MTLResourceHazardTrackingModeDefault = MTLHazardTrackingModeDefault << MTLResourceHazardTrackingModeShift,
+  MTLResourceHazardTrackingModeUntracked = MTLHazardTrackingModeUntracked << MTLResourceHazardTrackingModeShift,
+  MTLResourceHazardTrackingModeTracked = MTLHazardTrackingModeTracked << MTLResourceHazardTrackingModeShift,
+} API_AVAILABLE(macos(10.11));
+
+API_AVAILABLE(macos(10.11))
+@protocol MTLResource <MTLAllocation>
+@property(nullable, copy, atomic) NSString *label;
+@property(readonly) id<MTLDevice> device;
+@property(readonly) MTLCPUCacheMode cpuCacheMode;
+@property(readonly) MTLStorageMode storageMode API_AVAILABLE(macos(10.11));
+@property(readonly) MTLHazardTrackingMode hazardTrackingMode API_AVAILABLE(macos(10.15));
+@property(readonly) MTLResourceOptions resourceOptions API_AVAILABLE(macos(10.15));
+@property(readonly) NSUInteger allocatedSize API_AVAILABLE(macos(10.13));
+@end
+
+NS_ASSUME_NONNULL_END
