@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Writes metal_extended_vector and metal_packed_vector: the parts of metal_stdlib that are repetition (fields, constructors from
+every split into parts, swizzles, operators). `generate.py` rewrites the files beside it; `generate.py --check` fails if they differ."""
+import itertools
+import os
+import sys
+
+SCALARS = "bool char uchar short ushort int uint long ulong half float bfloat".split()
+NAMES, COLORS = "xyzw", "rgba"
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def each(n, form, sep=", "):
+    """The form for x, y, ... : `{c}` is the component's name, `{i}` its index."""
+    return sep.join(form.format(c=NAMES[i], i=i) for i in range(n))
+
+
+def splits(n):
+    """Ways to write n as a sum of parts 1 to 4."""
+    if n == 0:
+        yield []
+    for part in range(1, min(n, 4) + 1):
+        for rest in splits(n - part):
+            yield [part] + rest
+
+
+def constructors(n):
+    """Every split but the trivial ones (all scalars, one vector of the same type) takes vectors as parts."""
+    for parts in splits(n):
+        if len(parts) == 1 or all(p == 1 for p in parts):
+            continue
+        params, values = [], []
+        for k, part in enumerate(parts):
+            params.append(f"T a{k}" if part == 1 else f"const vec<T, {part}> &a{k}")
+            values += [f"a{k}"] if part == 1 else [f"a{k}.{NAMES[j]}" for j in range(part)]
+        inits = ", ".join(f"{NAMES[i]}({v})" for i, v in enumerate(values))
+        yield f"  METAL_FUNC constexpr {{name}}({', '.join(params)}) : {inits} {{{{}}}}"
+
+
+def swizzles(n):
+    """Properties for .r .g .b .a and for every swizzle of 2 to 4 components; writable when no component repeats."""
+    for i in range(n):
+        c, r = NAMES[i], COLORS[i]
+        yield (f"  METAL_FUNC constexpr T __get_{c}() const {{ return {c}; }} METAL_FUNC constexpr void __put_{c}(T v) {{ {c} = v; }}"
+               f" __declspec(property(get = __get_{c}, put = __put_{c})) T {r};")
+    for length in (2, 3, 4):
+        for index in itertools.product(range(n), repeat=length):
+            name = "".join(NAMES[i] for i in index)
+            color = "".join(COLORS[i] for i in index)
+            values = ", ".join(NAMES[i] for i in index)
+            line = f"  METAL_FUNC constexpr vec<T, {length}> __get_{name}() const {{ return vec<T, {length}>({values}); }}"
+            access = f"get = __get_{name}"
+            if len(set(index)) == length:
+                puts = " ".join(f"{NAMES[i]} = v.{NAMES[k]};" for k, i in enumerate(index))
+                line += f" METAL_FUNC constexpr void __put_{name}(vec<T, {length}> v) {{ {puts} }}"
+                access += f", put = __put_{name}"
+            yield line + "".join(f" __declspec(property({access})) vec<T, {length}> {s};" for s in (name, color))
+
+
+def vector(n):
+    align = 4 if n == 3 else n
+    out = [f"template <class T> struct alignas({align} * sizeof(T)) vec<T, {n}> {{", "  typedef T value_type;",
+           f"  T {each(n, '{c}')};", "  vec() = default;",
+           f"  METAL_FUNC constexpr vec(T all) : {each(n, '{c}(all)')} {{}}",
+           f"  METAL_FUNC constexpr vec({each(n, 'T a{c}')}) : {each(n, '{c}(a{c})')} {{}}",
+           "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
+           f"  METAL_FUNC constexpr explicit vec(const vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}",
+           "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
+           f"  METAL_FUNC constexpr explicit vec(const packed_vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}"]
+    out += [line.format(name="vec") for line in constructors(n)]
+    out += ["  METAL_FUNC constexpr T &operator[](int i) { return (&x)[i]; }",
+            "  METAL_FUNC constexpr const T &operator[](int i) const { return (&x)[i]; }"]
+    out += swizzles(n)
+    for op in "+ - * / % & | ^".split():
+        out.append(f"  METAL_FUNC friend constexpr vec operator{op}(const vec &a, const vec &b) {{ return vec({each(n, '(T)(a.{c} ' + op + ' b.{c})')}); }}")
+    for op in "<< >>".split():
+        # The amount is taken modulo the width of the element.
+        body = each(n, "(T)(a.{c} " + op + " ((int)b.{c} & (int)(8 * sizeof(T) - 1)))")
+        out.append(f"  template <class U> METAL_FUNC friend constexpr vec operator{op}(const vec &a, const vec<U, {n}> &b) {{ return vec({body}); }}")
+        body = each(n, "(T)(a.{c} " + op + " amount)")
+        out.append(f"  METAL_FUNC friend constexpr vec operator{op}(const vec &a, T b) {{ int amount = (int)b & (int)(8 * sizeof(T) - 1); return vec({body}); }}")
+        out.append(f"  METAL_FUNC friend constexpr vec operator{op}(T a, const vec &b) {{ return vec(a) {op} b; }}")
+    for op in "+ - * / % & | ^ << >>".split():
+        out.append(f"  template <class U> METAL_FUNC constexpr vec &operator{op}=(const U &b) {{ return *this = *this {op} b; }}")
+    for op in "== != < > <= >= && ||".split():
+        out.append(f"  METAL_FUNC friend constexpr vec<bool, {n}> operator{op}(const vec &a, const vec &b) {{ return vec<bool, {n}>({each(n, '(a.{c} ' + op + ' b.{c})')}); }}")
+    for op in "- ~".split():
+        out.append(f"  METAL_FUNC friend constexpr vec operator{op}(const vec &a) {{ return vec({each(n, '(T)(' + op + 'a.{c})')}); }}")
+    out += ["  METAL_FUNC friend constexpr vec operator+(const vec &a) { return a; }",
+            f"  METAL_FUNC friend constexpr vec<bool, {n}> operator!(const vec &a) {{ return vec<bool, {n}>({each(n, '!a.{c}')}); }}"]
+    for op in "++ --".split():
+        out.append(f"  METAL_FUNC constexpr vec &operator{op}() {{ {each(n, op + '{c};', ' ')} return *this; }}"
+                   f" METAL_FUNC constexpr vec operator{op}(int) {{ vec old = *this; {op}*this; return old; }}")
+    out.append("};")
+    args = [("a", "A"), ("b", "B"), ("d", "D")]
+    for count in (1, 2, 3):
+        types = ", ".join(f"class {t}" for _, t in args[:count])
+        params = ", ".join(f"const vec<{t}, {n}> &{a}" for a, t in args[:count])
+        call = each(n, "f(" + ", ".join(a + ".{c}" for a, _ in args[:count]) + ")")
+        first = "f(" + ", ".join(a + ".x" for a, _ in args[:count]) + ")"
+        out.append(f"template <class F, {types}> METAL_FUNC constexpr auto __map(F f, {params}) {{ return vec<decltype({first}), {n}>({call}); }}")
+    out.append(f"template <class T, class F> METAL_FUNC constexpr T __fold(F f, const vec<T, {n}> &a) {{ return "
+               + {2: "f(a.x, a.y)", 3: "f(f(a.x, a.y), a.z)", 4: "f(f(f(a.x, a.y), a.z), a.w)"}[n] + "; }")
+    return out
+
+
+def packed(n):
+    out = [f"template <class T> struct packed_vec<T, {n}> {{", "  typedef T value_type;", f"  T {each(n, '{c}')};",
+           "  packed_vec() = default;",
+           f"  METAL_FUNC constexpr packed_vec(T all) : {each(n, '{c}(all)')} {{}}",
+           f"  METAL_FUNC constexpr packed_vec({each(n, 'T a{c}')}) : {each(n, '{c}(a{c})')} {{}}",
+           f"  METAL_FUNC constexpr packed_vec(const vec<T, {n}> &v) : {each(n, '{c}(v.{c})')} {{}}",
+           "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
+           f"  METAL_FUNC constexpr explicit packed_vec(const vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}",
+           "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
+           f"  METAL_FUNC constexpr explicit packed_vec(const packed_vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}"]
+    out += [line.format(name="packed_vec") for line in constructors(n)]
+    out += [f"  METAL_FUNC constexpr operator vec<T, {n}>() const {{ return vec<T, {n}>({each(n, '{c}')}); }}",
+            "  METAL_FUNC constexpr T &operator[](int i) { return (&x)[i]; }",
+            "  METAL_FUNC constexpr const T &operator[](int i) const { return (&x)[i]; }"]
+    out += swizzles(n)
+    full = f"vec<T, {n}>"
+    for op in "+ - * / % & | ^ << >> == != < > <= >= && ||".split():
+        for left, right in (("const packed_vec &", "const packed_vec &"), ("const packed_vec &", "T "), ("T ", "const packed_vec &"),
+                            ("const packed_vec &", f"const {full} &"), (f"const {full} &", "const packed_vec &")):
+            out.append(f"  METAL_FUNC friend constexpr auto operator{op}({left}a, {right}b) {{ return {full}(a) {op} {full}(b); }}")
+    for op in "+ - * / % & | ^ << >>".split():
+        out.append(f"  template <class U> METAL_FUNC constexpr packed_vec &operator{op}=(const U &b) {{ return *this = {full}(*this) {op} b; }}")
+    for op in "- + ~ !".split():
+        out.append(f"  METAL_FUNC friend constexpr auto operator{op}(const packed_vec &a) {{ return {op}{full}(a); }}")
+    out.append("};")
+    return out
+
+
+def header(title, guard, includes, body, tail):
+    yield f"// {title}"
+    yield "// Generated by generate.py; edit that."
+    yield f"#if !defined({guard}) && defined(HOSTMETAL_DECLARATIONS)"
+    yield f"#define {guard}"
+    yield from (f'#include "{name}"' for name in includes)
+    yield "namespace metal {"
+    yield from body
+    yield "} // namespace metal"
+    yield from tail
+    yield "#endif"
+
+
+def typedefs(prefix, template):
+    names = [(t, n) for t in SCALARS for n in (2, 3, 4)]
+    inside = [f"typedef {template}<{t}, {n}> {prefix}{t}{n};" for t, n in names]
+    outside = [f"using metal::{prefix}{t}{n};" for t, n in names] + [f"using metal::{template};"]
+    return inside, outside
+
+
+def files():
+    inside, outside = typedefs("", "vec")
+    body = sum((vector(n) for n in (2, 3, 4)), []) + inside
+    yield "metal_extended_vector", header(
+        "Vector types (MSL 2.2): plain structs of scalars, so that the optimiser splits them and vectorises across threads; swizzles are properties.",
+        "HOSTMETAL_METAL_EXTENDED_VECTOR", ["metal_types"], body, outside)
+    inside, outside = typedefs("packed_", "packed_vec")
+    body = sum((packed(n) for n in (2, 3, 4)), []) + inside
+    yield "metal_packed_vector", header(
+        "Packed vector types (MSL 2.2.3): aligned to one element; arithmetic gives the full vector type.",
+        "HOSTMETAL_METAL_PACKED_VECTOR", ["metal_extended_vector"], body, outside)
+
+
+def main():
+    stale = False
+    for name, lines in files():
+        text = "\n".join(lines) + "\n"
+        path = os.path.join(HERE, name)
+        if sys.argv[1:] == ["--check"]:
+            with open(path) as f:
+                if f.read() != text:
+                    print(f"{name} is not what generate.py writes", file=sys.stderr)
+                    stale = True
+        else:
+            with open(path, "w") as f:
+                f.write(text)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+// What the language itself gives an MSL program, expressed in clang's C++ for OpenCL 2021 mode: address-space qualifiers,
+// keyword renames, the scalar types and `as_type`. Included first by hostmetal.h.
+//
+// The mapping of the address spaces is the one found to work (linux-metal-msl.md section 1): `constant` is a const global, because
+// objects in clang's `__constant` cannot be copied; in method-qualifier position attributes do not parse, so the pre-pass
+// writes `__mq_device` and so on there. `thread` is `__private` when MSL_STRICT_THREAD is defined (diagnostics) and nothing otherwise.
+#pragma once
+
+#pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
+#pragma OPENCL EXTENSION __cl_clang_variadic_functions : enable
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+
+#define device __attribute__((opencl_global_host))
+#define constant __global const
+#define threadgroup __local
+#define __mq_device __global
+#define __mq_constant __constant
+#define __mq_threadgroup __local
+#ifdef MSL_STRICT_THREAD
+#define thread __private
+#define __mq_thread __private
+#else
+#define thread
+#define __mq_thread
+#endif
+
+// Words that are keywords or predefined types for clang here but plain identifiers (or our own types) in MSL.
+#define kernel
+#define local __id_local
+#define global __id_global
+#define generic __id_generic
+#define pipe __id_pipe
+#define read_only __id_read_only
+#define write_only __id_write_only
+#define read_write __id_read_write
+#define event_t __id_event_t
+#define clk_event_t __id_clk_event_t
+#define queue_t __id_queue_t
+#define reserve_id_t __id_reserve_id_t
+#define sampler_t __id_sampler_t
+#define atomic_int __metal_atomic_int
+#define atomic_uint __metal_atomic_uint
+#define atomic_bool __metal_atomic_bool
+#define atomic_float __metal_atomic_float
+#define atomic_long __metal_atomic_long
+#define atomic_ulong __metal_atomic_ulong
+#define atomic_double __id_atomic_double
+#define atomic_flag __id_atomic_flag
+
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+typedef __SIZE_TYPE__ size_t;
+typedef __PTRDIFF_TYPE__ ptrdiff_t;
+typedef __INTPTR_TYPE__ intptr_t;
+typedef __UINTPTR_TYPE__ uintptr_t;
+
+// The compiler looks this template up by its standard name when it meets a braced list.
+namespace std {
+template <class E>
+class initializer_list {
+  const E *first;
+  size_t count;
+
+public:
+  typedef E value_type;
+  typedef const E *iterator;
+  typedef const E *const_iterator;
+  constexpr initializer_list() : first(nullptr), count(0) {}
+  constexpr const E *begin() const { return first; }
+  constexpr const E *end() const { return first + count; }
+  constexpr size_t size() const { return count; }
+};
+} // namespace std
+
+namespace metal {
+using ::int16_t;
+using ::int32_t;
+using ::int64_t;
+using ::int8_t;
+using ::intptr_t;
+using ::ptrdiff_t;
+using ::size_t;
+using ::uchar;
+using ::uint;
+using ::uint16_t;
+using ::uint32_t;
+using ::uint64_t;
+using ::uint8_t;
+using ::uintptr_t;
+using ::ulong;
+using ::ushort;
+using std::initializer_list;
+} // namespace metal
+
+// MSL 2.20: reinterpret the bits of a scalar or vector as another type of the same size.
+template <class To, class From>
+METAL_FUNC constexpr To as_type(From value) {
+  static_assert(sizeof(To) == sizeof(From), "as_type: the two types differ in size");
+  return __builtin_bit_cast(To, value);
+}

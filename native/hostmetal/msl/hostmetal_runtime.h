@@ -1,0 +1,69 @@
+// The contract between a compiled kernel and the host that runs it (the Rust executor): one table of functions which the host
+// stores in `hm_runtime` after dlopen and before the first call. Kernels without barriers and SIMD-group functions never use it.
+//
+// SIMD-group functions are a rendezvous: each lane fills a struct with its inputs, calls `simd_combine`, and finds its result in
+// the same struct; the combine function runs once, on the last lane to arrive. Which lanes meet is decided by the call site, so
+// every such call is convergent (the default for clang's OpenCL mode, also for indirect calls: no pass may make it depend on a
+// further condition) and nomerge (no pass may join two call sites). The functions around it are always_inline, so that each use
+// in the user's source is a call site of its own. `noduplicate` is deliberately not used: it would forbid inlining a helper that is
+// called twice, which would make two divergent groups meet at one site. Passes behind the optimiser do not know `convergent`,
+// so code that is run on stack-switched threads is compiled with
+//   -mllvm -tail-dup-placement=0 -mllvm -disable-tail-duplicate -mllvm -disable-early-taildup
+#pragma once
+
+extern "C" {
+
+// value[lane] is that lane's struct, or null when the lane does not take part. Always indexed by thread_index_in_simdgroup.
+struct hm_simd_values {
+  void *value[32];
+};
+
+// Pointers to functions get a type name of their own: a declarator of a function pointer inside a struct is taken for a pointer to a
+// function in the generic address space, which does not exist.
+typedef void (*hm_combine)(const hm_simd_values *values, unsigned active_mask);
+typedef void (*hm_barrier)(unsigned mem_flags);
+typedef void (*hm_simd_combine)(hm_combine combine, void *value, unsigned width);
+typedef void *(*hm_threadgroup_allocate)(unsigned id, unsigned long size, unsigned long align);
+typedef unsigned (*hm_lane)(void);
+
+struct hm_runtime_table {
+  unsigned version; // 1
+  hm_barrier threadgroup_barrier;
+  hm_barrier simdgroup_barrier;
+  // width: 32 for SIMD-group functions, 4 for quad-group functions.
+  hm_simd_combine simd_combine;
+  // The static threadgroup variable `id` of the running kernel; the same address for every thread of a threadgroup.
+  hm_threadgroup_allocate threadgroup_allocate;
+  // thread_index_in_simdgroup of the calling thread.
+  hm_lane lane;
+};
+
+__attribute__((used, visibility("default"))) const hm_runtime_table *hm_runtime;
+
+} // extern "C"
+
+namespace hostmetal {
+
+// One entry of section "hm_tg" of the shared object: a static threadgroup variable, for the host to sum the sizes.
+struct threadgroup_record {
+  ulong id, size, align;
+};
+
+template <unsigned Id, ulong Size, ulong Align>
+struct threadgroup_record_of {
+  __attribute__((used, retain, section("hm_tg"))) static constexpr __global const threadgroup_record record = {Id, Size, Align};
+};
+
+// The storage of `threadgroup T name;` inside a kernel or helper; the pre-pass numbers the variables of a source file.
+template <class T, unsigned Id>
+METAL_FUNC threadgroup T &threadgroup_variable() {
+  (void)&threadgroup_record_of<Id, sizeof(T), alignof(T)>::record;
+  return *(threadgroup T *)hm_runtime->threadgroup_allocate(Id, sizeof(T), alignof(T));
+}
+
+template <class Value>
+METAL_FUNC void rendezvous(hm_combine combine, Value *value, unsigned width) {
+  __attribute__((nomerge)) hm_runtime->simd_combine(combine, (void *)value, width);
+}
+
+} // namespace hostmetal
