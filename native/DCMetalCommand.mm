@@ -1,0 +1,149 @@
+// DCMetalCommand.mm: the C ABI over MTLCommandBuffer. Its encoders are in DCMetalEncoder.mm.
+
+#include "DCMetalShim.h"
+
+using namespace dcmetal;
+
+// ------------------------------------------------------------------ DCMetalCommandBuffer
+
+DCMetalStatus DCMetalCommandBuffer_Create(DCMetalQueue queue, const DCMetalCommandBufferOptions *options,
+                                          DCMetalCommandBuffer *command_buffer, DCMetalError *error) {
+  if (command_buffer) *command_buffer = nullptr;
+  return entry(error, [=] {
+    if (!queue) return null_argument(error, "queue");
+    if (!command_buffer) return null_argument(error, "command_buffer");
+    id<MTLCommandBuffer> object = nil;
+    if (options && options->encoder_info) {
+      MTLCommandBufferDescriptor *descriptor = owned([[MTLCommandBufferDescriptor alloc] init]);
+      [descriptor setRetainedReferences:!options->unretained_references];
+      [descriptor setErrorOptions:MTLCommandBufferErrorOptionEncoderExecutionStatus];
+      object = [in(queue) commandBufferWithDescriptor:descriptor];
+    } else if (options && options->unretained_references) {
+      object = [in(queue) commandBufferWithUnretainedReferences];
+    } else {
+      object = [in(queue) commandBuffer];
+    }
+    if (!object) return fail(error, DC_METAL_OUT_OF_MEMORY, "Metal made no command buffer");
+    *command_buffer = new (std::nothrow) DCMetalCommandBuffer_s(object);
+    if (!*command_buffer) return fail(error, DC_METAL_OUT_OF_MEMORY, "no memory for a command buffer's handle");
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalCommandBuffer_SetLabel(DCMetalCommandBuffer command_buffer, const char *label) {
+  return entry(nullptr, [=] {
+    NSString *string = label ? text(label) : nil;
+    if (!command_buffer || (label && !string)) return DC_METAL_INVALID_ARGUMENT;
+    [command_buffer->object setLabel:string];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus dcmetal::committed_already(DCMetalError *error) {
+  return fail(error, DC_METAL_INVALID_STATE, "the command buffer was committed before");
+}
+
+DCMetalStatus DCMetalCommandBuffer_Enqueue(DCMetalCommandBuffer command_buffer, DCMetalError *error) {
+  return entry(error, [=] {
+    if (!command_buffer) return null_argument(error, "command_buffer");
+    if (command_buffer->committed) return committed_already(error);
+    if (command_buffer->enqueued) return fail(error, DC_METAL_INVALID_STATE, "the command buffer was enqueued before");
+    [command_buffer->object enqueue];
+    command_buffer->enqueued = true;
+    return DC_METAL_OK;
+  });
+}
+
+// How a command buffer that has finished ended.
+static DCMetalStatus outcome(id<MTLCommandBuffer> object, DCMetalError *error) {
+  NSError *cause = [object error];
+  MTLCommandBufferStatus status = [object status];
+  if (status == MTLCommandBufferStatusCompleted && !cause) return DC_METAL_OK;
+  if (status == MTLCommandBufferStatusError || cause) return fail(error, cause);
+  return fail(error, DC_METAL_FAILED, "Metal left the command buffer in state %u", (unsigned)status);
+}
+
+DCMetalStatus DCMetalCommandBuffer_AddCompletedHandler(DCMetalCommandBuffer command_buffer,
+                                                       DCMetalCompletedHandler handler, void *context,
+                                                       DCMetalError *error) {
+  return entry(error, [=] {
+    if (!command_buffer) return null_argument(error, "command_buffer");
+    if (!handler) return null_argument(error, "handler");
+    if (command_buffer->committed) return committed_already(error);
+    // Its captures are locals of this body: a block must not reach through the body's own captures, which die before it.
+    DCMetalCompletedHandler call = handler;
+    void *with = context;
+    [command_buffer->object addCompletedHandler:^(id<MTLCommandBuffer> finished) {
+      DCMetalError failure = nullptr;
+      DCMetalError *reason = &failure;
+      DCMetalStatus status = entry(reason, [=] { return outcome(finished, reason); });
+      call(with, status, failure);
+    }];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalCommandBuffer_Commit(DCMetalCommandBuffer command_buffer, DCMetalError *error) {
+  DCMetalStatus status = entry(error, [=] {
+    if (!command_buffer) return null_argument(error, "command_buffer");
+    if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
+    if (command_buffer->committed.exchange(true)) return committed_already(error);
+    [command_buffer->object commit];
+    return DC_METAL_OK;
+  });
+  // Raised by the commit itself: nothing was submitted.
+  if (status == DC_METAL_EXCEPTION) command_buffer->committed = false;
+  return status;
+}
+
+DCMetalStatus DCMetalCommandBuffer_WaitUntilScheduled(DCMetalCommandBuffer command_buffer, DCMetalError *error) {
+  return entry(error, [=] {
+    if (!command_buffer) return null_argument(error, "command_buffer");
+    if (!command_buffer->committed) return fail(error, DC_METAL_INVALID_STATE, "the command buffer is not committed");
+    [command_buffer->object waitUntilScheduled];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalCommandBuffer_WaitUntilCompleted(DCMetalCommandBuffer command_buffer, DCMetalError *error) {
+  return entry(error, [=] {
+    if (!command_buffer) return null_argument(error, "command_buffer");
+    if (!command_buffer->committed) return fail(error, DC_METAL_INVALID_STATE, "the command buffer is not committed");
+    [command_buffer->object waitUntilCompleted];
+    return outcome(command_buffer->object, error);
+  });
+}
+
+DCMetalCommandBufferStatus DCMetalCommandBuffer_GetStatus(DCMetalCommandBuffer command_buffer) {
+  if (!command_buffer) return DC_METAL_COMMAND_BUFFER_ERROR;
+  return ask(DC_METAL_COMMAND_BUFFER_ERROR,
+             [=] { return (DCMetalCommandBufferStatus)[command_buffer->object status]; });
+}
+
+DCMetalError DCMetalCommandBuffer_CreateError(DCMetalCommandBuffer command_buffer) {
+  if (!command_buffer) return nullptr;
+  return ask(DCMetalError(nullptr), [=] {
+    DCMetalError error = nullptr;
+    if ([command_buffer->object status] == MTLCommandBufferStatusError) (void)fail(&error, [command_buffer->object error]);
+    return error;
+  });
+}
+
+DCMetalStatus DCMetalCommandBuffer_GetGPUTimes(DCMetalCommandBuffer command_buffer, double *start, double *end) {
+  if (start) *start = 0;
+  if (end) *end = 0;
+  return entry(nullptr, [=] {
+    if (!command_buffer || !start || !end) return DC_METAL_INVALID_ARGUMENT;
+    if ([command_buffer->object status] < MTLCommandBufferStatusCompleted) return DC_METAL_INVALID_STATE;
+    double from = [command_buffer->object GPUStartTime], to = [command_buffer->object GPUEndTime];
+    // Some systems leave zeros; no time is invented for them.
+    if (!(from > 0) || !(to >= from)) return DC_METAL_UNSUPPORTED;
+    *start = from;
+    *end = to;
+    return DC_METAL_OK;
+  });
+}
+
+void DCMetalCommandBuffer_Release(DCMetalCommandBuffer command_buffer) {
+  drop([=] { unshare(command_buffer); });
+}

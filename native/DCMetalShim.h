@@ -1,0 +1,227 @@
+// DCMetalShim.h: what the files of the C ABI (native/DCMetal*.mm) share; private to them.
+//
+// A handle whose Metal object needs nothing beside it (device, queue, buffer, options, constants, function) IS that object,
+// retained once. The others point to a structure below, which adds what this interface checks before Metal sees a call.
+//
+// The source compiles without ARC (Linux and macOS) and with it (macOS). On Linux no C++ exception may pass these files:
+// GCC's Objective-C personality does not know them. So nothing here throws one: memory comes from new (std::nothrow).
+#ifndef DCMETAL_SHIM_H
+#define DCMETAL_SHIM_H
+
+#import <Foundation/Foundation.h>
+#import <Metal/Metal.h>
+
+#include "DCMetal.h"
+
+#include <atomic>
+#include <new>
+#include <type_traits>
+
+namespace dcmetal {
+
+static_assert(sizeof(NSUInteger) == sizeof(uint64_t), "sizes pass between uint64_t and NSUInteger unchecked");
+
+// ------------------------------------------------------------------ ownership
+
+#if __has_feature(objc_arc)
+template <class Object> using Strong = Object;
+template <class Object> Object owned(Object object) { return object; }
+#else
+// A retained object in a structure.
+template <class Object> class Strong {
+ public:
+  Strong() = default;
+  Strong(Object object) : object_([object retain]) {}
+  Strong(const Strong &) = delete;
+  Strong &operator=(const Strong &) = delete;
+  ~Strong() { [object_ release]; }
+  operator Object() const { return object_; }
+
+ private:
+  Object object_ = nil;
+};
+// Balances a new* or Copy* result inside the entry's pool.
+template <class Object> Object owned(Object object) { return [object autorelease]; }
+#endif
+
+// The Metal type behind a handle that is its object.
+template <class Handle> struct ObjectOf;
+template <> struct ObjectOf<DCMetalDevice> { using Type = id<MTLDevice>; };
+template <> struct ObjectOf<DCMetalQueue> { using Type = id<MTLCommandQueue>; };
+template <> struct ObjectOf<DCMetalBuffer> { using Type = id<MTLBuffer>; };
+template <> struct ObjectOf<DCMetalCompileOptions> { using Type = MTLCompileOptions *; };
+template <> struct ObjectOf<DCMetalConstants> { using Type = MTLFunctionConstantValues *; };
+template <> struct ObjectOf<DCMetalFunction> { using Type = id<MTLFunction>; };
+
+template <class Handle> typename ObjectOf<Handle>::Type in(Handle handle) {
+  return (__bridge typename ObjectOf<Handle>::Type)(void *)handle;
+}
+#if __has_feature(objc_arc)
+template <class Handle> void give(Handle *handle, typename ObjectOf<Handle>::Type object) {
+  *handle = (Handle)(__bridge_retained void *)object;
+}
+template <class Handle> void take(Handle handle) {
+  id object = (__bridge_transfer id)(void *)handle;
+  (void)object;
+}
+#else
+template <class Handle> void give(Handle *handle, typename ObjectOf<Handle>::Type object) {
+  *handle = (Handle)(void *)[object retain];
+}
+template <class Handle> void take(Handle handle) { [in(handle) release]; }
+#endif
+
+// ------------------------------------------------------------------ text
+
+// The string of a NUL-terminated text; nil when it is not UTF-8.
+NSString *text(const char *utf8);
+NSString *text(const char *utf8, size_t length);
+// Writes what fits of string, cut between characters, and returns the length of the whole.
+size_t put(NSString *string, char *buffer, size_t capacity);
+size_t put(const char *utf8, size_t length, char *buffer, size_t capacity);
+
+// ------------------------------------------------------------------ errors
+
+// A failed check of this interface: domain "DCMetal", code the status.
+DCMetalStatus fail(DCMetalError *error, DCMetalStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+DCMetalStatus null_argument(DCMetalError *error, const char *name);
+// Metal's NSError. With nil, says that Metal failed and gave none.
+DCMetalStatus fail(DCMetalError *error, NSError *cause);
+DCMetalStatus committed_already(DCMetalError *error);
+// What was raised: an NSException, or nil for anything else.
+DCMetalStatus raised(DCMetalError *error, NSException *exception);
+
+// Runs the body of an entry in a pool and turns what it raises into a status.
+template <class Body> DCMetalStatus entry(DCMetalError *error, Body body) {
+  if (error) *error = nullptr;
+  @autoreleasepool {
+    @try {
+      return body();
+    } @catch (NSException *exception) {
+      return raised(error, exception);
+    } @catch (...) {
+      return raised(error, nil);
+    }
+  }
+}
+// The same for an entry that answers with a value; `otherwise` is the answer when something is raised.
+template <class Value, class Body> Value ask(Value otherwise, Body body) {
+  @autoreleasepool {
+    @try {
+      return body();
+    } @catch (...) {
+      return otherwise;
+    }
+  }
+}
+// The same for the end of an object; what a destructor raises has nowhere to go.
+template <class Body> void drop(Body body) {
+  @autoreleasepool {
+    @try {
+      body();
+    } @catch (...) {
+    }
+  }
+}
+
+// True when [offset, offset + length) lies within size bytes.
+inline bool within(uint64_t offset, uint64_t length, uint64_t size) {
+  return offset <= size && length <= size - offset;
+}
+
+constexpr size_t kArguments = 31;       // [[buffer(n)]] and [[threadgroup(n)]], n < 31: Metal feature set tables
+constexpr size_t kMaxBytes = 4096;      // setBytes:length:atIndex:
+constexpr uint64_t kMaxGrid = UINT32_MAX;  // thread_position_in_grid is at most a uint: MSL specification, 5.2.3.6
+
+}  // namespace dcmetal
+
+// ------------------------------------------------------------------ handles that are structures
+
+struct DCMetalError_s {
+  struct Encoder {
+    char *label;
+    size_t length;
+    DCMetalEncoderState state;
+  };
+  char *domain = nullptr;
+  size_t domain_length = 0;
+  char *message = nullptr;
+  size_t message_length = 0;
+  int64_t code = 0;
+  Encoder *encoders = nullptr;
+  size_t encoder_count = 0;
+};
+
+struct DCMetalLibrary_s {
+  DCMetalLibrary_s(id<MTLLibrary> library, NSArray<NSString *> *sorted) : object(library), names(sorted) {}
+  dcmetal::Strong<id<MTLLibrary>> object;
+  dcmetal::Strong<NSArray<NSString *> *> names;  // sorted
+};
+
+// Held by its handle and by the encoders whose current pipeline it is.
+struct DCMetalPipeline_s {
+  DCMetalPipeline_s(id<MTLComputePipelineState> state, NSArray<id<MTLBinding>> *arguments, NSString *function)
+      : object(state), bindings(arguments), name(function) {}
+  dcmetal::Strong<id<MTLComputePipelineState>> object;
+  dcmetal::Strong<NSArray<id<MTLBinding>> *> bindings;
+  dcmetal::Strong<NSString *> name;  // the function's
+  std::atomic<uint32_t> references{1};
+  uint64_t registry_id = 0;
+  uint64_t max_total_threads = 0, execution_width = 0;
+  uint64_t static_memory = 0, max_memory = 0;  // of a threadgroup
+  MTLSize max_threads = {0, 0, 0};
+  bool whole_simdgroups = false;
+  uint32_t buffers = 0, memories = 0;       // bit n: the function uses [[buffer(n)]], [[threadgroup(n)]]
+  uint64_t least[dcmetal::kArguments] = {};  // bytes that buffer n must have
+  bool textures = false;                     // it uses arguments that this interface cannot bind
+};
+
+// Held by its handle and by its encoders' handles.
+struct DCMetalCommandBuffer_s {
+  explicit DCMetalCommandBuffer_s(id<MTLCommandBuffer> command_buffer) : object(command_buffer) {}
+  dcmetal::Strong<id<MTLCommandBuffer>> object;
+  std::atomic<uint32_t> references{1};
+  std::atomic<bool> committed{false};  // read by any thread that waits
+  bool enqueued = false;
+  bool encoding = false;  // an encoder is open
+};
+
+struct DCMetalComputeEncoder_s {
+  DCMetalComputeEncoder_s(id<MTLComputeCommandEncoder> encoder, DCMetalCommandBuffer parent)
+      : object(encoder), command_buffer(parent) {}
+  dcmetal::Strong<id<MTLComputeCommandEncoder>> object;
+  DCMetalCommandBuffer command_buffer;
+  DCMetalPipeline pipeline = nullptr;
+  bool ended = false;
+  uint64_t registry_id = 0;      // of the device
+  uint64_t max_memory = 0;       // threadgroup memory of the device
+  uint32_t bound = 0;            // bit n: something is bound at n
+  uint64_t length[dcmetal::kArguments] = {};  // of the buffer bound at n; 0 for bytes
+  uint64_t room[dcmetal::kArguments] = {};    // bytes from the offset to the end
+  uint64_t memory[dcmetal::kArguments] = {};  // threadgroup memory at n
+};
+
+struct DCMetalBlitEncoder_s {
+  DCMetalBlitEncoder_s(id<MTLBlitCommandEncoder> encoder, DCMetalCommandBuffer parent)
+      : object(encoder), command_buffer(parent) {}
+  dcmetal::Strong<id<MTLBlitCommandEncoder>> object;
+  DCMetalCommandBuffer command_buffer;
+  bool ended = false;
+  uint64_t registry_id = 0;
+};
+
+namespace dcmetal {
+
+// One more reference to a counted structure, and one less.
+template <class Handle> Handle share(Handle handle) {
+  handle->references.fetch_add(1, std::memory_order_relaxed);
+  return handle;
+}
+template <class Handle> void unshare(Handle handle) {
+  if (handle && handle->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete handle;
+}
+
+}  // namespace dcmetal
+
+#endif
