@@ -1,0 +1,190 @@
+//! The command line: what can be written and what its help says.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::spec::Spec;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  success
+  1  the input cannot work: a missing file, a kernel that does not compile, an argument that does not fit
+  2  the command line cannot be read
+  3  the device failed: none present, out of memory, a fault in a kernel, the deadline
+  4  the result differs from what --check names";
+
+/// Translate, check and run OpenCL C and Metal compute kernels, on Apple's Metal or, on Linux, on hostmetal.
+#[derive(Parser)]
+#[command(name = "dcmetal", version, after_help = EXIT_CODES, max_term_width = 110)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// List the Metal devices and their limits
+    #[command(after_help = EXIT_CODES)]
+    Devices(Devices),
+    /// Translate OpenCL C to Metal Shading Language
+    #[command(after_help = concat!(
+        "Examples:\n  dcmetal translate blur.cl\n  dcmetal translate blur.cl -o blur.metal --reflect blur.json -D RADIUS=4\n"
+    ))]
+    Translate(Translate),
+    /// Compile a kernel file on the device and list its kernels and their arguments
+    #[command(after_help = "Examples:\n  dcmetal check blur.cl\n  dcmetal check reduce.metal --json\n")]
+    Check(Check),
+    /// Run a kernel on arguments from the command line and files
+    #[command(after_help = concat!(
+        "SPEC, one per kernel argument, in the kernel's order:\n",
+        "  f32=2.5  i32x4=1,2,3,4        scalar, vector (types i8 u8 i16 u16 i32 u32 i64 u64 f16 f32)\n",
+        "  local=4096                    bytes of local (threadgroup) memory\n",
+        "  in=x.npy                      buffer with the content of a NumPy file\n",
+        "  in=photo.png[:gray|rgb|rgba]  ... of a PNG, PGM or PPM image, a u8 (or u16) per channel\n",
+        "  in=data.bin:f32:512x512       ... of a raw file, as TYPE:SHAPE\n",
+        "  zeros=f32:512x512             buffer of zeros\n",
+        "  random=u8:1000:7              buffer of random elements from seed 7: floats in [0, 1), integers over\n",
+        "                                their whole range\n",
+        "  BUFFER,save=FILE              any buffer, saved after the run as .npy, .png, .pgm, .ppm or raw bytes\n\n",
+        "Examples:\n",
+        "  dcmetal run saxpy.cl saxpy --global 1000 --arg random=f32:1000:1 --arg zeros=f32:1000,save=y.npy \\\n",
+        "      --arg f32=2.5 --arg u32=1000\n",
+        "  dcmetal run sobel.cl sobel --global 451,300 --arg in=cat.png:rgba --arg zeros=u8:300x451,save=edges.png \\\n",
+        "      --arg i32=451 --arg i32=300 --check expected.npy --tolerance 1\n\n",
+        "Exit codes as `dcmetal --help` lists them.\n"
+    ))]
+    Run(Box<Run>),
+}
+
+#[derive(Args)]
+pub(crate) struct Devices {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a kernel file is read; shared by translate, check and run.
+#[derive(Args)]
+pub(crate) struct Source {
+    /// The kernel file: OpenCL C (.cl) or Metal Shading Language (.metal)
+    pub(crate) file: PathBuf,
+    /// Define a preprocessor macro
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub(crate) define: Vec<String>,
+    /// Look for included files in this folder too (OpenCL C)
+    #[arg(short = 'I', value_name = "DIR")]
+    pub(crate) include: Vec<PathBuf>,
+    /// Version of OpenCL C
+    #[arg(long, value_enum, default_value_t = Std::Cl12)]
+    pub(crate) std: Std,
+    /// Floating-point rules; each language has its own default: OpenCL C safe, Metal fast
+    #[arg(long, value_enum)]
+    pub(crate) math: Option<Math>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Std {
+    #[value(name = "CL1.2")]
+    Cl12,
+    #[value(name = "CL2.0")]
+    Cl20,
+    #[value(name = "CL3.0")]
+    Cl30,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Math {
+    Safe,
+    Fast,
+}
+
+#[derive(Args)]
+pub(crate) struct Translate {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// Write the translation here instead of printing it
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write what a launch needs to know of each kernel, as JSON
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) reflect: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// The kernel's name
+    pub(crate) kernel: String,
+    /// Threads (work-items) of the grid
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub(crate) global: [u64; 3],
+    /// Threads of a threadgroup (work-group); chosen for you when left out
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub(crate) local: Option<[u64; 3]>,
+    /// One kernel argument; see below
+    #[arg(long = "arg", value_name = "SPEC", value_parser = Spec::parse)]
+    pub(crate) args: Vec<Spec>,
+    /// Compare the kernel's output with this file; with several outputs name one, by position (from 0) or name
+    #[arg(long, value_name = "[ARG=]FILE.npy")]
+    pub(crate) check: Vec<String>,
+    /// Largest difference that --check accepts: absolute, or relative where the expected value is above 1
+    #[arg(long, value_name = "T", default_value_t = 0.0, value_parser = tolerance)]
+    pub(crate) tolerance: f64,
+    /// Give up after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    pub(crate) timeout: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn extents(text: &str) -> Result<[u64; 3], String> {
+    let mut extents = [1; 3];
+    let parts: Vec<&str> = text.split(',').collect();
+    if parts.len() > 3 {
+        return Err("a grid has at most three dimensions".into());
+    }
+    for (extent, part) in extents.iter_mut().zip(parts) {
+        *extent = part.trim().parse().map_err(|_| format!("`{part}` is not a number of threads"))?;
+    }
+    Ok(extents)
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|t: &f64| *t >= 0.0 && t.is_finite()).ok_or_else(|| "it is not a number of at least 0".into())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|s: &f64| *s > 0.0 && *s <= 1e9).ok_or_else(|| "it is not a number of seconds above 0".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn grids() {
+        assert_eq!(extents("7"), Ok([7, 1, 1]));
+        assert_eq!(extents("4, 5,6"), Ok([4, 5, 6]));
+        for text in ["", "a", "-1", "1,2,3,4", "1,,2"] {
+            assert!(extents(text).is_err(), "{text}");
+        }
+    }
+}
