@@ -1,0 +1,238 @@
+// MTLCommandBuffer, its descriptor, and what its error tells of encoders.
+#import "faces.h"
+
+NSErrorDomain const MTLCommandBufferErrorDomain = @"MTLCommandBufferErrorDomain";
+NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey = @"MTLCommandBufferEncoderInfoErrorKey";
+
+@interface HostMTLCommandBufferEncoderInfo : NSObject <MTLCommandBufferEncoderInfo> {
+  NSString *_label;
+  NSArray<NSString *> *_debugSignposts;
+  MTLCommandEncoderErrorState _errorState;
+}
+- (instancetype)initWithCommandBuffer:(HMCommandBuffer)commandBuffer index:(size_t)index;
+@end
+
+@implementation HostMTLCommandBufferEncoderInfo
+@synthesize label = _label, debugSignposts = _debugSignposts, errorState = _errorState;
+
+- (instancetype)initWithCommandBuffer:(HMCommandBuffer)commandBuffer index:(size_t)index {
+  if ((self = [super init])) {
+    HMEncoderInfo info = {"", MTLCommandEncoderErrorStateUnknown, 0};
+    hm_command_buffer_encoder(commandBuffer, index, &info);
+    NSMutableArray *signposts = [[NSMutableArray alloc] initWithCapacity:info.signpost_count];
+    for (size_t i = 0; i < info.signpost_count; i++) {
+      const char *text = hm_command_buffer_encoder_signpost(commandBuffer, index, i);
+      [signposts addObject:[NSString stringWithUTF8String:text]];
+    }
+    _label = [[NSString alloc] initWithUTF8String:info.label];
+    _debugSignposts = signposts;
+    _errorState = (MTLCommandEncoderErrorState)info.state;
+  }
+  return self;
+}
+
+- (void)dealloc {
+  [_label release];
+  [_debugSignposts release];
+  [super dealloc];
+}
+@end
+
+@implementation MTLCommandBufferDescriptor
+@synthesize retainedReferences = _retainedReferences, errorOptions = _errorOptions;
+
+- (instancetype)init {
+  if ((self = [super init])) _retainedReferences = YES;
+  return self;
+}
+
+- (id)copyWithZone:(NSZone *)zone {
+  MTLCommandBufferDescriptor *copy = [[[self class] allocWithZone:zone] init];
+  [copy setRetainedReferences:_retainedReferences];
+  [copy setErrorOptions:_errorOptions];
+  return copy;
+}
+@end
+
+namespace {
+// The engine's two calls after a commit; context holds one reference for each.
+void callScheduled(void *context);
+void callCompleted(void *context);
+}  // namespace
+
+@interface HostMTLCommandBuffer (Calls)
+- (void)callScheduledHandlers;
+- (void)callCompletedHandlers;
+@end
+
+namespace {
+void callScheduled(void *context) {
+  HostMTLCommandBuffer *commandBuffer = (HostMTLCommandBuffer *)context;
+  hostmetal_call_out("command buffer's scheduled handler", ^{
+    [commandBuffer callScheduledHandlers];
+    [commandBuffer release];
+  });
+}
+
+void callCompleted(void *context) {
+  HostMTLCommandBuffer *commandBuffer = (HostMTLCommandBuffer *)context;
+  hostmetal_call_out("command buffer's completed handler", ^{
+    [commandBuffer callCompletedHandlers];
+    [commandBuffer release];
+  });
+}
+
+// What a handler captures may hold the command buffer, so the array goes as soon as it has been called.
+void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) {
+  for (MTLCommandBufferHandler handler in *handlers) handler(commandBuffer);
+  [*handlers release];
+  *handlers = nil;
+}
+}  // namespace
+
+@implementation HostMTLCommandBuffer
+@synthesize label = _label, retainedReferences = _retainedReferences, errorOptions = _errorOptions;
+
+- (id<MTLDevice>)device {
+  return _queue->_device;
+}
+
+- (id<MTLCommandQueue>)commandQueue {
+  return _queue;
+}
+
+// ------------------------------------------------------------------ submission
+
+- (void)enqueue {
+  HM_CHECK(hm_command_buffer_enqueue(_engine));
+}
+
+- (void)commit {
+  [self retain];
+  [self retain];
+  const char *const misuse = hm_command_buffer_commit(_engine, callScheduled, callCompleted, self);
+  if (!misuse) return;
+  [self release];
+  [self release];
+  hostmetal_raise(self, _cmd, misuse);
+}
+
+- (void)addHandler:(MTLCommandBufferHandler)handler to:(NSMutableArray **)handlers selector:(SEL)selector {
+  if (!handler) hostmetal_raise(self, selector, "the handler must not be nil");
+  if (hm_command_buffer_status(_engine) >= MTLCommandBufferStatusCommitted)
+    hostmetal_raise(self, selector, "the command buffer is already committed");
+  if (!*handlers) *handlers = [[NSMutableArray alloc] initWithCapacity:1];
+  id copy = [handler copy];
+  [*handlers addObject:copy];
+  [copy release];
+}
+
+- (void)addScheduledHandler:(MTLCommandBufferHandler)handler {
+  [self addHandler:handler to:&_scheduledHandlers selector:_cmd];
+}
+
+- (void)addCompletedHandler:(MTLCommandBufferHandler)handler {
+  [self addHandler:handler to:&_completedHandlers selector:_cmd];
+}
+
+- (void)callScheduledHandlers {
+  callAndDrop(&_scheduledHandlers, self);
+}
+
+- (void)callCompletedHandlers {
+  callAndDrop(&_completedHandlers, self);
+}
+
+- (void)waitUntilScheduled {
+  HM_CHECK(hm_command_buffer_wait_scheduled(_engine));
+}
+
+- (void)waitUntilCompleted {
+  HM_CHECK(hm_command_buffer_wait_completed(_engine));
+}
+
+// ------------------------------------------------------------------ outcome
+
+- (MTLCommandBufferStatus)status {
+  return (MTLCommandBufferStatus)hm_command_buffer_status(_engine);
+}
+
+- (NSError *)error {
+  HMError failure = {};
+  if (!hm_command_buffer_error(_engine, &failure)) return nil;
+  NSDictionary *more = nil;
+  if (_errorOptions & MTLCommandBufferErrorOptionEncoderExecutionStatus) {
+    const size_t count = hm_command_buffer_encoder_count(_engine);
+    NSMutableArray *encoders = [NSMutableArray arrayWithCapacity:count];
+    for (size_t i = 0; i < count; i++) {
+      id info = [[HostMTLCommandBufferEncoderInfo alloc] initWithCommandBuffer:_engine index:i];
+      [encoders addObject:info];
+      [info release];
+    }
+    more = @{MTLCommandBufferEncoderInfoErrorKey : encoders};
+  }
+  return hostmetal_error(MTLCommandBufferErrorDomain, &failure, more);
+}
+
+- (HMTimes)times {
+  HMTimes times = {};
+  hm_command_buffer_times(_engine, &times);
+  return times;
+}
+- (CFTimeInterval)kernelStartTime {
+  return [self times].kernel_start;
+}
+- (CFTimeInterval)kernelEndTime {
+  return [self times].kernel_end;
+}
+- (CFTimeInterval)GPUStartTime {
+  return [self times].gpu_start;
+}
+- (CFTimeInterval)GPUEndTime {
+  return [self times].gpu_end;
+}
+
+// ------------------------------------------------------------------ encoders
+
+- (id<MTLComputeCommandEncoder>)computeCommandEncoder {
+  return [self computeCommandEncoderWithDispatchType:MTLDispatchTypeSerial];
+}
+
+- (id<MTLComputeCommandEncoder>)computeCommandEncoderWithDispatchType:(MTLDispatchType)dispatchType {
+  HM_REQUIRE(dispatchType <= MTLDispatchTypeConcurrent, "unknown dispatch type");
+  const char *misuse = nullptr;
+  HMEncoder engine = hm_compute_encoder_create(_engine, dispatchType == MTLDispatchTypeConcurrent, &misuse);
+  HM_CHECK(misuse);
+  if (!engine) return nil;
+  HostMTLComputeCommandEncoder *encoder = [[HostMTLComputeCommandEncoder alloc] initWithCommandBuffer:self engine:engine];
+  encoder->_dispatchType = dispatchType;
+  return [encoder autorelease];
+}
+
+- (id<MTLBlitCommandEncoder>)blitCommandEncoder {
+  const char *misuse = nullptr;
+  HMEncoder engine = hm_blit_encoder_create(_engine, &misuse);
+  HM_CHECK(misuse);
+  return engine ? [[[HostMTLBlitCommandEncoder alloc] initWithCommandBuffer:self engine:engine] autorelease] : nil;
+}
+
+// Groups of a command buffer are for capture tools, which hostmetal has none of; that they balance is checked all the same.
+- (void)pushDebugGroup:(NSString *)text {
+  HM_REQUIRE(text != nil, "the text must not be nil");
+  _debugGroups++;
+}
+
+- (void)popDebugGroup {
+  HM_REQUIRE(_debugGroups > 0, "there is no debug group to pop");
+  _debugGroups--;
+}
+
+- (void)dealloc {
+  hm_command_buffer_release(_engine);
+  [_queue release];
+  [_label release];
+  [_scheduledHandlers release];
+  [_completedHandlers release];
+  [super dealloc];
+}
+@end

@@ -1,0 +1,68 @@
+// What every encoder does: device, label, debug groups and signposts, the end.
+#import "faces.h"
+
+@implementation HostMTLCommandEncoder
+
+- (instancetype)initWithCommandBuffer:(HostMTLCommandBuffer *)commandBuffer engine:(HMEncoder)engine {
+  if ((self = [super init])) {
+    _commandBuffer = [commandBuffer retain];
+    _engine = engine;
+  }
+  return self;
+}
+
+- (void)requireOpen:(SEL)selector {
+  if (hm_encoder_ended(_engine)) hostmetal_raise(self, selector, "the encoder has ended");
+}
+
+- (id<MTLDevice>)device {
+  return [_commandBuffer device];
+}
+
+- (NSString *)label {
+  @synchronized(self) {
+    return [[_label retain] autorelease];
+  }
+}
+
+- (void)setLabel:(NSString *)label {
+  @synchronized(self) {
+    NSString *copy = [label copy];
+    [_label release];
+    _label = copy;
+    hm_encoder_set_label(_engine, copy ? [copy UTF8String] : "");
+  }
+}
+
+- (void)insertDebugSignpost:(NSString *)text {
+  HM_REQUIRE(text != nil, "the text must not be nil");
+  [self requireOpen:_cmd];
+  hm_encoder_insert_signpost(_engine, [text UTF8String]);
+}
+
+- (void)pushDebugGroup:(NSString *)text {
+  HM_REQUIRE(text != nil, "the text must not be nil");
+  [self requireOpen:_cmd];
+  hm_encoder_push_group(_engine, [text UTF8String]);
+}
+
+- (void)popDebugGroup {
+  HM_CHECK(hm_encoder_pop_group(_engine));
+}
+
+- (void)endEncoding {
+  HM_CHECK(hm_encoder_end(_engine));
+}
+
+// Apple's Metal ends the process for an encoder that was dropped while open; here the exception comes after everything was
+// given back, so that whoever catches it has lost nothing.
+- (void)dealloc {
+  const bool open = !hm_encoder_ended(_engine);
+  hm_encoder_release(_engine);
+  [_commandBuffer release];
+  [_label release];
+  Class face = [self class];
+  [super dealloc];
+  if (open) hostmetal_raise(face, @selector(dealloc), "the encoder was released without endEncoding");
+}
+@end

@@ -1,0 +1,70 @@
+// MTLComputeCommandEncoder.
+#import "faces.h"
+
+namespace {
+// The engine's buffer behind an argument; raises for what is not a buffer of hostmetal's.
+HMBuffer engineBuffer(id<MTLBuffer> buffer, id encoder, SEL selector) {
+  static const Class bufferClass = [HostMTLBuffer class];
+  if (!buffer) return nullptr;
+  if (object_getClass(buffer) != bufferClass) hostmetal_raise(encoder, selector, "the buffer is not one of this device");
+  return ((HostMTLBuffer *)buffer)->_engine;
+}
+}  // namespace
+
+@implementation HostMTLComputeCommandEncoder
+@synthesize dispatchType = _dispatchType;
+
+- (void)setComputePipelineState:(id<MTLComputePipelineState>)state {
+  static const Class stateClass = [HostMTLComputePipelineState class];
+  HM_REQUIRE(object_getClass(state) == stateClass, "the pipeline state must be one of this device");
+  HM_CHECK(hm_compute_set_pipeline(_engine, ((HostMTLComputePipelineState *)state)->_engine));
+}
+
+- (void)setBytes:(const void *)bytes length:(NSUInteger)length atIndex:(NSUInteger)index {
+  HM_REQUIRE(bytes != nullptr, "the pointer must not be NULL");
+  HM_CHECK(hm_compute_set_bytes(_engine, bytes, length, index));
+}
+
+- (void)setBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index {
+  HM_CHECK(hm_compute_set_buffer(_engine, engineBuffer(buffer, self, _cmd), offset, index));
+}
+
+- (void)setBufferOffset:(NSUInteger)offset atIndex:(NSUInteger)index {
+  HM_CHECK(hm_compute_set_buffer_offset(_engine, offset, index));
+}
+
+- (void)setBuffers:(const id<MTLBuffer> [])buffers offsets:(const NSUInteger[])offsets withRange:(NSRange)range {
+  HM_REQUIRE(buffers != nullptr && offsets != nullptr, "the arrays must not be NULL");
+  for (NSUInteger i = 0; i < range.length; i++)
+    HM_CHECK(hm_compute_set_buffer(_engine, engineBuffer(buffers[i], self, _cmd), offsets[i], range.location + i));
+}
+
+- (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index {
+  HM_CHECK(hm_compute_set_threadgroup_memory(_engine, length, index));
+}
+
+- (void)dispatchThreadgroups:(MTLSize)threadgroups threadsPerThreadgroup:(MTLSize)threads {
+  const uint64_t groups[3] = {threadgroups.width, threadgroups.height, threadgroups.depth};
+  const uint64_t size[3] = {threads.width, threads.height, threads.depth};
+  HM_CHECK(hm_compute_dispatch_threadgroups(_engine, groups, size));
+}
+
+- (void)dispatchThreads:(MTLSize)threads threadsPerThreadgroup:(MTLSize)threadsPerThreadgroup {
+  const uint64_t grid[3] = {threads.width, threads.height, threads.depth};
+  const uint64_t size[3] = {threadsPerThreadgroup.width, threadsPerThreadgroup.height, threadsPerThreadgroup.depth};
+  HM_CHECK(hm_compute_dispatch_threads(_engine, grid, size));
+}
+
+- (void)memoryBarrierWithScope:(MTLBarrierScope)scope {
+  HM_REQUIRE((scope & ~(MTLBarrierScopeBuffers | MTLBarrierScopeTextures | MTLBarrierScopeRenderTargets)) == 0,
+             "unknown barrier scope");
+  HM_REQUIRE(!(scope & MTLBarrierScopeRenderTargets), "a compute encoder has no render targets");
+  HM_CHECK(hm_compute_barrier(_engine));
+}
+
+- (void)memoryBarrierWithResources:(const id<MTLResource> [])resources count:(NSUInteger)count {
+  HM_REQUIRE(resources != nullptr || count == 0, "the array must not be NULL");
+  for (NSUInteger i = 0; i < count; i++) HM_REQUIRE(resources[i] != nil, "a resource must not be nil");
+  HM_CHECK(hm_compute_barrier(_engine));
+}
+@end

@@ -1,0 +1,300 @@
+// MTLDevice: what a device tells of itself and makes.
+#import "faces.h"
+
+#include <cstring>
+#include <unistd.h>
+
+namespace {
+NSArray *makeDevices() {
+  NSMutableArray *devices = [[NSMutableArray alloc] init];
+  for (size_t i = 0; i < hm_device_count(); i++) {
+    HostMTLDevice *device = [[HostMTLDevice alloc] initWithEngine:hm_device_at(i)];
+    [devices addObject:device];
+    [device release];
+  }
+  return devices;
+}
+
+NSArray *allDevices() {
+  static NSArray *const devices = makeDevices();
+  return devices;
+}
+
+void callDeallocator(void *context, void *bytes, uint64_t length) {
+  void (^deallocator)(void *, NSUInteger) = (void (^)(void *, NSUInteger))context;
+  hostmetal_call_out("buffer's deallocator", ^{
+    deallocator(bytes, length);
+    [deallocator release];
+  });
+}
+}  // namespace
+
+id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
+  NSArray *devices = allDevices();
+  return [devices count] > 0 ? [[devices objectAtIndex:0] retain] : nil;
+}
+
+NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
+  return [allDevices() copy];
+}
+
+@implementation HostMTLDevice
+@synthesize name = _name;
+
+- (instancetype)initWithEngine:(HMDevice)engine {
+  if ((self = [super init])) {
+    _engine = engine;
+    hm_device_info(engine, &_info);
+    _name = [[NSString alloc] initWithUTF8String:_info.name];
+  }
+  return self;
+}
+
+- (uint64_t)registryID {
+  return _info.registry_id;
+}
+- (MTLSize)maxThreadsPerThreadgroup {
+  const uint64_t *size = _info.max_threads_per_threadgroup;
+  return MTLSizeMake(size[0], size[1], size[2]);
+}
+- (BOOL)isLowPower {
+  return NO;
+}
+- (BOOL)isHeadless {
+  return YES;
+}
+- (BOOL)isRemovable {
+  return NO;
+}
+- (BOOL)hasUnifiedMemory {
+  return YES;
+}
+- (uint64_t)recommendedMaxWorkingSetSize {
+  return _info.recommended_max_working_set_size;
+}
+- (MTLDeviceLocation)location {
+  return MTLDeviceLocationBuiltIn;
+}
+- (NSUInteger)locationNumber {
+  return 0;
+}
+- (NSUInteger)currentAllocatedSize {
+  return hm_device_current_allocated_size(_engine);
+}
+- (NSUInteger)maxThreadgroupMemoryLength {
+  return _info.max_threadgroup_memory_length;
+}
+- (NSUInteger)maxBufferLength {
+  return _info.max_buffer_length;
+}
+
+// By what the families ask of compute (Apple, Metal Feature Set Tables): non-uniform threadgroups, SIMD-group permutes,
+// reductions and matrices, 32-bit float atomics. Apple8 and later add 64-bit atomics and more, which are not there.
+- (BOOL)supportsFamily:(MTLGPUFamily)family {
+  switch (family) {
+    case MTLGPUFamilyApple1:
+    case MTLGPUFamilyApple2:
+    case MTLGPUFamilyApple3:
+    case MTLGPUFamilyApple4:
+    case MTLGPUFamilyApple5:
+    case MTLGPUFamilyApple6:
+    case MTLGPUFamilyApple7:
+    case MTLGPUFamilyMac1:
+    case MTLGPUFamilyMac2:
+    case MTLGPUFamilyCommon1:
+    case MTLGPUFamilyCommon2:
+    case MTLGPUFamilyCommon3:
+    case MTLGPUFamilyMetal3:
+      return YES;
+    default:
+      return NO;
+  }
+}
+
+// ------------------------------------------------------------------ queues
+
+- (id<MTLCommandQueue>)newCommandQueue {
+  return [self newCommandQueueWithMaxCommandBufferCount:64];
+}
+
+- (id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:(NSUInteger)count {
+  HM_REQUIRE(count > 0, "the maximum number of command buffers must not be 0");
+  HMQueue queue = hm_queue_create(_engine, count);
+  return queue ? [[HostMTLCommandQueue alloc] initWithDevice:self engine:queue] : nil;
+}
+
+// ------------------------------------------------------------------ buffers
+
+- (void)requireBufferOptions:(MTLResourceOptions)options selector:(SEL)selector {
+  if ((options & MTLResourceCPUCacheModeMask) > MTLResourceCPUCacheModeWriteCombined)
+    hostmetal_raise(self, selector, "unknown CPU cache mode");
+  if ((options & MTLResourceHazardTrackingModeMask) > MTLResourceHazardTrackingModeTracked)
+    hostmetal_raise(self, selector, "unknown hazard tracking mode");
+  const NSUInteger mode = (options & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift;
+  if (mode == MTLStorageModeMemoryless) hostmetal_raise(self, selector, "memoryless storage is for textures");
+  if (mode > MTLStorageModeMemoryless) hostmetal_raise(self, selector, "unknown storage mode");
+  const NSUInteger known =
+      MTLResourceCPUCacheModeMask | MTLResourceStorageModeMask | MTLResourceHazardTrackingModeMask;
+  if (options & ~known) hostmetal_raise(self, selector, "unknown resource options");
+}
+
+- (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options {
+  [self requireBufferOptions:options selector:_cmd];
+  HMBuffer buffer = hm_buffer_create(_engine, length);
+  return buffer ? [[HostMTLBuffer alloc] initWithDevice:self engine:buffer options:options] : nil;
+}
+
+- (id<MTLBuffer>)newBufferWithBytes:(const void *)bytes length:(NSUInteger)length options:(MTLResourceOptions)options {
+  HM_REQUIRE(bytes != nullptr, "the pointer must not be NULL");
+  HostMTLBuffer *buffer = [self newBufferWithLength:length options:options];
+  if (buffer) memcpy(hm_buffer_contents(buffer->_engine), bytes, length);
+  return buffer;
+}
+
+- (id<MTLBuffer>)newBufferWithBytesNoCopy:(void *)bytes
+                                   length:(NSUInteger)length
+                                  options:(MTLResourceOptions)options
+                              deallocator:(void (^)(void *, NSUInteger))deallocator {
+  [self requireBufferOptions:options selector:_cmd];
+  HM_REQUIRE((options & MTLResourceStorageModeMask) != MTLResourceStorageModePrivate,
+             "private storage cannot use the caller's memory");
+  const NSUInteger page = (NSUInteger)sysconf(_SC_PAGESIZE);
+  HM_REQUIRE(bytes != nullptr, "the pointer must not be NULL");
+  HM_REQUIRE((uintptr_t)bytes % page == 0, "the pointer is not aligned to a page");
+  HM_REQUIRE(length % page == 0, "the length is not a multiple of the page size");
+  void (^copy)(void *, NSUInteger) = [deallocator copy];
+  HMBuffer buffer = hm_buffer_create_no_copy(_engine, bytes, length, copy ? callDeallocator : nullptr, copy);
+  if (!buffer) {
+    [copy release];
+    return nil;
+  }
+  return [[HostMTLBuffer alloc] initWithDevice:self engine:buffer options:options];
+}
+
+// ------------------------------------------------------------------ libraries
+
+- (id<MTLLibrary>)newLibraryWithSource:(NSString *)source
+                               options:(MTLCompileOptions *)options
+                                 error:(NSError **)error {
+  HM_REQUIRE(source != nil, "the source must not be nil");
+  if (error) *error = nil;
+  NSData *text = [source dataUsingEncoding:NSUTF8StringEncoding];
+  if (!text) {
+    if (error)
+      *error = [NSError errorWithDomain:MTLLibraryErrorDomain
+                                   code:MTLLibraryErrorCompileFailure
+                               userInfo:@{NSLocalizedDescriptionKey : @"the source is not valid Unicode"}];
+    return nil;
+  }
+  __block HMLibrary library = nullptr;
+  __block HMError failure = {};
+  MTLCompileOptions *given = options ? options : [[[MTLCompileOptions alloc] init] autorelease];
+  [given withEngineOptions:^(const HMCompileOptions *engineOptions) {
+    library = hm_library_create(_engine, (const char *)[text bytes], [text length], engineOptions, &failure);
+  }];
+  if (!library || failure.message) {
+    NSError *told = hostmetal_error(MTLLibraryErrorDomain, &failure, nil);
+    if (error) *error = told;
+  }
+  return library ? [[HostMTLLibrary alloc] initWithDevice:self engine:library] : nil;
+}
+
+- (void)newLibraryWithSource:(NSString *)source
+                     options:(MTLCompileOptions *)options
+           completionHandler:(MTLNewLibraryCompletionHandler)handler {
+  HM_REQUIRE(source != nil, "the source must not be nil");
+  HM_REQUIRE(handler != nil, "the completion handler must not be nil");
+  NSString *sourceCopy = [[source copy] autorelease];
+  MTLCompileOptions *optionsCopy = [[options copy] autorelease];
+  hostmetal_async(^{
+    NSError *error = nil;
+    id<MTLLibrary> library = [self newLibraryWithSource:sourceCopy options:optionsCopy error:&error];
+    handler([library autorelease], error);
+  });
+}
+
+// ------------------------------------------------------------------ pipelines
+
+- (id<MTLComputePipelineState>)newPipelineWithFunction:(id<MTLFunction>)function
+                                            descriptor:(MTLComputePipelineDescriptor *)descriptor
+                                               options:(MTLPipelineOption)options
+                                            reflection:(MTLComputePipelineReflection **)reflection
+                                                 error:(NSError **)error
+                                              selector:(SEL)selector {
+  static const Class functionClass = [HostMTLFunction class];
+  if (object_getClass(function) != functionClass) hostmetal_raise(self, selector, "the compute function must not be nil");
+  HostMTLFunction *host = (HostMTLFunction *)function;
+  if ([host device] != self) hostmetal_raise(self, selector, "the compute function is of another device");
+  if (error) *error = nil;
+  if (reflection) *reflection = nil;
+  if (!host->_engine) {
+    if (error) *error = [[host->_missing retain] autorelease];
+    return nil;
+  }
+  HMError failure = {};
+  HMPipeline pipeline = hm_pipeline_create(_engine, host->_engine, [descriptor maxTotalThreadsPerThreadgroup],
+                                           [descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth], &failure);
+  if (!pipeline) {
+    NSError *told = hostmetal_error(MTLLibraryErrorDomain, &failure, nil);
+    if (error) *error = told;
+    return nil;
+  }
+  hm_string_release(failure.message);
+  HostMTLComputePipelineState *state =
+      [[HostMTLComputePipelineState alloc] initWithDevice:self engine:pipeline label:[descriptor label]];
+  if (reflection && (options & (MTLPipelineOptionBindingInfo | MTLPipelineOptionBufferTypeInfo)))
+    *reflection = [state makeReflection];
+  return state;
+}
+
+- (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function error:(NSError **)error {
+  return [self newPipelineWithFunction:function
+                            descriptor:nil
+                               options:MTLPipelineOptionNone
+                            reflection:nullptr
+                                 error:error
+                              selector:_cmd];
+}
+
+- (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function
+                                                           options:(MTLPipelineOption)options
+                                                        reflection:(MTLAutoreleasedComputePipelineReflection *)reflection
+                                                             error:(NSError **)error {
+  return [self newPipelineWithFunction:function
+                            descriptor:nil
+                               options:options
+                            reflection:reflection
+                                 error:error
+                              selector:_cmd];
+}
+
+- (id<MTLComputePipelineState>)newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor *)descriptor
+                                                             options:(MTLPipelineOption)options
+                                                          reflection:
+                                                              (MTLAutoreleasedComputePipelineReflection *)reflection
+                                                               error:(NSError **)error {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  return [self newPipelineWithFunction:[descriptor computeFunction]
+                            descriptor:descriptor
+                               options:options
+                            reflection:reflection
+                                 error:error
+                              selector:_cmd];
+}
+
+- (void)newComputePipelineStateWithFunction:(id<MTLFunction>)function
+                          completionHandler:(MTLNewComputePipelineStateCompletionHandler)handler {
+  HM_REQUIRE(function != nil, "the compute function must not be nil");
+  HM_REQUIRE(handler != nil, "the completion handler must not be nil");
+  hostmetal_async(^{
+    NSError *error = nil;
+    id<MTLComputePipelineState> state = [self newComputePipelineStateWithFunction:function error:&error];
+    handler([state autorelease], error);
+  });
+}
+
+- (void)dealloc {
+  [_name release];
+  [super dealloc];
+}
+@end

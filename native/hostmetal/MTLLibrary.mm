@@ -1,0 +1,206 @@
+// MTLCompileOptions, MTLLibrary, MTLFunction and MTLFunctionConstant.
+#import "faces.h"
+
+NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
+
+@implementation MTLCompileOptions
+@synthesize preprocessorMacros = _preprocessorMacros, mathMode = _mathMode, languageVersion = _languageVersion;
+
+- (instancetype)init {
+  if ((self = [super init])) {
+    _mathMode = MTLMathModeFast;
+    _languageVersion = MTLLanguageVersion3_2;
+  }
+  return self;
+}
+
+- (id)copyWithZone:(NSZone *)zone {
+  MTLCompileOptions *copy = [[[self class] allocWithZone:zone] init];
+  [copy setPreprocessorMacros:_preprocessorMacros];
+  [copy setMathMode:_mathMode];
+  [copy setLanguageVersion:_languageVersion];
+  return copy;
+}
+
+- (BOOL)fastMathEnabled {
+  return _mathMode != MTLMathModeSafe;
+}
+
+- (void)setFastMathEnabled:(BOOL)enabled {
+  _mathMode = enabled ? MTLMathModeFast : MTLMathModeSafe;
+}
+
+- (void)dealloc {
+  [_preprocessorMacros release];
+  [super dealloc];
+}
+@end
+
+@implementation MTLCompileOptions (Engine)
+- (void)withEngineOptions:(void (^)(const HMCompileOptions *))body {
+  NSMutableData *macros = [NSMutableData dataWithCapacity:[_preprocessorMacros count] * sizeof(HMMacro)];
+  for (NSString *name in _preprocessorMacros) {
+    NSObject *value = [_preprocessorMacros objectForKey:name];
+    NSString *text = nil;
+    if ([value isKindOfClass:[NSString class]])
+      text = (NSString *)value;
+    else if ([value isKindOfClass:[NSNumber class]])
+      text = [(NSNumber *)value stringValue];
+    HM_REQUIRE([name isKindOfClass:[NSString class]] && text, "preprocessorMacros maps NSString to NSString or NSNumber");
+    const HMMacro macro = {[name UTF8String], [text UTF8String]};
+    HM_REQUIRE(macro.name && macro.value, "preprocessorMacros holds text that is not Unicode");
+    [macros appendBytes:&macro length:sizeof macro];
+  }
+  const HMCompileOptions options = {(uint32_t)_mathMode, (uint32_t)_languageVersion, (const HMMacro *)[macros bytes],
+                                    [macros length] / sizeof(HMMacro)};
+  body(&options);
+}
+@end
+
+@implementation MTLFunctionConstant
+@synthesize name = _name, type = _type, index = _index, required = _required;
+
+- (void)dealloc {
+  [_name release];
+  [super dealloc];
+}
+@end
+
+@implementation MTLFunctionConstant (Engine)
+- (instancetype)initWithInfo:(const HMConstantInfo *)info {
+  if ((self = [super init])) {
+    _name = [[NSString alloc] initWithUTF8String:info->name];
+    _type = (MTLDataType)info->data_type;
+    _index = info->index;
+    _required = info->required;
+  }
+  return self;
+}
+@end
+
+@implementation HostMTLLibrary
+@synthesize label = _label;
+
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMLibrary)engine {
+  if ((self = [super init])) {
+    _device = device;
+    _engine = engine;
+  }
+  return self;
+}
+
+- (id<MTLDevice>)device {
+  return _device;
+}
+
+- (NSArray<NSString *> *)functionNames {
+  const size_t count = hm_library_function_count(_engine);
+  NSMutableArray *names = [NSMutableArray arrayWithCapacity:count];
+  for (size_t i = 0; i < count; i++) [names addObject:[NSString stringWithUTF8String:hm_library_function_name(_engine, i)]];
+  return names;
+}
+
+- (MTLLibraryType)type {
+  return MTLLibraryTypeExecutable;
+}
+
+- (id<MTLFunction>)newFunctionWithName:(NSString *)name {
+  HM_REQUIRE(name != nil, "the name must not be nil");
+  HMError failure = {};
+  HMFunction function = hm_function_create(_engine, [name UTF8String], nullptr, 0, &failure);
+  if (!function && failure.code == MTLLibraryErrorFunctionNotFound) {
+    hm_string_release(failure.message);
+    return nil;
+  }
+  NSError *missing = function ? nil : hostmetal_error(MTLLibraryErrorDomain, &failure, nil);
+  return [[HostMTLFunction alloc] initWithLibrary:self name:name engine:function missing:missing];
+}
+
+- (id<MTLFunction>)newFunctionWithName:(NSString *)name
+                        constantValues:(MTLFunctionConstantValues *)values
+                                 error:(NSError **)error {
+  HM_REQUIRE(name != nil, "the name must not be nil");
+  HM_REQUIRE(values != nil, "the constant values must not be nil");
+  if (error) *error = nil;
+  __block HMFunction function = nullptr;
+  __block HMError failure = {};
+  [values withEngineValues:^(const HMConstantValue *given, size_t count) {
+    function = hm_function_create(_engine, [name UTF8String], given, count, &failure);
+  }];
+  if (!function) {
+    NSError *told = hostmetal_error(MTLLibraryErrorDomain, &failure, nil);
+    if (error) *error = told;
+    return nil;
+  }
+  return [[HostMTLFunction alloc] initWithLibrary:self name:name engine:function missing:nil];
+}
+
+- (void)newFunctionWithName:(NSString *)name
+             constantValues:(MTLFunctionConstantValues *)values
+          completionHandler:(void (^)(id<MTLFunction>, NSError *))handler {
+  HM_REQUIRE(name != nil, "the name must not be nil");
+  HM_REQUIRE(values != nil, "the constant values must not be nil");
+  HM_REQUIRE(handler != nil, "the completion handler must not be nil");
+  NSString *nameCopy = [[name copy] autorelease];
+  MTLFunctionConstantValues *valuesCopy = [[values copy] autorelease];
+  hostmetal_async(^{
+    NSError *error = nil;
+    id<MTLFunction> function = [self newFunctionWithName:nameCopy constantValues:valuesCopy error:&error];
+    handler([function autorelease], error);
+  });
+}
+
+- (void)dealloc {
+  hm_library_release(_engine);
+  [_label release];
+  [super dealloc];
+}
+@end
+
+@implementation HostMTLFunction
+@synthesize name = _name, label = _label;
+
+- (instancetype)initWithLibrary:(HostMTLLibrary *)library
+                           name:(NSString *)name
+                         engine:(HMFunction)engine
+                        missing:(NSError *)missing {
+  if ((self = [super init])) {
+    _library = [library retain];
+    _name = [name copy];
+    _engine = engine;
+    _missing = [missing retain];
+  }
+  return self;
+}
+
+- (id<MTLDevice>)device {
+  return [_library device];
+}
+
+- (MTLFunctionType)functionType {
+  return MTLFunctionTypeKernel;
+}
+
+- (NSDictionary<NSString *, MTLFunctionConstant *> *)functionConstantsDictionary {
+  const char *const name = [_name UTF8String];
+  const size_t count = hm_library_constant_count(_library->_engine, name);
+  NSMutableDictionary *constants = [NSMutableDictionary dictionaryWithCapacity:count];
+  for (size_t i = 0; i < count; i++) {
+    HMConstantInfo info;
+    if (!hm_library_constant(_library->_engine, name, i, &info)) continue;
+    MTLFunctionConstant *constant = [[MTLFunctionConstant alloc] initWithInfo:&info];
+    [constants setObject:constant forKey:[constant name]];
+    [constant release];
+  }
+  return constants;
+}
+
+- (void)dealloc {
+  if (_engine) hm_function_release(_engine);
+  [_missing release];
+  [_library release];
+  [_name release];
+  [_label release];
+  [super dealloc];
+}
+@end

@@ -1,0 +1,189 @@
+// The Blocks runtime (https://clang.llvm.org/docs/Block-ABI-Apple.html) for GCC's Objective-C runtime.
+//
+// The three _NSConcrete*Block symbols are registered Objective-C classes, so a block is an object: it can be copied,
+// retained and put in collections, and Block_copy retains what a block captures. (Debian's libBlocksRuntime does neither.)
+#import <Foundation/Foundation.h>
+
+#include <Block.h>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+struct Descriptor {
+  unsigned long reserved, size;
+  void (*copy)(void *destination, const void *source);  // these two only with hasCopyDispose
+  void (*dispose)(const void *block);
+};
+struct Block {
+  void *isa;
+  int flags, reserved;
+  void (*invoke)(void *, ...);
+  Descriptor *descriptor;
+};
+// A __block variable.
+struct Byref {
+  void *isa;
+  Byref *forwarding;
+  int flags;
+  unsigned size;
+  void (*keep)(Byref *destination, Byref *source);  // these two only with hasCopyDispose
+  void (*destroy)(Byref *byref);
+};
+
+// The reference count lives in flags, in steps of 2 below countMask.
+constexpr int countMask = 0xfffe, onHeap = 1 << 24, hasCopyDispose = 1 << 25, isGlobal = 1 << 28;
+// What _Block_object_assign is told to copy.
+constexpr int fieldIsObject = 3, fieldIsBlock = 7, fieldIsByref = 8, fieldMask = 15, byrefCaller = 128;
+
+void addReference(int *flags) {
+  __atomic_add_fetch(flags, 2, __ATOMIC_RELAXED);
+}
+
+// True when that was the last.
+bool dropReference(int *flags) {
+  return (__atomic_sub_fetch(flags, 2, __ATOMIC_ACQ_REL) & countMask) == 0;
+}
+
+void *allocate(size_t size) {
+  void *memory = malloc(size);
+  if (!memory) abort();  // compiled code cannot be told
+  return memory;
+}
+
+void copyByref(Byref **destination, Byref *source) {
+  Byref *original = source->forwarding;
+  if (original->flags & onHeap) {
+    addReference(&original->flags);
+    *destination = original;
+    return;
+  }
+  Byref *copy = (Byref *)allocate(original->size);
+  memcpy(copy, original, original->size);
+  copy->flags = (original->flags & ~countMask) | onHeap | 4;  // one reference for the frame it came from, one for the block
+  copy->forwarding = copy;
+  original->forwarding = copy;
+  if (copy->flags & hasCopyDispose) copy->keep(copy, original);
+  *destination = copy;
+}
+
+void releaseByref(Byref *byref) {
+  byref = byref->forwarding;
+  if (!(byref->flags & onHeap) || !dropReference(&byref->flags)) return;
+  if (byref->flags & hasCopyDispose) byref->destroy(byref);
+  free(byref);
+}
+}  // namespace
+
+extern "C" {
+extern void *_NSConcreteMallocBlock[];
+
+void *_Block_copy(const void *argument) {
+  Block *block = (Block *)argument;
+  if (!block || (block->flags & isGlobal)) return block;
+  if (block->flags & onHeap) {
+    addReference(&block->flags);
+    return block;
+  }
+  Block *copy = (Block *)allocate(block->descriptor->size);
+  memcpy(copy, block, block->descriptor->size);
+  copy->flags = (copy->flags & ~countMask) | onHeap | 2;
+  copy->isa = _NSConcreteMallocBlock;
+  if (copy->flags & hasCopyDispose) copy->descriptor->copy(copy, block);
+  return copy;
+}
+
+void _Block_release(const void *argument) {
+  Block *block = (Block *)argument;
+  if (!block || !(block->flags & onHeap) || !dropReference(&block->flags)) return;
+  if (block->flags & hasCopyDispose) block->descriptor->dispose(block);
+  free(block);
+}
+
+// A __block variable of object type is not retained (the rule under manual retain and release).
+void _Block_object_assign(void *destination, const void *object, const int flags) {
+  if (flags & byrefCaller) {
+    *(const void **)destination = object;
+    return;
+  }
+  switch (flags & fieldMask) {
+    case fieldIsByref:
+      copyByref((Byref **)destination, (Byref *)object);
+      break;
+    case fieldIsBlock:
+      *(void **)destination = _Block_copy(object);
+      break;
+    case fieldIsObject:
+      *(id *)destination = [(id)object retain];
+      break;
+  }
+}
+
+void _Block_object_dispose(const void *object, const int flags) {
+  if (flags & byrefCaller) return;
+  switch (flags & fieldMask) {
+    case fieldIsByref:
+      releaseByref((Byref *)object);
+      break;
+    case fieldIsBlock:
+      _Block_release(object);
+      break;
+    case fieldIsObject:
+      [(id)object release];
+      break;
+  }
+}
+}  // extern "C"
+
+@interface HostMTLBlock : NSObject
+@end
+@interface HostMTLStackBlock : HostMTLBlock
+@end
+@interface HostMTLGlobalBlock : HostMTLBlock
+@end
+@interface HostMTLMallocBlock : HostMTLBlock
+@end
+
+@implementation HostMTLBlock
+- (id)copy {
+  return (id)_Block_copy(self);
+}
+- (id)copyWithZone:(NSZone *)zone {
+  (void)zone;
+  return (id)_Block_copy(self);
+}
+- (id)retain {
+  return (id)_Block_copy(self);
+}
+- (oneway void)release {
+  _Block_release(self);
+}
+- (NSUInteger)retainCount {
+  return (NSUInteger)((((Block *)self)->flags & countMask) / 2);
+}
+@end
+
+// A block on the stack cannot be kept by retaining it; only a copy outlives its frame.
+@implementation HostMTLStackBlock
+- (id)retain {
+  return self;
+}
+- (oneway void)release {
+}
+- (id)autorelease {
+  return self;
+}
+@end
+
+@implementation HostMTLGlobalBlock
+- (id)autorelease {
+  return self;
+}
+@end
+
+@implementation HostMTLMallocBlock
+@end
+
+__asm__(
+    ".globl _NSConcreteStackBlock\n.set _NSConcreteStackBlock, _OBJC_CLASS_HostMTLStackBlock\n"
+    ".globl _NSConcreteGlobalBlock\n.set _NSConcreteGlobalBlock, _OBJC_CLASS_HostMTLGlobalBlock\n"
+    ".globl _NSConcreteMallocBlock\n.set _NSConcreteMallocBlock, _OBJC_CLASS_HostMTLMallocBlock\n");

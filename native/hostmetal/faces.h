@@ -1,0 +1,158 @@
+// The classes behind Metal's protocols. Each is a face of one engine handle (engine.h): it translates arguments, raises
+// NSInternalInconsistencyException for misuse (where Apple's Metal asserts), and makes NSError from the engine's failures.
+//
+// Rules of these files (GCC's Objective-C runtime with clang): manual retain and release; instance variables in
+// @interface; no C++ try or catch and nothing that throws C++; no subscripts, no @protocol(); no Objective-C work before main.
+#pragma once
+#import <Metal/Metal.h>
+
+#include "engine.h"
+
+// "-[Class selector] text"
+[[noreturn]] void hostmetal_raise(id object, SEL selector, const char *text);
+
+// For the engine calls that answer misuse with a text.
+#define HM_CHECK(call)                               \
+  do {                                               \
+    const char *const misuse_ = (call);              \
+    if (misuse_) hostmetal_raise(self, _cmd, misuse_); \
+  } while (0)
+
+#define HM_REQUIRE(condition, text)                    \
+  do {                                                 \
+    if (!(condition)) hostmetal_raise(self, _cmd, text); \
+  } while (0)
+
+// Autoreleased; takes error->message.
+NSError *hostmetal_error(NSErrorDomain domain, HMError *error, NSDictionary *more);
+
+// Runs and releases a copy of work on another thread, inside an autorelease pool.
+void hostmetal_async(void (^work)(void));
+
+// Runs work inside an autorelease pool; an NSException that leaves it ends the process with a message, as it would at the
+// bottom of any thread (the caller is a thread of the engine, which no exception may cross).
+void hostmetal_call_out(const char *what, void (^work)(void));
+
+@class HostMTLCommandBuffer, HostMTLCommandQueue, HostMTLLibrary;
+
+@interface HostMTLDevice : NSObject <MTLDevice> {
+ @public
+  HMDevice _engine;
+ @private
+  HMDeviceInfo _info;
+  NSString *_name;
+}
+- (instancetype)initWithEngine:(HMDevice)engine;
+@end
+
+// Devices live as long as the process, so nothing retains them.
+@interface HostMTLBuffer : NSObject <MTLBuffer> {
+ @public
+  HMBuffer _engine;
+ @private
+  HostMTLDevice *_device;
+  NSString *_label;
+  MTLResourceOptions _resourceOptions;
+}
+// Takes engine. Checks options first.
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMBuffer)engine options:(MTLResourceOptions)options;
+@end
+
+@interface HostMTLLibrary : NSObject <MTLLibrary> {
+ @public
+  HMLibrary _engine;
+ @private
+  HostMTLDevice *_device;
+  NSString *_label;
+}
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMLibrary)engine;
+@end
+
+// A function whose required constants were not given has no engine handle, and the error that a pipeline made of it
+// meets; it serves functionConstantsDictionary.
+@interface HostMTLFunction : NSObject <MTLFunction> {
+ @public
+  HMFunction _engine;
+  NSError *_missing;
+ @private
+  HostMTLLibrary *_library;
+  NSString *_name;
+  NSString *_label;
+}
+- (instancetype)initWithLibrary:(HostMTLLibrary *)library
+                           name:(NSString *)name
+                         engine:(HMFunction)engine
+                        missing:(NSError *)missing;
+@end
+
+@interface MTLCompileOptions (Engine)
+// Calls body with the options in the engine's form, valid during the call.
+- (void)withEngineOptions:(void (^)(const HMCompileOptions *options))body;
+@end
+
+@interface MTLFunctionConstant (Engine)
+- (instancetype)initWithInfo:(const HMConstantInfo *)info;
+@end
+
+@interface MTLFunctionConstantValues (Engine)
+// Calls body with the values in the engine's form, valid during the call.
+- (void)withEngineValues:(void (^)(const HMConstantValue *values, size_t count))body;
+@end
+
+@interface HostMTLComputePipelineState : NSObject <MTLComputePipelineState> {
+ @public
+  HMPipeline _engine;
+ @private
+  HostMTLDevice *_device;
+  NSString *_label;
+  HMPipelineInfo _info;
+}
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMPipeline)engine label:(NSString *)label;
+- (MTLComputePipelineReflection *)makeReflection;  // autoreleased
+@end
+
+@interface HostMTLCommandQueue : NSObject <MTLCommandQueue> {
+ @public
+  HMQueue _engine;
+  HostMTLDevice *_device;
+ @private
+  NSString *_label;
+}
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMQueue)engine;
+@end
+
+// The handlers are arrays of copied blocks, nil while empty, only touched before the commit and by the engine's two calls.
+@interface HostMTLCommandBuffer : NSObject <MTLCommandBuffer> {
+ @public
+  HMCommandBuffer _engine;
+  HostMTLCommandQueue *_queue;
+  MTLCommandBufferErrorOption _errorOptions;
+  BOOL _retainedReferences;
+ @private
+  uint32_t _debugGroups;
+  NSString *_label;
+  NSMutableArray *_scheduledHandlers;
+  NSMutableArray *_completedHandlers;
+}
+@end
+
+@interface HostMTLCommandEncoder : NSObject <MTLCommandEncoder> {
+ @public
+  HMEncoder _engine;
+ @private
+  HostMTLCommandBuffer *_commandBuffer;
+  NSString *_label;
+}
+- (instancetype)initWithCommandBuffer:(HostMTLCommandBuffer *)commandBuffer engine:(HMEncoder)engine;
+// For calls that the engine takes without an answer.
+- (void)requireOpen:(SEL)selector;
+@end
+
+@interface HostMTLComputeCommandEncoder : HostMTLCommandEncoder <MTLComputeCommandEncoder> {
+ @public
+  MTLDispatchType _dispatchType;
+}
+@end
+
+@interface HostMTLBlitCommandEncoder : HostMTLCommandEncoder <MTLBlitCommandEncoder>
+@end

@@ -1,0 +1,85 @@
+// Exceptions, errors and calls into the user's blocks, as all faces need them.
+#import "faces.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <pthread.h>
+#include <unistd.h>
+
+void hostmetal_raise(id object, SEL selector, const char *text) {
+  [NSException raise:NSInternalInconsistencyException
+              format:@"-[%@ %@] %s", NSStringFromClass([object class]), NSStringFromSelector(selector), text];
+  abort();  // raise does not return
+}
+
+NSError *hostmetal_error(NSErrorDomain domain, HMError *error, NSDictionary *more) {
+  NSMutableDictionary *info = more ? [NSMutableDictionary dictionaryWithDictionary:more] : [NSMutableDictionary dictionary];
+  NSString *text = error->message ? [NSString stringWithUTF8String:error->message] : nil;
+  if (!text) text = [NSString stringWithFormat:@"%@ %lld", domain, (long long)error->code];
+  [info setObject:text forKey:NSLocalizedDescriptionKey];
+  hm_string_release(error->message);
+  error->message = nullptr;
+  return [NSError errorWithDomain:domain code:(NSInteger)error->code userInfo:info];
+}
+
+void hostmetal_call_out(const char *what, void (^work)(void)) {
+  @autoreleasepool {
+    @try {
+      work();
+    } @catch (NSException *exception) {
+      fprintf(stderr, "uncaught exception in a %s: %s: %s\n", what, [[exception name] UTF8String],
+              [[exception reason] UTF8String]);
+      abort();
+    }
+  }
+}
+
+namespace {
+// Work waits here while every core has a thread at it; threads leave when nothing waits.
+pthread_mutex_t asyncLock = PTHREAD_MUTEX_INITIALIZER;
+NSMutableArray *asyncWaiting;
+long asyncThreads;
+
+void (^takeWork(void))(void) {
+  pthread_mutex_lock(&asyncLock);
+  void (^work)(void) = nil;
+  if ([asyncWaiting count] > 0) {
+    work = [[asyncWaiting objectAtIndex:0] retain];
+    [asyncWaiting removeObjectAtIndex:0];
+  } else {
+    asyncThreads--;
+  }
+  pthread_mutex_unlock(&asyncLock);
+  return work;
+}
+
+void *asyncMain(void *) {
+  @autoreleasepool {
+    while (void (^work)(void) = takeWork()) {
+      hostmetal_call_out("completion handler", work);
+      [work release];
+    }
+  }
+  return nullptr;
+}
+}  // namespace
+
+void hostmetal_async(void (^work)(void)) {
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  pthread_mutex_lock(&asyncLock);
+  if (!asyncWaiting) asyncWaiting = [[NSMutableArray alloc] init];
+  void (^copy)(void) = [work copy];
+  [asyncWaiting addObject:copy];
+  [copy release];
+  const bool start = asyncThreads < (cores < 1 ? 1 : cores);
+  if (start) asyncThreads++;
+  pthread_mutex_unlock(&asyncLock);
+  if (!start) return;
+  pthread_attr_t detached;
+  pthread_attr_init(&detached);
+  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  // Without a new thread the caller's does the work.
+  if (pthread_create(&thread, &detached, asyncMain, nullptr) != 0) asyncMain(nullptr);
+  pthread_attr_destroy(&detached);
+}
