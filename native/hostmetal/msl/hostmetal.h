@@ -1,10 +1,21 @@
 // The declarations an MSL program is compiled with: precompiled once per set of compiler options and included before the
 // pre-processed source. Needs no system header; every name it uses comes from clang or from this folder.
+//
+//   preprocess: clang -x c++ -std=c++17 -E -nostdinc -nostdinc++ -undef -D__METAL_VERSION__=320 -include metal_macros.h -I <this folder>
+//   compile:    clang -x clcpp -cl-std=clc++2021 -cl-no-stdinc -nostdinc -fdeclspec -Xclang -cl-ext=+all [options] -include-pch hostmetal.pch
+//
+// What the functions here assume of the options:
+//   -fno-math-errno -fveclib=libmvec    so that math calls vectorise across threads (link with -lmvec -lm)
+//   -fno-finite-math-only -mrecip=none  after -ffast-math: kernels use INFINITY in fast mode too, and estimates turn rsqrt(0) and 1/0 into NaN
+//   -fno-strict-float-cast-overflow     float to integer saturates, as on Apple's GPUs, instead of being undefined
+//   -fsigned-char                       `char` is signed in MSL on every host
 #pragma once
 #define HOSTMETAL_DECLARATIONS 1
-// Functions are constexpr where their arguments allow it; clang would want to know which ones never can be.
 #pragma clang diagnostic push
+// Functions are constexpr where their arguments allow it; clang would want to know which ones never can be.
 #pragma clang diagnostic ignored "-Winvalid-constexpr"
+// NaN and infinity are named in functions that are also compiled for full -ffast-math.
+#pragma clang diagnostic ignored "-Wnan-infinity-disabled"
 #include "metal_macros.h"
 #include "hostmetal_language.h"
 #include "hostmetal_runtime.h"
