@@ -17,7 +17,8 @@
  * from any thread.
  *
  * Strings are UTF-8. Functions that return a string write at most `capacity` bytes into `buffer`, always terminated
- * when capacity > 0, and return the length of the whole string without its terminator (call with NULL, 0 to measure).
+ * when capacity > 0 and cut between characters, and return the length of the whole string without its terminator (call
+ * with NULL, 0 to measure). Text that is not UTF-8 is DC_METAL_INVALID_ARGUMENT; a label may be NULL, which removes it.
  *
  * Sizes and offsets are in bytes, times in seconds of the device's clock, unless a function says otherwise.
  */
@@ -297,10 +298,10 @@ typedef struct DCMetalCommandBufferOptions {
 DC_METAL_API DCMetalStatus DCMetalCommandBuffer_Create(DCMetalQueue queue, const DCMetalCommandBufferOptions *options,
                                                        DCMetalCommandBuffer *command_buffer, DCMetalError *error);
 DC_METAL_API DCMetalStatus DCMetalCommandBuffer_SetLabel(DCMetalCommandBuffer command_buffer, const char *label);
-/* Fixes the place in the queue's order before the commit. */
+/* Fixes the place in the queue's order before the commit; a second time is DC_METAL_INVALID_STATE. */
 DC_METAL_API DCMetalStatus DCMetalCommandBuffer_Enqueue(DCMetalCommandBuffer command_buffer, DCMetalError *error);
 /* status: DC_METAL_OK exactly when the command buffer completed without error; failure: owned by the callee, who must
- * release it, else NULL. Called exactly once, on a thread of Metal's. */
+ * release it, else NULL. Called exactly once, on a thread of Metal's; never for a command buffer that was not committed. */
 typedef void (*DCMetalCompletedHandler)(void *context, DCMetalStatus status, DCMetalError failure);
 /* Before the commit, else DC_METAL_INVALID_STATE. */
 DC_METAL_API DCMetalStatus DCMetalCommandBuffer_AddCompletedHandler(DCMetalCommandBuffer command_buffer,
@@ -346,8 +347,9 @@ DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetBytes(DCMetalComputeEncoder 
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetThreadgroupMemoryLength(DCMetalComputeEncoder encoder,
                                                                             uint64_t length, size_t index,
                                                                             DCMetalError *error);
-/* No dimension may be 0; the threads of a threadgroup may not exceed the pipeline's limit, nor its dynamic and static
- * threadgroup memory the device's; every buffer argument the pipeline uses must be bound. */
+/* No dimension may be 0 nor the grid have more than 2^32 - 1 threads along one; the threads of a threadgroup may not
+ * exceed the pipeline's limit, nor its dynamic and static threadgroup memory the device's; every buffer argument the
+ * pipeline uses must be bound and hold one element, every threadgroup memory argument have a length. */
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_DispatchThreads(DCMetalComputeEncoder encoder, DCMetalSize threads,
                                                                  DCMetalSize threads_per_threadgroup,
                                                                  DCMetalError *error);
@@ -371,7 +373,8 @@ DC_METAL_API DCMetalStatus DCMetalBlitEncoder_Create(DCMetalCommandBuffer comman
                                                      DCMetalError *error);
 DC_METAL_API DCMetalStatus DCMetalBlitEncoder_SetLabel(DCMetalBlitEncoder encoder, const char *label);
 /* Both ranges must lie in their buffers; within one buffer they must not overlap. On macOS offsets and length are
- * multiples of 4 (Apple, copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:); this interface asks it everywhere. */
+ * multiples of 4 (Apple, copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:, fillBuffer:range:value:); this
+ * interface asks it everywhere, of copies and fills, and a length above 0. */
 DC_METAL_API DCMetalStatus DCMetalBlitEncoder_CopyBuffer(DCMetalBlitEncoder encoder, DCMetalBuffer source,
                                                          uint64_t source_offset, DCMetalBuffer destination,
                                                          uint64_t destination_offset, uint64_t length,
