@@ -1,0 +1,305 @@
+//! Compiles the Metal classes (native/hostmetal/*.mm) for Linux and tells dependants how to compile Objective-C++ alike.
+//!
+//! Dependants get `DEP_HOSTMETAL_CXX` (the clang++), `DEP_HOSTMETAL_OBJCXX_FLAGS` (its flags, U+001F between them) and
+//! `DEP_HOSTMETAL_INCLUDE` (the folder that holds `Metal/Metal.h`). `DCMETAL_CLANGXX` names another clang++; whichever it is, it
+//! is tried first. `DCMETAL_SANITIZE=address|thread|undefined` builds instrumented. Only sources whose text, headers or
+//! flags changed are compiled again. On macOS and for docs.rs the script does nothing.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, exit};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const SOURCES: [&str; 12] = [
+    "MTLBlitCommandEncoder",
+    "MTLBuffer",
+    "MTLCommandBuffer",
+    "MTLCommandEncoder",
+    "MTLCommandQueue",
+    "MTLComputeCommandEncoder",
+    "MTLComputePipeline",
+    "MTLDevice",
+    "MTLFunctionConstantValues",
+    "MTLLibrary",
+    "blocks",
+    "faces",
+];
+const CLANGS: [&str; 4] = ["clang++-19", "clang++-20", "clang++-21", "clang++"];
+const INSTALL: &str = "sudo apt-get install clang-19 lld-19 libclang-19-dev gobjc++ libgnustep-base-dev";
+const GNUSTEP: &str = "/usr/include/GNUstep";
+
+fn main() {
+    for name in ["DCMETAL_CLANGXX", "DCMETAL_SANITIZE", "DOCS_RS"] {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    if env::var_os("DOCS_RS").is_some() || variable("CARGO_CFG_TARGET_OS") == "macos" {
+        return;
+    }
+    let native = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("native/hostmetal");
+    let out = PathBuf::from(variable("OUT_DIR"));
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={}", native.join(source).with_extension("mm").display());
+    }
+    for header in ["faces.h", "engine.h", "include"] {
+        println!("cargo::rerun-if-changed={}", native.join(header).display());
+    }
+
+    let tools = find_tools(&native, &out);
+    compile(&tools, &native, &out);
+    println!("cargo::metadata=CXX={}", tools.clang);
+    println!("cargo::metadata=OBJCXX_FLAGS={}", tools.flags.join("\u{1f}"));
+    println!("cargo::metadata=INCLUDE={}", native.join("include").display());
+    println!("cargo::rustc-link-search=native={}", tools.gcc_library.display());
+    for library in ["gnustep-base", "objc", "m", "pthread"] {
+        println!("cargo::rustc-link-lib=dylib={library}");
+    }
+}
+
+/// A variable that cargo sets for every build script.
+fn variable(name: &str) -> String {
+    match env::var(name) {
+        Ok(value) => value,
+        Err(error) => stop(&[format!("{name}: {error}")]),
+    }
+}
+
+/// Ends the build with these lines as cargo's error.
+fn stop(lines: &[String]) -> ! {
+    for line in lines {
+        println!("cargo::error={line}");
+    }
+    exit(1)
+}
+
+// ---------------------------------------------------------------- tools
+
+/// What compiles Objective-C++ here, tried.
+struct Tools {
+    clang: String,
+    flags: Vec<String>,
+    gcc_library: PathBuf,
+}
+
+/// Looks for everything that is needed, so that one message names all that is missing.
+fn find_tools(native: &Path, out: &Path) -> Tools {
+    let mut missing = Vec::new();
+    let clang = find_clang().unwrap_or_else(|why| {
+        missing.push(why);
+        String::new()
+    });
+    let gcc_library = find_gcc_library();
+    if gcc_library.is_none() {
+        missing.push("GCC's Objective-C runtime (objc/objc.h): package gobjc++".to_owned());
+    }
+    if !Path::new(GNUSTEP).join("Foundation/Foundation.h").is_file() {
+        missing.push(format!("GNUstep's Foundation ({GNUSTEP}/Foundation/Foundation.h): package libgnustep-base-dev"));
+    }
+    if let (true, Some(gcc_library)) = (missing.is_empty(), gcc_library) {
+        let tools = Tools { flags: flags(native, &gcc_library), clang, gcc_library };
+        match try_tools(&tools, out) {
+            Ok(()) => return tools,
+            Err(why) => missing.push(why),
+        }
+    }
+    let mut lines = vec!["hostmetal cannot be built; missing or not working on this machine:".to_owned()];
+    lines.extend(missing.iter().map(|what| format!("  * {what}")));
+    lines.push(format!("install: {INSTALL}"));
+    lines.push("another clang is used with DCMETAL_CLANGXX=path/to/clang++".to_owned());
+    stop(&lines)
+}
+
+fn find_clang() -> Result<String, String> {
+    let runs = |name: &str| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
+    if let Ok(named) = env::var("DCMETAL_CLANGXX") {
+        return if runs(&named) {
+            Ok(named)
+        } else {
+            Err(format!("`{named}`, which DCMETAL_CLANGXX names, does not run"))
+        };
+    }
+    let found = CLANGS.iter().find(|name| runs(name));
+    found.map(|name| (*name).to_owned()).ok_or_else(|| "clang++: package clang-19".to_owned())
+}
+
+/// GCC's folder that holds libobjc.so and include/objc: the newest under /usr/lib/gcc/(this machine).
+fn find_gcc_library() -> Option<PathBuf> {
+    let prefix = format!("{}-linux", variable("CARGO_CFG_TARGET_ARCH"));
+    let list = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let of_target = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix));
+    let number =
+        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.split('.').next()?.parse::<u32>().ok());
+    list(Path::new("/usr/lib/gcc"))
+        .filter(of_target)
+        .flat_map(|triple| list(&triple).collect::<Vec<_>>())
+        .filter(|version| version.join("include/objc/objc.h").is_file())
+        .max_by_key(number)
+}
+
+/// Objective-C++ on GCC's runtime and GNUstep's Foundation.
+fn flags(native: &Path, gcc_library: &Path) -> Vec<String> {
+    let mut flags: Vec<String> = [
+        "-std=c++17",
+        "-fblocks",
+        "-fobjc-runtime=gcc",
+        "-fno-objc-arc",
+        "-fexceptions",
+        "-fobjc-exceptions",
+        "-fconstant-string-class=NSConstantString",
+        "-fvisibility=hidden",
+        "-pthread",
+        "-D_NATIVE_OBJC_EXCEPTIONS",
+        "-DGNUSTEP",
+        "-DGNUSTEP_BASE_LIBRARY=1",
+        "-DGNU_RUNTIME=1",
+    ]
+    .map(String::from)
+    .into();
+    flags.push(format!("-I{}", native.join("include/compat").display()));
+    flags.push(format!("-I{}", native.join("include").display()));
+    flags.extend(["-isystem".to_owned(), GNUSTEP.to_owned()]);
+    // Last, because GCC's folder also holds its own stddef.h and intrinsics.
+    flags.extend(["-idirafter".to_owned(), gcc_library.join("include").display().to_string()]);
+    match env::var("DCMETAL_SANITIZE").as_deref() {
+        Err(_) | Ok("") => {}
+        Ok(kind @ ("address" | "thread")) => {
+            flags.extend([format!("-fsanitize={kind}"), "-fno-omit-frame-pointer".into()])
+        }
+        Ok("undefined") => flags.extend(["-fsanitize=undefined".into(), "-fno-sanitize-recover=all".into()]),
+        Ok(other) => stop(&[format!("DCMETAL_SANITIZE is `{other}`; it can be address, thread or undefined")]),
+    }
+    flags
+}
+
+/// Compiles what the sources are made of, and links with the libraries they use.
+fn try_tools(tools: &Tools, out: &Path) -> Result<(), String> {
+    let blocks = "#import <Metal/Metal.h>\n\
+                  NSUInteger probe(NSString *text) {\n\
+                  __block NSUInteger length = 0;\n\
+                  @autoreleasepool { @try { ^{ length = [text length]; }(); } @catch (NSException *e) { (void)e; } }\n\
+                  return length;\n\
+                  }\n";
+    let link = "#import <Foundation/Foundation.h>\nint main() { @autoreleasepool { return (int)[@\"\" length]; } }\n";
+    let library_folder = format!("-L{}", tools.gcc_library.display());
+    attempt(tools, out, "probe", blocks, &["-fsyntax-only"])
+        .map_err(|why| format!("`{}` does not compile Objective-C++ with blocks and Foundation: {why}", tools.clang))?;
+    let executable = out.join("probe").display().to_string();
+    let arguments = ["-o", &executable, &library_folder, "-lgnustep-base", "-lobjc"];
+    attempt(tools, out, "probe_link", link, &arguments)
+        .map_err(|why| format!("`{}` does not link with GNUstep's libraries: {why}", tools.clang))
+}
+
+fn attempt(tools: &Tools, out: &Path, name: &str, text: &str, arguments: &[&str]) -> Result<(), String> {
+    let file = out.join(name).with_extension("mm");
+    fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut command = Command::new(&tools.clang);
+    command.arg(format!("--target={}", clang_target())).args(["-x", "objective-c++"]).args(&tools.flags).arg(&file);
+    let output = command.args(["-x", "none"]).args(arguments).output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(text.lines().find(|line| line.contains("error")).unwrap_or("it failed without a message").to_owned())
+}
+
+/// Rust's name of the target as clang spells it (it has no vendor `unknown` folders to look in).
+fn clang_target() -> String {
+    variable("TARGET").replace("-unknown-", "-")
+}
+
+// ---------------------------------------------------------------- sources
+
+fn compile(tools: &Tools, native: &Path, out: &Path) {
+    let mut build = cc::Build::new();
+    build.cpp(true).compiler(&tools.clang).warnings(true).extra_warnings(true).warnings_into_errors(true);
+    for flag in &tools.flags {
+        build.flag(flag);
+    }
+    let compiler = build.try_get_compiler().unwrap_or_else(|error| stop(&[error.to_string()]));
+    // What an object was made with, besides the files that its .d file lists.
+    let made_with = format!("{:?} {}", compiler.to_command(), version(&tools.clang));
+    let job = |source: &str| -> Result<PathBuf, String> {
+        let object = out.join(source).with_extension("o");
+        let stamp = out.join(source).with_extension("flags");
+        if fs::read_to_string(&stamp).is_ok_and(|text| text == made_with) && is_fresh(&object) {
+            return Ok(object);
+        }
+        let _ = fs::remove_file(&stamp);
+        let mut command = compiler.to_command();
+        command.arg("-MMD").arg("-c").arg(native.join(source).with_extension("mm")).arg("-o").arg(&object);
+        let output = command.output().map_err(|error| format!("{}: {error}", tools.clang))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        fs::write(&stamp, &made_with).map_err(|error| format!("{}: {error}", stamp.display()))?;
+        Ok(object)
+    };
+
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    let threads = variable("NUM_JOBS").parse().unwrap_or(1).min(SOURCES.len());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(source) = SOURCES.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = job(source);
+                    if let Ok(mut results) = results.lock() {
+                        results.push((source, result));
+                    }
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(|_| stop(&["a compiling thread panicked".to_owned()]));
+    results.sort_by_key(|(source, _)| *source);
+
+    let mut errors = Vec::new();
+    for (source, result) in results {
+        match result {
+            Ok(object) => {
+                build.object(object);
+            }
+            Err(text) => errors.extend(std::iter::once(format!("{source}.mm:")).chain(text.lines().map(str::to_owned))),
+        }
+    }
+    if !errors.is_empty() {
+        stop(&errors);
+    }
+    if let Err(error) = build.try_compile("hostmetal_faces") {
+        stop(&[format!("the library of the Metal classes: {error}")]);
+    }
+}
+
+fn version(clang: &str) -> String {
+    let output = Command::new(clang).arg("--version").output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+}
+
+/// Whether an object is newer than every file it was made of (`-MMD` leaves out system headers).
+fn is_fresh(object: &Path) -> bool {
+    let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    let (Some(made), Ok(rules)) = (modified(object), fs::read_to_string(object.with_extension("d"))) else {
+        return false;
+    };
+    let Some((_, files)) = rules.split_once(": ") else { return false };
+    dependencies(files).iter().all(|file| modified(Path::new(file)).is_some_and(|when| when < made))
+}
+
+/// The files of a make rule: separated by blanks, lines joined by `\`, blanks in names escaped.
+fn dependencies(rule: &str) -> Vec<String> {
+    let mut files = vec![String::new()];
+    let mut characters = rule.replace("\\\n", " ").chars().collect::<Vec<_>>().into_iter().peekable();
+    while let Some(character) = characters.next() {
+        match (character, characters.peek()) {
+            ('\\', Some(&(' ' | '#' | '\\'))) => {
+                files.last_mut().into_iter().for_each(|file| file.extend(characters.next()))
+            }
+            (blank, _) if blank.is_whitespace() => files.push(String::new()),
+            _ => files.last_mut().into_iter().for_each(|file| file.push(character)),
+        }
+    }
+    files.retain(|file| !file.is_empty());
+    files
+}
