@@ -66,12 +66,13 @@ fn variable(name: &str) -> String {
     }
 }
 
-/// Ends the build with these lines as cargo's error.
+/// Ends the build with these lines as cargo's error. (Cargo fails a build for `cargo::error`; a script that also exits with a
+/// failure has all its output printed above the message.)
 fn stop(lines: &[String]) -> ! {
     for line in lines {
         println!("cargo::error={line}");
     }
-    exit(1)
+    exit(0)
 }
 
 // ---------------------------------------------------------------- tools
