@@ -53,12 +53,7 @@ impl Diagnostic {
     }
 
     fn new(severity: Severity, span: Span, message: String) -> Self {
-        Self {
-            severity,
-            span,
-            message,
-            notes: Vec::new(),
-        }
+        Self { severity, span, message, notes: Vec::new() }
     }
 
     /// The same with one more note.
@@ -114,11 +109,7 @@ impl Sources {
 
     fn render_one(&self, out: &mut String, severity: Severity, span: Span, message: &str) {
         let place = self.location(span);
-        let _ = writeln!(
-            out,
-            "{}:{}:{}: {severity}: {message}",
-            place.file, place.line, place.column
-        );
+        let _ = writeln!(out, "{}:{}:{}: {severity}: {message}", place.file, place.line, place.column);
         let Some((line, offset)) = self.line_text(span) else {
             return;
         };
@@ -174,18 +165,12 @@ mod tests {
 
     #[test]
     fn caret_and_rest_of_the_span() {
-        assert_eq!(
-            shown("int foo;\n", 4, 7),
-            "k.cl:1:5: error: bad\nint foo;\n    ^~~\n"
-        );
+        assert_eq!(shown("int foo;\n", 4, 7), "k.cl:1:5: error: bad\nint foo;\n    ^~~\n");
     }
 
     #[test]
     fn tabs_go_to_multiples_of_eight() {
-        assert_eq!(
-            shown("a\tb\tc", 2, 5),
-            "k.cl:1:3: error: bad\na       b       c\n        ^~~~~~~~~\n"
-        );
+        assert_eq!(shown("a\tb\tc", 2, 5), "k.cl:1:3: error: bad\na       b       c\n        ^~~~~~~~~\n");
     }
 
     #[test]
@@ -212,17 +197,9 @@ mod tests {
     fn includes_and_macros_are_noted() {
         let mut sources = Sources::new();
         let main = sources.add("m.cl", "#include \"h\"\n", None).unwrap();
-        let site = Span {
-            file: main,
-            lo: 0,
-            hi: 12,
-        };
+        let site = Span { file: main, lo: 0, hi: 12 };
         let header = sources.add("h", "#define M x\nM;\n", Some(site)).unwrap();
-        let span = |lo, hi| Span {
-            file: header,
-            lo,
-            hi,
-        };
+        let span = |lo, hi| Span { file: header, lo, hi };
         sources.note_expansion(span(12, 13), span(12, 13), "M", span(8, 9));
         let text = sources.render(&Diagnostic::warning(span(12, 13), "odd"));
         assert_eq!(

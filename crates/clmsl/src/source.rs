@@ -24,11 +24,7 @@ impl Span {
     /// `other` ends before `self` begins (one of them was made by a macro elsewhere).
     pub fn to(self, other: Span) -> Span {
         if self.file == other.file && other.hi >= self.lo {
-            Span {
-                file: self.file,
-                lo: self.lo.min(other.lo),
-                hi: self.hi.max(other.hi),
-            }
+            Span { file: self.file, lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
         } else {
             self
         }
@@ -36,18 +32,12 @@ impl Span {
 
     /// The empty range behind `self`: where something is missing.
     pub fn end(self) -> Span {
-        Span {
-            lo: self.hi,
-            ..self
-        }
+        Span { lo: self.hi, ..self }
     }
 
     /// The empty range at the start of `self`.
     pub fn start(self) -> Span {
-        Span {
-            hi: self.lo,
-            ..self
-        }
+        Span { hi: self.lo, ..self }
     }
 }
 
@@ -58,7 +48,7 @@ pub struct Location {
     pub file: String,
     /// Line, from 1; a `#line` directive may make it 0.
     pub line: u32,
-    /// Column, from 1, in characters (not bytes; a tab is one character).
+    /// Column, from 1, in bytes, as clang counts.
     pub column: u32,
 }
 
@@ -120,8 +110,7 @@ impl Sources {
             .and_then(|&f| self.files.get(f as usize))
             .filter(|f| *f.text == *text)
             .map(|f| (f.text.clone(), f.line_starts.clone()));
-        let (text, line_starts) =
-            shared.unwrap_or_else(|| (Arc::from(text), Arc::from(line_starts(text))));
+        let (text, line_starts) = shared.unwrap_or_else(|| (Arc::from(text), Arc::from(line_starts(text))));
         let file = self.push(SourceFile {
             name: name.to_owned(),
             text,
@@ -150,8 +139,7 @@ impl Sources {
     }
 
     fn push(&mut self, file: SourceFile) -> u32 {
-        let index = u32::try_from(self.files.len())
-            .expect("the preprocessor limits the number of inclusions");
+        let index = u32::try_from(self.files.len()).expect("the preprocessor limits the number of inclusions");
         self.files.push(file);
         index
     }
@@ -181,23 +169,16 @@ impl Sources {
 
     /// The text of a span; empty if the span is not one of this table.
     pub fn snippet(&self, span: Span) -> &str {
-        self.files
-            .get(span.file as usize)
-            .and_then(|f| f.text.get(span.lo as usize..span.hi as usize))
-            .unwrap_or("")
+        self.files.get(span.file as usize).and_then(|f| f.text.get(span.lo as usize..span.hi as usize)).unwrap_or("")
     }
 
-    /// Where a span begins. An offset behind the end counts as the end; an unknown file gives an empty name and line 0.
+    /// Where a span begins, found in logarithmic time. An offset behind the end counts as the end; an unknown file gives an empty name and line 0.
     pub fn location(&self, span: Span) -> Location {
         let Some(file) = self.files.get(span.file as usize) else {
-            return Location {
-                file: String::new(),
-                line: 0,
-                column: 0,
-            };
+            return Location { file: String::new(), line: 0, column: 0 };
         };
-        let (line, text, offset) = file.line_of(span.lo);
-        let column = 1 + text[..offset].chars().count() as u32;
+        let (line, _, offset) = file.line_of(span.lo);
+        let column = 1 + offset as u32;
         let mark_index = file.marks.partition_point(|m| m.from <= span.lo);
         let mark = mark_index.checked_sub(1).map(|i| &file.marks[i]);
         let (name, line) = match mark {
@@ -208,11 +189,7 @@ impl Sources {
                 (name, mark.line.saturating_add(line - base))
             }
         };
-        Location {
-            file: name.clone(),
-            line,
-            column,
-        }
+        Location { file: name.clone(), line, column }
     }
 
     /// The source line (without its end) in which the span begins, and the span's offset in it in bytes.
@@ -224,9 +201,7 @@ impl Sources {
 
     /// Number of the line that holds the byte, from 1, without regard to `#line`; 0 for an unknown file.
     pub fn physical_line(&self, file: u32, offset: u32) -> u32 {
-        self.files
-            .get(file as usize)
-            .map_or(0, |f| f.line_of(offset).0)
+        self.files.get(file as usize).map_or(0, |f| f.line_of(offset).0)
     }
 
     /// From the byte `from` of `file` on (the start of a line), lines count from `line`, in the file `name` if given.
@@ -241,13 +216,11 @@ impl Sources {
     /// Notes that the macro `name` was expanded at `call`; the first (outermost) expansion at a place is kept.
     /// `site` is the macro's name at that place.
     pub fn note_expansion(&mut self, site: Span, call: Span, name: &str, definition: Span) {
-        self.expansions
-            .entry((site.file, site.lo))
-            .or_insert_with(|| Expansion {
-                name: name.to_owned(),
-                definition,
-                call,
-            });
+        self.expansions.entry((site.file, site.lo)).or_insert_with(|| Expansion {
+            name: name.to_owned(),
+            definition,
+            call,
+        });
     }
 
     /// The macro expansion that made a token with this span, if one did.
@@ -263,10 +236,7 @@ impl SourceFile {
         let offset = offset.min(self.text.len() as u32);
         let index = self.line_starts.partition_point(|&s| s <= offset) - 1;
         let start = self.line_starts[index] as usize;
-        let end = self
-            .line_starts
-            .get(index + 1)
-            .map_or(self.text.len(), |&e| e as usize);
+        let end = self.line_starts.get(index + 1).map_or(self.text.len(), |&e| e as usize);
         let line = self.text[start..end].trim_end_matches(['\n', '\r']);
         let mut within = (offset as usize - start).min(line.len());
         while !line.is_char_boundary(within) {
@@ -297,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn location_counts_lines_and_characters() {
+    fn location_counts_lines_and_bytes() {
         let mut sources = Sources::new();
         let file = sources.add("a.cl", "x\r\n\té y\rz\n", None).unwrap();
         let place = |lo| {
@@ -306,7 +276,7 @@ mod tests {
         };
         assert_eq!(place(0), (1, 1));
         assert_eq!(place(3), (2, 1));
-        assert_eq!(place(7), (2, 4)); // behind a tab, a two-byte character and a space
+        assert_eq!(place(7), (2, 5)); // behind a tab, a two-byte character and a space
         assert_eq!(place(5), (2, 2)); // inside the character: its start
         assert_eq!(place(9), (3, 1));
         assert_eq!(place(11), (4, 1));
