@@ -7,6 +7,7 @@
 // What the functions here assume of the options:
 //   -fno-math-errno -fveclib=libmvec    so that math calls vectorise across threads (link with -lmvec -lm)
 //   -fno-finite-math-only -mrecip=none  after -ffast-math: kernels use INFINITY in fast mode too, and estimates turn rsqrt(0) and 1/0 into NaN
+//   -DHOSTMETAL_FAST_MATH               with -ffast-math: functions without a namespace are the fast ones
 //   -fno-strict-float-cast-overflow     float to integer saturates, as on Apple's GPUs, instead of being undefined
 //   -fsigned-char                       `char` is signed in MSL on every host
 #pragma once

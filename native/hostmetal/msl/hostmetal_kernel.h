@@ -1,0 +1,362 @@
+// How a compiled kernel is entered, and what it tells its host about itself. Included behind hostmetal.h in the precompiled header.
+//
+// The host fills one hm_group per threadgroup. The pre-pass writes, for the one kernel that a shared object holds, either
+//   hm_kernel_group(group)             a loop over the threads of the threadgroup (nothing that synchronises is reachable), or
+//   hm_kernel_thread(group, x, y, z)   one thread at that position in its threadgroup (the host switches stacks at barriers),
+// and hm_kernel_info, the table of the kernel's arguments. Sizes and types in it are clang's own, not a guess from the text.
+// The Rust side of these structs is crates/hostmetal/src/msl/loaded.rs; hm_info_version changes whenever one of them does.
+#pragma once
+
+#define HM_EXPORT extern "C" __attribute__((used, visibility("default")))
+
+extern "C" {
+
+struct hm_group {
+  void *buffer[31];      // address of the argument: the buffer plus its offset, or the bytes
+  void *threadgroup_memory[31]; // dynamic threadgroup memory by index
+  unsigned threadgroup_position_in_grid[3];
+  unsigned threads_per_threadgroup[3];          // of this threadgroup; smaller at the edge of a grid that does not divide
+  unsigned dispatch_threads_per_threadgroup[3]; // as dispatched
+  unsigned threads_per_grid[3];
+  unsigned threadgroups_per_grid[3];
+  unsigned simdgroups_per_threadgroup; // of this threadgroup
+  unsigned dispatch_simdgroups_per_threadgroup;
+};
+
+struct hm_binding {
+  unsigned kind;      // hostmetal::argument_kind
+  unsigned index;
+  unsigned access;    // MTLBindingAccess: 0 read only, 1 read and write
+  unsigned data_type; // MTLDataType of the pointee
+  unsigned pointer;   // 1: T *, 0: T &
+  unsigned present;   // 0: switched off by a function constant
+  unsigned long size; // of the pointee
+  unsigned long alignment;
+};
+
+} // extern "C"
+
+namespace hostmetal {
+
+constexpr unsigned info_version = 1;
+
+template <unsigned Count>
+struct info {
+  unsigned version;
+  unsigned count;
+  unsigned max_threads; // [[max_total_threads_per_threadgroup(n)]], 0 when there is none
+  unsigned binding_size;
+  hm_binding bindings[Count ? Count : 1];
+};
+
+enum argument_kind : unsigned { kind_buffer = 0, kind_threadgroup = 1 };
+
+// ---------------------------------------------------------------- static threadgroup variables
+
+// One per declaration and template instantiation: `Storage` is a local class of the function that declares the variables. A record stays in
+// the object only while code that reaches the variables does. The host numbers the records (id) after loading; the volatile read keeps
+// the optimiser from folding the number.
+struct threadgroup_slot {
+  ulong id, size, align;
+};
+template <class Storage>
+struct threadgroup_slot_of {
+  static __global threadgroup_slot slot;
+};
+template <class Storage>
+__attribute__((section("hm_threadgroup"))) __global threadgroup_slot threadgroup_slot_of<Storage>::slot = {~0ul, sizeof(Storage), alignof(Storage)};
+
+template <class Storage>
+inline __attribute__((always_inline)) threadgroup Storage &threadgroup_object() {
+  volatile __global threadgroup_slot *slot = &threadgroup_slot_of<Storage>::slot;
+  return *(threadgroup Storage *)hm_runtime->threadgroup_allocate((unsigned)slot->id, sizeof(Storage), alignof(Storage));
+}
+
+// The arms of `c ? a : b` as values, where clang finds no common type of two classes in different address spaces.
+template <class T>
+inline __attribute__((always_inline)) constexpr T value(T object) {
+  return object;
+}
+
+// ---------------------------------------------------------------- reflection
+
+// MTLDataType (Metal/MTLArgument.h): 1 struct, 2 array; 60 pointer is never an argument's own type.
+template <class T>
+struct data_type {
+  static constexpr unsigned value = 1;
+};
+template <>
+struct data_type<void> {
+  static constexpr unsigned value = 0;
+};
+template <class T>
+struct data_type<T *> {
+  static constexpr unsigned value = 60;
+};
+template <class T, __SIZE_TYPE__ N>
+struct data_type<T[N]> {
+  static constexpr unsigned value = 2;
+};
+#define HM_DATA_TYPE(type, first)                                                                                                                    \
+  template <>                                                                                                                                       \
+  struct data_type<type> {                                                                                                                          \
+    static constexpr unsigned value = first;                                                                                                        \
+  };                                                                                                                                                \
+  template <int N>                                                                                                                                  \
+  struct data_type<metal::vec<type, N>> {                                                                                                           \
+    static constexpr unsigned value = first + N - 1;                                                                                                \
+  };                                                                                                                                                \
+  template <int N>                                                                                                                                  \
+  struct data_type<metal::packed_vec<type, N>> {                                                                                                    \
+    static constexpr unsigned value = first + N - 1;                                                                                                \
+  };
+HM_DATA_TYPE(float, 3)
+HM_DATA_TYPE(half, 16)
+HM_DATA_TYPE(int, 29)
+HM_DATA_TYPE(uint, 33)
+HM_DATA_TYPE(short, 37)
+HM_DATA_TYPE(ushort, 41)
+HM_DATA_TYPE(char, 45)
+HM_DATA_TYPE(uchar, 49)
+HM_DATA_TYPE(bool, 53)
+HM_DATA_TYPE(long, 81)
+HM_DATA_TYPE(ulong, 85)
+HM_DATA_TYPE(metal::bfloat, 121)
+#undef HM_DATA_TYPE
+template <>
+struct data_type<signed char> : data_type<char> {};
+// float2x2 is 7 and float4x4 15, row by row of columns; half2x2 is 20.
+template <int C, int R>
+struct data_type<metal::matrix<float, C, R>> {
+  static constexpr unsigned value = 7 + (C - 2) * 3 + R - 2;
+};
+template <int C, int R>
+struct data_type<metal::matrix<half, C, R>> {
+  static constexpr unsigned value = 20 + (C - 2) * 3 + R - 2;
+};
+template <class T>
+struct data_type<metal::_atomic<T>> : data_type<T> {};
+
+template <class T>
+using plain = metal::remove_addrspace_t<__remove_cv(metal::remove_addrspace_t<__remove_cv(__remove_reference_t(T))>)>;
+
+template <class T>
+constexpr unsigned data_type_of() {
+  if constexpr (__is_enum(T))
+    return data_type<__underlying_type(T)>::value;
+  else
+    return data_type<T>::value;
+}
+
+template <class T>
+struct extent_of {
+  static constexpr unsigned long size = sizeof(T), alignment = alignof(T);
+};
+template <>
+struct extent_of<void> {
+  static constexpr unsigned long size = 1, alignment = 1;
+};
+
+// ---------------------------------------------------------------- arguments
+
+struct place {
+  uint x, y, z, linear;
+};
+
+// What a reference that a function constant switched off is bound to; valid programs never look at it.
+template <class T>
+struct absent {
+  alignas(T) static inline __global char bytes[sizeof(T)] = {};
+};
+
+template <class P>
+struct parameter {
+  static constexpr bool indirect = false;
+};
+template <class T>
+struct parameter<T *> {
+  static constexpr bool indirect = true;
+  static constexpr unsigned is_pointer = 1;
+  typedef T target;
+};
+template <class T>
+struct parameter<T &> {
+  static constexpr bool indirect = true;
+  static constexpr unsigned is_pointer = 0;
+  typedef T target;
+};
+
+// As long as a copy is cheap next to the loop over the threads.
+constexpr unsigned long longest_copy = 1024;
+
+// A pointer or reference. `held` is evaluated once per threadgroup, `get` once per thread.
+template <unsigned Kind, int Index, bool Present>
+struct argument {
+  static_assert(Index >= 0 && Index <= 30, "the index of a buffer or threadgroup argument must be between 0 and 30");
+  static constexpr bool bound = true;
+
+  static void *address(const hm_group *group) { return Kind == kind_buffer ? group->buffer[Index] : group->threadgroup_memory[Index]; }
+
+  template <class P>
+  struct direct {
+    static_assert(parameter<P>::indirect, "a buffer or threadgroup argument must be a pointer or a reference");
+  };
+  template <class T>
+  struct direct<T *> {
+    T *target;
+    direct(const hm_group *group) : target(Present ? (T *)address(group) : (T *)nullptr) {}
+    T *get(const place &) const { return target; }
+  };
+  template <class T>
+  struct direct<T &> {
+    T *target;
+    direct(const hm_group *group) : target(Present ? (T *)address(group) : (T *)absent<plain<T>>::bytes) {}
+    T &get(const place &) const { return *target; }
+  };
+
+  // A constant is copied once, so that the loop's stores cannot be taken for changes of it.
+  template <class P>
+  struct held : direct<P> {
+    held(const hm_group *group) : direct<P>(group) {}
+  };
+  template <class T, bool Copied>
+  struct held_constant : direct<constant T &> {
+    held_constant(const hm_group *group) : direct<constant T &>(group) {}
+  };
+  template <class T>
+  struct held_constant<T, true> {
+    alignas(T) char bytes[sizeof(T)];
+    held_constant(const hm_group *group) { __builtin_memcpy(bytes, Present ? address(group) : (void *)absent<T>::bytes, sizeof(T)); }
+    constant T &get(const place &) const { return *(constant T *)(ulong)bytes; }
+  };
+  template <class T>
+  struct held<constant T &> : held_constant<T, sizeof(T) <= longest_copy> {
+    held(const hm_group *group) : held_constant<T, sizeof(T) <= longest_copy>(group) {}
+  };
+
+  template <class P>
+  static constexpr hm_binding binding() {
+    typedef typename parameter<P>::target target;
+    typedef plain<target> object;
+    return hm_binding{Kind, (unsigned)Index, __is_const(target) ? 0u : 1u, data_type_of<object>(), parameter<P>::is_pointer, Present ? 1u : 0u,
+                      extent_of<object>::size, extent_of<object>::alignment};
+  }
+};
+
+template <class T>
+struct input {
+  static_assert(__is_same(T, uint) || __is_same(T, ushort), "a kernel's input must be ushort or uint");
+  static T from(uint x, uint, uint) { return (T)x; }
+};
+template <class T, int N>
+struct input<metal::vec<T, N>> {
+  static_assert(__is_same(T, uint) || __is_same(T, ushort), "a kernel's input must be ushort or uint, or a vector of these");
+  static_assert(N <= 3, "a kernel's input has at most three components");
+  static metal::vec<T, N> from(uint x, uint y, uint z) {
+    metal::vec<T, N> v;
+    v.x = (T)x;
+    v.y = (T)y;
+    if constexpr (N == 3)
+      v.z = (T)z;
+    return v;
+  }
+};
+
+// HM_INPUT(name, values held per threadgroup: count and initialisers, x, y and z per thread)
+#define HM_INPUT_3(name, a, b, c, x_, y_, z_)                                                                                                        \
+  struct input_##name {                                                                                                                             \
+    static constexpr bool bound = false;                                                                                                            \
+    template <class P>                                                                                                                              \
+    struct direct {                                                                                                                                 \
+      uint x, y, z;                                                                                                                                 \
+      direct(const hm_group *group) : x(a), y(b), z(c) {}                                                                                           \
+      plain<P> get(const place &at) const { return input<plain<P>>::from(x_, y_, z_); }                                                             \
+    };                                                                                                                                              \
+    template <class P>                                                                                                                              \
+    using held = direct<P>;                                                                                                                         \
+  };
+#define HM_INPUT_OF_GROUP(name) HM_INPUT_3(name, group->name[0], group->name[1], group->name[2], x, y, z)
+#define HM_INPUT_SCALAR(name, held_, value_) HM_INPUT_3(name, held_, 0, 0, value_, 0, 0)
+
+HM_INPUT_OF_GROUP(threadgroup_position_in_grid)
+HM_INPUT_OF_GROUP(threads_per_threadgroup)
+HM_INPUT_OF_GROUP(dispatch_threads_per_threadgroup)
+HM_INPUT_OF_GROUP(threads_per_grid)
+HM_INPUT_OF_GROUP(threadgroups_per_grid)
+HM_INPUT_3(thread_position_in_threadgroup, 0, 0, 0, at.x, at.y, at.z)
+HM_INPUT_3(thread_position_in_grid, group->threadgroup_position_in_grid[0] * group->dispatch_threads_per_threadgroup[0],
+           group->threadgroup_position_in_grid[1] * group->dispatch_threads_per_threadgroup[1],
+           group->threadgroup_position_in_grid[2] * group->dispatch_threads_per_threadgroup[2], x + at.x, y + at.y, z + at.z)
+HM_INPUT_SCALAR(thread_index_in_threadgroup, 0, at.linear)
+HM_INPUT_SCALAR(thread_index_in_simdgroup, 0, at.linear % 32)
+HM_INPUT_SCALAR(thread_index_in_quadgroup, 0, at.linear % 4)
+HM_INPUT_SCALAR(simdgroup_index_in_threadgroup, 0, at.linear / 32)
+HM_INPUT_SCALAR(quadgroup_index_in_threadgroup, 0, at.linear / 4)
+HM_INPUT_SCALAR(threads_per_simdgroup, 32, x)
+HM_INPUT_SCALAR(thread_execution_width, 32, x)
+HM_INPUT_SCALAR(simdgroups_per_threadgroup, group->simdgroups_per_threadgroup, x)
+HM_INPUT_SCALAR(dispatch_simdgroups_per_threadgroup, group->dispatch_simdgroups_per_threadgroup, x)
+HM_INPUT_SCALAR(quadgroups_per_threadgroup,
+                (group->threads_per_threadgroup[0] * group->threads_per_threadgroup[1] * group->threads_per_threadgroup[2] + 3) / 4, x)
+HM_INPUT_SCALAR(dispatch_quadgroups_per_threadgroup,
+                (group->dispatch_threads_per_threadgroup[0] * group->dispatch_threads_per_threadgroup[1] *
+                     group->dispatch_threads_per_threadgroup[2] +
+                 3) / 4,
+                x)
+#undef HM_INPUT_3
+#undef HM_INPUT_OF_GROUP
+#undef HM_INPUT_SCALAR
+
+// ---------------------------------------------------------------- the call
+
+// The threads of a threadgroup in linear order. Independent: no iteration's stack memory is visible to another one (the host has looked at
+// the optimised code), so the vectoriser may take the iterations as free of dependences; a data race would be the kernel's own error.
+// The objects evaluated per threadgroup are called hm_held, which is how the host tells their memory from a thread's.
+template <bool Independent, class F, class... Held>
+inline __attribute__((always_inline)) void each_thread(const hm_group *group, F &f, Held... hm_held) {
+  uint nx = group->threads_per_threadgroup[0], ny = group->threads_per_threadgroup[1], nz = group->threads_per_threadgroup[2];
+  for (uint z = 0; z < nz; z++)
+    for (uint y = 0; y < ny; y++) {
+      uint row = (z * ny + y) * nx;
+      if constexpr (Independent) {
+#pragma clang loop vectorize(assume_safety)
+        for (uint x = 0; x < nx; x++)
+          f(hm_held.get(place{x, y, z, row + x})...);
+      } else {
+#pragma clang loop vectorize(enable)
+        for (uint x = 0; x < nx; x++)
+          f(hm_held.get(place{x, y, z, row + x})...);
+      }
+    }
+}
+
+template <class Void, class... A>
+struct call {
+  static constexpr unsigned count = (0u + ... + (A::bound ? 1u : 0u));
+
+  template <bool Independent, class... P>
+  static inline __attribute__((always_inline)) void group(const hm_group *group, void (&f)(P...)) {
+    each_thread<Independent>(group, f, typename A::template held<P>(group)...);
+  }
+
+  template <class... P>
+  static inline __attribute__((always_inline)) void thread_at(const hm_group *group, uint x, uint y, uint z, void (&f)(P...)) {
+    place at{x, y, z, (z * group->threads_per_threadgroup[1] + y) * group->threads_per_threadgroup[0] + x};
+    f(typename A::template direct<P>(group).get(at)...);
+  }
+
+  template <class One, class P>
+  static constexpr void add(info<count> &table, unsigned &filled) {
+    if constexpr (One::bound)
+      table.bindings[filled++] = One::template binding<P>();
+  }
+  template <class... P>
+  static constexpr info<count> describe(void (&)(P...), unsigned max_threads) {
+    info<count> table = {info_version, count, max_threads, sizeof(hm_binding), {}};
+    unsigned filled = 0;
+    (add<A, P>(table, filled), ...);
+    return table;
+  }
+};
+
+} // namespace hostmetal
