@@ -1,8 +1,10 @@
 //! Compiles the Objective-C++ of the C ABI (native/DCMetal*.mm) and reads its header into Rust bindings.
 //!
-//! On Linux the flags for Objective-C++ and the Metal headers come from the crate `hostmetal` (`DEP_HOSTMETAL_*`).
-//! `DCMETAL_CLANGXX` names another clang++; whichever it is, it is tried on a few lines first. What is missing is
-//! reported in one message with the command that installs it. A build for docs.rs needs none of it.
+//! On Linux the compiler, its flags and the Metal headers come from the crate `hostmetal` (`DEP_HOSTMETAL_*`), which has tried
+//! them. `DCMETAL_CLANGXX` names another clang++. What is missing is reported in one message with the command that installs
+//! it. A build for docs.rs needs none of it.
+//!
+//! Dependants get `DEP_DCMETAL_INCLUDE`, the folder of `DCMetal.h`.
 
 use std::env;
 use std::fs;
@@ -13,6 +15,8 @@ const SOURCES: [&str; 5] =
     ["DCMetalDevice.mm", "DCMetalBuffer.mm", "DCMetalLibrary.mm", "DCMetalCommand.mm", "DCMetalEncoder.mm"];
 const HEADER: &str = "include/DCMetal.h";
 const DOCS_BINDINGS: &str = "src/bindings_docs.rs";
+const INSTALL: &str = "sudo apt-get install clang-19 libclang-19-dev gobjc++ libgnustep-base-dev";
+const INSTALL_MACOS: &str = "xcode-select --install";
 
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
@@ -33,14 +37,12 @@ fn main() {
     for file in SOURCES.iter().chain(&["DCMetalShim.h", HEADER]) {
         println!("cargo::rerun-if-changed={}", native.join(file).display());
     }
-    let target = Target::detect();
-    let clang = clang(&target);
-    check_tools(&target, &clang, &out);
-    compile(&target, &clang, &native);
+    let tools = tools();
+    check(&tools, &out);
+    compile(&tools, &native);
     generate(&native.join(HEADER), &bindings);
-    println!("cargo::metadata=include={}", native.join("include").display());
+    println!("cargo::metadata=INCLUDE={}", native.join("include").display());
     println!("cargo::rustc-env=DCMETAL_SYS_BINDINGS={}", bindings.display());
-    println!("cargo::rustc-env=DCMETAL_SYS_CLANGXX={clang}");
 }
 
 /// A variable that cargo sets for every build script.
@@ -51,88 +53,66 @@ fn variable(name: &str) -> String {
     }
 }
 
-/// Ends the build with these lines as cargo's error.
+/// Ends the build with these lines as cargo's error. (Cargo fails a build for `cargo::error`; a script that also exits with a
+/// failure has all its output printed above the message.)
 fn stop(lines: &[String]) -> ! {
     for line in lines {
         println!("cargo::error={line}");
     }
-    exit(1)
+    exit(0)
 }
 
-/// What the system compiled for asks of the compiler.
-struct Target {
+/// The compiler and what the system compiled for asks of it.
+struct Tools {
     macos: bool,
+    clang: String,
     flags: Vec<String>,
 }
 
-impl Target {
-    fn detect() -> Self {
-        let macos = variable("CARGO_CFG_TARGET_OS") == "macos";
-        let mut flags = vec!["-std=c++17".into(), "-fblocks".into(), "-fno-objc-arc".into()];
-        flags.extend(["-fexceptions".into(), "-fobjc-exceptions".into(), "-fvisibility=hidden".into()]);
-        if !macos {
-            // One flag a line: paths may hold spaces.
-            flags.extend(variable("DEP_HOSTMETAL_OBJCXX_FLAGS").split('\u{1f}').map(String::from));
-        }
-        Self { macos, flags }
+/// On Linux `hostmetal` has chosen and tried them.
+fn tools() -> Tools {
+    if variable("CARGO_CFG_TARGET_OS") == "macos" {
+        let flags =
+            ["-std=c++17", "-fblocks", "-fno-objc-arc", "-fexceptions", "-fobjc-exceptions", "-fvisibility=hidden"];
+        let clang = env::var("DCMETAL_CLANGXX").unwrap_or_else(|_| "clang++".into());
+        return Tools { macos: true, clang, flags: flags.map(String::from).into() };
     }
-
-    fn install_command(&self) -> &'static str {
-        if self.macos {
-            "xcode-select --install"
-        } else {
-            "sudo apt-get install clang-19 libclang-19-dev gobjc++ libgnustep-base-dev"
-        }
-    }
+    let flags = variable("DEP_HOSTMETAL_OBJCXX_FLAGS").split('\u{1f}').map(String::from).collect();
+    Tools { macos: false, clang: variable("DEP_HOSTMETAL_CXX"), flags }
 }
 
-/// The clang++ to use: `DCMETAL_CLANGXX`, else the one the design is tested with, else whatever the system calls clang++.
-fn clang(target: &Target) -> String {
-    if let Ok(named) = env::var("DCMETAL_CLANGXX") {
-        return named;
-    }
-    let candidates: &[&str] = if target.macos { &["clang++"] } else { &["clang++-19", "clang++"] };
-    let runs = |name: &&&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
-    candidates.iter().find(runs).unwrap_or(&candidates[0]).to_string()
-}
-
-/// Tries the compiler on what the sources use and looks for libclang; ends the build when either is missing.
-fn check_tools(target: &Target, clang: &str, out: &Path) {
+/// Looks for everything that is needed, so that one message names all that is missing.
+fn check(tools: &Tools, out: &Path) {
     let mut missing = Vec::new();
-    if let Err(why) = try_compiler(target, clang, out) {
-        missing.push(format!("an Objective-C++ compiler with Foundation: {why}"));
+    if tools.macos {
+        missing.extend(try_compiler(tools, out).err().map(|why| format!("Objective-C++ with Metal: {why}")));
     }
-    if let Err(why) = try_libclang() {
-        missing.push(format!("libclang, which reads the C header for the bindings: {why}"));
-    }
+    missing.extend(try_libclang().err().map(|why| format!("libclang, which reads the C header: {why}")));
     if missing.is_empty() {
         return;
     }
-    let mut lines = vec!["dcmetal-sys cannot be built; missing on this machine:".to_owned()];
+    let mut lines = vec!["dcmetal-sys cannot be built; missing or not working on this machine:".to_owned()];
     lines.extend(missing.iter().map(|what| format!("  * {what}")));
-    lines.push(format!("install: {}", target.install_command()));
-    lines.push("another clang is used with DCMETAL_CLANGXX=path/to/clang++ (and LIBCLANG_PATH for its library)".into());
+    lines.push(format!("install: {}", if tools.macos { INSTALL_MACOS } else { INSTALL }));
+    lines.push(
+        "another clang is used with DCMETAL_CLANGXX=path/to/clang++ (and LIBCLANG_PATH=folder of libclang)".into(),
+    );
     stop(&lines);
 }
 
-fn try_compiler(target: &Target, clang: &str, out: &Path) -> Result<(), String> {
+fn try_compiler(tools: &Tools, out: &Path) -> Result<(), String> {
     let probe = out.join("probe.mm");
-    let text = "#import <Foundation/Foundation.h>\n\
-                NSUInteger probe(NSString *text) {\n\
-                  __block NSUInteger length = 0;\n\
-                  @autoreleasepool { @try { ^{ length = [text length]; }(); } @catch (NSException *e) { (void)e; } }\n\
-                  return length;\n\
-                }\n";
+    let text = "#import <Metal/Metal.h>\nvoid probe(void) { @autoreleasepool { ^{ (void)MTLCopyAllDevices; }(); } }\n";
     fs::write(&probe, text).map_err(|error| format!("{}: {error}", probe.display()))?;
-    let mut command = Command::new(clang);
-    command.args(["-x", "objective-c++", "-fsyntax-only"]).args(&target.flags).arg(&probe);
-    let output = command.output().map_err(|error| format!("{clang}: {error}"))?;
+    let mut command = Command::new(&tools.clang);
+    command.args(["-x", "objective-c++", "-fsyntax-only"]).args(&tools.flags).arg(&probe);
+    let output = command.output().map_err(|error| format!("{}: {error}", tools.clang))?;
     if output.status.success() {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stderr);
     let first = text.lines().find(|line| line.contains("error")).unwrap_or("it failed without a message");
-    Err(format!("{clang}: {first}"))
+    Err(format!("{}: {first}", tools.clang))
 }
 
 /// bindgen panics when it finds no libclang; its words are kept for the message, its backtrace is not printed.
@@ -147,24 +127,24 @@ fn try_libclang() -> Result<(), String> {
     })
 }
 
-fn compile(target: &Target, clang: &str, native: &Path) {
-    if target.macos && env::var_os("MACOSX_DEPLOYMENT_TARGET").is_none() {
+fn compile(tools: &Tools, native: &Path) {
+    if tools.macos && env::var_os("MACOSX_DEPLOYMENT_TARGET").is_none() {
         // SAFETY: the build script has one thread. cc reads the variable; rustc's default is older than MTLBinding.
         unsafe { env::set_var("MACOSX_DEPLOYMENT_TARGET", "13.0") };
     }
     let mut build = cc::Build::new();
-    build.cpp(true).compiler(clang).std("c++17").warnings(true).extra_warnings(true).warnings_into_errors(true);
+    build.cpp(true).compiler(&tools.clang).warnings(true).extra_warnings(true).warnings_into_errors(true);
     build.include(native.join("include")).flag("-pthread");
-    for flag in &target.flags {
+    for flag in &tools.flags {
         build.flag(flag);
     }
     for source in SOURCES {
         build.file(native.join(source));
     }
     if let Err(error) = build.try_compile("dcmetal_shim") {
-        stop(&[format!("{clang} could not compile native/DCMetal*.mm: {error}")]);
+        stop(&[format!("{} could not compile native/DCMetal*.mm: {error}", tools.clang)]);
     }
-    if target.macos {
+    if tools.macos {
         println!("cargo::rustc-link-lib=framework=Metal");
         println!("cargo::rustc-link-lib=framework=Foundation");
         println!("cargo::rustc-link-lib=objc");
