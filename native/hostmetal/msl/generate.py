@@ -37,6 +37,13 @@ def constructors(n):
         yield f"  METAL_FUNC constexpr {{name}}({', '.join(params)}) : {inits} {{{{}}}}"
 
 
+def scalar_conversions(name, n):
+    """From one scalar of another type: implicit where the scalars convert so, else explicit (float to bfloat)."""
+    for explicit, test in (("", "__is_convertible(S, T)"), ("explicit ", "!__is_convertible(S, T)")):
+        yield f"  template <class S, class = enable_if_t<is_arithmetic_v<S> && !is_same_v<S, T> && {test}>{', class = void' if explicit else ''}>"
+        yield f"  METAL_FUNC constexpr {explicit}{name}(S all) : {each(n, '{c}(T(all))')} {{}}"
+
+
 def swizzles(n):
     """Properties for .r .g .b .a and for every swizzle of 2 to 4 components; writable when no component repeats."""
     for i in range(n):
@@ -62,6 +69,7 @@ def vector(n):
     out = [f"template <class T> struct alignas({align} * sizeof(T)) vec<T, {n}> {{", "  typedef T value_type;",
            f"  T {each(n, '{c}')};", "  vec() = default;",
            f"  METAL_FUNC constexpr vec(T all) : {each(n, '{c}(all)')} {{}}",
+           *scalar_conversions("vec", n),
            f"  METAL_FUNC constexpr vec({each(n, 'T a{c}')}) : {each(n, '{c}(a{c})')} {{}}",
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
            f"  METAL_FUNC constexpr explicit vec(const vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}",
@@ -108,6 +116,7 @@ def packed(n):
     out = [f"template <class T> struct packed_vec<T, {n}> {{", "  typedef T value_type;", f"  T {each(n, '{c}')};",
            "  packed_vec() = default;",
            f"  METAL_FUNC constexpr packed_vec(T all) : {each(n, '{c}(all)')} {{}}",
+           *scalar_conversions("packed_vec", n),
            f"  METAL_FUNC constexpr packed_vec({each(n, 'T a{c}')}) : {each(n, '{c}(a{c})')} {{}}",
            f"  METAL_FUNC constexpr packed_vec(const vec<T, {n}> &v) : {each(n, '{c}(v.{c})')} {{}}",
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",

@@ -4,6 +4,15 @@
 #include "metal_math"
 #include "metal_integer"
 
+namespace metal {
+
+// Which types Metal's SIMD-group functions take: scalars of up to 32 bits and vectors of them. Ours take any type; sources ask.
+template <class T>
+struct __is_valid_simdgroup_type
+    : bool_constant<is_arithmetic_v<make_scalar_t<T>> && !is_same_v<make_scalar_t<T>, bool> && sizeof(make_scalar_t<T>) <= 4> {};
+
+} // namespace metal
+
 namespace hostmetal {
 
 // The lanes of one rendezvous, in order. `first` is the first lane of the group; positions count from there.
