@@ -8,6 +8,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::token::{Interner, Punct, Symbol};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// What a preprocessing token is.
@@ -91,18 +92,25 @@ pub(crate) struct Lexer {
     at_line_start: bool,
     /// Whether the end of the line is to be a token.
     pub(crate) in_directive: bool,
+    /// Bytes looked at.
+    steps: Cell<u64>,
 }
 
 impl Lexer {
     /// At the start of a text, behind a byte order mark.
     pub(crate) fn new(file: u32, text: Arc<str>) -> Self {
         let pos = if text.starts_with('\u{feff}') { 3 } else { 0 };
-        Self { text, file, pos, at_line_start: true, in_directive: false }
+        Self { text, file, pos, at_line_start: true, in_directive: false, steps: Cell::new(0) }
     }
 
     /// Offset behind the last token.
     pub(crate) fn position(&self) -> u32 {
         self.pos as u32
+    }
+
+    /// How many bytes were looked at, each as often as it was.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.get()
     }
 
     /// Goes back before `newline`, which this lexer gave.
@@ -154,6 +162,7 @@ impl Lexer {
     pub(crate) fn next_is_lparen(&self) -> bool {
         let mut ahead = self.clone();
         ahead.skip_blanks(&mut Vec::new());
+        self.steps.set(ahead.steps.get());
         ahead.text.as_bytes().get(ahead.pos) == Some(&b'(')
     }
 
@@ -201,6 +210,7 @@ impl Lexer {
     fn skip_blanks(&mut self, faults: &mut Vec<Diagnostic>) -> u8 {
         let mut flags = 0;
         while let Some(&b) = self.text.as_bytes().get(self.pos) {
+            self.steps.update(|n| n + 1);
             match b {
                 b' ' | b'\t' | 0x0b | 0x0c | 0 => self.pos += 1,
                 b'\n' | b'\r' => {
@@ -210,7 +220,7 @@ impl Lexer {
                     self.pos += 1;
                     self.at_line_start = true;
                 }
-                b'\\' => match splice_end(self.text.as_bytes(), self.pos) {
+                b'\\' => match self.splice_end(self.pos) {
                     Some(end) => {
                         self.pos = end;
                         continue;
@@ -400,13 +410,28 @@ impl Lexer {
         let bytes = self.text.as_bytes();
         loop {
             let b = *bytes.get(at)?;
+            self.steps.update(|n| n + 1);
             match b {
-                b'\\' => match splice_end(bytes, at) {
+                b'\\' => match self.splice_end(at) {
                     Some(end) => at = end,
                     None => return Some((b, at + 1)),
                 },
                 _ => return Some((b, at + 1)),
             }
+        }
+    }
+
+    /// Offset behind the splice that begins with the `\` at `at`, if it is one.
+    fn splice_end(&self, at: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut i = at + 1;
+        while matches!(bytes.get(i), Some(b' ' | b'\t' | 0x0b | 0x0c)) {
+            i += 1;
+        }
+        self.steps.update(|n| n + (i - at) as u64);
+        match bytes.get(i)? {
+            b'\n' | b'\r' => Some(self.newline_end(i)),
+            _ => None,
         }
     }
 
@@ -443,19 +468,6 @@ pub(crate) fn lex_one(text: &str) -> Option<(PpKind, u8)> {
         _ => 0,
     };
     (hi == text.len()).then_some((kind, flags))
-}
-
-/// Offset behind the splice that begins with the `\` at `at`, if it is one.
-fn splice_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut i = at + 1;
-    while matches!(bytes.get(i), Some(b' ' | b'\t' | 0x0b | 0x0c)) {
-        i += 1;
-    }
-    match bytes.get(i)? {
-        b'\n' => Some(i + 1),
-        b'\r' => Some(i + 1 + usize::from(bytes.get(i + 1) == Some(&b'\n'))),
-        _ => None,
-    }
 }
 
 fn is_newline(b: u8) -> bool {

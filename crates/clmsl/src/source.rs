@@ -68,7 +68,7 @@ pub struct Expansion {
 struct LineMark {
     from: u32,
     line: u32,
-    name: Option<String>,
+    name: Option<Arc<str>>,
 }
 
 /// One entry of the table.
@@ -182,14 +182,14 @@ impl Sources {
         let mark_index = file.marks.partition_point(|m| m.from <= span.lo);
         let mark = mark_index.checked_sub(1).map(|i| &file.marks[i]);
         let (name, line) = match mark {
-            None => (&file.name, line),
+            None => (file.name.as_str(), line),
             Some(mark) => {
                 let (base, ..) = file.line_of(mark.from);
-                let name = mark.name.as_ref().unwrap_or(&file.name);
+                let name = mark.name.as_deref().unwrap_or(&file.name);
                 (name, mark.line.saturating_add(line - base))
             }
         };
-        Location { file: name.clone(), line, column }
+        Location { file: name.to_owned(), line, column }
     }
 
     /// The source line (without its end) in which the span begins, and the span's offset in it in bytes.
@@ -208,7 +208,7 @@ impl Sources {
     /// Without a name, one set before stays.
     pub fn set_line(&mut self, file: u32, from: u32, line: u32, name: Option<String>) {
         if let Some(file) = self.files.get_mut(file as usize) {
-            let name = name.or_else(|| file.marks.last().and_then(|m| m.name.clone()));
+            let name = name.map(Arc::from).or_else(|| file.marks.last().and_then(|m| m.name.clone()));
             file.marks.push(LineMark { from, line, name });
         }
     }

@@ -302,7 +302,7 @@ impl Cx<'_> {
             .filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
             .and_then(|text| text.parse::<u32>().ok())
             .filter(|&line| line <= i32::MAX as u32);
-        let span = number.map_or(at.span, |t| t.span);
+        let span = number.map_or(at.span.end(), |t| t.span);
         let Some(line) = value else {
             let message = "#line directive requires a positive integer argument below 2147483648";
             self.error(span, message);

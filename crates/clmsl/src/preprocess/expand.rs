@@ -37,6 +37,8 @@ pub(super) enum MacroKind {
 /// An argument of a call; what is made of it is made once.
 struct Argument {
     raw: Rc<Vec<PpToken>>,
+    /// There is none for the variadic parameter, not even an empty one.
+    omitted: bool,
     expanded: Option<Rc<Vec<PpToken>>>,
     string: Option<Symbol>,
 }
@@ -330,7 +332,8 @@ impl Cx<'_> {
         if wanted > 0 || !arguments.is_empty() || !current.is_empty() {
             arguments.push(current);
         }
-        if variadic && arguments.len() + 1 == wanted {
+        let omitted = variadic && arguments.len() + 1 == wanted;
+        if omitted {
             arguments.push(Vec::new());
         }
         if arguments.len() != wanted {
@@ -339,8 +342,13 @@ impl Cx<'_> {
             self.argument_error(name, id, &what);
             return None;
         }
-        let argument = |raw| Argument { raw: Rc::new(raw), expanded: None, string: None };
-        Some((arguments.into_iter().map(argument).collect(), end))
+        let argument = |(i, raw)| Argument {
+            raw: Rc::new(raw),
+            omitted: omitted && i + 1 == wanted,
+            expanded: None,
+            string: None,
+        };
+        Some((arguments.into_iter().enumerate().map(argument).collect(), end))
     }
 
     fn argument_error(&mut self, name: &PpToken, id: usize, what: &str) {
@@ -377,8 +385,8 @@ impl Cx<'_> {
                         after_paste && variadic && index as usize + 1 == wanted && body[i - 2].is(Punct::Comma);
                     let tokens =
                         if after_paste || before_paste { argument.raw.clone() } else { self.expanded(argument) };
-                    if after_comma && (wanted > 1 || !tokens.is_empty()) {
-                        // GNU: `, ## __VA_ARGS__` is not a paste, and without arguments the comma goes too.
+                    if after_comma && (argument.omitted || !tokens.is_empty()) {
+                        // GNU: `, ## __VA_ARGS__` is not a paste, and without an argument the comma goes too.
                         out.pop();
                         if let (true, Some(comma)) = (tokens.is_empty(), out.last_mut()) {
                             comma.kind = PpKind::Placemarker;
@@ -463,17 +471,20 @@ impl Cx<'_> {
                 text.push(' ');
             }
             let spelled = spelling(token, self.names);
-            if matches!(token.kind, PpKind::Str | PpKind::Char) {
+            if spelled.contains(['"', '\'']) {
                 escape_into(&mut text, spelled);
             } else {
                 text.push_str(spelled);
             }
         }
+        if text.bytes().rev().take_while(|&b| b == b'\\').count() % 2 == 1 {
+            self.warn(span, "invalid string literal, ignoring final '\\'");
+            text.pop();
+        }
         text.push('"');
         if !matches!(lex_one(&text), Some((PpKind::Str, _))) {
-            self.warn(span, "invalid string literal, ignoring final '\\'");
-            text.truncate(text.len() - 2);
-            text.push('"');
+            self.error(span, "'#' cannot make a string literal of this argument");
+            text = "\"\"".to_owned();
         }
         self.spend_bytes(text.len(), span);
         let string = self.names.intern(&text);

@@ -290,3 +290,57 @@ pub(super) fn shorten(text: &str) -> String {
         Some((at, _)) => format!("{}...", &text[..at]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hexadecimal constants and the bits they have, by IEEE 754 with ties to even.
+    #[test]
+    fn hexadecimal_floats_are_rounded_once() {
+        const CASES: &[(&str, u64, u32)] = &[
+            ("0x0p0", 0, 0),
+            ("0x1p0", 0x3ff0_0000_0000_0000, 0x3f80_0000),
+            ("0x1.fffffep127", 0x47ef_ffff_e000_0000, 0x7f7f_ffff),
+            ("0x1.ffffffp127", 0x47ef_ffff_f000_0000, 0x7f80_0000),
+            ("0x1p-126", 0x3810_0000_0000_0000, 0x0080_0000),
+            ("0x1p-149", 0x36a0_0000_0000_0000, 1),
+            ("0x1p-150", 0x3690_0000_0000_0000, 0),
+            ("0x1.8p-150", 0x3698_0000_0000_0000, 1),
+            ("0x1.8p-149", 0x36a8_0000_0000_0000, 2),
+            ("0x0.ffffffp-126", 0x380f_ffff_e000_0000, 0x0080_0000),
+            ("0x1.000001p0", 0x3ff0_0000_1000_0000, 0x3f80_0000),
+            ("0x1.000003p0", 0x3ff0_0000_3000_0000, 0x3f80_0002),
+            // Over `double` this would be a tie and go down.
+            ("0x1.00000100000000001p0", 0x3ff0_0000_1000_0000, 0x3f80_0001),
+            ("0x1.fffffffffffffp1023", 0x7fef_ffff_ffff_ffff, 0x7f80_0000),
+            ("0x1.fffffffffffff8p1023", 0x7ff0_0000_0000_0000, 0x7f80_0000),
+            ("0x1p1024", 0x7ff0_0000_0000_0000, 0x7f80_0000),
+            ("0x1p-1074", 1, 0),
+            ("0x1p-1075", 0, 0),
+            ("0x1.00000000000001p-1075", 1, 0),
+            ("0x1p-1022", 0x0010_0000_0000_0000, 0),
+            ("0x1p99999999999999999999", 0x7ff0_0000_0000_0000, 0x7f80_0000),
+            ("0x1p-99999999999999999999", 0, 0),
+            ("0x0p99999999999999999999", 0, 0),
+            ("0x123456789abcdef01234p-20", 0x4372_3456_789a_bcdf, 0x5b91_a2b4),
+            ("0x.00000000000000000000000001p100", 0x3fb0_0000_0000_0000, 0x3d80_0000),
+        ];
+        for (text, double, single) in CASES {
+            let Ok(Number::Float { double: d, single: s, .. }) = number(text) else {
+                panic!("{text} is a number");
+            };
+            assert_eq!(d.to_bits(), *double, "{text} as double");
+            assert_eq!(s.to_bits(), *single, "{text} as float");
+        }
+    }
+
+    #[test]
+    fn decimal_floats_are_rounded_once() {
+        // 1 + 2^-24 + 2^-60: a tie for `float` if rounded to `double` first.
+        let Ok(Number::Float { single, .. }) = number("1.00000005960464477626") else {
+            panic!("it is a number");
+        };
+        assert_eq!(single.to_bits(), 0x3f80_0001);
+    }
+}

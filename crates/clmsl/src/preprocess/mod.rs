@@ -49,6 +49,27 @@ pub fn preprocess(
     sources: &mut Sources,
     names: &mut Interner,
 ) -> (Vec<Token>, Vec<Diagnostic>) {
+    let (tokens, diagnostics, _) = preprocess_counted(name, source, options, sources, names);
+    (tokens, diagnostics)
+}
+
+/// How much was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Looks at bytes of source.
+    pub steps: u64,
+    /// Tokens that macros produced; long spellings count once per eight bytes.
+    pub expanded: u64,
+}
+
+/// The same as [`preprocess`], and the work it took: that this grows as the source does can be tested without a clock.
+pub fn preprocess_counted(
+    name: &str,
+    source: &str,
+    options: &Options<'_>,
+    sources: &mut Sources,
+    names: &mut Interner,
+) -> (Vec<Token>, Vec<Diagnostic>, Work) {
     let mut cx = Cx {
         known: Known::new(names),
         sources,
@@ -64,6 +85,7 @@ pub fn preprocess(
         pragmas: Vec::new(),
         counter: 0,
         expanded: 0,
+        steps: 0,
         source_bytes: 0,
         inclusions: 0,
         carried: 0,
@@ -74,7 +96,12 @@ pub fn preprocess(
         stopped: false,
     };
     let tokens = cx.run(name, source);
-    (tokens, cx.diagnostics)
+    let left = cx.streams.iter().map(|stream| match stream {
+        Stream::File(stream) => stream.lexer.steps(),
+        Stream::Tokens(_) => 0,
+    });
+    let work = Work { steps: cx.steps + left.sum::<u64>(), expanded: cx.expanded };
+    (tokens, cx.diagnostics, work)
 }
 
 /// Names that mean something here.
@@ -150,6 +177,8 @@ struct Cx<'a> {
     /// `__COUNTER__`
     counter: u32,
     expanded: u64,
+    /// Of the files that are read already.
+    steps: u64,
     source_bytes: u64,
     inclusions: u32,
     /// Blanks left over from a replacement without tokens.
@@ -243,6 +272,7 @@ impl Cx<'_> {
                         }
                         PpKind::Eof if self.in_arguments > 0 => return token,
                         PpKind::Eof => {
+                            self.steps += stream.lexer.steps();
                             let open = std::mem::take(&mut stream.conditions);
                             for condition in open {
                                 self.error(condition.at, "unterminated conditional directive");
