@@ -4,7 +4,7 @@
 NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 
 @implementation MTLCompileOptions
-@synthesize preprocessorMacros = _preprocessorMacros, mathMode = _mathMode, languageVersion = _languageVersion;
+@synthesize preprocessorMacros = _preprocessorMacros, languageVersion = _languageVersion;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -17,9 +17,18 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 - (id)copyWithZone:(NSZone *)zone {
   MTLCompileOptions *copy = [[[self class] allocWithZone:zone] init];
   [copy setPreprocessorMacros:_preprocessorMacros];
-  [copy setMathMode:_mathMode];
+  copy->_mathMode = _mathMode;
   [copy setLanguageVersion:_languageVersion];
   return copy;
+}
+
+- (MTLMathMode)mathMode {
+  return (MTLMathMode)_mathMode;
+}
+
+- (void)setMathMode:(MTLMathMode)mode {
+  HM_REQUIRE(mode >= MTLMathModeSafe && mode <= MTLMathModeFast, "unknown math mode");
+  _mathMode = mode;
 }
 
 - (BOOL)fastMathEnabled {

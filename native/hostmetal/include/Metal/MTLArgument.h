@@ -40,4 +40,11 @@ API_AVAILABLE(macos(13.0))
 @property(readonly) NSUInteger threadgroupMemoryDataSize;
 @end
 
+API_AVAILABLE(macos(13.0))
+@protocol MTLTextureBinding <MTLBinding>
+@property(readonly) MTLDataType textureDataType;
+@property(readonly, getter=isDepthTexture) BOOL depthTexture;
+@property(readonly) NSUInteger arrayLength;
+@end
+
 NS_ASSUME_NONNULL_END

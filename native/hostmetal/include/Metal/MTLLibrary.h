@@ -52,7 +52,7 @@ typedef NS_ENUM(NSUInteger, MTLLibraryError) {
 MTL_EXPORT API_AVAILABLE(macos(10.11))
 @interface MTLCompileOptions : NSObject <NSCopying> {
   NSDictionary<NSString *, NSObject *> *_preprocessorMacros;
-  MTLMathMode _mathMode;
+  NSInteger _mathMode;  // MTLMathMode
   MTLLanguageVersion _languageVersion;
 }
 @property(nullable, readwrite, copy, nonatomic) NSDictionary<NSString *, NSObject *> *preprocessorMacros;

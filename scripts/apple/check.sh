@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# Checks the Metal headers of hostmetal and the C ABI (native/DCMetal*.mm) against Apple, on Linux.
+#
+# What it proves:
+#   headers  every protocol, class, method, property, enumeration, constant, block type, structure and function that our
+#            headers declare is Apple's: name, types, values, attributes, inheritance, first macOS version. (Apple's side:
+#            PyObjC's metadata of the macOS 26.5 SDK; so is what the Foundation stub in sdk/ declares.)
+#   compile  native/DCMetal*.mm compiles for arm64 macOS 13 with and without ARC without a warning, so it uses no selector
+#            that our headers, and so Apple's, lack, and nothing newer than macOS 13 without asking for it.
+#   link     the result links to a dylib against stubs that hold what Apple's SDK exports, so it needs no symbol that is not there.
+#   plants   each of these reports what it is there to report: a list of mistakes is planted in copies, one at a time.
+# What it does not prove: how Apple's implementation behaves, which pointers may be nil, the values of string constants, that
+# the metadata is free of mistakes. Nothing runs on Apple's systems here.
+#
+#   scripts/apple/check.sh [headers|compile|link|plants]...    all by default
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+root=$PWD
+apple=$root/target/apple
+metal=$root/native/hostmetal/include
+sdk=$root/scripts/apple/sdk
+export PYTHONDONTWRITEBYTECODE=1
+
+fail() { echo "apple: $*" >&2; exit 1; }
+need() { command -v "$1" >/dev/null || fail "$1 is missing; install it with: sudo apt-get install $2"; }
+need clang++-19 clang-19
+need ld64.lld-19 lld-19
+LIBCLANG_FILE=$(find /usr/lib/llvm-19/lib -maxdepth 1 -name 'libclang*.so*' ! -name '*cpp*' 2>/dev/null | sort | head -n 1)
+[ -n "$LIBCLANG_FILE" ] || fail "libclang 19 is missing; install it with: sudo apt-get install libclang-19-dev"
+export LIBCLANG_FILE
+[ -d /usr/lib/llvm-19/include/c++/v1 ] || fail "libc++'s headers are missing; install them with: sudo apt-get install libc++-19-dev"
+scripts/apple/fetch.sh
+
+target=(--target=arm64-apple-macos13 -fblocks)
+system=(-isystem "$apple/include")
+
+# $1: folder with Metal/Metal.h
+compare_metal() {
+  "$apple/venv/bin/python" scripts/apple/check_headers.py "$apple/metal.fwinfo" "$1/Metal" -- -x objective-c "${target[@]}" \
+    -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$sdk" "-I$1" "$1/Metal/Metal.h"
+}
+compare_foundation() {
+  "$apple/venv/bin/python" scripts/apple/check_headers.py "$apple/foundation.fwinfo" "$1" --partial -- -x objective-c \
+    "${target[@]}" -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$1" \
+    "$1/Foundation/Foundation.h"
+}
+# $1: folder with DCMetal*.mm and include/DCMetal.h, $2: -fobjc-arc or -fno-objc-arc, $3: where objects go
+compile_shim() {
+  rm -rf "$3" && mkdir -p "$3"
+  local source
+  for source in "$1"/DCMetal*.mm; do
+    clang++-19 "${target[@]}" -x objective-c++ -std=c++17 -fexceptions -fobjc-exceptions -fvisibility=hidden "$2" -O1 \
+      -Wall -Wextra -Werror -nostdlibinc -nostdinc++ -isystem /usr/lib/llvm-19/include/c++/v1 "${system[@]}" "-I$sdk" \
+      "-I$metal" "-I$1/include" -c "$source" -o "$3/$(basename "${source%.mm}").o" || return 1
+  done
+}
+# $1: objects, $2: stubs
+link_shim() {
+  ld64.lld-19 -arch arm64 -platform_version macos 13.0 13.0 -dylib -syslibroot "$2" -install_name @rpath/libdcmetal.dylib \
+    -o "$1/libdcmetal.dylib" "$1"/*.o "$2/Metal.tbd" "$2/Foundation.tbd" "$2/libobjc.tbd" "$2/libc++.tbd" "$2/libSystem.tbd" \
+    "$2/libclang_rt.osx.tbd"
+}
+make_stubs() {
+  "$apple/venv/bin/python" scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/foundation.fwinfo" "$1"
+  cp "$apple/libSystem.tbd" "$1/"
+}
+
+step_headers() {
+  echo "apple: Metal headers against Apple's SDK"
+  compare_metal "$metal" || fail "the Metal headers differ from Apple's"
+  echo "apple: Foundation stub against Apple's SDK"
+  compare_foundation "$sdk" || fail "the Foundation stub differs from Apple's"
+}
+compiled=
+step_compile() {
+  local arc
+  for arc in -fno-objc-arc -fobjc-arc; do
+    echo "apple: native/DCMetal*.mm for arm64-apple-macos13, $arc"
+    compile_shim "$root/native" $arc "$apple/objects$arc" || fail "native/DCMetal*.mm does not compile for macOS with $arc; a Foundation method that exists is added to scripts/apple/sdk"
+  done
+  compiled=yes
+}
+step_link() {
+  [ -n "$compiled" ] || step_compile
+  make_stubs "$apple/stubs"
+  local arc
+  for arc in -fno-objc-arc -fobjc-arc; do
+    echo "apple: dylib from objects with $arc"
+    link_shim "$apple/objects$arc" "$apple/stubs" || fail "the dylib does not link"
+  done
+}
+
+# ------------------------------------------------------------------ plants
+
+planted=0
+# Plants $2 -> $3 (sed) in the copy of file $1; fails unless that changes exactly one line.
+plant() {
+  cp "$1" "$1.whole"
+  sed -i $'s\x01'"$2"$'\x01'"$3"$'\x01' "$1"
+  [ "$(diff "$1.whole" "$1" | grep -c '^>')" = 1 ] || fail "plant \`$2\` in $(basename "$1") changes not one line"
+}
+unplant() { mv "$1.whole" "$1"; }
+# The comparison of the copy must fail and name $4.
+reported_by_comparison() {
+  plant "$copy/Metal/$1" "$2" "$3"
+  local output status=0
+  output=$(compare_metal "$copy" 2>&1) || status=$?
+  [ "$status" = 1 ] && grep -qF -- "$4" <<<"$output" || fail "planted \`$3\` in $1: expected a report of \`$4\`, got: $output"
+  unplant "$copy/Metal/$1"
+  planted=$((planted + 1))
+}
+# The compiler must reject the copy of the shim with the line $2 added, compiled with $1, and say $3.
+reported_by_compiler() {
+  cp "$shim/DCMetalBuffer.mm" "$shim/DCMetalBuffer.mm.whole"
+  echo "$2" >>"$shim/DCMetalBuffer.mm"
+  local output
+  if output=$(compile_shim "$shim" "$1" "$apple/plants/objects" 2>&1); then fail "planted \`$2\` compiles"; fi
+  grep -qF -- "$3" <<<"$output" || fail "planted \`$2\`: expected \`$3\`, got: $output"
+  unplant "$shim/DCMetalBuffer.mm"
+  planted=$((planted + 1))
+}
+
+step_plants() {
+  echo "apple: planted mistakes"
+  rm -rf "$apple/plants" && mkdir -p "$apple/plants/native"
+  copy=$apple/plants/include
+  shim=$apple/plants/native
+  cp -r "$metal" "$copy"
+  cp -r native/*.mm native/*.h native/include "$shim/"
+
+  reported_by_comparison MTLResource.h 'MTLStorageModePrivate = 2,' 'MTLStorageModePrivate = 5,' 'MTLStorageModePrivate: value is 5'
+  reported_by_comparison MTLResource.h 'NS_ENUM(NSUInteger, MTLStorageMode)' 'NS_ENUM(NSInteger, MTLStorageMode)' 'enum MTLStorageMode: type is q'
+  reported_by_comparison MTLLibrary.h 'MTLMathModeRelaxed = 1,' 'MTLMathModeRelaxed = 1, MTLMathModeSloppy = 3,' 'MTLMathModeSloppy: Apple'
+  reported_by_comparison MTLBuffer.h '^- (void \*)contents' '- (void)flush; - (void *)contents' "-[MTLBuffer flush]: Apple's SDK has no such method"
+  reported_by_comparison MTLCommandQueue.h '^- (nullable id<MTLCommandBuffer>)commandBuffer;' '+ (nullable id<MTLCommandBuffer>)commandBuffer;' '+[MTLCommandQueue commandBuffer]: Apple'
+  reported_by_comparison MTLComputeCommandEncoder.h 'setBufferOffset:(NSUInteger)offset' 'setBufferOffset:(uint32_t)offset' '-[MTLComputeCommandEncoder setBufferOffset:atIndex:]: argument 1 is uint32_t'
+  reported_by_comparison MTLComputeCommandEncoder.h 'setBytes:(const void \*)bytes' 'setBytes:(void *)bytes' '-[MTLComputeCommandEncoder setBytes:length:atIndex:]: argument 1 is'
+  reported_by_comparison MTLBuffer.h '^- (void \*)contents' '- (const void *)contents' '-[MTLBuffer contents]: result is'
+  reported_by_comparison MTLBuffer.h '@protocol MTLBuffer <MTLResource>' '@protocol MTLBuffer <NSObject>' 'MTLBuffer: does not inherit MTLResource'
+  reported_by_comparison MTLCommandBuffer.h 'NSObject <NSCopying>' 'NSObject <NSMutableCopying>' 'MTLCommandBufferDescriptor: inherits NSMutableCopying'
+  reported_by_comparison MTLComputeCommandEncoder.h '^- (void)setComputePipelineState' '- (void)endEncoding; - (void)setComputePipelineState' '-[MTLComputeCommandEncoder endEncoding]: Apple'
+  reported_by_comparison MTLLibrary.h 'MTLMathMode mathMode API_AVAILABLE(macos(15.0))' 'MTLMathMode mathMode API_AVAILABLE(macos(12.0))' 'MTLCompileOptions.mathMode: first version is 12.0'
+  reported_by_comparison MTLDevice.h 'getter=isHeadless' 'getter=headless' 'MTLDevice.headless: getter is headless'
+  reported_by_comparison MTLBuffer.h '@property(readonly) NSUInteger length' '@property NSUInteger length' 'MTLBuffer.length: readonly is False'
+  reported_by_comparison MTLDevice.h '@property(readonly) uint64_t registryID' '@property(readonly) uint32_t registryID' 'MTLDevice.registryID: type is uint32_t'
+  reported_by_comparison MTLCommandBuffer.h '(^MTLCommandBufferHandler)(id<MTLCommandBuffer>)' '(^MTLCommandBufferHandler)(id<MTLDevice>)' 'typedef MTLCommandBufferHandler: type is'
+  reported_by_comparison MTLLibrary.h 'const MTLLibraryErrorDomain' 'const MTLLibraryErrorsDomain' 'MTLLibraryErrorsDomain: Apple'
+  reported_by_comparison MTLTypes.h 'NSUInteger width, height, depth;' 'NSUInteger width, depth, height;' 'struct MTLSize: fields is'
+  reported_by_comparison MTLDevice.h 'MTLCopyAllDevices(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED' 'MTLCopyAllDevices(void) API_AVAILABLE(macos(10.11))' 'MTLCopyAllDevices(): result is retained is False'
+
+  local plant
+  plant='void planted(id<MTLBuffer> buffer) { [buffer didModifyRanges:NSMakeRange(0, 1)]; }'
+  reported_by_compiler -fno-objc-arc "$plant" 'didModifyRanges:'
+  plant='void planted(id<MTLCommandQueue> queue) { [queue setLabel:@[]]; }'
+  reported_by_compiler -fno-objc-arc "$plant" 'incompatible'
+  plant='void planted(MTLCompileOptions *options) { [options setMathMode:MTLMathModeFast]; }'
+  reported_by_compiler -fno-objc-arc "$plant" 'only available on macOS 15.0 or newer'
+  plant='void *planted(id<MTLBuffer> buffer) { return (void *)buffer; }'
+  reported_by_compiler -fobjc-arc "$plant" 'requires a bridged cast'
+
+  # A stub without one of Apple's functions stands for the use of one that Apple does not have.
+  [ -n "$compiled" ] || step_link
+  make_stubs "$apple/plants/stubs"
+  sed -i "s@'_MTLCopyAllDevices', @@" "$apple/plants/stubs/Metal.tbd"
+  local output
+  if output=$(link_shim "$apple/objects-fobjc-arc" "$apple/plants/stubs" 2>&1); then fail "a missing symbol links"; fi
+  grep -qF 'undefined symbol: _MTLCopyAllDevices' <<<"$output" || fail "a missing symbol: got: $output"
+  planted=$((planted + 1))
+  echo "apple: all $planted planted mistakes were reported"
+}
+
+steps=("$@")
+[ $# -gt 0 ] || steps=(headers compile link plants)
+for step in "${steps[@]}"; do
+  declare -F "step_$step" >/dev/null || fail "unknown step \`$step\`; steps are headers, compile, link, plants"
+  "step_$step"
+done
