@@ -151,7 +151,7 @@ step_plants() {
   local plant
   plant='void planted(id<MTLBuffer> buffer) { [buffer didModifyRanges:NSMakeRange(0, 1)]; }'
   reported_by_compiler -fno-objc-arc "$plant" 'didModifyRanges:'
-  plant='void planted(id<MTLCommandQueue> queue) { [queue setLabel:@[]]; }'
+  plant='void planted(id<MTLCommandQueue> queue) { [queue setLabel:(NSData *)nil]; }'
   reported_by_compiler -fno-objc-arc "$plant" 'incompatible'
   plant='void planted(MTLCompileOptions *options) { [options setMathMode:MTLMathModeFast]; }'
   reported_by_compiler -fno-objc-arc "$plant" 'only available on macOS 15.0 or newer'
