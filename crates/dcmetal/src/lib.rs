@@ -1,1 +1,59 @@
-//! Being written.
+//! GPU compute on Apple Metal: typed buffers, checked launches, honest results.
+//!
+//! ```
+//! use dcmetal::{Accelerator, Grid, args};
+//!
+//! # fn main() -> dcmetal::Result<()> {
+//! let gpu = Accelerator::system_default()?;
+//! let saxpy = gpu
+//!     .compile_opencl(
+//!         "__kernel void saxpy(__global const float *x, __global float *y, float a) {
+//!              size_t i = get_global_id(0);
+//!              y[i] = a * x[i] + y[i];
+//!          }",
+//!     )?
+//!     .kernel("saxpy")?;
+//! let x = gpu.buffer_from(&[1.0f32, 2.0, 3.0, 4.0])?;
+//! let mut y = gpu.buffer_zeroed::<f32>(4)?;
+//! saxpy.launch(Grid::linear(4), args![&x, &mut y, 2.0f32])?.wait()?;
+//! assert_eq!(y.read()?[..], [2.0, 4.0, 6.0, 8.0]);
+//! # Ok(()) }
+//! ```
+//!
+//! An [`Accelerator`] is a device with a queue. It compiles a [`Library`] from Metal Shading Language or OpenCL C, whose
+//! [`Kernel`]s are launched over a [`Grid`] with [`args!`]. Every launch is checked against what the compiler says the
+//! kernel takes, before anything runs. Launches, copies and fills that belong together are recorded in a [`Batch`]. What
+//! was handed to the device is a [`Submission`]: waited for, waited for with a limit, or awaited.
+//!
+//! The host and the device never meet in a [`Buffer`]: reading waits for submissions that write it, and a submission is
+//! refused while a guard is alive. A submission that fails is an error to whoever waits for it, and the buffers it was
+//! to write answer [`Error::Faulted`].
+//!
+//! On a Mac this is Apple's Metal; on Linux hostmetal, which runs the same kernels on the CPU.
+
+#![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+#![deny(unsafe_code)]
+
+mod accelerator;
+mod command;
+mod error;
+mod grid;
+mod kernel;
+mod memory;
+mod pool;
+#[expect(unsafe_code, reason = "the only module that calls C; each block is argued")]
+mod raw;
+
+pub use accelerator::{Accelerator, GpuFamily, Limits};
+pub use bytemuck::{self, Pod};
+pub use clmsl;
+pub use command::{Batch, Submission};
+pub use error::{EncoderReport, EncoderState, Error, ErrorKind, Place, Result, SubmissionError};
+pub use grid::{Grid, Size};
+pub use kernel::{
+    Access, Arg, Argument, ArgumentKind, CompileOptions, ConstantValue, Constants, Kernel, Library, MathMode, Scalar,
+};
+pub use memory::{Buffer, StorageMode, View, ViewMut};
+pub use pool::{BufferPool, PoolLimits, PoolStats};
+pub use raw::host::{PageVec, ReadGuard, WriteGuard};

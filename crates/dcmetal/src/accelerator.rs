@@ -1,0 +1,316 @@
+//! A Metal device with a queue: where everything begins.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+use dcmetal_sys as sys;
+
+use crate::raw::Device;
+use crate::raw::command::Queue;
+use crate::raw::host::PageVec;
+use crate::{Batch, Buffer, BufferPool, CompileOptions, Error, Library, PoolLimits, Result, Size, StorageMode, clmsl};
+
+/// Uncompleted command buffers a queue has room for, Metal's default (Apple, `makeCommandQueue()`).
+const QUEUE_CAPACITY: usize = 64;
+/// Batches being recorded at once. Below the capacity, so that there is always room that completing work gives back.
+const MAX_OPEN_BATCHES: usize = QUEUE_CAPACITY / 2;
+
+/// A Metal device and a command queue on it. Cloning shares both.
+///
+/// Everything made from one accelerator belongs together: its kernels run on its buffers, in the order in which their
+/// submissions were made.
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// let gpu = dcmetal::Accelerator::system_default()?;
+/// println!("{}: buffers of up to {} bytes", gpu.name(), gpu.limits().max_buffer_bytes);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Accelerator {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    queue: Queue,
+    device: Device,
+    name: String,
+    registry_id: u64,
+    limits: Limits,
+    /// Held from marking the buffers of a submission to its commit, so that both happen in one order.
+    submitting: Mutex<()>,
+    open_batches: AtomicUsize,
+}
+
+/// What a device is and can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Host and device share one memory.
+    pub unified_memory: bool,
+    /// The integrated GPU of a machine with two.
+    pub low_power: bool,
+    /// No display can be attached.
+    pub headless: bool,
+    /// It can be unplugged.
+    pub removable: bool,
+    /// Bytes that can be in use without slowing down.
+    pub recommended_working_set: u64,
+    /// Bytes of the largest buffer.
+    pub max_buffer_bytes: u64,
+    /// Bytes of threadgroup memory.
+    pub max_threadgroup_memory: u64,
+    /// Threads of a threadgroup in each dimension; a kernel's own limit can be lower.
+    pub max_threads_per_threadgroup: Size,
+}
+
+/// A GPU family, Metal's `MTLGPUFamily`: a set of features.
+/// See <https://developer.apple.com/metal/Metal-Feature-Set-Tables.pdf>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are Apple's")]
+pub enum GpuFamily {
+    Apple1 = 1001,
+    Apple2 = 1002,
+    Apple3 = 1003,
+    Apple4 = 1004,
+    Apple5 = 1005,
+    Apple6 = 1006,
+    Apple7 = 1007,
+    Apple8 = 1008,
+    Apple9 = 1009,
+    Mac2 = 2002,
+    Common1 = 3001,
+    Common2 = 3002,
+    Common3 = 3003,
+    Metal3 = 5001,
+}
+
+impl GpuFamily {
+    /// Every family, in the order of its value.
+    pub const ALL: [GpuFamily; 14] = [
+        GpuFamily::Apple1,
+        GpuFamily::Apple2,
+        GpuFamily::Apple3,
+        GpuFamily::Apple4,
+        GpuFamily::Apple5,
+        GpuFamily::Apple6,
+        GpuFamily::Apple7,
+        GpuFamily::Apple8,
+        GpuFamily::Apple9,
+        GpuFamily::Mac2,
+        GpuFamily::Common1,
+        GpuFamily::Common2,
+        GpuFamily::Common3,
+        GpuFamily::Metal3,
+    ];
+}
+
+impl fmt::Display for GpuFamily {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+impl Accelerator {
+    /// The device that Metal prefers.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] on a machine without one.
+    pub fn system_default() -> Result<Accelerator> {
+        let device = Device::system_default().map_err(|failure| match failure.status {
+            sys::DC_METAL_NOT_FOUND => Error::NoDevice { text: failure.text },
+            _ => failure.during("find the default device"),
+        })?;
+        Accelerator::new(device)
+    }
+
+    /// Every device of this machine; none is an empty list.
+    ///
+    /// # Errors
+    /// [`Error::Metal`] when Metal cannot list them.
+    pub fn all() -> Result<Vec<Accelerator>> {
+        let devices = Device::all().map_err(|failure| failure.during("list the devices"))?;
+        devices.into_iter().map(Accelerator::new).collect()
+    }
+
+    fn new(device: Device) -> Result<Accelerator> {
+        let queue = Queue::new(&device, QUEUE_CAPACITY).map_err(|failure| failure.during("make a queue"))?;
+        let limits = Limits {
+            unified_memory: device.has_unified_memory(),
+            low_power: device.is_low_power(),
+            headless: device.is_headless(),
+            removable: device.is_removable(),
+            recommended_working_set: device.recommended_working_set(),
+            max_buffer_bytes: device.max_buffer_bytes(),
+            max_threadgroup_memory: device.max_threadgroup_memory(),
+            max_threads_per_threadgroup: device.max_threads_per_threadgroup(),
+        };
+        let shared = Shared {
+            name: device.name(),
+            registry_id: device.registry_id(),
+            limits,
+            queue,
+            device,
+            submitting: Mutex::default(),
+            open_batches: AtomicUsize::new(0),
+        };
+        Ok(Accelerator { shared: Arc::new(shared) })
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.shared.device
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.shared.queue
+    }
+
+    pub(crate) fn submitting(&self) -> &Mutex<()> {
+        &self.shared.submitting
+    }
+
+    /// Whether both are the same object.
+    pub(crate) fn is(&self, other: &Accelerator) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Counts a batch as open; [`Accelerator::close_batch`] must follow.
+    pub(crate) fn open_batch(&self) -> Result<()> {
+        let open = &self.shared.open_batches;
+        let room = |open: usize| (open < MAX_OPEN_BATCHES).then_some(open + 1);
+        match open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::TooManyBatches { limit: MAX_OPEN_BATCHES }),
+        }
+    }
+
+    pub(crate) fn close_batch(&self) {
+        self.shared.open_batches.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The device's name.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// Unique per device until the next start of the machine.
+    pub fn registry_id(&self) -> u64 {
+        self.shared.registry_id
+    }
+
+    /// What the device is and can take.
+    pub fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// Whether the device has the features of a family.
+    pub fn supports_family(&self, family: GpuFamily) -> bool {
+        self.device().supports_family(family as i64)
+    }
+
+    /// Bytes that this process holds on the device now.
+    pub fn allocated_bytes(&self) -> u64 {
+        self.device().allocated_bytes()
+    }
+
+    /// Compiles Metal Shading Language with Metal's default options.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// let gpu = dcmetal::Accelerator::system_default()?;
+    /// let library = gpu.compile_msl("kernel void nothing() {}")?;
+    /// assert_eq!(library.kernel_names(), ["nothing"]);
+    /// let error = gpu.compile_msl("kernel void wrong( {}").unwrap_err();
+    /// assert!(matches!(error, dcmetal::Error::Compile { .. }));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Compile`] with the compiler's log.
+    pub fn compile_msl(&self, source: &str) -> Result<Library> {
+        self.compile_msl_with(source, &CompileOptions::default())
+    }
+
+    /// As [`Accelerator::compile_msl`], with options.
+    ///
+    /// # Errors
+    /// [`Error::Compile`]; [`Error::Unsupported`] for a language version that this system does not know;
+    /// [`Error::Metal`] for a macro whose name is no identifier.
+    pub fn compile_msl_with(&self, source: &str, options: &CompileOptions) -> Result<Library> {
+        Library::from_msl(self, source, options)
+    }
+
+    /// Translates OpenCL C 1.2 to MSL and compiles that.
+    ///
+    /// # Errors
+    /// [`Error::OpenCl`] with every diagnostic of the source.
+    pub fn compile_opencl(&self, source: &str) -> Result<Library> {
+        self.compile_opencl_with("OpenCL source", source, &clmsl::Options::default())
+    }
+
+    /// As [`Accelerator::compile_opencl`]; `name` is the file that diagnostics show. Math is precise unless the
+    /// options relax it.
+    ///
+    /// # Errors
+    /// As [`Accelerator::compile_opencl`].
+    pub fn compile_opencl_with(&self, name: &str, source: &str, options: &clmsl::Options<'_>) -> Result<Library> {
+        Library::from_opencl(self, name, source, options)
+    }
+
+    /// A shared buffer of `len` elements of zero.
+    ///
+    /// # Errors
+    /// [`Error::EmptyBuffer`], [`Error::BufferTooLarge`], [`Error::OutOfMemory`].
+    pub fn buffer_zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        self.buffer_with(len, StorageMode::Shared)
+    }
+
+    /// A buffer of `len` elements of zero in that storage mode.
+    ///
+    /// # Errors
+    /// As [`Accelerator::buffer_zeroed`].
+    pub fn buffer_with<T: Pod>(&self, len: usize, storage: StorageMode) -> Result<Buffer<T>> {
+        Buffer::zeroed(self, len, storage)
+    }
+
+    /// A shared buffer with a copy of `values`.
+    ///
+    /// # Errors
+    /// As [`Accelerator::buffer_zeroed`].
+    pub fn buffer_from<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
+        let mut buffer = self.buffer_zeroed(values.len())?;
+        buffer.write_from(values)?;
+        Ok(buffer)
+    }
+
+    /// A shared buffer that uses the host's pages in place. They are freed when neither the buffer nor the device
+    /// needs them.
+    ///
+    /// # Errors
+    /// As [`Accelerator::buffer_zeroed`].
+    pub fn buffer_no_copy<T: Pod>(&self, memory: PageVec<T>) -> Result<Buffer<T>> {
+        Buffer::no_copy(self, memory)
+    }
+
+    /// A pool of shared buffers.
+    pub fn pool(&self, limits: PoolLimits) -> BufferPool {
+        BufferPool::new(self, limits)
+    }
+
+    /// A batch to record launches, copies and fills in.
+    ///
+    /// Waits while the queue is full of submissions in flight.
+    ///
+    /// # Errors
+    /// [`Error::TooManyBatches`] when too many are open.
+    pub fn batch(&self) -> Result<Batch> {
+        Batch::new(self)
+    }
+}
+
+impl fmt::Debug for Accelerator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accelerator").field("name", &self.name()).field("registry_id", &self.registry_id()).finish()
+    }
+}

@@ -1,0 +1,228 @@
+//! What a launch passes: [`Arg`] and the macro [`args!`](crate::args).
+
+use std::any::TypeId;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::argument::Scalar;
+use crate::memory::Allocation;
+use crate::{Buffer, View, ViewMut};
+
+/// One argument of a launch.
+///
+/// `&buffer` and a [`View`] can be read by the kernel, `&mut buffer` and a [`ViewMut`] also written. Numbers and short
+/// arrays of them (for vectors) are values; [`Arg::value`] passes a struct, [`Arg::threadgroup`] the size of
+/// threadgroup memory. Usually written with [`args!`](crate::args).
+#[derive(Debug)]
+pub struct Arg<'a> {
+    pub(super) passed: Passed<'a>,
+}
+
+#[derive(Debug)]
+pub(super) enum Passed<'a> {
+    Buffer(PassedBuffer<'a>),
+    Value { bytes: Bytes, element: Option<Element>, lanes: usize },
+    Threadgroup { bytes: u64 },
+}
+
+pub(super) struct PassedBuffer<'a> {
+    pub(super) allocation: &'a Arc<Allocation>,
+    pub(super) offset: usize,
+    pub(super) bytes: usize,
+    pub(super) writable: bool,
+    pub(super) element: Element,
+    borrow: PhantomData<&'a mut ()>,
+}
+
+impl std::fmt::Debug for PassedBuffer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { offset, bytes, writable, .. } = self;
+        write!(f, "{{ offset: {offset}, bytes: {bytes}, writable: {writable} }}")
+    }
+}
+
+/// The bytes of a value; those of scalars and vectors need no allocation.
+#[derive(Debug)]
+pub(super) enum Bytes {
+    Short([u8; 32], usize),
+    Long(Box<[u8]>),
+}
+
+impl Bytes {
+    fn new(bytes: &[u8]) -> Bytes {
+        let mut short = [0; 32];
+        match short.get_mut(..bytes.len()) {
+            Some(part) => {
+                part.copy_from_slice(bytes);
+                Bytes::Short(short, bytes.len())
+            }
+            None => Bytes::Long(bytes.into()),
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        match self {
+            Bytes::Short(bytes, len) => &bytes[..*len],
+            Bytes::Long(bytes) => bytes,
+        }
+    }
+}
+
+/// What is known of a Rust type: its size, and its scalar if it is a number or an array of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Element {
+    pub(super) name: &'static str,
+    pub(super) size: usize,
+    pub(super) scalar: Option<Scalar>,
+}
+
+impl Element {
+    fn of<T: Pod>() -> Element {
+        Element { name: std::any::type_name::<T>(), size: size_of::<T>(), scalar: scalar_of::<T>() }
+    }
+
+    /// Plain bytes fit any type.
+    pub(super) fn is_raw_bytes(self) -> bool {
+        self.scalar == Some(Scalar::U8) && self.size == 1
+    }
+}
+
+fn scalar_of<T: Pod>() -> Option<Scalar> {
+    let id = TypeId::of::<T>();
+    macro_rules! find {
+        ($($number:ty => $scalar:ident),*) => {
+            $(if id == TypeId::of::<$number>()
+                || id == TypeId::of::<[$number; 2]>()
+                || id == TypeId::of::<[$number; 3]>()
+                || id == TypeId::of::<[$number; 4]>()
+            {
+                return Some(Scalar::$scalar);
+            })*
+        };
+    }
+    find!(f32 => F32, u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64);
+    None
+}
+
+impl<'a> Arg<'a> {
+    /// A value of any type without padding, for instance a `#[repr(C)]` struct that derives [`bytemuck::Pod`].
+    pub fn value<T: Pod>(value: T) -> Arg<'a> {
+        let bytes = Bytes::new(bytemuck::bytes_of(&value));
+        Arg { passed: Passed::Value { bytes, element: Some(Element::of::<T>()), lanes: 1 } }
+    }
+
+    /// A value given as bytes. Only its size is checked.
+    pub fn bytes(value: &[u8]) -> Arg<'a> {
+        Arg { passed: Passed::Value { bytes: Bytes::new(value), element: None, lanes: 1 } }
+    }
+
+    /// Threadgroup memory for `len` elements, OpenCL's `__local` argument.
+    pub fn threadgroup<T: Pod>(len: usize) -> Arg<'a> {
+        Arg::threadgroup_bytes(len.saturating_mul(size_of::<T>()))
+    }
+
+    /// Threadgroup memory of so many bytes.
+    pub fn threadgroup_bytes(bytes: usize) -> Arg<'a> {
+        Arg { passed: Passed::Threadgroup { bytes: bytes as u64 } }
+    }
+
+    fn buffer<T: Pod>(allocation: &'a Arc<Allocation>, offset: usize, len: usize, writable: bool) -> Arg<'a> {
+        let element = Element::of::<T>();
+        let bytes = len * element.size;
+        Arg {
+            passed: Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, element, borrow: PhantomData }),
+        }
+    }
+
+    /// What it is, for messages.
+    pub(super) fn noun(&self) -> &'static str {
+        match &self.passed {
+            Passed::Buffer(PassedBuffer { writable: true, .. }) => "a buffer",
+            Passed::Buffer(_) => "a buffer for reading",
+            Passed::Value { .. } => "a value",
+            Passed::Threadgroup { .. } => "threadgroup memory",
+        }
+    }
+}
+
+impl<'a, T: Pod> From<View<'a, T>> for Arg<'a> {
+    fn from(view: View<'a, T>) -> Self {
+        Arg::buffer::<T>(view.allocation, view.offset, view.len, false)
+    }
+}
+
+impl<'a, T: Pod> From<ViewMut<'a, T>> for Arg<'a> {
+    fn from(view: ViewMut<'a, T>) -> Self {
+        Arg::buffer::<T>(view.allocation, view.offset, view.len, true)
+    }
+}
+
+impl<'a, T: Pod> From<&'a Buffer<T>> for Arg<'a> {
+    fn from(buffer: &'a Buffer<T>) -> Self {
+        View::from(buffer).into()
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut Buffer<T>> for Arg<'a> {
+    fn from(buffer: &'a mut Buffer<T>) -> Self {
+        ViewMut::from(buffer).into()
+    }
+}
+
+macro_rules! value_from {
+    ($($number:ty),*) => {$(
+        impl From<$number> for Arg<'_> {
+            fn from(value: $number) -> Self {
+                Arg::value(value)
+            }
+        }
+        value_from!(vector $number, 2, 3, 4);
+    )*};
+    (vector $number:ty, $($lanes:literal),*) => {$(
+        impl From<[$number; $lanes]> for Arg<'_> {
+            fn from(value: [$number; $lanes]) -> Self {
+                let bytes = Bytes::new(bytemuck::bytes_of(&value));
+                let element = Some(Element::of::<[$number; $lanes]>());
+                Arg { passed: Passed::Value { bytes, element, lanes: $lanes } }
+            }
+        }
+    )*};
+}
+value_from!(f32, i8, u8, i16, u16, i32, u32, i64, u64);
+
+impl From<bool> for Arg<'_> {
+    fn from(value: bool) -> Self {
+        let element = Element { name: "bool", size: 1, scalar: Some(Scalar::Bool) };
+        Arg { passed: Passed::Value { bytes: Bytes::new(&[u8::from(value)]), element: Some(element), lanes: 1 } }
+    }
+}
+
+/// The arguments of a launch, in the order of the kernel's parameters: an array of [`Arg`].
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// # use dcmetal::*;
+/// let gpu = Accelerator::system_default()?;
+/// let saxpy = gpu.compile_opencl(
+///     "__kernel void saxpy(__global const float *x, __global float *y, float a, uint n) {
+///          size_t i = get_global_id(0);
+///          if (i < n) y[i] += a * x[i];
+///      }",
+/// )?.kernel("saxpy")?;
+/// let x = gpu.buffer_from(&[1.0f32, 2.0, 3.0])?;
+/// let mut y = gpu.buffer_from(&[10.0f32, 20.0, 30.0])?;
+/// saxpy.launch(Grid::linear(3), args![&x, &mut y, 2.0f32, 3u32])?.wait()?;
+/// assert_eq!(y.to_vec()?, [12.0, 24.0, 36.0]);
+/// # Ok(()) }
+/// ```
+#[macro_export]
+macro_rules! args {
+    () => {
+        [] as [$crate::Arg<'_>; 0]
+    };
+    ($($argument:expr),+ $(,)?) => {
+        [$($crate::Arg::from($argument)),+]
+    };
+}

@@ -1,0 +1,281 @@
+//! The checks of a launch, all made before anything is encoded.
+
+use super::args::{Arg, Element, Passed, PassedBuffer};
+use super::argument::{Access, Argument, ArgumentKind, Scalar};
+use super::{Kernel, Pipeline};
+use crate::error::Place;
+use crate::grid::{Extent, Grid, Size};
+use crate::{Error, Result};
+
+/// Metal copies at most this many bytes of a value into a command (Apple, `setBytes:length:atIndex:`).
+const MAX_VALUE_BYTES: usize = 4096;
+/// Threadgroup memory is given in multiples of this (Apple, `setThreadgroupMemoryLength:atIndex:`).
+const THREADGROUP_UNIT: u64 = 16;
+/// A thread's position in the grid is three `uint`s (MSL specification, section 5.2.3.6).
+const MAX_GRID: u64 = u32::MAX as u64;
+
+/// The dispatch of a launch that passed its checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dispatch {
+    pub(crate) extent: Extent,
+    pub(crate) threadgroup: Size,
+}
+
+/// Bytes of threadgroup memory as Metal takes them.
+pub(crate) fn threadgroup_length(bytes: u64) -> u64 {
+    bytes.max(1).checked_next_multiple_of(THREADGROUP_UNIT).unwrap_or(u64::MAX)
+}
+
+/// Checks grid and arguments against the kernel.
+pub(crate) fn check(kernel: &Kernel, grid: &Grid, args: &[Arg<'_>]) -> Result<Dispatch> {
+    let pipeline = kernel.pipeline();
+    if args.len() != pipeline.arguments.len() {
+        return Err(Error::ArgumentCount {
+            kernel: pipeline.name.clone(),
+            wanted: pipeline.arguments.len(),
+            got: args.len(),
+            arguments: pipeline.arguments.iter().map(|argument| argument.name.clone()).collect(),
+        });
+    }
+    let mut dynamic = 0u64;
+    for (argument, arg) in pipeline.arguments.iter().zip(args) {
+        check_argument(pipeline, argument, arg)?;
+        if let Passed::Threadgroup { bytes } = arg.passed {
+            dynamic = dynamic.saturating_add(threadgroup_length(bytes));
+        }
+    }
+    let threadgroup = check_grid(pipeline, grid)?;
+    let limit = pipeline.accelerator.limits().max_threadgroup_memory;
+    if pipeline.static_threadgroup_memory.saturating_add(dynamic) > limit {
+        return Err(Error::ThreadgroupMemory {
+            kernel: pipeline.name.clone(),
+            fixed: pipeline.static_threadgroup_memory,
+            dynamic,
+            limit,
+        });
+    }
+    Ok(Dispatch { extent: grid.extent, threadgroup })
+}
+
+fn place(pipeline: &Pipeline, argument: &Argument) -> Box<Place> {
+    Box::new(Place { kernel: pipeline.name.clone(), argument: argument.name.clone(), position: argument.position })
+}
+
+fn check_argument(pipeline: &Pipeline, argument: &Argument, arg: &Arg<'_>) -> Result<()> {
+    match (argument.kind, &arg.passed) {
+        (ArgumentKind::Buffer, Passed::Buffer(buffer)) => check_buffer(pipeline, argument, arg, buffer),
+        (ArgumentKind::Value, Passed::Value { bytes, element, lanes }) => {
+            check_value(pipeline, argument, bytes.as_slice(), *element, *lanes)
+        }
+        // MSL cannot tell `constant T&` from a buffer that is only read.
+        (ArgumentKind::Buffer, Passed::Value { bytes, element, lanes }) if !pipeline.is_opencl => {
+            if argument.access != Access::ReadOnly {
+                return Err(read_only(pipeline, argument, arg));
+            }
+            check_value(pipeline, argument, bytes.as_slice(), *element, *lanes)
+        }
+        (ArgumentKind::Threadgroup, Passed::Threadgroup { bytes }) => {
+            if *bytes >= argument.size.max(1) {
+                return Ok(());
+            }
+            let place = place(pipeline, argument);
+            Err(Error::BufferTooShort { place, wanted: argument.size.max(1), got: *bytes })
+        }
+        _ => {
+            let place = place(pipeline, argument);
+            Err(Error::ArgumentKind { place, wanted: argument.kind, got: arg.noun() })
+        }
+    }
+}
+
+fn read_only(pipeline: &Pipeline, argument: &Argument, arg: &Arg<'_>) -> Error {
+    Error::ArgumentReadOnly { place: place(pipeline, argument), access: argument.access, got: arg.noun() }
+}
+
+fn check_buffer(pipeline: &Pipeline, argument: &Argument, arg: &Arg<'_>, buffer: &PassedBuffer<'_>) -> Result<()> {
+    if !buffer.allocation.accelerator().is(&pipeline.accelerator) {
+        return Err(Error::Foreign { what: place(pipeline, argument).to_string() });
+    }
+    if !buffer.writable && argument.access != Access::ReadOnly {
+        return Err(read_only(pipeline, argument, arg));
+    }
+    if !elements_fit(argument, buffer.element) {
+        return Err(wrong_type(pipeline, argument, buffer.element.name));
+    }
+    // A view of no elements holds none of the kernel's either, even where Metal does not tell a size.
+    if (buffer.bytes as u64) < argument.size.max(1) {
+        let place = place(pipeline, argument);
+        return Err(Error::BufferTooShort { place, wanted: argument.size.max(1), got: buffer.bytes as u64 });
+    }
+    if !(buffer.offset as u64).is_multiple_of(argument.alignment.max(1)) {
+        return Err(Error::ArgumentAlignment {
+            place: place(pipeline, argument),
+            wanted: argument.alignment,
+            got: buffer.offset as u64,
+        });
+    }
+    Ok(())
+}
+
+fn wrong_type(pipeline: &Pipeline, argument: &Argument, got: &str) -> Error {
+    Error::ArgumentType {
+        place: place(pipeline, argument),
+        wanted: argument.type_name.clone(),
+        got: short_name(got).to_owned(),
+    }
+}
+
+/// `glam::f32::Vec4` as `Vec4`, numbers in MSL's words.
+fn short_name(rust: &str) -> &str {
+    match rust {
+        "f32" => "float",
+        "i8" => "char",
+        "u8" => "uchar",
+        "i16" => "short",
+        "u16" => "ushort",
+        "i32" => "int",
+        "u32" => "uint",
+        "i64" => "long",
+        "u64" => "ulong",
+        other => other,
+    }
+}
+
+/// Whether a buffer of these elements can be the kernel's: bytes fit anything; numbers must be the same scalar, and
+/// either side's element a whole number of the other's (floats as `float4`, `[f32; 4]` as `float`); a struct must have
+/// the struct's size.
+fn elements_fit(argument: &Argument, element: Element) -> bool {
+    if element.is_raw_bytes() || argument.size == 0 {
+        return true;
+    }
+    let (wanted, got) = (argument.size, element.size as u64);
+    match (argument.scalar, element.scalar) {
+        (Some(Scalar::Bool), Some(scalar)) => scalar.size() == 1 && got == wanted,
+        (Some(a), Some(b)) => a == b && (wanted.is_multiple_of(got) || got.is_multiple_of(wanted)),
+        (Some(_), None) => wanted.is_multiple_of(got) || got.is_multiple_of(wanted),
+        (None, _) => wanted == got,
+    }
+}
+
+fn check_value(
+    pipeline: &Pipeline,
+    argument: &Argument,
+    bytes: &[u8],
+    element: Option<Element>,
+    lanes: usize,
+) -> Result<()> {
+    if bytes.len() > MAX_VALUE_BYTES {
+        let place = place(pipeline, argument);
+        return Err(Error::ValueTooLarge { place, got: bytes.len() as u64, limit: MAX_VALUE_BYTES as u64 });
+    }
+    if let (Some(wanted), Some(Element { name, scalar: Some(got), .. })) = (argument.scalar, element)
+        && !value_fits(wanted, got, bytes)
+    {
+        return Err(wrong_type(pipeline, argument, name));
+    }
+    if argument.size != 0 && argument.size != bytes.len() as u64 && !is_padded_vector(argument, bytes.len(), lanes) {
+        let place = place(pipeline, argument);
+        return Err(Error::ArgumentSize { place, wanted: argument.size, got: bytes.len() as u64 });
+    }
+    Ok(())
+}
+
+/// Three numbers for a three-element vector, which has the room of four.
+fn is_padded_vector(argument: &Argument, bytes: usize, lanes: usize) -> bool {
+    let scalar = argument.scalar.map_or(0, Scalar::size);
+    lanes == 3 && bytes == 3 * scalar && argument.size == 4 * scalar as u64 && argument.type_name.ends_with('3')
+}
+
+/// Whether numbers given as `got` mean the same as `wanted`: the same type, or integers of the same width whose values
+/// both types have (`4` for a `uint`, but not `-1`).
+fn value_fits(wanted: Scalar, got: Scalar, bytes: &[u8]) -> bool {
+    if wanted == got {
+        return true;
+    }
+    let integers = wanted.is_integer() && got.is_integer() && wanted.size() == got.size();
+    // The sign bit is in the last byte: every host of Metal, and x86-64, is little-endian.
+    let sign = |value: &[u8]| value.last().is_some_and(|byte| byte & 0x80 != 0);
+    integers && !bytes.chunks(got.size()).any(sign)
+}
+
+/// Checks the grid and returns the threadgroup, given or chosen.
+pub(super) fn check_grid(pipeline: &Pipeline, grid: &Grid) -> Result<Size> {
+    let kernel = || pipeline.name.clone();
+    let (what, extent) = match grid.extent {
+        Extent::Threads(size) => ("a grid", size),
+        Extent::Threadgroups(size) => ("a grid", size),
+    };
+    for (what, size) in [(what, Some(extent)), ("a threadgroup", grid.threadgroup)] {
+        if let Some(got) = size.filter(|size| size.to_array().contains(&0)) {
+            return Err(Error::GridZero { kernel: kernel(), what, got });
+        }
+    }
+    let threads = match (grid.extent, grid.threadgroup) {
+        (Extent::Threads(threads), _) => threads,
+        (Extent::Threadgroups(count), group) => {
+            let group = group.expect("a grid of threadgroups has their size");
+            let times = |a: u64, b: u64| a.saturating_mul(b);
+            Size { x: times(count.x, group.x), y: times(count.y, group.y), z: times(count.z, group.z) }
+        }
+    };
+    if threads.to_array().iter().any(|&n| n > MAX_GRID) {
+        return Err(Error::GridTooLarge { kernel: kernel(), got: threads, limit: MAX_GRID });
+    }
+    let Some(group) = grid.threadgroup else {
+        let group = choose_threadgroup(pipeline, threads);
+        return check_threadgroup(pipeline, threads, group).map(|()| group);
+    };
+    check_threadgroup(pipeline, threads, group).map(|()| group)
+}
+
+fn check_threadgroup(pipeline: &Pipeline, threads: Size, group: Size) -> Result<()> {
+    let kernel = || pipeline.name.clone();
+    let too_large = |what, limit| Err(Error::ThreadgroupTooLarge { kernel: kernel(), got: group, what, limit });
+    let device = pipeline.accelerator.limits().max_threads_per_threadgroup;
+    for (got, limit, what) in [
+        (group.x, device.x, "device's limit of the first dimension"),
+        (group.y, device.y, "device's limit of the second dimension"),
+        (group.z, device.z, "device's limit of the third dimension"),
+    ] {
+        if got > limit {
+            return too_large(what, limit);
+        }
+    }
+    if group.volume().is_none_or(|volume| volume > pipeline.max_threads) {
+        return too_large("kernel's limit of threads", pipeline.max_threads);
+    }
+    if let Some(wanted) = pipeline.required_threadgroup
+        && wanted != group
+    {
+        return Err(Error::ThreadgroupRequired { kernel: kernel(), wanted, got: group });
+    }
+    let uneven = threads.to_array().iter().zip(group.to_array()).any(|(n, group)| !n.is_multiple_of(group));
+    if uneven && pipeline.uniform_threadgroups {
+        return Err(Error::ThreadgroupUneven { kernel: kernel(), threads, threadgroup: group });
+    }
+    Ok(())
+}
+
+/// A threadgroup for a grid that names none, after Apple's advice ("Calculating threadgroup and grid sizes"): the
+/// kernel's limit in one dimension, the execution width by what is left of the limit in more. OpenCL C 1.2 has no
+/// partial work-groups, so there each side is the largest divisor of the grid's that fits.
+fn choose_threadgroup(pipeline: &Pipeline, threads: Size) -> Size {
+    if let Some(required) = pipeline.required_threadgroup {
+        return required;
+    }
+    let limit = pipeline.accelerator.limits().max_threads_per_threadgroup;
+    let pick = |threads: u64, room: u64| {
+        let room = room.min(threads).max(1);
+        if !pipeline.uniform_threadgroups {
+            return room;
+        }
+        (1..=room).rev().find(|candidate| threads.is_multiple_of(*candidate)).unwrap_or(1)
+    };
+    if threads.y == 1 && threads.z == 1 {
+        return Size { x: pick(threads.x, pipeline.max_threads.min(limit.x)), y: 1, z: 1 };
+    }
+    let x = pick(threads.x, pipeline.execution_width.min(pipeline.max_threads).min(limit.x));
+    let y = pick(threads.y, (pipeline.max_threads / x).min(limit.y));
+    let z = pick(threads.z, (pipeline.max_threads / (x * y)).min(limit.z));
+    Size { x, y, z }
+}

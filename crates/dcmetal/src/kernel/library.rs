@@ -1,0 +1,285 @@
+//! Libraries: compiled sources, and the kernels in them.
+
+use std::sync::Arc;
+
+use dcmetal_sys as sys;
+
+use super::argument::{Scalar, from_msl};
+use super::opencl::{self, Program};
+use super::{Kernel, Pipeline};
+use crate::raw::{self, ConstantBytes, Failure};
+use crate::{Accelerator, Error, Result};
+
+/// How MSL source is compiled, Metal's `MTLCompileOptions`. The default is Metal's default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// What errors call the source, usually its file; empty for `MSL source`.
+    pub name: String,
+    /// How floating-point operations may be transformed; `None` for Metal's default, [`MathMode::Fast`].
+    pub math_mode: Option<MathMode>,
+    /// Major and minor version of the language, `(2, 0)` to `(3, 2)`; `None` for the system's newest.
+    pub language_version: Option<(u32, u32)>,
+    /// Preprocessor macros and their values.
+    pub macros: Vec<(String, String)>,
+}
+
+/// Metal's `MTLMathMode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MathMode {
+    /// IEEE 754 rules hold.
+    Safe,
+    /// Reassociation and contraction are allowed, infinities and NaNs are kept.
+    Relaxed,
+    /// Infinities and NaNs are assumed not to occur.
+    Fast,
+}
+
+/// Values for the function constants of an MSL kernel, by index or by name.
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// # use dcmetal::*;
+/// let gpu = Accelerator::system_default()?;
+/// let library = gpu.compile_msl(
+///     "constant uint N [[function_constant(0)]];
+///      kernel void fill(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] = N; }",
+/// )?;
+/// let fill = library.kernel_with("fill", &Constants::new().at(0, 7u32))?;
+/// let mut y = gpu.buffer_zeroed::<u32>(2)?;
+/// fill.launch(Grid::linear(2), args![&mut y])?.wait()?;
+/// assert_eq!(y.to_vec()?, [7, 7]);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    at: Vec<(usize, ConstantBytes)>,
+    named: Vec<(String, ConstantBytes)>,
+}
+
+impl Constants {
+    /// None yet.
+    pub fn new() -> Constants {
+        Constants::default()
+    }
+
+    /// Sets `[[function_constant(index)]]`.
+    #[must_use]
+    pub fn at(mut self, index: usize, value: impl ConstantValue) -> Constants {
+        self.at.push((index, ConstantBytes::new(value.constant())));
+        self
+    }
+
+    /// Sets the constant of that name.
+    #[must_use]
+    pub fn named(mut self, name: &str, value: impl ConstantValue) -> Constants {
+        self.named.push((name.to_owned(), ConstantBytes::new(value.constant())));
+        self
+    }
+
+    fn is_empty(&self) -> bool {
+        self.at.is_empty() && self.named.is_empty()
+    }
+
+    fn to_raw(&self) -> Result<raw::Constants, Failure> {
+        let mut raw = raw::Constants::new()?;
+        for (index, value) in &self.at {
+            raw.set_at(*index, value)?;
+        }
+        for (name, value) in &self.named {
+            raw.set_named(name, value)?;
+        }
+        Ok(raw)
+    }
+}
+
+/// A type that a function constant can have: the numbers of Rust and `bool`.
+pub trait ConstantValue: sealed::Sealed {}
+
+impl<T: sealed::Sealed> ConstantValue for T {}
+
+mod sealed {
+    use super::Scalar;
+
+    pub trait Sealed {
+        /// The type and the value's bytes, followed by zeros.
+        #[doc(hidden)]
+        fn constant(self) -> (Scalar, [u8; 8]);
+    }
+
+    macro_rules! constants {
+        ($($number:ty => $scalar:ident),*) => {$(
+            impl Sealed for $number {
+                fn constant(self) -> (Scalar, [u8; 8]) {
+                    let mut bytes = [0; 8];
+                    bytes[..size_of::<$number>()].copy_from_slice(&self.to_ne_bytes());
+                    (Scalar::$scalar, bytes)
+                }
+            }
+        )*};
+    }
+    constants!(f32 => F32, i8 => I8, u8 => U8, i16 => I16, u16 => U16, i32 => I32, u32 => U32, i64 => I64, u64 => U64);
+
+    impl Sealed for bool {
+        fn constant(self) -> (Scalar, [u8; 8]) {
+            (Scalar::Bool, [u8::from(self), 0, 0, 0, 0, 0, 0, 0])
+        }
+    }
+}
+
+/// A compiled source. Cloning shares it.
+#[derive(Clone)]
+pub struct Library {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    raw: raw::Library,
+    accelerator: Accelerator,
+    name: String,
+    kernel_names: Vec<String>,
+    warnings: String,
+    msl: String,
+    opencl: Option<Program>,
+}
+
+impl Library {
+    pub(crate) fn from_msl(accelerator: &Accelerator, source: &str, options: &CompileOptions) -> Result<Library> {
+        let name = if options.name.is_empty() { "MSL source" } else { &options.name };
+        let raw_options = raw_options(options).map_err(|failure| failure.during("a compile option"))?;
+        let (raw, warnings) =
+            raw::Library::compile(accelerator.device(), source, Some(&raw_options)).map_err(|failure| match failure
+                .status
+            {
+                sys::DC_METAL_FAILED => Error::Compile { name: name.to_owned(), log: failure.text },
+                _ => failure.during("compile MSL"),
+            })?;
+        let kernel_names = raw.function_names();
+        Library::new(accelerator, raw, name, kernel_names, warnings, source.to_owned(), None)
+    }
+
+    pub(crate) fn from_opencl(
+        accelerator: &Accelerator,
+        name: &str,
+        source: &str,
+        options: &clmsl::Options<'_>,
+    ) -> Result<Library> {
+        let (program, msl, warnings) = opencl::translate(name, source, options)?;
+        let math_mode = if options.fast_relaxed_math { MathMode::Fast } else { MathMode::Safe };
+        let raw_options = raw_options(&CompileOptions { math_mode: Some(math_mode), ..CompileOptions::default() })
+            .map_err(|failure| failure.during("a compile option"))?;
+        // Metal's warnings about the translation's own text concern nobody who wrote OpenCL C.
+        let (raw, _) = raw::Library::compile(accelerator.device(), &msl, Some(&raw_options)).map_err(|failure| {
+            match failure.status {
+                sys::DC_METAL_FAILED => Error::TranslationRejected { name: name.to_owned(), log: failure.text },
+                _ => failure.during("compile MSL"),
+            }
+        })?;
+        let kernel_names = program.kernel_names();
+        Library::new(accelerator, raw, name, kernel_names, warnings, msl, Some(program))
+    }
+
+    fn new(
+        accelerator: &Accelerator,
+        raw: raw::Library,
+        name: &str,
+        kernel_names: Vec<String>,
+        warnings: String,
+        msl: String,
+        opencl: Option<Program>,
+    ) -> Result<Library> {
+        raw.set_label(name).map_err(|failure| failure.during("label a library"))?;
+        let (accelerator, name) = (accelerator.clone(), name.to_owned());
+        let shared = Shared { raw, accelerator, name, kernel_names, warnings, msl, opencl };
+        Ok(Library { shared: Arc::new(shared) })
+    }
+
+    /// The source's name.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// The kernels, under the names of the source.
+    pub fn kernel_names(&self) -> &[String] {
+        &self.shared.kernel_names
+    }
+
+    /// What the compiler warned of, empty if nothing: Metal's log, or the translator's diagnostics for OpenCL C.
+    pub fn warnings(&self) -> &str {
+        &self.shared.warnings
+    }
+
+    /// The MSL that was compiled: the source itself, or the translation.
+    pub fn msl(&self) -> &str {
+        &self.shared.msl
+    }
+
+    /// Makes the kernel of that name ready to launch.
+    ///
+    /// # Errors
+    /// [`Error::KernelNotFound`], [`Error::Pipeline`] with Metal's words, [`Error::Unsupported`] for a kernel that
+    /// takes textures or samplers.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        self.kernel_with(name, &Constants::new())
+    }
+
+    /// As [`Library::kernel`], with values for its function constants.
+    ///
+    /// # Errors
+    /// As [`Library::kernel`].
+    pub fn kernel_with(&self, name: &str, constants: &Constants) -> Result<Kernel> {
+        let Shared { raw, accelerator, opencl, .. } = &*self.shared;
+        if !self.kernel_names().iter().any(|known| known == name) {
+            return Err(Error::KernelNotFound {
+                kernel: name.to_owned(),
+                library: self.name().to_owned(),
+                known: self.kernel_names().to_vec(),
+            });
+        }
+        let translated = opencl.as_ref().map(|program| program.kernel(name));
+        let msl_name = translated.map_or(name, |kernel| &kernel.msl_name);
+        let no_pipeline = |Failure { status, domain, code, text, .. }: Failure| match status {
+            sys::DC_METAL_UNSUPPORTED => Error::Unsupported { what: format!("kernel `{name}`"), text },
+            _ => Error::Pipeline { kernel: name.to_owned(), domain, code, text },
+        };
+        let values = if constants.is_empty() { None } else { Some(constants.to_raw().map_err(no_pipeline)?) };
+        let function = raw::Function::new(raw, msl_name, values.as_ref()).map_err(no_pipeline)?;
+        let pipeline = raw::Pipeline::new(accelerator.device(), &function, name).map_err(no_pipeline)?;
+        let bindings = pipeline.bindings().map_err(no_pipeline)?;
+        let arguments = match translated {
+            Some(kernel) => opencl::arguments(kernel, &bindings)?,
+            None => from_msl(name, bindings)?,
+        };
+        Ok(Kernel::new(Pipeline {
+            accelerator: accelerator.clone(),
+            name: name.to_owned(),
+            arguments,
+            max_threads: pipeline.max_threads(),
+            execution_width: pipeline.execution_width().max(1),
+            static_threadgroup_memory: pipeline.static_threadgroup_memory(),
+            required_threadgroup: translated.and_then(|kernel| kernel.reqd_work_group_size).map(Into::into),
+            uniform_threadgroups: opencl.as_ref().is_some_and(Program::has_uniform_groups),
+            is_opencl: opencl.is_some(),
+            raw: pipeline,
+        }))
+    }
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Library").field("name", &self.name()).field("kernels", &self.kernel_names()).finish()
+    }
+}
+
+fn raw_options(options: &CompileOptions) -> Result<raw::CompileOptions, Failure> {
+    let mut raw = raw::CompileOptions::new()?;
+    if let Some(mode) = options.math_mode {
+        raw.set_math_mode(mode)?;
+    }
+    if let Some((major, minor)) = options.language_version {
+        raw.set_language_version(major, minor)?;
+    }
+    for (name, value) in &options.macros {
+        raw.set_macro(name, value)?;
+    }
+    Ok(raw)
+}

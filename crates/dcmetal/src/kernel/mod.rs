@@ -1,0 +1,192 @@
+//! Kernels: libraries from source, their kernels, what those take, and the checks of a launch.
+
+mod args;
+mod argument;
+mod check;
+mod library;
+mod opencl;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use args::Arg;
+pub use argument::{Access, Argument, ArgumentKind, Scalar};
+pub use library::{CompileOptions, ConstantValue, Constants, Library, MathMode};
+
+pub(crate) use check::check;
+
+use args::{Bytes, Passed, PassedBuffer};
+use check::threadgroup_length;
+
+use crate::memory::Allocation;
+use crate::raw;
+use crate::{Accelerator, Grid, Result, Size, Submission};
+
+/// A compiled compute function, ready to launch. Cloning shares it.
+///
+/// A kernel is foreign code, as a linked C library is: this crate checks what it is given, not what it then does.
+/// Like a C function it can index past its arguments; whoever compiles a source vouches for it.
+#[derive(Clone)]
+pub struct Kernel {
+    pipeline: Arc<Pipeline>,
+}
+
+/// The pipeline with what launches are checked against.
+pub(crate) struct Pipeline {
+    pub(super) raw: raw::Pipeline,
+    pub(super) accelerator: Accelerator,
+    pub(super) name: String,
+    pub(super) arguments: Vec<Argument>,
+    pub(super) max_threads: u64,
+    pub(super) execution_width: u64,
+    pub(super) static_threadgroup_memory: u64,
+    pub(super) required_threadgroup: Option<Size>,
+    /// Every threadgroup must be whole (OpenCL C 1.2).
+    pub(super) uniform_threadgroups: bool,
+    /// From OpenCL C, where buffers and values differ.
+    pub(super) is_opencl: bool,
+}
+
+impl Kernel {
+    pub(super) fn new(pipeline: Pipeline) -> Kernel {
+        Kernel { pipeline: Arc::new(pipeline) }
+    }
+
+    pub(crate) fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
+    /// Whether both are the same compiled object.
+    pub(crate) fn is(&self, other: &Kernel) -> bool {
+        Arc::ptr_eq(&self.pipeline, &other.pipeline)
+    }
+
+    pub(crate) fn raw(&self) -> &raw::Pipeline {
+        &self.pipeline.raw
+    }
+
+    pub(crate) fn accelerator(&self) -> &Accelerator {
+        &self.pipeline.accelerator
+    }
+
+    /// Its name in the source.
+    pub fn name(&self) -> &str {
+        &self.pipeline.name
+    }
+
+    /// What it takes, in the order of a launch.
+    pub fn arguments(&self) -> &[Argument] {
+        &self.pipeline.arguments
+    }
+
+    /// The most threads a threadgroup of this kernel can have on this device.
+    pub fn max_threads_per_threadgroup(&self) -> u64 {
+        self.pipeline.max_threads
+    }
+
+    /// Threads that the device runs in step; threadgroups of a multiple of it waste nothing.
+    pub fn execution_width(&self) -> u64 {
+        self.pipeline.execution_width
+    }
+
+    /// Bytes of threadgroup memory that the kernel itself declares.
+    pub fn static_threadgroup_memory(&self) -> u64 {
+        self.pipeline.static_threadgroup_memory
+    }
+
+    /// The threadgroup size that the kernel insists on (OpenCL C's `reqd_work_group_size`).
+    pub fn required_threadgroup(&self) -> Option<Size> {
+        self.pipeline.required_threadgroup
+    }
+
+    /// The threads of a threadgroup that a launch over this grid uses: the grid's own, or the one chosen for it.
+    ///
+    /// # Errors
+    /// Those of a launch that concern the grid.
+    pub fn threadgroup_for(&self, grid: &Grid) -> Result<Size> {
+        check::check_grid(&self.pipeline, grid)
+    }
+
+    /// Launches it alone. A [`Batch`](crate::Batch) is cheaper for several launches.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # use dcmetal::*;
+    /// let gpu = Accelerator::system_default()?;
+    /// let source = "kernel void iota(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] = i; }";
+    /// let iota = gpu.compile_msl(source)?.kernel("iota")?;
+    /// let mut y = gpu.buffer_zeroed::<u32>(5)?;
+    /// iota.launch(Grid::linear(5), args![&mut y])?.wait()?;
+    /// assert_eq!(y.to_vec()?, [0, 1, 2, 3, 4]);
+    /// // What does not fit is refused before anything runs:
+    /// let refused = iota.launch(Grid::linear(5), args![&y]);
+    /// assert!(matches!(refused, Err(Error::ArgumentReadOnly { .. })));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Every mismatch of arguments and grid has its variant of [`Error`](crate::Error);
+    /// [`Error::BufferInUse`](crate::Error::BufferInUse) when a host guard is alive, and
+    /// [`Error::Faulted`](crate::Error::Faulted) when a buffer holds what a failed submission left.
+    pub fn launch<'a>(&self, grid: Grid, args: impl AsRef<[Arg<'a>]>) -> Result<Submission> {
+        let mut batch = self.pipeline.accelerator.batch()?;
+        batch.launch(self, grid, args)?;
+        batch.submit()
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel").field("name", &self.name()).field("arguments", &self.arguments()).finish()
+    }
+}
+
+/// Bits of the threadgroup memory indices that a launch of this kernel sets.
+pub(crate) fn threadgroup_slots(kernel: &Kernel) -> u64 {
+    let threadgroup = |argument: &&Argument| argument.kind == ArgumentKind::Threadgroup;
+    kernel.arguments().iter().filter(threadgroup).fold(0, |slots, argument| slots | 1 << (argument.slot % 64))
+}
+
+/// The buffers among arguments, and whether they were passed for writing.
+pub(crate) fn buffers<'a>(args: &[Arg<'a>]) -> impl Iterator<Item = (&'a Arc<Allocation>, bool)> {
+    args.iter().filter_map(|arg| match &arg.passed {
+        Passed::Buffer(buffer) => Some((buffer.allocation, buffer.writable)),
+        _ => None,
+    })
+}
+
+/// Binds checked arguments to an encoder.
+pub(crate) fn bind(
+    encoder: &mut raw::command::ComputeEncoder,
+    kernel: &Kernel,
+    args: &[Arg<'_>],
+) -> std::result::Result<(), raw::Failure> {
+    for (argument, arg) in kernel.arguments().iter().zip(args) {
+        match &arg.passed {
+            Passed::Buffer(PassedBuffer { allocation, offset, .. }) => {
+                encoder.set_buffer(allocation.memory(), *offset, argument.slot)?;
+            }
+            Passed::Value { bytes, .. } => set_value(encoder, argument, bytes)?,
+            Passed::Threadgroup { bytes } => {
+                encoder.set_threadgroup_memory(threadgroup_length(*bytes), argument.slot)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A three-element vector is passed with the room of four.
+fn set_value(
+    encoder: &mut raw::command::ComputeEncoder,
+    argument: &Argument,
+    bytes: &Bytes,
+) -> std::result::Result<(), raw::Failure> {
+    let bytes = bytes.as_slice();
+    let wanted = usize::try_from(argument.size).unwrap_or(0);
+    if wanted <= bytes.len() {
+        return encoder.set_bytes(bytes, argument.slot);
+    }
+    let mut padded = vec![0; wanted];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    encoder.set_bytes(&padded, argument.slot)
+}

@@ -1,0 +1,264 @@
+//! [`Buffer`]: elements on the device.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::{Allocation, View, ViewMut, allocation_bytes};
+use crate::pool;
+use crate::raw::Failure;
+use crate::raw::host::{Memory, PageVec, Patience, ReadGuard, WriteGuard};
+use crate::{Accelerator, Error, Result, StorageMode};
+
+/// Elements of one type on the device.
+///
+/// The device and the host never meet in it: [`read`](Buffer::read) and [`write`](Buffer::write) wait for the
+/// submissions in flight, and a submission is refused while a guard is alive. A buffer may be dropped at any time; what
+/// is in flight keeps it.
+///
+/// Any [`Pod`] type can be an element: numbers, arrays of them, and `#[repr(C)]` structs that derive
+/// [`bytemuck::Pod`](bytemuck). Mind that MSL's and OpenCL's three-element vectors take the room of four.
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// # use dcmetal::*;
+/// let gpu = Accelerator::system_default()?;
+/// let mut y = gpu.buffer_zeroed::<f32>(4)?;
+/// y.write()?.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]);
+/// y.write()?[0] = 9.0;
+/// assert_eq!(y.to_vec()?, [9.0, 2.0, 3.0, 4.0]);
+/// # Ok(()) }
+/// ```
+///
+/// A type with invalid bit patterns is refused by the compiler:
+///
+/// ```compile_fail
+/// let gpu = dcmetal::Accelerator::system_default().unwrap();
+/// let flags = gpu.buffer_zeroed::<bool>(4);
+/// ```
+///
+/// So is a guard that outlives a mutable use:
+///
+/// ```compile_fail
+/// # use dcmetal::*;
+/// # fn launch(kernel: &Kernel, y: &mut Buffer<f32>) -> Result<()> {
+/// let seen = y.read()?;
+/// kernel.launch(Grid::linear(4), args![&mut *y])?.wait()?;
+/// println!("{}", seen[0]);
+/// # Ok(()) }
+/// ```
+pub struct Buffer<T: Pod> {
+    allocation: Arc<Allocation>,
+    len: usize,
+    elements: PhantomData<T>,
+}
+
+impl<T: Pod> Buffer<T> {
+    pub(crate) fn new(
+        accelerator: &Accelerator,
+        memory: Memory,
+        len: usize,
+        home: Option<Arc<pool::Shelves>>,
+    ) -> Buffer<T> {
+        let allocation = Arc::new(Allocation::new(accelerator, memory, len * size_of::<T>(), home));
+        Buffer { allocation, len, elements: PhantomData }
+    }
+
+    pub(crate) fn zeroed(accelerator: &Accelerator, len: usize, storage: StorageMode) -> Result<Buffer<T>> {
+        let bytes = allocation_bytes::<T>(accelerator, len)?;
+        let memory = Memory::new(accelerator.device(), bytes, storage).map_err(|failure| no_memory(bytes, failure))?;
+        Ok(Buffer::new(accelerator, memory, len, None))
+    }
+
+    pub(crate) fn no_copy(accelerator: &Accelerator, pages: PageVec<T>) -> Result<Buffer<T>> {
+        let len = pages.len();
+        let bytes = allocation_bytes::<T>(accelerator, len)?;
+        let memory =
+            Memory::no_copy(accelerator.device(), pages).map_err(|(_pages, failure)| no_memory(bytes, failure))?;
+        Ok(Buffer::new(accelerator, memory, len, None))
+    }
+
+    pub(crate) fn allocation(&self) -> &Arc<Allocation> {
+        &self.allocation
+    }
+
+    /// Elements; never 0.
+    #[expect(clippy::len_without_is_empty, reason = "Metal has no empty buffers")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes of the elements. What Metal holds may be more: lengths are multiples of 4, and pools have size classes.
+    pub fn size_bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    /// Where it lives.
+    pub fn storage_mode(&self) -> StorageMode {
+        self.allocation.memory().storage()
+    }
+
+    /// The name that Metal's tools show.
+    pub fn label(&self) -> String {
+        self.allocation.memory().buffer().label()
+    }
+
+    /// Sets the name that Metal's tools show.
+    ///
+    /// # Errors
+    /// [`Error::Metal`] for a label with a NUL character.
+    pub fn set_label(&self, label: &str) -> Result<()> {
+        self.allocation.memory().buffer().set_label(label).map_err(|failure| failure.during("label a buffer"))
+    }
+
+    /// The elements, once no submission in flight writes the buffer. Submissions that read it may go on, and begin.
+    ///
+    /// # Errors
+    /// [`Error::Faulted`] when a submission that was to write it failed; [`Error::NotHostVisible`] for private storage.
+    pub fn read(&self) -> Result<ReadGuard<'_, T>> {
+        View::from(self).read()
+    }
+
+    /// As [`Buffer::read`], without waiting.
+    ///
+    /// # Errors
+    /// [`Error::BufferInUse`] when a submission in flight writes it; else as [`Buffer::read`].
+    pub fn try_read(&self) -> Result<ReadGuard<'_, T>> {
+        View::from(self).read_with(Patience::Refuse)
+    }
+
+    /// The elements for writing, once no submission in flight uses the buffer.
+    ///
+    /// # Errors
+    /// As [`Buffer::read`].
+    pub fn write(&mut self) -> Result<WriteGuard<'_, T>> {
+        self.write_with(Patience::Wait, false)
+    }
+
+    /// As [`Buffer::write`], without waiting.
+    ///
+    /// # Errors
+    /// [`Error::BufferInUse`] when a submission in flight uses it; else as [`Buffer::read`].
+    pub fn try_write(&mut self) -> Result<WriteGuard<'_, T>> {
+        self.write_with(Patience::Refuse, false)
+    }
+
+    fn write_with(&mut self, patience: Patience, overwrite: bool) -> Result<WriteGuard<'_, T>> {
+        loop {
+            if let Some(guard) = self.allocation.tracked().write(0, self.len, patience, overwrite)? {
+                return Ok(guard);
+            }
+            synchronize(&self.allocation)?;
+        }
+    }
+
+    /// A copy of the elements, whatever the storage mode; waits as [`Buffer::read`] does.
+    ///
+    /// # Errors
+    /// [`Error::Faulted`]; for private storage also what a copy on the device can end with.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        View::from(self).to_vec()
+    }
+
+    /// Replaces every element, whatever the storage mode; waits as [`Buffer::write`] does. A fault is forgotten.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`]; for private storage also what a copy on the device can end with.
+    pub fn write_from(&mut self, values: &[T]) -> Result<()> {
+        if values.len() != self.len {
+            return Err(Error::LengthMismatch { what: "write_from", wanted: self.len, got: values.len() });
+        }
+        if self.storage_mode() != StorageMode::Private {
+            self.write_with(Patience::Wait, true)?.copy_from_slice(values);
+            return Ok(());
+        }
+        let accelerator = self.allocation.accelerator().clone();
+        let staging = accelerator.buffer_from(values)?;
+        self.discard_fault();
+        let mut batch = accelerator.batch()?;
+        batch.copy(&staging, self)?;
+        batch.submit()?.wait()
+    }
+
+    /// A range for reading.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`].
+    pub fn view(&self, range: impl RangeBounds<usize>) -> Result<View<'_, T>> {
+        View::from(self).view(range)
+    }
+
+    /// A range for reading and writing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`].
+    pub fn view_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ViewMut<'_, T>> {
+        ViewMut::from(self).into_view_mut(range)
+    }
+
+    /// The parts before and from element `mid`, both writable: a kernel can take them as two arguments.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`].
+    pub fn split_at_mut(&mut self, mid: usize) -> Result<(ViewMut<'_, T>, ViewMut<'_, T>)> {
+        ViewMut::from(self).split_at(mid)
+    }
+
+    /// Forgets that a submission that was to write this buffer failed, after waiting for those that still write it:
+    /// the contents are then whatever is there.
+    pub fn discard_fault(&mut self) {
+        self.allocation.tracked().clear_fault();
+    }
+}
+
+impl<T: Pod> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer")
+            .field("element", &std::any::type_name::<T>())
+            .field("len", &self.len)
+            .field("storage", &self.storage_mode())
+            .finish()
+    }
+}
+
+/// What a failed allocation means.
+pub(crate) fn no_memory(bytes: usize, failure: Failure) -> Error {
+    match failure.status {
+        dcmetal_sys::DC_METAL_OUT_OF_MEMORY => Error::OutOfMemory { bytes: bytes as u64, text: failure.text },
+        _ => failure.during("make a buffer"),
+    }
+}
+
+/// Makes the host's copy of managed memory current.
+pub(super) fn synchronize(allocation: &Arc<Allocation>) -> Result<()> {
+    if !allocation.tracked().is_stale() {
+        return Ok(());
+    }
+    let mut batch = allocation.accelerator().batch()?;
+    batch.synchronize(allocation)?;
+    batch.submit()?.wait()
+}
+
+/// Copies private memory to the host by way of a shared buffer.
+pub(super) fn download<T: Pod>(view: View<'_, T>) -> Result<Vec<T>> {
+    if view.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Whole blit units around the view: both ends lie inside the allocation, whose length is a multiple of the unit.
+    let unit = super::BLIT_UNIT;
+    let start = view.offset / unit * unit;
+    let lead = view.offset - start;
+    let bytes = (lead + view.len * size_of::<T>()).next_multiple_of(unit);
+    let accelerator = view.allocation.accelerator();
+    let mut staging = accelerator.buffer_zeroed::<u8>(bytes)?;
+    let mut batch = accelerator.batch()?;
+    batch.copy_bytes(view.allocation, start, &mut staging, bytes)?;
+    batch.submit()?.wait()?;
+    let mut values = vec![T::zeroed(); view.len];
+    let staged = staging.read()?;
+    bytemuck::cast_slice_mut::<T, u8>(&mut values).copy_from_slice(&staged[lead..lead + view.len * size_of::<T>()]);
+    Ok(values)
+}

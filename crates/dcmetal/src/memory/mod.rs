@@ -1,0 +1,103 @@
+//! Typed buffers.
+//!
+//! A [`Buffer`] owns an [`Allocation`]: tracked memory ([`crate::raw::host`]) of one accelerator, which may have come
+//! from a pool and returns there. Submissions hold the allocation, so a buffer may be dropped while the device uses it.
+//! Element types are [`Pod`]: every bit pattern is a value, so whatever a kernel writes can be read (`bool` is not Pod).
+
+mod buffer;
+mod view;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use buffer::Buffer;
+pub(crate) use buffer::no_memory;
+pub use view::{View, ViewMut};
+
+use crate::pool;
+use crate::raw::host::{Memory, Tracked};
+use crate::{Accelerator, Error, Result};
+
+/// Where a buffer lives and who sees it, Metal's `MTLStorageMode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum StorageMode {
+    /// One memory that the host and the device both see.
+    #[default]
+    Shared,
+    /// A copy on each side, kept in step by Metal (Macs with a discrete GPU).
+    Managed,
+    /// Seen by the device only; the host copies.
+    Private,
+}
+
+impl fmt::Display for StorageMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StorageMode::Shared => "shared",
+            StorageMode::Managed => "managed",
+            StorageMode::Private => "private",
+        })
+    }
+}
+
+/// Blit commands count in this many bytes (Apple, `copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:`, on
+/// macOS); lengths of our buffers are multiples of it, so that whole buffers can always be copied.
+pub(crate) const BLIT_UNIT: usize = 4;
+
+/// Tracked memory and where it belongs.
+pub(crate) struct Allocation {
+    /// `None` only while it is being dropped.
+    tracked: Option<Tracked>,
+    accelerator: Accelerator,
+    /// Bytes of the elements; the memory may be longer.
+    data_bytes: usize,
+    /// The pool it returns to.
+    home: Option<Arc<pool::Shelves>>,
+}
+
+impl Allocation {
+    pub(crate) fn new(
+        accelerator: &Accelerator,
+        memory: Memory,
+        data_bytes: usize,
+        home: Option<Arc<pool::Shelves>>,
+    ) -> Allocation {
+        Allocation { tracked: Some(Tracked::new(memory)), accelerator: accelerator.clone(), data_bytes, home }
+    }
+
+    pub(crate) fn tracked(&self) -> &Tracked {
+        self.tracked.as_ref().expect("only drop takes it")
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        self.tracked().memory()
+    }
+
+    pub(crate) fn accelerator(&self) -> &Accelerator {
+        &self.accelerator
+    }
+
+    pub(crate) fn data_bytes(&self) -> usize {
+        self.data_bytes
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        if let (Some(tracked), Some(shelves)) = (self.tracked.take(), self.home.take()) {
+            shelves.put_back(tracked.into_memory(), self.data_bytes);
+        }
+    }
+}
+
+/// The bytes of `len` elements, rounded up to what blit commands can count.
+pub(crate) fn allocation_bytes<T>(accelerator: &Accelerator, len: usize) -> Result<usize> {
+    let limit = accelerator.limits().max_buffer_bytes;
+    let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(BLIT_UNIT));
+    match bytes {
+        Some(0) => Err(Error::EmptyBuffer),
+        Some(bytes) if bytes as u64 <= limit => Ok(bytes),
+        Some(bytes) => Err(Error::BufferTooLarge { bytes: bytes as u64, limit }),
+        None => Err(Error::BufferTooLarge { bytes: u64::MAX, limit }),
+    }
+}

@@ -1,0 +1,269 @@
+//! Queues, command buffers and encoders.
+//!
+//! A command buffer is recorded by one thread ([`CommandBuffer`], `Send` only) and becomes [`Committed`], which only
+//! answers questions and is `Sync`: "waiting on and reading the status of a committed command buffer is allowed from any
+//! thread" (DCMetal.h, "Threads"). Recording functions take `&mut self`, so the type system keeps the one-thread rule.
+
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::time::Duration;
+
+use dcmetal_sys as sys;
+
+use super::host::Memory;
+use super::{Device, Failure, MetalError, Pipeline, c_string, check, handle};
+use crate::Size;
+
+handle!(
+    /// `MTLCommandQueue`.
+    DCMetalQueue,
+    DCMetalQueue_Release
+);
+handle!(
+    /// `MTLCommandBuffer` while it is recorded.
+    DCMetalCommandBuffer,
+    DCMetalCommandBuffer_Release
+);
+handle!(
+    /// `MTLComputeCommandEncoder`.
+    DCMetalComputeEncoder,
+    DCMetalComputeEncoder_Release
+);
+handle!(
+    /// `MTLBlitCommandEncoder`.
+    DCMetalBlitEncoder,
+    DCMetalBlitEncoder_Release
+);
+
+pub(crate) type Queue = DCMetalQueue;
+pub(crate) type CommandBuffer = DCMetalCommandBuffer;
+pub(crate) type ComputeEncoder = DCMetalComputeEncoder;
+pub(crate) type BlitEncoder = DCMetalBlitEncoder;
+
+// SAFETY: DCMetal.h: queues "may be used from any thread at once"; Apple: "command queues are thread-safe".
+unsafe impl Send for DCMetalQueue {}
+// SAFETY: as for Send.
+unsafe impl Sync for DCMetalQueue {}
+// SAFETY: "A command buffer and its encoders belong to one thread at a time": they may move, so Send and not Sync.
+unsafe impl Send for DCMetalCommandBuffer {}
+// SAFETY: as for the command buffer.
+unsafe impl Send for DCMetalComputeEncoder {}
+// SAFETY: as for the command buffer.
+unsafe impl Send for DCMetalBlitEncoder {}
+
+/// Runs when a command buffer has completed, with its outcome.
+pub(crate) type Completion = Box<dyn FnOnce(Result<(), Failure>) + Send>;
+
+impl DCMetalQueue {
+    /// `capacity`: command buffers that may exist uncompleted before the next creation blocks.
+    pub(crate) fn new(device: &Device, capacity: usize) -> Result<Queue, Failure> {
+        let (mut queue, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live handle; the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalQueue_Create(device.0, capacity, &mut queue, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalQueue(queue))
+    }
+}
+
+impl DCMetalCommandBuffer {
+    /// Retained references (Metal keeps what is encoded alive as well) and encoder information in errors.
+    pub(crate) fn new(queue: &Queue) -> Result<CommandBuffer, Failure> {
+        let options = sys::DCMetalCommandBufferOptions { unretained_references: false, encoder_info: true };
+        let (mut command_buffer, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live handle; `options` and the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalCommandBuffer_Create(queue.0, &options, &mut command_buffer, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalCommandBuffer(command_buffer))
+    }
+
+    /// `completion` runs exactly once, on a thread of Metal's, unless the command buffer is never committed.
+    pub(crate) fn on_completed(&mut self, completion: Completion) -> Result<(), Failure> {
+        let context = Box::into_raw(Box::new(completion));
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; `completed` takes the box back, and DCMetal.h promises one call.
+        let status = unsafe {
+            sys::DCMetalCommandBuffer_AddCompletedHandler(self.0, Some(completed), context.cast(), &mut error)
+        };
+        check(status, error).inspect_err(|_| {
+            // SAFETY: the call failed, so the handler is not registered and the box is still ours.
+            drop(unsafe { Box::from_raw(context) });
+        })
+    }
+
+    /// Commits; on failure the completion does not run and what it holds is leaked rather than risked.
+    pub(crate) fn commit(self) -> Result<Committed, Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; the out-parameter is valid for the call.
+        let status = unsafe { sys::DCMetalCommandBuffer_Commit(self.0, &mut error) };
+        check(status, error)?;
+        Ok(Committed(self))
+    }
+}
+
+/// The one function Metal calls. A panic must not reach it: it would abort the process ("panic in a function that cannot
+/// unwind"). The completion settles the submission before it runs anything of the user's (a waker), so nothing is lost.
+unsafe extern "C" fn completed(context: *mut c_void, status: sys::DCMetalStatus, failure: sys::DCMetalError) {
+    let outcome = {
+        let error = MetalError::owned(failure);
+        if status == sys::DC_METAL_OK { Ok(()) } else { Err(Failure::new(status, error)) }
+    };
+    // SAFETY: `context` is the box of `on_completed`, and this is the one call that gets it.
+    let completion = unsafe { Box::from_raw(context.cast::<Completion>()) };
+    // The panic of a user's waker belongs to no caller; the default hook has printed it.
+    let _ = catch_unwind(AssertUnwindSafe(|| completion(outcome)));
+}
+
+/// `MTLCommandBuffer` after the commit.
+pub(crate) struct Committed(CommandBuffer);
+
+// SAFETY: only status and times are read after the commit, which any thread may do (DCMetal.h, "Threads").
+unsafe impl Sync for Committed {}
+
+impl Committed {
+    /// Time on the device, once completed.
+    pub(crate) fn gpu_time(&self) -> Result<Duration, Failure> {
+        let (mut start, mut end) = (0.0, 0.0);
+        // SAFETY: a live handle and valid out-parameters.
+        let status = unsafe { sys::DCMetalCommandBuffer_GetGPUTimes(self.0.0, &mut start, &mut end) };
+        check(status, ptr::null_mut())?;
+        // Some systems leave the times at zero; that is no time (targets.md, "counter sample buffers can read zero").
+        match Duration::try_from_secs_f64(end - start) {
+            Ok(time) if start > 0.0 => Ok(time),
+            _ => Err(Failure::new(sys::DC_METAL_UNSUPPORTED, None)),
+        }
+    }
+}
+
+fn size(size: Size) -> sys::DCMetalSize {
+    sys::DCMetalSize { width: size.x, height: size.y, depth: size.z }
+}
+
+impl DCMetalComputeEncoder {
+    /// A serial encoder: each dispatch sees what the earlier ones wrote.
+    pub(crate) fn new(command_buffer: &mut CommandBuffer) -> Result<ComputeEncoder, Failure> {
+        let (mut encoder, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live handle; the out-parameters are valid for the call.
+        let status = unsafe {
+            sys::DCMetalComputeEncoder_Create(command_buffer.0, sys::DC_METAL_DISPATCH_SERIAL, &mut encoder, &mut error)
+        };
+        check(status, error)?;
+        Ok(DCMetalComputeEncoder(encoder))
+    }
+
+    pub(crate) fn set_label(&mut self, label: &str) -> Result<(), Failure> {
+        let label = c_string(label)?;
+        // SAFETY: a live handle and a terminated string.
+        check(unsafe { sys::DCMetalComputeEncoder_SetLabel(self.0, label.as_ptr()) }, ptr::null_mut())
+    }
+
+    pub(crate) fn set_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call.
+        let status = unsafe { sys::DCMetalComputeEncoder_SetPipeline(self.0, pipeline.0, &mut error) };
+        check(status, error)
+    }
+
+    pub(crate) fn set_buffer(&mut self, memory: &Memory, offset: usize, index: usize) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call. The caller keeps the memory until completion.
+        let status = unsafe {
+            sys::DCMetalComputeEncoder_SetBuffer(self.0, memory.buffer().0, offset as u64, index, &mut error)
+        };
+        check(status, error)
+    }
+
+    pub(crate) fn set_bytes(&mut self, bytes: &[u8], index: usize) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; `bytes` is valid for its length and copied by the call.
+        let status = unsafe {
+            sys::DCMetalComputeEncoder_SetBytes(self.0, bytes.as_ptr().cast(), bytes.len(), index, &mut error)
+        };
+        check(status, error)
+    }
+
+    pub(crate) fn set_threadgroup_memory(&mut self, bytes: u64, index: usize) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; the out-parameter is valid for the call.
+        let status = unsafe { sys::DCMetalComputeEncoder_SetThreadgroupMemoryLength(self.0, bytes, index, &mut error) };
+        check(status, error)
+    }
+
+    pub(crate) fn dispatch_threads(&mut self, threads: Size, threadgroup: Size) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; the out-parameter is valid for the call.
+        let status =
+            unsafe { sys::DCMetalComputeEncoder_DispatchThreads(self.0, size(threads), size(threadgroup), &mut error) };
+        check(status, error)
+    }
+
+    pub(crate) fn dispatch_threadgroups(&mut self, count: Size, threadgroup: Size) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; the out-parameter is valid for the call.
+        let status = unsafe {
+            sys::DCMetalComputeEncoder_DispatchThreadgroups(self.0, size(count), size(threadgroup), &mut error)
+        };
+        check(status, error)
+    }
+
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; the out-parameter is valid for the call.
+        check(unsafe { sys::DCMetalComputeEncoder_EndEncoding(self.0, &mut error) }, error)
+    }
+}
+
+impl DCMetalBlitEncoder {
+    pub(crate) fn new(command_buffer: &mut CommandBuffer) -> Result<BlitEncoder, Failure> {
+        let (mut encoder, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live handle; the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalBlitEncoder_Create(command_buffer.0, &mut encoder, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalBlitEncoder(encoder))
+    }
+
+    pub(crate) fn set_label(&mut self, label: &str) -> Result<(), Failure> {
+        let label = c_string(label)?;
+        // SAFETY: a live handle and a terminated string.
+        check(unsafe { sys::DCMetalBlitEncoder_SetLabel(self.0, label.as_ptr()) }, ptr::null_mut())
+    }
+
+    pub(crate) fn copy(&mut self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call. Ranges are checked by the call.
+        let status = unsafe {
+            sys::DCMetalBlitEncoder_CopyBuffer(
+                self.0,
+                from.0.buffer().0,
+                from.1 as u64,
+                to.0.buffer().0,
+                to.1 as u64,
+                bytes as u64,
+                &mut error,
+            )
+        };
+        check(status, error)
+    }
+
+    pub(crate) fn fill(&mut self, to: (&Memory, usize), bytes: usize, value: u8) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call. The range is checked by the call.
+        let status = unsafe {
+            sys::DCMetalBlitEncoder_FillBuffer(self.0, to.0.buffer().0, to.1 as u64, bytes as u64, value, &mut error)
+        };
+        check(status, error)
+    }
+
+    pub(crate) fn synchronize(&mut self, memory: &Memory) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call.
+        let status = unsafe { sys::DCMetalBlitEncoder_SynchronizeBuffer(self.0, memory.buffer().0, &mut error) };
+        check(status, error)
+    }
+
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; the out-parameter is valid for the call.
+        check(unsafe { sys::DCMetalBlitEncoder_EndEncoding(self.0, &mut error) }, error)
+    }
+}

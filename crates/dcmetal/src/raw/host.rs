@@ -1,0 +1,528 @@
+//! Memory that the CPU and the device share, and the rule that keeps them apart.
+//!
+//! [`Memory`] is a Metal buffer with its contents pointer. [`Tracked`] adds who uses it now, under one lock:
+//!
+//! * a submission *begins* a use (reading or writing) before its command buffer is committed and *ends* it in the
+//!   completion handler;
+//! * a host guard begins by waiting for (or refusing on) the device's conflicting uses and ends when dropped;
+//! * a submission that conflicts with a live guard is refused, never delayed: the guard may belong to the same thread.
+//!
+//! Hence a slice of the contents exists only while no submission in flight may write it (for `&[T]`) or touch it at all
+//! (for `&mut [T]`). The lock orders the accesses; Metal orders the device's writes before its completion handler.
+//! Guards of the host among themselves are kept apart by the borrow checker: a guard borrows the buffer or view it came
+//! from. A guard that is leaked (`mem::forget`) leaves its count behind, so later submissions are refused; its slice can
+//! no longer be reached, so nothing is unsound. The same counts for a leaked submission: the completion handler ends
+//! the uses, not the `Submission` object.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use bytemuck::Pod;
+use dcmetal_sys as sys;
+
+use super::{Buffer, DCMetalBuffer, Device, Failure, check, storage_mode};
+use crate::command::Inflight;
+use crate::{Error, Result, StorageMode, SubmissionError};
+
+/// Takes a lock whose data stays consistent even if a holder panicked: every critical section of this crate only
+/// assigns fields.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A Metal buffer and where its contents are.
+pub(crate) struct Memory {
+    buffer: Buffer,
+    /// `None` for private storage.
+    contents: Option<NonNull<u8>>,
+    bytes: usize,
+    storage: StorageMode,
+}
+
+// SAFETY: the handle is Send; the pointer is only followed through the guards of `Tracked`.
+unsafe impl Send for Memory {}
+// SAFETY: as for Send.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// Zero-filled.
+    pub(crate) fn new(device: &Device, bytes: usize, storage: StorageMode) -> Result<Memory, Failure> {
+        let (mut buffer, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live handle; the out-parameters are valid for the call.
+        let status = unsafe {
+            sys::DCMetalBuffer_Create(
+                device.0,
+                bytes as u64,
+                storage_mode(storage),
+                sys::DC_METAL_CACHE_DEFAULT,
+                &mut buffer,
+                &mut error,
+            )
+        };
+        check(status, error)?;
+        Ok(Memory::of(DCMetalBuffer(buffer), bytes, storage))
+    }
+
+    /// Hands the pages to Metal; they are freed when Metal no longer uses them.
+    pub(crate) fn no_copy<T: Pod>(device: &Device, pages: PageVec<T>) -> Result<Memory, (PageVec<T>, Failure)> {
+        let (bytes, start) = (pages.layout.size(), pages.start);
+        let context = Box::into_raw(Box::new(pages));
+        let (mut buffer, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: `start` is page-aligned and `bytes` a multiple of the page size (PageVec's invariant); the pages live
+        // until `free_pages` runs, which takes the box back; the out-parameters are valid for the call.
+        let status = unsafe {
+            sys::DCMetalBuffer_CreateNoCopy(
+                device.0,
+                start.as_ptr().cast(),
+                bytes as u64,
+                sys::DC_METAL_STORAGE_SHARED,
+                Some(free_pages::<T>),
+                context.cast(),
+                &mut buffer,
+                &mut error,
+            )
+        };
+        check(status, error).map_err(|failure| {
+            // SAFETY: "On failure the deallocator is not called and the memory stays the caller's" (DCMetal.h).
+            let pages = unsafe { Box::from_raw(context) };
+            (*pages, failure)
+        })?;
+        Ok(Memory::of(DCMetalBuffer(buffer), bytes, StorageMode::Shared))
+    }
+
+    fn of(buffer: Buffer, bytes: usize, storage: StorageMode) -> Memory {
+        // SAFETY: a live handle.
+        let contents = NonNull::new(unsafe { sys::DCMetalBuffer_GetContents(buffer.0) }).map(NonNull::cast);
+        Memory { buffer, contents, bytes, storage }
+    }
+
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// The length Metal knows.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn storage(&self) -> StorageMode {
+        self.storage
+    }
+
+    /// Tells Metal which bytes of a managed buffer the host wrote.
+    fn did_modify(&self, offset: usize, bytes: usize) -> Result<(), Failure> {
+        // SAFETY: a live handle.
+        let status = unsafe { sys::DCMetalBuffer_DidModifyRange(self.buffer.0, offset as u64, bytes as u64) };
+        check(status, ptr::null_mut())
+    }
+}
+
+/// Called once, when Metal no longer uses the pages.
+unsafe extern "C" fn free_pages<T: Pod>(context: *mut c_void, _bytes: *mut c_void, _length: u64) {
+    // SAFETY: `context` is the box of `no_copy`, and Metal calls this exactly once. Freeing pages cannot panic.
+    drop(unsafe { Box::from_raw(context.cast::<PageVec<T>>()) });
+}
+
+/// Who uses a [`Tracked`] memory now.
+#[derive(Default)]
+struct Uses {
+    device_readers: u32,
+    device_writers: u32,
+    host_readers: u32,
+    host_writers: u32,
+    /// Submissions that wrote it so far, and how many of them the host's copy of managed memory has seen.
+    written: u64,
+    seen: u64,
+    /// The submission in flight that was the last to begin writing.
+    last_writer: Option<Arc<Inflight>>,
+    /// Why the contents are not to be trusted.
+    fault: Option<Arc<SubmissionError>>,
+}
+
+/// Memory with its users.
+pub(crate) struct Tracked {
+    memory: Memory,
+    uses: Mutex<Uses>,
+    changed: Condvar,
+}
+
+/// What a submission does with a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeviceUse {
+    Read,
+    Write,
+    /// Makes the host's copy of managed memory current; a reading use.
+    Synchronize,
+}
+
+/// Whether a host access waits for the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    Wait,
+    Refuse,
+}
+
+impl Tracked {
+    pub(crate) fn new(memory: Memory) -> Tracked {
+        Tracked { memory, uses: Mutex::default(), changed: Condvar::new() }
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    pub(crate) fn into_memory(self) -> Memory {
+        self.memory
+    }
+
+    /// Begins a submission's use. Returns the submission in flight that last wrote the memory; `end_device` or
+    /// `cancel_device` must follow.
+    pub(crate) fn begin_device(&self, kind: DeviceUse, by: &Arc<Inflight>) -> Result<Option<Arc<Inflight>>> {
+        let mut uses = lock(&self.uses);
+        if let Some(cause) = &uses.fault {
+            return Err(Error::Faulted { cause: Arc::clone(cause) });
+        }
+        if uses.host_writers > 0 {
+            return Err(Error::BufferInUse { by: "is being written by the host: drop the WriteGuard first" });
+        }
+        match kind {
+            DeviceUse::Write => {
+                if uses.host_readers > 0 {
+                    return Err(Error::BufferInUse { by: "is being read by the host: drop the ReadGuard first" });
+                }
+                uses.device_writers += 1;
+                Ok(uses.last_writer.replace(Arc::clone(by)))
+            }
+            DeviceUse::Read | DeviceUse::Synchronize => {
+                uses.device_readers += 1;
+                Ok(uses.last_writer.clone())
+            }
+        }
+    }
+
+    /// Takes back a `begin_device` whose command buffer was not committed.
+    pub(crate) fn cancel_device(&self, kind: DeviceUse, by: &Arc<Inflight>, before: Option<Arc<Inflight>>) {
+        let mut uses = lock(&self.uses);
+        match kind {
+            DeviceUse::Write => {
+                uses.device_writers -= 1;
+                if uses.last_writer.as_ref().is_some_and(|last| Arc::ptr_eq(last, by)) {
+                    uses.last_writer = before.filter(|before| !before.is_settled());
+                }
+            }
+            DeviceUse::Read | DeviceUse::Synchronize => uses.device_readers -= 1,
+        }
+        drop(uses);
+        self.changed.notify_all();
+    }
+
+    /// Ends a use; `failure` is why what was written is not to be trusted.
+    pub(crate) fn end_device(&self, kind: DeviceUse, by: &Arc<Inflight>, failure: Option<&Arc<SubmissionError>>) {
+        let mut uses = lock(&self.uses);
+        match kind {
+            DeviceUse::Write => {
+                uses.device_writers -= 1;
+                uses.written += 1;
+                if uses.last_writer.as_ref().is_some_and(|last| Arc::ptr_eq(last, by)) {
+                    uses.last_writer = None;
+                }
+                if let (None, Some(failure)) = (&uses.fault, failure) {
+                    uses.fault = Some(Arc::clone(failure));
+                }
+            }
+            DeviceUse::Read => uses.device_readers -= 1,
+            DeviceUse::Synchronize => {
+                uses.device_readers -= 1;
+                // One queue, in order: every write begun before this one has ended, none begun later has.
+                if failure.is_none() {
+                    uses.seen = uses.written;
+                }
+            }
+        }
+        drop(uses);
+        self.changed.notify_all();
+    }
+
+    /// Forgets a fault, once nothing in flight writes the memory.
+    pub(crate) fn clear_fault(&self) {
+        self.wait_while(|uses| uses.device_writers > 0).fault = None;
+    }
+
+    /// Waits until `busy` no longer holds.
+    fn wait_while(&self, busy: impl Fn(&Uses) -> bool) -> MutexGuard<'_, Uses> {
+        self.changed.wait_while(lock(&self.uses), |uses| busy(uses)).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `busy` no longer holds, or refuses.
+    fn idle(&self, patience: Patience, busy: impl Fn(&Uses) -> bool) -> Result<MutexGuard<'_, Uses>> {
+        if patience == Patience::Wait {
+            return Ok(self.wait_while(busy));
+        }
+        let uses = lock(&self.uses);
+        if busy(&uses) {
+            return Err(Error::BufferInUse { by: "is in use by a submission in flight" });
+        }
+        Ok(uses)
+    }
+
+    /// Whether the host's copy of managed memory is behind the device's.
+    pub(crate) fn is_stale(&self) -> bool {
+        let uses = lock(&self.uses);
+        self.memory.storage == StorageMode::Managed && uses.seen != uses.written
+    }
+
+    /// `len` elements from byte `offset`, for reading. `None` when managed memory must be synchronised first.
+    pub(crate) fn read<T: Pod>(
+        &self,
+        offset: usize,
+        len: usize,
+        patience: Patience,
+    ) -> Result<Option<ReadGuard<'_, T>>> {
+        let start = self.place::<T>(offset, len)?;
+        let mut uses = self.idle(patience, |uses| uses.device_writers > 0)?;
+        if let Some(cause) = &uses.fault {
+            return Err(Error::Faulted { cause: Arc::clone(cause) });
+        }
+        if self.memory.storage == StorageMode::Managed && uses.seen != uses.written {
+            return Ok(None);
+        }
+        uses.host_readers += 1;
+        drop(uses);
+        Ok(Some(ReadGuard { tracked: self, start, len, elements: PhantomData }))
+    }
+
+    /// As `read`, for writing. `overwrite`: every element will be assigned before it is read, so that neither a fault
+    /// nor a stale host copy matters; the former is forgotten.
+    pub(crate) fn write<T: Pod>(
+        &self,
+        offset: usize,
+        len: usize,
+        patience: Patience,
+        overwrite: bool,
+    ) -> Result<Option<WriteGuard<'_, T>>> {
+        let start = self.place::<T>(offset, len)?;
+        let mut uses = self.idle(patience, |uses| uses.device_writers > 0 || uses.device_readers > 0)?;
+        if overwrite {
+            uses.fault = None;
+            uses.seen = uses.written;
+        }
+        if let Some(cause) = &uses.fault {
+            return Err(Error::Faulted { cause: Arc::clone(cause) });
+        }
+        if self.memory.storage == StorageMode::Managed && uses.seen != uses.written {
+            return Ok(None);
+        }
+        uses.host_writers += 1;
+        drop(uses);
+        Ok(Some(WriteGuard { tracked: self, start, offset, len, elements: PhantomData }))
+    }
+
+    /// Where elements `offset..offset + len * size` begin, inside the memory and aligned.
+    fn place<T: Pod>(&self, offset: usize, len: usize) -> Result<NonNull<T>> {
+        let contents = self.memory.contents.ok_or(Error::NotHostVisible { storage: self.memory.storage })?;
+        let end = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(offset));
+        assert!(
+            end.is_some_and(|end| end <= self.memory.bytes),
+            "views lie in their buffers: byte {offset} and {len} elements in {}",
+            self.memory.bytes
+        );
+        // SAFETY: `offset` is at most `bytes`, the length of the memory at `contents` (asserted).
+        let start = unsafe { contents.add(offset) }.cast::<T>();
+        if !start.is_aligned() {
+            return Err(Error::Alignment { what: "reading this view on the host", wanted: align_of::<T>(), offset });
+        }
+        Ok(start)
+    }
+}
+
+/// The elements of a buffer, readable while no submission can write them.
+///
+/// It borrows the buffer or view it came from. A submission that writes the buffer is refused with
+/// [`Error::BufferInUse`] until the guard is dropped.
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// let gpu = dcmetal::Accelerator::system_default()?;
+/// let x = gpu.buffer_from(&[1.0f32, 2.0, 3.0])?;
+/// assert_eq!(x.read()?.iter().sum::<f32>(), 6.0);
+/// # Ok(()) }
+/// ```
+pub struct ReadGuard<'a, T: Pod> {
+    tracked: &'a Tracked,
+    // A pointer rather than a reference: the promise ends with the guard, not with `'a` (as in std's `cell::Ref`).
+    start: NonNull<T>,
+    len: usize,
+    elements: PhantomData<&'a [T]>,
+}
+
+// SAFETY: the guard gives `&[T]`, which may be sent where T is Sync; its counters are behind a lock.
+unsafe impl<T: Pod + Sync> Send for ReadGuard<'_, T> {}
+// SAFETY: as for Send.
+unsafe impl<T: Pod + Sync> Sync for ReadGuard<'_, T> {}
+
+impl<T: Pod> Deref for ReadGuard<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `place` checked bounds and alignment; any bytes are a T (Pod); `host_readers` keeps submissions from
+        // writing, and the borrow of the buffer keeps host writers away, while the guard lives. The memory outlives the
+        // guard because `tracked` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod> Drop for ReadGuard<'_, T> {
+    fn drop(&mut self) {
+        lock(&self.tracked.uses).host_readers -= 1;
+    }
+}
+
+impl<T: Pod + std::fmt::Debug> std::fmt::Debug for ReadGuard<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.deref().fmt(f)
+    }
+}
+
+/// The elements of a buffer, writable while no submission can touch them.
+///
+/// It borrows the buffer or view mutably. A submission that uses the buffer is refused with [`Error::BufferInUse`]
+/// until the guard is dropped.
+pub struct WriteGuard<'a, T: Pod> {
+    tracked: &'a Tracked,
+    start: NonNull<T>,
+    offset: usize,
+    len: usize,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: the guard gives `&mut [T]`, which may be sent where T is Send; its counters are behind a lock.
+unsafe impl<T: Pod + Send> Send for WriteGuard<'_, T> {}
+// SAFETY: a shared guard gives `&[T]`, as for ReadGuard.
+unsafe impl<T: Pod + Sync> Sync for WriteGuard<'_, T> {}
+
+impl<T: Pod> Deref for WriteGuard<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: as in `ReadGuard::deref`; `host_writers` keeps every submission away.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod> DerefMut for WriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`; the guard was made from a mutable borrow, so no other guard covers these elements.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod> Drop for WriteGuard<'_, T> {
+    fn drop(&mut self) {
+        if self.tracked.memory.storage == StorageMode::Managed {
+            let bytes = self.len * size_of::<T>();
+            let told = self.tracked.memory.did_modify(self.offset, bytes);
+            assert!(told.is_ok(), "a range of a live managed buffer is always accepted: {told:?}");
+        }
+        lock(&self.tracked.uses).host_writers -= 1;
+    }
+}
+
+impl<T: Pod + std::fmt::Debug> std::fmt::Debug for WriteGuard<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.deref().fmt(f)
+    }
+}
+
+/// The machine's page size in bytes.
+pub(crate) fn page_size() -> usize {
+    // SAFETY: no preconditions.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).expect("the page size is a positive number on every system with Metal")
+}
+
+/// Host memory in whole pages, which Metal can use in place
+/// ([`Accelerator::buffer_no_copy`](crate::Accelerator::buffer_no_copy)).
+///
+/// Apple's rule for memory that is not copied is that it begins at a page and consists of whole pages; a `Vec` promises
+/// neither. The bytes between the last element and the end of its page belong to it and are zero.
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// use dcmetal::{Accelerator, PageVec};
+/// let gpu = Accelerator::system_default()?;
+/// let mut pages = PageVec::<u32>::zeroed(1000)?;
+/// pages[999] = 7;
+/// let buffer = gpu.buffer_no_copy(pages)?;
+/// assert_eq!(buffer.read()?[999], 7);
+/// # Ok(()) }
+/// ```
+pub struct PageVec<T: Pod> {
+    /// Page-aligned, `layout.size()` bytes, owned.
+    start: NonNull<T>,
+    /// Whole pages.
+    layout: Layout,
+    len: usize,
+    elements: PhantomData<T>,
+}
+
+// SAFETY: it owns its memory like a Vec.
+unsafe impl<T: Pod + Send> Send for PageVec<T> {}
+// SAFETY: as for Send.
+unsafe impl<T: Pod + Sync> Sync for PageVec<T> {}
+
+impl<T: Pod> PageVec<T> {
+    /// `len` elements of zero.
+    ///
+    /// # Errors
+    /// [`Error::EmptyBuffer`] for no bytes, [`Error::BufferTooLarge`] for more than an address space.
+    pub fn zeroed(len: usize) -> Result<PageVec<T>> {
+        let too_large = Error::BufferTooLarge { bytes: u64::MAX, limit: isize::MAX as u64 };
+        let page = page_size();
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| too_large.clone())?;
+        if bytes == 0 {
+            return Err(Error::EmptyBuffer);
+        }
+        let bytes = bytes.checked_next_multiple_of(page).ok_or_else(|| too_large.clone())?;
+        let layout = Layout::from_size_align(bytes, page.max(align_of::<T>())).map_err(|_| too_large)?;
+        // SAFETY: the layout's size is not 0.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
+        Ok(PageVec { start: start.cast(), layout, len, elements: PhantomData })
+    }
+
+    /// A copy of `values`.
+    ///
+    /// # Errors
+    /// As [`PageVec::zeroed`].
+    pub fn from_slice(values: &[T]) -> Result<PageVec<T>> {
+        let mut pages = PageVec::zeroed(values.len())?;
+        pages.copy_from_slice(values);
+        Ok(pages)
+    }
+}
+
+impl<T: Pod> Deref for PageVec<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` elements fit in the allocation, which begins aligned, was zeroed, and is ours.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod> DerefMut for PageVec<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`, borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod> Drop for PageVec<T> {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `zeroed` with this layout, freed once.
+        unsafe { dealloc(self.start.as_ptr().cast(), self.layout) }
+    }
+}

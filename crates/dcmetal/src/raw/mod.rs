@@ -1,0 +1,543 @@
+//! The C ABI with types: one newtype per handle, released by `Drop`. The only unsafe code of this crate.
+//!
+//! `native/include/DCMetal.h` is the truth for ownership, threads and errors; what this module relies on is quoted from
+//! there. Everything below returns either a value or a [`Failure`]; the callers add what they were doing.
+//! [`command`] holds queues, command buffers and encoders; [`host`] the memory the CPU and the device share.
+//!
+//! Threads. Apple, "Metal Best Practices Guide" and the Metal Programming Guide ("Command Organization and Execution
+//! Model"): devices, command queues, and the resources, libraries and pipeline states they create may be used from any
+//! thread at once; a command buffer and its encoders from one thread at a time. DCMetal.h repeats both rules ("Threads"),
+//! so the first group is `Send + Sync` here and the second `Send` only.
+
+use std::ffi::{CString, c_char};
+use std::ptr;
+
+use dcmetal_sys as sys;
+
+use crate::error::{EncoderReport, EncoderState};
+use crate::{Error, Size, StorageMode};
+
+pub(crate) mod command;
+pub(crate) mod host;
+
+/// What a call of the C ABI ended with when it was not `DC_METAL_OK`.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: sys::DCMetalStatus,
+    pub(crate) domain: String,
+    pub(crate) code: i64,
+    pub(crate) text: String,
+    pub(crate) encoders: Vec<EncoderReport>,
+}
+
+impl Failure {
+    fn new(status: sys::DCMetalStatus, error: Option<MetalError>) -> Failure {
+        match error {
+            Some(error) => Failure {
+                status,
+                domain: error.domain(),
+                code: error.code(),
+                text: error.message(),
+                encoders: error.encoders(),
+            },
+            None => Failure {
+                status,
+                domain: "DCMetal".to_owned(),
+                code: i64::from(status.0),
+                text: status_text(status).to_owned(),
+                encoders: Vec::new(),
+            },
+        }
+    }
+
+    /// The crate's error for a failure that has no variant of its own.
+    pub(crate) fn during(self, call: &'static str) -> Error {
+        match self.status {
+            sys::DC_METAL_UNSUPPORTED => Error::Unsupported { what: call.to_owned(), text: self.text },
+            _ => Error::Metal { call, domain: self.domain, code: self.code, text: self.text },
+        }
+    }
+}
+
+/// Words for a status that came without an error object.
+fn status_text(status: sys::DCMetalStatus) -> &'static str {
+    match status {
+        sys::DC_METAL_INVALID_ARGUMENT => "invalid argument",
+        sys::DC_METAL_INVALID_STATE => "invalid state",
+        sys::DC_METAL_NOT_FOUND => "not found",
+        sys::DC_METAL_UNSUPPORTED => "unsupported by this device or system",
+        sys::DC_METAL_OUT_OF_MEMORY => "Metal returned no object",
+        sys::DC_METAL_EXCEPTION => "Metal raised an exception",
+        _ => "failed without an error object",
+    }
+}
+
+/// `Ok` for `DC_METAL_OK`, else what `error` says; `error` is owned by this call.
+fn check(status: sys::DCMetalStatus, error: sys::DCMetalError) -> Result<(), Failure> {
+    let error = MetalError::owned(error);
+    if status == sys::DC_METAL_OK { Ok(()) } else { Err(Failure::new(status, error)) }
+}
+
+/// Reads a string of the ABI: `get` writes at most the given bytes and returns the whole length.
+fn text(get: impl Fn(*mut c_char, usize) -> usize) -> String {
+    let mut bytes = vec![0u8; 128];
+    loop {
+        let length = get(bytes.as_mut_ptr().cast(), bytes.len());
+        if length < bytes.len() {
+            bytes.truncate(length);
+            return String::from_utf8_lossy(&bytes).into_owned();
+        }
+        bytes.resize(length + 1, 0);
+    }
+}
+
+/// A C string; a name with a NUL inside is no name Metal can know.
+pub(crate) fn c_string(name: &str) -> Result<CString, Failure> {
+    CString::new(name).map_err(|_| Failure {
+        status: sys::DC_METAL_INVALID_ARGUMENT,
+        domain: "DCMetal".to_owned(),
+        code: i64::from(sys::DC_METAL_INVALID_ARGUMENT.0),
+        text: format!("{name:?} holds a NUL character"),
+        encoders: Vec::new(),
+    })
+}
+
+/// A newtype that owns one reference of a handle and gives it back when dropped.
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident, $release:ident) => {
+        $(#[$doc])*
+        pub(crate) struct $name(sys::$name);
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // SAFETY: `self.0` is a reference that a Create call handed to us and that nobody else releases.
+                unsafe { sys::$release(self.0) }
+            }
+        }
+    };
+}
+use handle;
+
+handle!(
+    /// An error object.
+    DCMetalError,
+    DCMetalError_Release
+);
+handle!(
+    /// `MTLDevice`.
+    DCMetalDevice,
+    DCMetalDevice_Release
+);
+handle!(
+    /// `MTLBuffer`.
+    DCMetalBuffer,
+    DCMetalBuffer_Release
+);
+handle!(
+    /// `MTLCompileOptions`.
+    DCMetalCompileOptions,
+    DCMetalCompileOptions_Release
+);
+handle!(
+    /// `MTLLibrary`.
+    DCMetalLibrary,
+    DCMetalLibrary_Release
+);
+handle!(
+    /// `MTLFunctionConstantValues`.
+    DCMetalConstants,
+    DCMetalConstants_Release
+);
+handle!(
+    /// `MTLFunction`.
+    DCMetalFunction,
+    DCMetalFunction_Release
+);
+handle!(
+    /// `MTLComputePipelineState`.
+    DCMetalPipeline,
+    DCMetalPipeline_Release
+);
+
+pub(crate) type MetalError = DCMetalError;
+pub(crate) type Device = DCMetalDevice;
+pub(crate) type Buffer = DCMetalBuffer;
+pub(crate) type CompileOptions = DCMetalCompileOptions;
+pub(crate) type Library = DCMetalLibrary;
+pub(crate) type Constants = DCMetalConstants;
+pub(crate) type Function = DCMetalFunction;
+pub(crate) type Pipeline = DCMetalPipeline;
+
+// SAFETY: DCMetal.h: "Devices, queues, buffers, libraries, functions, pipelines and errors may be used from any thread at
+// once"; the same of Apple for `MTLDevice`.
+unsafe impl Send for DCMetalDevice {}
+// SAFETY: as for Send.
+unsafe impl Sync for DCMetalDevice {}
+// SAFETY: as for the device. This is about the object; its contents are guarded by `host::Tracked`.
+unsafe impl Send for DCMetalBuffer {}
+// SAFETY: as for Send.
+unsafe impl Sync for DCMetalBuffer {}
+// SAFETY: as for the device; a library is immutable.
+unsafe impl Send for DCMetalLibrary {}
+// SAFETY: as for Send.
+unsafe impl Sync for DCMetalLibrary {}
+// SAFETY: as for the device; a pipeline state is immutable ("compute pipeline state objects can be shared", Apple).
+unsafe impl Send for DCMetalPipeline {}
+// SAFETY: as for Send.
+unsafe impl Sync for DCMetalPipeline {}
+
+impl DCMetalError {
+    /// Takes over an error out-parameter; `None` for NULL.
+    fn owned(error: sys::DCMetalError) -> Option<MetalError> {
+        (!error.is_null()).then_some(DCMetalError(error))
+    }
+
+    fn domain(&self) -> String {
+        // SAFETY: a live handle; the closure's pointer and capacity describe a writable buffer.
+        text(|bytes, capacity| unsafe { sys::DCMetalError_GetDomain(self.0, bytes, capacity) })
+    }
+
+    fn code(&self) -> i64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalError_GetCode(self.0) }
+    }
+
+    fn message(&self) -> String {
+        // SAFETY: as in `domain`.
+        text(|bytes, capacity| unsafe { sys::DCMetalError_GetMessage(self.0, bytes, capacity) })
+    }
+
+    fn encoders(&self) -> Vec<EncoderReport> {
+        // SAFETY: a live handle.
+        let count = unsafe { sys::DCMetalError_GetEncoderCount(self.0) };
+        (0..count)
+            .map(|index| EncoderReport {
+                // SAFETY: as in `domain`; an index out of range gives an empty string.
+                label: text(|bytes, capacity| unsafe {
+                    sys::DCMetalError_GetEncoderLabel(self.0, index, bytes, capacity)
+                }),
+                // SAFETY: a live handle; an index out of range is answered.
+                state: match unsafe { sys::DCMetalError_GetEncoderState(self.0, index) } {
+                    sys::DC_METAL_ENCODER_COMPLETED => EncoderState::Completed,
+                    sys::DC_METAL_ENCODER_AFFECTED => EncoderState::Affected,
+                    sys::DC_METAL_ENCODER_PENDING => EncoderState::Pending,
+                    sys::DC_METAL_ENCODER_FAULTED => EncoderState::Faulted,
+                    _ => EncoderState::Unknown,
+                },
+            })
+            .collect()
+    }
+}
+
+impl DCMetalDevice {
+    pub(crate) fn system_default() -> Result<Device, Failure> {
+        let (mut device, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: both out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalDevice_CreateSystemDefault(&mut device, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalDevice(device))
+    }
+
+    pub(crate) fn all() -> Result<Vec<Device>, Failure> {
+        let mut capacity = 0;
+        loop {
+            let mut handles = vec![ptr::null_mut(); capacity];
+            let (mut count, mut error) = (0, ptr::null_mut());
+            // SAFETY: `handles` has room for `capacity` handles; the out-parameters are valid for the call.
+            let status =
+                unsafe { sys::DCMetalDevice_CreateAll(handles.as_mut_ptr(), capacity, &mut count, &mut error) };
+            check(status, error)?;
+            handles.truncate(count);
+            let devices: Vec<Device> = handles.into_iter().map(DCMetalDevice).collect();
+            if count <= capacity {
+                return Ok(devices);
+            }
+            capacity = count;
+        }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        // SAFETY: a live handle; the pointer and capacity describe a writable buffer.
+        text(|bytes, capacity| unsafe { sys::DCMetalDevice_GetName(self.0, bytes, capacity) })
+    }
+
+    pub(crate) fn registry_id(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_GetRegistryID(self.0) }
+    }
+
+    pub(crate) fn has_unified_memory(&self) -> bool {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_HasUnifiedMemory(self.0) }
+    }
+
+    pub(crate) fn is_low_power(&self) -> bool {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_IsLowPower(self.0) }
+    }
+
+    pub(crate) fn is_headless(&self) -> bool {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_IsHeadless(self.0) }
+    }
+
+    pub(crate) fn is_removable(&self) -> bool {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_IsRemovable(self.0) }
+    }
+
+    pub(crate) fn recommended_working_set(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_GetRecommendedMaxWorkingSetSize(self.0) }
+    }
+
+    pub(crate) fn allocated_bytes(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_GetCurrentAllocatedSize(self.0) }
+    }
+
+    pub(crate) fn max_buffer_bytes(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_GetMaxBufferLength(self.0) }
+    }
+
+    pub(crate) fn max_threadgroup_memory(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_GetMaxThreadgroupMemoryLength(self.0) }
+    }
+
+    pub(crate) fn max_threads_per_threadgroup(&self) -> Size {
+        // SAFETY: a live handle.
+        let size = unsafe { sys::DCMetalDevice_GetMaxThreadsPerThreadgroup(self.0) };
+        Size { x: size.width, y: size.height, z: size.depth }
+    }
+
+    pub(crate) fn supports_family(&self, family: i64) -> bool {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_SupportsFamily(self.0, family) }
+    }
+}
+
+impl DCMetalBuffer {
+    pub(crate) fn label(&self) -> String {
+        // SAFETY: a live handle; the pointer and capacity describe a writable buffer.
+        text(|bytes, capacity| unsafe { sys::DCMetalBuffer_GetLabel(self.0, bytes, capacity) })
+    }
+
+    pub(crate) fn set_label(&self, label: &str) -> Result<(), Failure> {
+        let label = c_string(label)?;
+        // SAFETY: a live handle and a terminated string.
+        check(unsafe { sys::DCMetalBuffer_SetLabel(self.0, label.as_ptr()) }, ptr::null_mut())
+    }
+}
+
+/// `MTLStorageMode`.
+fn storage_mode(storage: StorageMode) -> sys::DCMetalStorageMode {
+    match storage {
+        StorageMode::Shared => sys::DC_METAL_STORAGE_SHARED,
+        StorageMode::Managed => sys::DC_METAL_STORAGE_MANAGED,
+        StorageMode::Private => sys::DC_METAL_STORAGE_PRIVATE,
+    }
+}
+
+impl DCMetalCompileOptions {
+    pub(crate) fn new() -> Result<CompileOptions, Failure> {
+        let (mut options, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: both out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalCompileOptions_Create(&mut options, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalCompileOptions(options))
+    }
+
+    pub(crate) fn set_math_mode(&mut self, mode: crate::MathMode) -> Result<(), Failure> {
+        let mode = match mode {
+            crate::MathMode::Safe => sys::DC_METAL_MATH_SAFE,
+            crate::MathMode::Relaxed => sys::DC_METAL_MATH_RELAXED,
+            crate::MathMode::Fast => sys::DC_METAL_MATH_FAST,
+        };
+        // SAFETY: a live handle and a value of the enum.
+        check(unsafe { sys::DCMetalCompileOptions_SetMathMode(self.0, mode) }, ptr::null_mut())
+    }
+
+    pub(crate) fn set_language_version(&mut self, major: u32, minor: u32) -> Result<(), Failure> {
+        // SAFETY: a live handle.
+        check(unsafe { sys::DCMetalCompileOptions_SetLanguageVersion(self.0, major, minor) }, ptr::null_mut())
+    }
+
+    pub(crate) fn set_macro(&mut self, name: &str, value: &str) -> Result<(), Failure> {
+        let (name, value) = (c_string(name)?, c_string(value)?);
+        // SAFETY: a live handle and two terminated strings.
+        check(unsafe { sys::DCMetalCompileOptions_SetMacro(self.0, name.as_ptr(), value.as_ptr()) }, ptr::null_mut())
+    }
+}
+
+impl DCMetalLibrary {
+    /// Compiles; the string holds the compiler's warnings.
+    pub(crate) fn compile(
+        device: &Device,
+        source: &str,
+        options: Option<&CompileOptions>,
+    ) -> Result<(Library, String), Failure> {
+        let (mut library, mut error) = (ptr::null_mut(), ptr::null_mut());
+        let options = options.map_or(ptr::null_mut(), |options| options.0);
+        // SAFETY: live handles or NULL; `source` is valid for its length; the out-parameters are valid for the call.
+        let status = unsafe {
+            sys::DCMetalLibrary_CreateWithSource(
+                device.0,
+                source.as_ptr().cast(),
+                source.len(),
+                options,
+                &mut library,
+                &mut error,
+            )
+        };
+        let error = MetalError::owned(error);
+        if status != sys::DC_METAL_OK {
+            return Err(Failure::new(status, error));
+        }
+        Ok((DCMetalLibrary(library), error.map(|error| error.message()).unwrap_or_default()))
+    }
+
+    pub(crate) fn function_names(&self) -> Vec<String> {
+        // SAFETY: a live handle.
+        let count = unsafe { sys::DCMetalLibrary_GetFunctionCount(self.0) };
+        (0..count)
+            .map(|index| {
+                // SAFETY: a live handle; the pointer and capacity describe a writable buffer.
+                text(|bytes, capacity| unsafe { sys::DCMetalLibrary_GetFunctionName(self.0, index, bytes, capacity) })
+            })
+            .collect()
+    }
+
+    pub(crate) fn set_label(&self, label: &str) -> Result<(), Failure> {
+        let label = c_string(label)?;
+        // SAFETY: a live handle and a terminated string.
+        check(unsafe { sys::DCMetalLibrary_SetLabel(self.0, label.as_ptr()) }, ptr::null_mut())
+    }
+}
+
+impl DCMetalConstants {
+    pub(crate) fn new() -> Result<Constants, Failure> {
+        let (mut constants, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: both out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalConstants_Create(&mut constants, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalConstants(constants))
+    }
+
+    pub(crate) fn set_at(&mut self, index: usize, value: &ConstantBytes) -> Result<(), Failure> {
+        // SAFETY: a live handle; `bytes` holds a value of `data_type` (ConstantBytes' invariant, 8 bytes suffice for all).
+        let status =
+            unsafe { sys::DCMetalConstants_SetAtIndex(self.0, value.data_type, value.bytes.as_ptr().cast(), index) };
+        check(status, ptr::null_mut())
+    }
+
+    pub(crate) fn set_named(&mut self, name: &str, value: &ConstantBytes) -> Result<(), Failure> {
+        let name = c_string(name)?;
+        // SAFETY: as in `set_at`; `name` is terminated.
+        let status = unsafe {
+            sys::DCMetalConstants_SetNamed(self.0, value.data_type, value.bytes.as_ptr().cast(), name.as_ptr())
+        };
+        check(status, ptr::null_mut())
+    }
+}
+
+/// The value of a function constant: a scalar `MTLDataType` of at most 8 bytes and its bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConstantBytes {
+    data_type: u32,
+    bytes: [u8; 8],
+}
+
+impl ConstantBytes {
+    /// The bytes of one value of that type, followed by zeros.
+    pub(crate) fn new((scalar, bytes): (crate::Scalar, [u8; 8])) -> ConstantBytes {
+        ConstantBytes { data_type: scalar.data_type(), bytes }
+    }
+}
+
+impl DCMetalFunction {
+    pub(crate) fn new(library: &Library, name: &str, constants: Option<&Constants>) -> Result<Function, Failure> {
+        let name = c_string(name)?;
+        let (mut function, mut error) = (ptr::null_mut(), ptr::null_mut());
+        let constants = constants.map_or(ptr::null_mut(), |constants| constants.0);
+        // SAFETY: live handles or NULL, a terminated string; the out-parameters are valid for the call.
+        let status =
+            unsafe { sys::DCMetalFunction_Create(library.0, name.as_ptr(), constants, &mut function, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalFunction(function))
+    }
+}
+
+/// One argument as the pipeline's reflection tells it.
+pub(crate) struct Binding {
+    pub(crate) name: String,
+    pub(crate) raw: sys::DCMetalBinding,
+}
+
+impl Binding {
+    /// Whether it is the buffer, or the threadgroup memory, at that index.
+    pub(crate) fn is(&self, kind: crate::ArgumentKind, index: usize) -> bool {
+        let wanted = match kind {
+            crate::ArgumentKind::Buffer | crate::ArgumentKind::Value => sys::DC_METAL_BINDING_BUFFER,
+            crate::ArgumentKind::Threadgroup => sys::DC_METAL_BINDING_THREADGROUP_MEMORY,
+        };
+        self.raw.kind == wanted.0 && self.raw.index as usize == index
+    }
+}
+
+impl DCMetalPipeline {
+    pub(crate) fn new(device: &Device, function: &Function, label: &str) -> Result<Pipeline, Failure> {
+        let label = c_string(label)?;
+        let options = sys::DCMetalPipelineOptions {
+            label: label.as_ptr(),
+            max_total_threads_per_threadgroup: 0,
+            threadgroup_size_is_multiple_of_execution_width: false,
+        };
+        let (mut pipeline, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: live handles; `options` and the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalPipeline_Create(device.0, function.0, &options, &mut pipeline, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalPipeline(pipeline))
+    }
+
+    pub(crate) fn max_threads(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalPipeline_GetMaxTotalThreadsPerThreadgroup(self.0) }
+    }
+
+    pub(crate) fn execution_width(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalPipeline_GetThreadExecutionWidth(self.0) }
+    }
+
+    pub(crate) fn static_threadgroup_memory(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalPipeline_GetStaticThreadgroupMemoryLength(self.0) }
+    }
+
+    pub(crate) fn bindings(&self) -> Result<Vec<Binding>, Failure> {
+        // SAFETY: a live handle.
+        let count = unsafe { sys::DCMetalPipeline_GetBindingCount(self.0) };
+        (0..count).map(|position| self.binding(position)).collect()
+    }
+
+    fn binding(&self, position: usize) -> Result<Binding, Failure> {
+        let mut raw = sys::DCMetalBinding {
+            kind: 0,
+            index: 0,
+            access: 0,
+            data_type: 0,
+            data_size: 0,
+            alignment: 0,
+            array_length: 0,
+            used: false,
+        };
+        // SAFETY: a live handle and a valid out-parameter.
+        check(unsafe { sys::DCMetalPipeline_GetBinding(self.0, position, &mut raw) }, ptr::null_mut())?;
+        // SAFETY: a live handle; the pointer and capacity describe a writable buffer.
+        let name =
+            text(|bytes, capacity| unsafe { sys::DCMetalPipeline_GetBindingName(self.0, position, bytes, capacity) });
+        Ok(Binding { name, raw })
+    }
+}
