@@ -54,15 +54,14 @@ compile_shim() {
       "-I$metal" "-I$1/include" -c "$source" -o "$3/$(basename "${source%.mm}").o" || return 1
   done
 }
+make_stubs() {
+  rm -rf "$1"
+  "$apple/venv/bin/python" scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/foundation.fwinfo" "$apple/libSystem.tbd" "$1"
+}
 # $1: objects, $2: stubs
 link_shim() {
   ld64.lld-19 -arch arm64 -platform_version macos 13.0 13.0 -dylib -syslibroot "$2" -install_name @rpath/libdcmetal.dylib \
-    -o "$1/libdcmetal.dylib" "$1"/*.o "$2/Metal.tbd" "$2/Foundation.tbd" "$2/libobjc.tbd" "$2/libc++.tbd" "$2/libSystem.tbd" \
-    "$2/libclang_rt.osx.tbd"
-}
-make_stubs() {
-  "$apple/venv/bin/python" scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/foundation.fwinfo" "$1"
-  cp "$apple/libSystem.tbd" "$1/"
+    -o "$1/libdcmetal.dylib" "$1"/*.o -framework Metal -framework Foundation -lobjc -lc++ -lSystem -lclang_rt.osx
 }
 
 step_headers() {
@@ -152,7 +151,7 @@ step_plants() {
   plant='void planted(id<MTLBuffer> buffer) { [buffer didModifyRanges:NSMakeRange(0, 1)]; }'
   reported_by_compiler -fno-objc-arc "$plant" 'didModifyRanges:'
   plant='void planted(id<MTLCommandQueue> queue) { [queue setLabel:(NSData *)nil]; }'
-  reported_by_compiler -fno-objc-arc "$plant" 'incompatible'
+  reported_by_compiler -fno-objc-arc "$plant" "cannot initialize a parameter of type 'NSString"
   plant='void planted(MTLCompileOptions *options) { [options setMathMode:MTLMathModeFast]; }'
   reported_by_compiler -fno-objc-arc "$plant" 'only available on macOS 15.0 or newer'
   plant='void *planted(id<MTLBuffer> buffer) { return (void *)buffer; }'
@@ -161,7 +160,7 @@ step_plants() {
   # A stub without one of Apple's functions stands for the use of one that Apple does not have.
   [ -n "$compiled" ] || step_link
   make_stubs "$apple/plants/stubs"
-  sed -i "s@'_MTLCopyAllDevices', @@" "$apple/plants/stubs/Metal.tbd"
+  sed -i "s@'_MTLCopyAllDevices', @@" "$apple/plants/stubs/System/Library/Frameworks/Metal.framework/Metal.tbd"
   local output
   if output=$(link_shim "$apple/objects-fobjc-arc" "$apple/plants/stubs" 2>&1); then fail "a missing symbol links"; fi
   grep -qF 'undefined symbol: _MTLCopyAllDevices' <<<"$output" || fail "a missing symbol: got: $output"

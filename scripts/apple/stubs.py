@@ -1,4 +1,6 @@
-"""Writes the .tbd files that stand in for Apple's libraries when linking: stubs.py METAL-METADATA FOUNDATION-METADATA FOLDER
+"""Writes a system root of .tbd files that stand in for Apple's libraries when linking.
+
+    stubs.py METAL-METADATA FOUNDATION-METADATA LIBSYSTEM-TBD FOLDER
 
 Metal.tbd and Foundation.tbd hold every function, constant and class of Apple's SDK as its metadata lists them, so a name that
 Apple does not export stays undefined. The runtime entry points in libobjc.tbd and libc++.tbd are written down here: the
@@ -6,6 +8,7 @@ compiler calls them, no header names them.
 """
 
 import pathlib
+import shutil
 import sys
 
 from check_headers import read
@@ -32,28 +35,30 @@ exports:
 """
 
 
-def write(folder, name, path, symbols, classes=()):
+def write(folder, path, symbols, classes=()):
     quoted = ", ".join(f"'_{symbol}'" for symbol in sorted(set(symbols)))
-    text = TEXT.format(path=path, symbols=quoted, classes=", ".join(sorted(classes)))
-    pathlib.Path(folder, f"{name}.tbd").write_text(text)
+    file = pathlib.Path(folder, path.removesuffix(".dylib").removeprefix("/") + ".tbd")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(TEXT.format(path=path, symbols=quoted, classes=", ".join(sorted(classes))))
 
 
 def framework(folder, name, metadata, more=()):
     functions = [function for function, facts in metadata["functions"].items() if not facts.get("inline")]
     thrown = [f"OBJC_EHTYPE_$_{c}" for c in metadata["classes"]]
-    write(folder, name, f"/System/Library/Frameworks/{name}.framework/Versions/A/{name}",
-          [*functions, *metadata["externs"], *thrown, *more], metadata["classes"])
+    write(folder, f"/System/Library/Frameworks/{name}.framework/{name}", [*functions, *metadata["externs"], *thrown, *more],
+          metadata["classes"])
 
 
 def main():
-    metal, foundation, folder = sys.argv[1:]
-    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    metal, foundation, system, folder = sys.argv[1:]
     framework(folder, "Metal", read(metal))
     framework(folder, "Foundation", read(foundation), ["__CFConstantStringClassReference"])
-    write(folder, "libobjc", "/usr/lib/libobjc.A.dylib", [*OBJC.split(), *OBJC_REGISTERS], ["NSObject"])
+    write(folder, "/usr/lib/libobjc.dylib", [*OBJC.split(), *OBJC_REGISTERS], ["NSObject"])
     # Of the compiler's own run-time library: what @available calls.
-    write(folder, "libclang_rt.osx", "/usr/lib/libclang_rt.osx.dylib", ["__isPlatformVersionAtLeast"])
-    write(folder, "libc++", "/usr/lib/libc++.1.dylib", CXX.split())
+    write(folder, "/usr/lib/libclang_rt.osx.dylib", ["__isPlatformVersionAtLeast"])
+    write(folder, "/usr/lib/libc++.dylib", CXX.split())
+    for name in ("System", "c", "m", "iconv"):  # one library under several names
+        shutil.copy(system, pathlib.Path(folder, f"usr/lib/lib{name}.tbd"))
 
 
 if __name__ == "__main__":
