@@ -6,8 +6,10 @@
 //
 // What the functions here assume of the options:
 //   -fno-math-errno -fveclib=libmvec    so that math calls vectorise across threads (link with -lmvec -lm)
-//   -fno-finite-math-only -mrecip=none  after -ffast-math: kernels use INFINITY in fast mode too, and estimates turn rsqrt(0) and 1/0 into NaN
-//   -DHOSTMETAL_FAST_MATH               with -ffast-math: functions without a namespace are the fast ones
+//   with -ffast-math:
+//     -fhonor-nans -fhonor-infinities   kernels use INFINITY in fast mode too
+//     -mrecip=none                      estimates make NaN of 1/sqrt(0)
+//     -DHOSTMETAL_FAST_MATH             functions without a namespace are the fast ones
 //   -fno-strict-float-cast-overflow     float to integer saturates, as on Apple's GPUs, instead of being undefined
 //   -fsigned-char                       `char` is signed in MSL on every host
 #pragma once

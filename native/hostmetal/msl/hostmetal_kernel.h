@@ -66,6 +66,11 @@ struct threadgroup_slot_of {
 template <class Storage>
 __attribute__((section("hm_threadgroup"))) __global threadgroup_slot threadgroup_slot_of<Storage>::slot = {~0ul, sizeof(Storage), alignof(Storage)};
 
+// The ends of that section, written by the linker; there is none when no variable is left.
+extern "C" __attribute__((weak, visibility("hidden"))) __global threadgroup_slot __start_hm_threadgroup, __stop_hm_threadgroup;
+HM_EXPORT __global threadgroup_slot *hm_threadgroup_first = &__start_hm_threadgroup;
+HM_EXPORT __global threadgroup_slot *hm_threadgroup_last = &__stop_hm_threadgroup;
+
 template <class Storage>
 inline __attribute__((always_inline)) threadgroup Storage &threadgroup_object() {
   volatile __global threadgroup_slot *slot = &threadgroup_slot_of<Storage>::slot;

@@ -44,23 +44,6 @@ __attribute__((used, visibility("default"))) const hm_runtime_table *hm_runtime;
 
 namespace hostmetal {
 
-// One entry of section "hm_tg" of the shared object: a static threadgroup variable, for the host to sum the sizes.
-struct threadgroup_record {
-  ulong id, size, align;
-};
-
-template <unsigned Id, ulong Size, ulong Align>
-struct threadgroup_record_of {
-  __attribute__((used, retain, section("hm_tg"))) static constexpr __global const threadgroup_record record = {Id, Size, Align};
-};
-
-// The storage of `threadgroup T name;` inside a kernel or helper; the pre-pass numbers the variables of a source file.
-template <class T, unsigned Id>
-METAL_FUNC threadgroup T &threadgroup_variable() {
-  (void)&threadgroup_record_of<Id, sizeof(T), alignof(T)>::record;
-  return *(threadgroup T *)hm_runtime->threadgroup_allocate(Id, sizeof(T), alignof(T));
-}
-
 template <class Value>
 METAL_FUNC void rendezvous(hm_combine combine, Value *value, unsigned width) {
   __attribute__((nomerge)) hm_runtime->simd_combine(combine, (void *)value, width);
