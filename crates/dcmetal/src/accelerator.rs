@@ -9,11 +9,11 @@ use dcmetal_sys as sys;
 
 use crate::raw::Device;
 use crate::raw::command::Queue;
-use crate::raw::host::PageVec;
+use crate::raw::pages::PageVec;
 use crate::{Batch, Buffer, BufferPool, CompileOptions, Error, Library, PoolLimits, Result, Size, StorageMode, clmsl};
 
-/// Uncompleted command buffers a queue has room for, Metal's default (Apple, `makeCommandQueue()`).
-const QUEUE_CAPACITY: usize = 64;
+/// Uncompleted command buffers that the queue has room for. Metal's default is 64; more lets many threads record at once.
+const QUEUE_CAPACITY: usize = 1024;
 /// Batches being recorded at once. Below the capacity, so that there is always room that completing work gives back.
 const MAX_OPEN_BATCHES: usize = QUEUE_CAPACITY / 2;
 

@@ -56,4 +56,5 @@ pub use kernel::{
 };
 pub use memory::{Buffer, StorageMode, View, ViewMut};
 pub use pool::{BufferPool, PoolLimits, PoolStats};
-pub use raw::host::{PageVec, ReadGuard, WriteGuard};
+pub use raw::host::{ReadGuard, WriteGuard};
+pub use raw::pages::PageVec;

@@ -10,7 +10,8 @@ use bytemuck::Pod;
 use super::{Allocation, View, ViewMut, allocation_bytes};
 use crate::pool;
 use crate::raw::Failure;
-use crate::raw::host::{Memory, PageVec, Patience, ReadGuard, WriteGuard};
+use crate::raw::host::{Memory, Patience, ReadGuard, WriteGuard};
+use crate::raw::pages::PageVec;
 use crate::{Accelerator, Error, Result, StorageMode};
 
 /// Elements of one type on the device.
@@ -234,12 +235,14 @@ pub(crate) fn no_memory(bytes: usize, failure: Failure) -> Error {
 
 /// Makes the host's copy of managed memory current.
 pub(super) fn synchronize(allocation: &Arc<Allocation>) -> Result<()> {
-    if !allocation.tracked().is_stale() {
-        return Ok(());
-    }
     let mut batch = allocation.accelerator().batch()?;
     batch.synchronize(allocation)?;
-    batch.submit()?.wait()
+    match batch.submit() {
+        Ok(submission) => submission.wait(),
+        // Somebody else reads it, so it is current by now.
+        Err(Error::BufferInUse { .. }) if !allocation.tracked().is_stale() => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Copies private memory to the host by way of a shared buffer.

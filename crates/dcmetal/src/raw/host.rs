@@ -14,7 +14,6 @@
 //! no longer be reached, so nothing is unsound. The same counts for a leaked submission: the completion handler ends
 //! the uses, not the `Submission` object.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -24,6 +23,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use bytemuck::Pod;
 use dcmetal_sys as sys;
 
+use super::pages::PageVec;
 use super::{Buffer, DCMetalBuffer, Device, Failure, check, storage_mode};
 use crate::command::Inflight;
 use crate::{Error, Result, StorageMode, SubmissionError};
@@ -69,7 +69,7 @@ impl Memory {
 
     /// Hands the pages to Metal; they are freed when Metal no longer uses them.
     pub(crate) fn no_copy<T: Pod>(device: &Device, pages: PageVec<T>) -> Result<Memory, (PageVec<T>, Failure)> {
-        let (bytes, start) = (pages.layout.size(), pages.start);
+        let (start, bytes) = pages.pages();
         let context = Box::into_raw(Box::new(pages));
         let (mut buffer, mut error) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: `start` is page-aligned and `bytes` a multiple of the page size (PageVec's invariant); the pages live
@@ -134,9 +134,11 @@ struct Uses {
     device_writers: u32,
     host_readers: u32,
     host_writers: u32,
-    /// Submissions that wrote it so far, and how many of them the host's copy of managed memory has seen.
+    /// Submissions that began to write it so far, and how many of them the host's copy of managed memory has seen.
     written: u64,
     seen: u64,
+    /// `written` at the beginning of each synchronisation in flight.
+    synchronizing: Vec<u64>,
     /// The submission in flight that was the last to begin writing.
     last_writer: Option<Arc<Inflight>>,
     /// Why the contents are not to be trusted.
@@ -155,7 +157,7 @@ pub(crate) struct Tracked {
 pub(crate) enum DeviceUse {
     Read,
     Write,
-    /// Makes the host's copy of managed memory current; a reading use.
+    /// Makes the host's copy of managed memory current: the host must stay away as from a write.
     Synchronize,
 }
 
@@ -189,32 +191,40 @@ impl Tracked {
         if uses.host_writers > 0 {
             return Err(Error::BufferInUse { by: "is being written by the host: drop the WriteGuard first" });
         }
+        if kind != DeviceUse::Read && uses.host_readers > 0 {
+            return Err(Error::BufferInUse { by: "is being read by the host: drop the ReadGuard first" });
+        }
         match kind {
+            DeviceUse::Read => uses.device_readers += 1,
             DeviceUse::Write => {
-                if uses.host_readers > 0 {
-                    return Err(Error::BufferInUse { by: "is being read by the host: drop the ReadGuard first" });
-                }
                 uses.device_writers += 1;
-                Ok(uses.last_writer.replace(Arc::clone(by)))
+                uses.written += 1;
+                return Ok(uses.last_writer.replace(Arc::clone(by)));
             }
-            DeviceUse::Read | DeviceUse::Synchronize => {
-                uses.device_readers += 1;
-                Ok(uses.last_writer.clone())
+            DeviceUse::Synchronize => {
+                uses.device_writers += 1;
+                let written = uses.written;
+                uses.synchronizing.push(written);
             }
         }
+        Ok(uses.last_writer.clone())
     }
 
     /// Takes back a `begin_device` whose command buffer was not committed.
     pub(crate) fn cancel_device(&self, kind: DeviceUse, by: &Arc<Inflight>, before: Option<Arc<Inflight>>) {
         let mut uses = lock(&self.uses);
         match kind {
+            DeviceUse::Read => uses.device_readers -= 1,
             DeviceUse::Write => {
                 uses.device_writers -= 1;
                 if uses.last_writer.as_ref().is_some_and(|last| Arc::ptr_eq(last, by)) {
                     uses.last_writer = before.filter(|before| !before.is_settled());
                 }
             }
-            DeviceUse::Read | DeviceUse::Synchronize => uses.device_readers -= 1,
+            DeviceUse::Synchronize => {
+                uses.device_writers -= 1;
+                uses.synchronizing.pop();
+            }
         }
         drop(uses);
         self.changed.notify_all();
@@ -224,9 +234,9 @@ impl Tracked {
     pub(crate) fn end_device(&self, kind: DeviceUse, by: &Arc<Inflight>, failure: Option<&Arc<SubmissionError>>) {
         let mut uses = lock(&self.uses);
         match kind {
+            DeviceUse::Read => uses.device_readers -= 1,
             DeviceUse::Write => {
                 uses.device_writers -= 1;
-                uses.written += 1;
                 if uses.last_writer.as_ref().is_some_and(|last| Arc::ptr_eq(last, by)) {
                     uses.last_writer = None;
                 }
@@ -234,12 +244,12 @@ impl Tracked {
                     uses.fault = Some(Arc::clone(failure));
                 }
             }
-            DeviceUse::Read => uses.device_readers -= 1,
             DeviceUse::Synchronize => {
-                uses.device_readers -= 1;
-                // One queue, in order: every write begun before this one has ended, none begun later has.
+                uses.device_writers -= 1;
+                // The smallest of those in flight: handlers may run in any order, and seeing less only synchronises again.
+                let written = uses.synchronizing.remove(0);
                 if failure.is_none() {
-                    uses.seen = uses.written;
+                    uses.seen = uses.seen.max(written);
                 }
             }
         }
@@ -434,95 +444,5 @@ impl<T: Pod> Drop for WriteGuard<'_, T> {
 impl<T: Pod + std::fmt::Debug> std::fmt::Debug for WriteGuard<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.deref().fmt(f)
-    }
-}
-
-/// The machine's page size in bytes.
-pub(crate) fn page_size() -> usize {
-    // SAFETY: no preconditions.
-    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(bytes).expect("the page size is a positive number on every system with Metal")
-}
-
-/// Host memory in whole pages, which Metal can use in place
-/// ([`Accelerator::buffer_no_copy`](crate::Accelerator::buffer_no_copy)).
-///
-/// Apple's rule for memory that is not copied is that it begins at a page and consists of whole pages; a `Vec` promises
-/// neither. The bytes between the last element and the end of its page belong to it and are zero.
-///
-/// ```
-/// # fn main() -> dcmetal::Result<()> {
-/// use dcmetal::{Accelerator, PageVec};
-/// let gpu = Accelerator::system_default()?;
-/// let mut pages = PageVec::<u32>::zeroed(1000)?;
-/// pages[999] = 7;
-/// let buffer = gpu.buffer_no_copy(pages)?;
-/// assert_eq!(buffer.read()?[999], 7);
-/// # Ok(()) }
-/// ```
-pub struct PageVec<T: Pod> {
-    /// Page-aligned, `layout.size()` bytes, owned.
-    start: NonNull<T>,
-    /// Whole pages.
-    layout: Layout,
-    len: usize,
-    elements: PhantomData<T>,
-}
-
-// SAFETY: it owns its memory like a Vec.
-unsafe impl<T: Pod + Send> Send for PageVec<T> {}
-// SAFETY: as for Send.
-unsafe impl<T: Pod + Sync> Sync for PageVec<T> {}
-
-impl<T: Pod> PageVec<T> {
-    /// `len` elements of zero.
-    ///
-    /// # Errors
-    /// [`Error::EmptyBuffer`] for no bytes, [`Error::BufferTooLarge`] for more than an address space.
-    pub fn zeroed(len: usize) -> Result<PageVec<T>> {
-        let too_large = Error::BufferTooLarge { bytes: u64::MAX, limit: isize::MAX as u64 };
-        let page = page_size();
-        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| too_large.clone())?;
-        if bytes == 0 {
-            return Err(Error::EmptyBuffer);
-        }
-        let bytes = bytes.checked_next_multiple_of(page).ok_or_else(|| too_large.clone())?;
-        let layout = Layout::from_size_align(bytes, page.max(align_of::<T>())).map_err(|_| too_large)?;
-        // SAFETY: the layout's size is not 0.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
-        Ok(PageVec { start: start.cast(), layout, len, elements: PhantomData })
-    }
-
-    /// A copy of `values`.
-    ///
-    /// # Errors
-    /// As [`PageVec::zeroed`].
-    pub fn from_slice(values: &[T]) -> Result<PageVec<T>> {
-        let mut pages = PageVec::zeroed(values.len())?;
-        pages.copy_from_slice(values);
-        Ok(pages)
-    }
-}
-
-impl<T: Pod> Deref for PageVec<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        // SAFETY: `len` elements fit in the allocation, which begins aligned, was zeroed, and is ours.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
-    }
-}
-
-impl<T: Pod> DerefMut for PageVec<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in `deref`, borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-}
-
-impl<T: Pod> Drop for PageVec<T> {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `zeroed` with this layout, freed once.
-        unsafe { dealloc(self.start.as_ptr().cast(), self.layout) }
     }
 }

@@ -1,0 +1,250 @@
+//! Libraries, functions and pipelines: how source becomes something that runs.
+
+use std::ptr;
+
+use dcmetal_sys as sys;
+
+use super::{Device, Failure, MetalError, c_string, check, handle, text};
+
+handle!(
+    /// `MTLCompileOptions`.
+    DCMetalCompileOptions,
+    DCMetalCompileOptions_Release
+);
+handle!(
+    /// `MTLLibrary`.
+    DCMetalLibrary,
+    DCMetalLibrary_Release
+);
+handle!(
+    /// `MTLFunctionConstantValues`.
+    DCMetalConstants,
+    DCMetalConstants_Release
+);
+handle!(
+    /// `MTLFunction`.
+    DCMetalFunction,
+    DCMetalFunction_Release
+);
+handle!(
+    /// `MTLComputePipelineState`.
+    DCMetalPipeline,
+    DCMetalPipeline_Release
+);
+
+pub(crate) type CompileOptions = DCMetalCompileOptions;
+pub(crate) type Library = DCMetalLibrary;
+pub(crate) type Constants = DCMetalConstants;
+pub(crate) type Function = DCMetalFunction;
+pub(crate) type Pipeline = DCMetalPipeline;
+
+// SAFETY: as for the device; a library is immutable.
+unsafe impl Send for DCMetalLibrary {}
+// SAFETY: as for Send.
+unsafe impl Sync for DCMetalLibrary {}
+// SAFETY: as for the device; a pipeline state is immutable ("compute pipeline state objects can be shared", Apple).
+unsafe impl Send for DCMetalPipeline {}
+// SAFETY: as for Send.
+unsafe impl Sync for DCMetalPipeline {}
+
+impl DCMetalCompileOptions {
+    pub(crate) fn new() -> Result<CompileOptions, Failure> {
+        let (mut options, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: both out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalCompileOptions_Create(&mut options, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalCompileOptions(options))
+    }
+
+    pub(crate) fn set_math_mode(&mut self, mode: crate::MathMode) -> Result<(), Failure> {
+        let mode = match mode {
+            crate::MathMode::Safe => sys::DC_METAL_MATH_SAFE,
+            crate::MathMode::Relaxed => sys::DC_METAL_MATH_RELAXED,
+            crate::MathMode::Fast => sys::DC_METAL_MATH_FAST,
+        };
+        // SAFETY: a live handle and a value of the enum.
+        check(unsafe { sys::DCMetalCompileOptions_SetMathMode(self.0, mode) }, ptr::null_mut())
+    }
+
+    pub(crate) fn set_language_version(&mut self, major: u32, minor: u32) -> Result<(), Failure> {
+        // SAFETY: a live handle.
+        check(unsafe { sys::DCMetalCompileOptions_SetLanguageVersion(self.0, major, minor) }, ptr::null_mut())
+    }
+
+    pub(crate) fn set_macro(&mut self, name: &str, value: &str) -> Result<(), Failure> {
+        let (name, value) = (c_string(name)?, c_string(value)?);
+        // SAFETY: a live handle and two terminated strings.
+        check(unsafe { sys::DCMetalCompileOptions_SetMacro(self.0, name.as_ptr(), value.as_ptr()) }, ptr::null_mut())
+    }
+}
+
+impl DCMetalLibrary {
+    /// Compiles; the string holds the compiler's warnings.
+    pub(crate) fn compile(
+        device: &Device,
+        source: &str,
+        options: Option<&CompileOptions>,
+    ) -> Result<(Library, String), Failure> {
+        let (mut library, mut error) = (ptr::null_mut(), ptr::null_mut());
+        let options = options.map_or(ptr::null_mut(), |options| options.0);
+        // SAFETY: live handles or NULL; `source` is valid for its length; the out-parameters are valid for the call.
+        let status = unsafe {
+            sys::DCMetalLibrary_CreateWithSource(
+                device.0,
+                source.as_ptr().cast(),
+                source.len(),
+                options,
+                &mut library,
+                &mut error,
+            )
+        };
+        let error = MetalError::owned(error);
+        if status != sys::DC_METAL_OK {
+            return Err(Failure::new(status, error));
+        }
+        Ok((DCMetalLibrary(library), error.map(|error| error.message()).unwrap_or_default()))
+    }
+
+    pub(crate) fn function_names(&self) -> Vec<String> {
+        // SAFETY: a live handle.
+        let count = unsafe { sys::DCMetalLibrary_GetFunctionCount(self.0) };
+        (0..count)
+            .map(|index| {
+                // SAFETY: a live handle; the pointer and capacity describe a writable buffer.
+                text(|bytes, capacity| unsafe { sys::DCMetalLibrary_GetFunctionName(self.0, index, bytes, capacity) })
+            })
+            .collect()
+    }
+
+    pub(crate) fn set_label(&self, label: &str) -> Result<(), Failure> {
+        let label = c_string(label)?;
+        // SAFETY: a live handle and a terminated string.
+        check(unsafe { sys::DCMetalLibrary_SetLabel(self.0, label.as_ptr()) }, ptr::null_mut())
+    }
+}
+
+impl DCMetalConstants {
+    pub(crate) fn new() -> Result<Constants, Failure> {
+        let (mut constants, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: both out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalConstants_Create(&mut constants, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalConstants(constants))
+    }
+
+    pub(crate) fn set_at(&mut self, index: usize, value: &ConstantBytes) -> Result<(), Failure> {
+        // SAFETY: a live handle; `bytes` holds a value of `data_type` (ConstantBytes' invariant, 8 bytes suffice for all).
+        let status =
+            unsafe { sys::DCMetalConstants_SetAtIndex(self.0, value.data_type, value.bytes.as_ptr().cast(), index) };
+        check(status, ptr::null_mut())
+    }
+
+    pub(crate) fn set_named(&mut self, name: &str, value: &ConstantBytes) -> Result<(), Failure> {
+        let name = c_string(name)?;
+        // SAFETY: as in `set_at`; `name` is terminated.
+        let status = unsafe {
+            sys::DCMetalConstants_SetNamed(self.0, value.data_type, value.bytes.as_ptr().cast(), name.as_ptr())
+        };
+        check(status, ptr::null_mut())
+    }
+}
+
+/// The value of a function constant: a scalar `MTLDataType` of at most 8 bytes and its bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConstantBytes {
+    data_type: u32,
+    bytes: [u8; 8],
+}
+
+impl ConstantBytes {
+    /// The bytes of one value of that type, followed by zeros.
+    pub(crate) fn new((scalar, bytes): (crate::Scalar, [u8; 8])) -> ConstantBytes {
+        ConstantBytes { data_type: scalar.data_type(), bytes }
+    }
+}
+
+impl DCMetalFunction {
+    pub(crate) fn new(library: &Library, name: &str, constants: Option<&Constants>) -> Result<Function, Failure> {
+        let name = c_string(name)?;
+        let (mut function, mut error) = (ptr::null_mut(), ptr::null_mut());
+        let constants = constants.map_or(ptr::null_mut(), |constants| constants.0);
+        // SAFETY: live handles or NULL, a terminated string; the out-parameters are valid for the call.
+        let status =
+            unsafe { sys::DCMetalFunction_Create(library.0, name.as_ptr(), constants, &mut function, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalFunction(function))
+    }
+}
+
+/// One argument as the pipeline's reflection tells it.
+pub(crate) struct Binding {
+    pub(crate) name: String,
+    pub(crate) raw: sys::DCMetalBinding,
+}
+
+impl Binding {
+    /// Whether it is the buffer, or the threadgroup memory, at that index.
+    pub(crate) fn is(&self, kind: crate::ArgumentKind, index: usize) -> bool {
+        let wanted = match kind {
+            crate::ArgumentKind::Buffer | crate::ArgumentKind::Value => sys::DC_METAL_BINDING_BUFFER,
+            crate::ArgumentKind::Threadgroup => sys::DC_METAL_BINDING_THREADGROUP_MEMORY,
+        };
+        self.raw.kind == wanted.0 && self.raw.index as usize == index
+    }
+}
+
+impl DCMetalPipeline {
+    pub(crate) fn new(device: &Device, function: &Function, label: &str) -> Result<Pipeline, Failure> {
+        let label = c_string(label)?;
+        let options = sys::DCMetalPipelineOptions {
+            label: label.as_ptr(),
+            max_total_threads_per_threadgroup: 0,
+            threadgroup_size_is_multiple_of_execution_width: false,
+        };
+        let (mut pipeline, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: live handles; `options` and the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalPipeline_Create(device.0, function.0, &options, &mut pipeline, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalPipeline(pipeline))
+    }
+
+    pub(crate) fn max_threads(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalPipeline_GetMaxTotalThreadsPerThreadgroup(self.0) }
+    }
+
+    pub(crate) fn execution_width(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalPipeline_GetThreadExecutionWidth(self.0) }
+    }
+
+    pub(crate) fn static_threadgroup_memory(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalPipeline_GetStaticThreadgroupMemoryLength(self.0) }
+    }
+
+    pub(crate) fn bindings(&self) -> Result<Vec<Binding>, Failure> {
+        // SAFETY: a live handle.
+        let count = unsafe { sys::DCMetalPipeline_GetBindingCount(self.0) };
+        (0..count).map(|position| self.binding(position)).collect()
+    }
+
+    fn binding(&self, position: usize) -> Result<Binding, Failure> {
+        let mut raw = sys::DCMetalBinding {
+            kind: 0,
+            index: 0,
+            access: 0,
+            data_type: 0,
+            data_size: 0,
+            alignment: 0,
+            array_length: 0,
+            used: false,
+        };
+        // SAFETY: a live handle and a valid out-parameter.
+        check(unsafe { sys::DCMetalPipeline_GetBinding(self.0, position, &mut raw) }, ptr::null_mut())?;
+        // SAFETY: a live handle; the pointer and capacity describe a writable buffer.
+        let name =
+            text(|bytes, capacity| unsafe { sys::DCMetalPipeline_GetBindingName(self.0, position, bytes, capacity) });
+        Ok(Binding { name, raw })
+    }
+}

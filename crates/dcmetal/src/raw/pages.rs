@@ -1,0 +1,105 @@
+//! [`PageVec`]: host memory in whole pages, the only memory Metal uses without copying.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use bytemuck::Pod;
+
+use crate::{Error, Result};
+
+/// The machine's page size in bytes.
+fn page_size() -> usize {
+    // SAFETY: no preconditions.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).expect("the page size is a positive number on every system with Metal")
+}
+
+/// Host memory in whole pages, which Metal can use in place
+/// ([`Accelerator::buffer_no_copy`](crate::Accelerator::buffer_no_copy)).
+///
+/// Apple's rule for memory that is not copied is that it begins at a page and consists of whole pages; a `Vec` promises
+/// neither. The bytes between the last element and the end of its page belong to it and are zero.
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// use dcmetal::{Accelerator, PageVec};
+/// let gpu = Accelerator::system_default()?;
+/// let mut pages = PageVec::<u32>::zeroed(1000)?;
+/// pages[999] = 7;
+/// let buffer = gpu.buffer_no_copy(pages)?;
+/// assert_eq!(buffer.read()?[999], 7);
+/// # Ok(()) }
+/// ```
+pub struct PageVec<T: Pod> {
+    /// Page-aligned, `layout.size()` bytes, owned.
+    start: NonNull<T>,
+    /// Whole pages.
+    layout: Layout,
+    len: usize,
+    elements: PhantomData<T>,
+}
+
+// SAFETY: it owns its memory like a Vec.
+unsafe impl<T: Pod + Send> Send for PageVec<T> {}
+// SAFETY: as for Send.
+unsafe impl<T: Pod + Sync> Sync for PageVec<T> {}
+
+impl<T: Pod> PageVec<T> {
+    /// Where the pages begin, and their bytes.
+    pub(super) fn pages(&self) -> (NonNull<T>, usize) {
+        (self.start, self.layout.size())
+    }
+
+    /// `len` elements of zero.
+    ///
+    /// # Errors
+    /// [`Error::EmptyBuffer`] for no bytes, [`Error::BufferTooLarge`] for more than an address space.
+    pub fn zeroed(len: usize) -> Result<PageVec<T>> {
+        let too_large = Error::BufferTooLarge { bytes: u64::MAX, limit: isize::MAX as u64 };
+        let page = page_size();
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| too_large.clone())?;
+        if bytes == 0 {
+            return Err(Error::EmptyBuffer);
+        }
+        let bytes = bytes.checked_next_multiple_of(page).ok_or_else(|| too_large.clone())?;
+        let layout = Layout::from_size_align(bytes, page.max(align_of::<T>())).map_err(|_| too_large)?;
+        // SAFETY: the layout's size is not 0.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
+        Ok(PageVec { start: start.cast(), layout, len, elements: PhantomData })
+    }
+
+    /// A copy of `values`.
+    ///
+    /// # Errors
+    /// As [`PageVec::zeroed`].
+    pub fn from_slice(values: &[T]) -> Result<PageVec<T>> {
+        let mut pages = PageVec::zeroed(values.len())?;
+        pages.copy_from_slice(values);
+        Ok(pages)
+    }
+}
+
+impl<T: Pod> Deref for PageVec<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` elements fit in the allocation, which begins aligned, was zeroed, and is ours.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod> DerefMut for PageVec<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`, borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod> Drop for PageVec<T> {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `zeroed` with this layout, freed once.
+        unsafe { dealloc(self.start.as_ptr().cast(), self.layout) }
+    }
+}
