@@ -51,7 +51,7 @@ pub(crate) enum Command {
         "  dcmetal run saxpy.cl saxpy --global 1000 --arg random=f32:1000:1 --arg zeros=f32:1000,save=y.npy \\\n",
         "      --arg f32=2.5 --arg u32=1000\n",
         "  dcmetal run sobel.cl sobel --global 451,300 --arg in=cat.png:rgba --arg zeros=u8:300x451,save=edges.png \\\n",
-        "      --arg i32=451 --arg i32=300 --check expected.npy --tolerance 1\n\n",
+        "      --arg i32=451 --arg i32=300 --check expected.npy --tolerance 0.51\n\n",
         "Exit codes as `dcmetal --help` lists them.\n"
     ))]
     Run(Box<Run>),
@@ -138,9 +138,12 @@ pub(crate) struct Run {
     /// Compare the kernel's output with this file; with several outputs name one, by position (from 0) or name
     #[arg(long, value_name = "[ARG=]FILE.npy")]
     pub(crate) check: Vec<String>,
-    /// Largest difference that --check accepts: absolute, or relative where the expected value is above 1
+    /// Difference that --check accepts
     #[arg(long, value_name = "T", default_value_t = 0.0, value_parser = tolerance)]
     pub(crate) tolerance: f64,
+    /// Difference that --check accepts on top, as a share of the expected value
+    #[arg(long, value_name = "R", default_value_t = 0.0, value_parser = tolerance)]
+    pub(crate) relative: f64,
     /// Give up after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     pub(crate) timeout: f64,
@@ -162,11 +165,17 @@ fn extents(text: &str) -> Result<[u64; 3], String> {
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|t: &f64| *t >= 0.0 && t.is_finite()).ok_or_else(|| "it is not a number of at least 0".into())
+    text.parse()
+        .ok()
+        .filter(|t: &f64| *t >= 0.0 && t.is_finite())
+        .ok_or_else(|| "it is not a number of at least 0".into())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|s: &f64| *s > 0.0 && *s <= 1e9).ok_or_else(|| "it is not a number of seconds above 0".into())
+    text.parse()
+        .ok()
+        .filter(|s: &f64| *s > 0.0 && *s <= 1e9)
+        .ok_or_else(|| "it is not a number of seconds above 0".into())
 }
 
 #[cfg(test)]

@@ -14,17 +14,50 @@ use crate::spec::{Channels, FileKind};
 macro_rules! with_type {
     ($element:expr, $type:ident => $body:expr) => {
         match $element {
-            Element::I8 => { type $type = i8; $body }
-            Element::U8 => { type $type = u8; $body }
-            Element::I16 => { type $type = i16; $body }
-            Element::U16 => { type $type = u16; $body }
-            Element::I32 => { type $type = i32; $body }
-            Element::U32 => { type $type = u32; $body }
-            Element::I64 => { type $type = i64; $body }
-            Element::U64 => { type $type = u64; $body }
-            Element::F16 => { type $type = half::f16; $body }
-            Element::F32 => { type $type = f32; $body }
-            Element::F64 => { type $type = f64; $body }
+            Element::I8 => {
+                type $type = i8;
+                $body
+            }
+            Element::U8 => {
+                type $type = u8;
+                $body
+            }
+            Element::I16 => {
+                type $type = i16;
+                $body
+            }
+            Element::U16 => {
+                type $type = u16;
+                $body
+            }
+            Element::I32 => {
+                type $type = i32;
+                $body
+            }
+            Element::U32 => {
+                type $type = u32;
+                $body
+            }
+            Element::I64 => {
+                type $type = i64;
+                $body
+            }
+            Element::U64 => {
+                type $type = u64;
+                $body
+            }
+            Element::F16 => {
+                type $type = half::f16;
+                $body
+            }
+            Element::F32 => {
+                type $type = f32;
+                $body
+            }
+            Element::F64 => {
+                type $type = f64;
+                $body
+            }
         }
     };
 }
@@ -122,7 +155,8 @@ fn row_major(bytes: &[u8], size: usize, shape: &Shape) -> Vec<u8> {
 }
 
 fn load_image(path: &Path, channels: Option<Channels>) -> Result<Array, String> {
-    let reader = ImageReader::open(path).and_then(ImageReader::with_guessed_format).map_err(|error| error.to_string())?;
+    let reader =
+        ImageReader::open(path).and_then(ImageReader::with_guessed_format).map_err(|error| error.to_string())?;
     let image = reader.decode().map_err(|error| error.to_string())?;
     let image = match channels {
         None => image,

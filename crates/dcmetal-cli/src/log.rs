@@ -30,7 +30,8 @@ fn header(line: &str) -> Option<(&str, &str, Style, &str)> {
         let mark = format!(": {severity}: ");
         if let Some(at) = line.find(&mark) {
             let mut numbers = line[..at].rsplitn(3, ':');
-            let numeric = |text: Option<&str>| text.is_some_and(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()));
+            let numeric =
+                |text: Option<&str>| text.is_some_and(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()));
             if numeric(numbers.next()) && numeric(numbers.next()) && numbers.next().is_some() {
                 return Some((&line[..=at], severity, style, &line[at + mark.len()..]));
             }

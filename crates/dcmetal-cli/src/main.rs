@@ -2,8 +2,50 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod check;
+mod cli;
+mod compare;
+mod compile;
+mod devices;
 mod failure;
 mod files;
+mod log;
+mod progress;
+mod run;
+mod source;
 mod spec;
+mod table;
+mod translate;
 
-fn main() {}
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    env_logger::init();
+    let done = match Cli::parse().command {
+        Command::Devices(command) => devices::devices(&command),
+        Command::Translate(command) => translate::translate(&command),
+        Command::Check(command) => check::check(&command),
+        Command::Run(command) => run::run(&command),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            anstream::eprintln!("{}", log::error(failure.message()));
+            failure.exit_code()
+        }
+    }
+}
+
+/// Prints to standard output; a reader that went away (`| head`) is no error.
+fn print(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
+        _ => Ok(()),
+    }
+}

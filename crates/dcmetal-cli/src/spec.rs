@@ -18,19 +18,42 @@ use crate::array::{Element, Shape};
 pub(crate) enum Spec {
     /// `lanes` is 1 for a scalar; `bytes` holds lanes elements, and for 3 lanes a fourth of zero (both languages
     /// store three-component vectors in the space of four).
-    Value { element: Element, lanes: usize, bytes: Vec<u8> },
-    Local { bytes: usize },
-    Buffer { source: Source, save: Option<PathBuf> },
+    Value {
+        element: Element,
+        lanes: usize,
+        bytes: Vec<u8>,
+    },
+    Local {
+        bytes: usize,
+    },
+    Buffer {
+        source: Source,
+        save: Option<PathBuf>,
+    },
 }
 
 /// What a buffer holds before the run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Source {
     /// `.npy`, or an image, in the channels asked for.
-    File { path: PathBuf, channels: Option<Channels> },
-    Raw { path: PathBuf, element: Element, shape: Shape },
-    Zeros { element: Element, shape: Shape },
-    Random { element: Element, shape: Shape, seed: u64 },
+    File {
+        path: PathBuf,
+        channels: Option<Channels>,
+    },
+    Raw {
+        path: PathBuf,
+        element: Element,
+        shape: Shape,
+    },
+    Zeros {
+        element: Element,
+        shape: Shape,
+    },
+    Random {
+        element: Element,
+        shape: Shape,
+        seed: u64,
+    },
 }
 
 /// How an image's pixels are laid out.
@@ -128,7 +151,9 @@ fn parse_file(text: &str) -> Result<Source, String> {
     }
     let path = PathBuf::from(text);
     match FileKind::of(&path) {
-        FileKind::Raw => Err(format!("{text} does not tell its type; write in=FILE:TYPE:SHAPE, as in in=data.bin:f32:512x512")),
+        FileKind::Raw => {
+            Err(format!("{text} does not tell its type; write in=FILE:TYPE:SHAPE, as in in=data.bin:f32:512x512"))
+        }
         _ => Ok(Source::File { path, channels: None }),
     }
 }
@@ -167,7 +192,8 @@ mod tests {
     fn reads_every_form() {
         let buffer = |source, save: Option<&str>| Spec::Buffer { source, save: save.map(PathBuf::from) };
         let file = |path: &str, channels| Source::File { path: path.into(), channels };
-        let raw = |path: &str, element, extents: &[usize]| Source::Raw { path: path.into(), element, shape: shape(extents) };
+        let raw =
+            |path: &str, element, extents: &[usize]| Source::Raw { path: path.into(), element, shape: shape(extents) };
         let cases = [
             ("f32=2.5", Spec::Value { element: Element::F32, lanes: 1, bytes: 2.5f32.to_ne_bytes().to_vec() }),
             ("u8x2=1, 2", Spec::Value { element: Element::U8, lanes: 2, bytes: vec![1, 2] }),
@@ -178,7 +204,10 @@ mod tests {
             ("in=odd:name.pgm", buffer(file("odd:name.pgm", None), None)),
             ("in=a.bin:f32:2x3", buffer(raw("a.bin", Element::F32, &[2, 3]), None)),
             ("in=odd:a,b:u8:4,save=c,d", buffer(raw("odd:a,b", Element::U8, &[4]), Some("c,d"))),
-            ("zeros=f32:512x512,save=o.npy", buffer(Source::Zeros { element: Element::F32, shape: shape(&[512, 512]) }, Some("o.npy"))),
+            (
+                "zeros=f32:512x512,save=o.npy",
+                buffer(Source::Zeros { element: Element::F32, shape: shape(&[512, 512]) }, Some("o.npy")),
+            ),
             ("random=u8:1000:7", buffer(Source::Random { element: Element::U8, shape: shape(&[1000]), seed: 7 }, None)),
         ];
         for (text, want) in cases {
