@@ -1,1 +1,28 @@
-//! Being written.
+//! hostmetal: Metal's compute API on Linux. This crate is the engine: it compiles MSL kernels with clang (`msl`) and runs
+//! them on the CPU's cores (`executor`). The Objective-C classes in native/hostmetal are faces of it, through the C
+//! interface in native/hostmetal/engine.h, which `ffi` implements.
+//!
+//! ```text
+//! ffi -> library -> msl            source to loaded kernels
+//!     -> queue -> command -> encode   what programs record and commit
+//!     -> executor                   pool of workers, barriers, faults
+//!     -> device, memory, pipeline
+//! ```
+//!
+//! What is settled by environment variables, read once per process:
+//!
+//! | variable | meaning | default |
+//! | --- | --- | --- |
+//! | HOSTMETAL_THREADS | threads that compute at the same time | one per core |
+//! | HOSTMETAL_MEMORY | bytes of device memory | half of this machine's |
+//! | HOSTMETAL_WATCHDOG | seconds that a command buffer may run, 0 for no limit | 120 |
+
+mod command;
+mod device;
+mod encode;
+pub mod executor;
+pub mod ffi;
+mod memory;
+pub mod msl;
+pub mod pipeline;
+mod queue;

@@ -1,0 +1,334 @@
+//! Command buffers: their states, what was recorded, and who is told of their end.
+//!
+//! Creating one is a single allocation; everything else is made when it is needed. All states are in one word, on which
+//! waiters sleep. A command buffer holds what was recorded until it has run, and the labels and outcome until it is gone.
+
+use std::ffi::{CStr, CString, c_void};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::encode::{Misuse, Recording};
+use crate::executor::event;
+use crate::queue::Queue;
+
+/// MTLCommandBufferStatus.
+pub(crate) const NOT_ENQUEUED: u32 = 0;
+pub(crate) const ENQUEUED: u32 = 1;
+pub(crate) const COMMITTED: u32 = 2;
+pub(crate) const SCHEDULED: u32 = 3;
+pub(crate) const COMPLETED: u32 = 4;
+pub(crate) const ERROR: u32 = 5;
+
+/// The part of the word that is the status.
+const STATUS: u32 = 7;
+/// The scheduled callback has returned.
+const SCHEDULED_TOLD: u32 = 8;
+/// The completed callback has returned.
+const COMPLETED_TOLD: u32 = 16;
+/// A thread sleeps on the word.
+const WAITED: u32 = 32;
+
+/// MTLCommandEncoderErrorState.
+const STATE_UNKNOWN: u32 = 0;
+const STATE_COMPLETED: u32 = 1;
+const STATE_PENDING: u32 = 3;
+const STATE_FAULTED: u32 = 4;
+
+/// MTLCommandBufferError.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i64)]
+pub(crate) enum ErrorCode {
+    Internal = 1,
+    Timeout = 2,
+    PageFault = 3,
+    OutOfMemory = 8,
+    StackOverflow = 12,
+}
+
+/// Why a command buffer ended before its last command.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: ErrorCode,
+    pub(crate) text: String,
+    /// Number of the encoder and of its command.
+    pub(crate) place: (usize, usize),
+}
+
+/// Called with a context.
+pub(crate) type Notify = unsafe extern "C" fn(*mut c_void);
+
+/// Callbacks of a commit.
+pub(crate) struct Callbacks {
+    pub(crate) scheduled: Option<Notify>,
+    pub(crate) completed: Option<Notify>,
+    pub(crate) context: *mut c_void,
+}
+
+// SAFETY: the interface says that both are called on a thread of the engine.
+unsafe impl Send for Callbacks {}
+
+/// Seconds of CLOCK_MONOTONIC, 0 before they are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Times {
+    pub(crate) kernel_start: f64,
+    pub(crate) kernel_end: f64,
+    pub(crate) gpu_start: f64,
+    pub(crate) gpu_end: f64,
+}
+
+/// An MTLCommandBuffer.
+pub(crate) struct CommandBuffer {
+    pub(crate) queue: Arc<Queue>,
+    /// Status and flags.
+    word: AtomicU32,
+    record: Mutex<Record>,
+    /// Nanoseconds: taken up, begun, ended.
+    times: [AtomicU64; 3],
+}
+
+#[derive(Default)]
+struct Record {
+    encoders: Vec<EncoderRecord>,
+    open: bool,
+    /// Its place in the queue's order, when enqueued.
+    ticket: Option<u64>,
+    callbacks: Option<Callbacks>,
+    failure: Option<Failure>,
+}
+
+#[derive(Default)]
+struct EncoderRecord {
+    /// The last is the current one; the others stay, because a program may still hold their text.
+    labels: Vec<CString>,
+    /// Each with the number of commands before it.
+    signposts: Vec<(usize, CString)>,
+    recording: Recording,
+    state: u32,
+}
+
+impl CommandBuffer {
+    /// Waits while the queue has its maximum of uncompleted command buffers.
+    pub(crate) fn new(queue: Arc<Queue>) -> Arc<CommandBuffer> {
+        queue.reserve();
+        Arc::new(CommandBuffer {
+            queue,
+            word: AtomicU32::new(NOT_ENQUEUED),
+            record: Mutex::new(Record::default()),
+            times: [const { AtomicU64::new(0) }; 3],
+        })
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn status(&self) -> u32 {
+        self.word.load(Ordering::Acquire) & STATUS
+    }
+
+    /// Changes the status, sets flags, and wakes those who sleep.
+    fn publish(&self, status: u32, flags: u32) {
+        let change = |word: u32| Some(word & !(STATUS | WAITED) | status | flags);
+        if let Ok(old) = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, change)
+            && old & WAITED != 0
+        {
+            event::wake(&self.word, i32::MAX);
+        }
+    }
+
+    fn wait(&self, flag: u32) {
+        if event::spin_until(&self.word, |word| word & flag != 0) {
+            return;
+        }
+        loop {
+            let word = self.word.fetch_or(WAITED, Ordering::AcqRel) | WAITED;
+            if word & flag != 0 {
+                return;
+            }
+            event::sleep_while(&self.word, word, None);
+        }
+    }
+
+    /// Takes the next place in the queue's order.
+    pub(crate) fn enqueue(&self) -> Result<(), Misuse> {
+        let mut record = self.record();
+        match self.status() {
+            NOT_ENQUEUED => {
+                record.ticket = Some(self.queue.take_place());
+                self.publish(ENQUEUED, 0);
+                Ok(())
+            }
+            ENQUEUED => Err(c"enqueue called on a command buffer that is already enqueued"),
+            _ => Err(c"enqueue called on a command buffer that is already committed"),
+        }
+    }
+
+    /// Hands the command buffer to its queue.
+    pub(crate) fn commit(self: &Arc<CommandBuffer>, callbacks: Callbacks) -> Result<(), Misuse> {
+        let mut record = self.record();
+        if self.status() >= COMMITTED {
+            return Err(c"commit an already committed command buffer");
+        }
+        if record.open {
+            return Err(c"commit command buffer with uncommitted encoder");
+        }
+        record.callbacks = Some(callbacks);
+        let ticket = record.ticket;
+        self.publish(COMMITTED, 0);
+        drop(record);
+        self.queue.submit(self.clone(), ticket);
+        Ok(())
+    }
+
+    /// Returns once the scheduled callback has run.
+    pub(crate) fn wait_scheduled(&self) -> Result<(), Misuse> {
+        if self.status() < COMMITTED {
+            return Err(c"waitUntilScheduled called on a command buffer that is not committed");
+        }
+        self.wait(SCHEDULED_TOLD);
+        Ok(())
+    }
+
+    /// Returns once the completed callback has run.
+    pub(crate) fn wait_completed(&self) -> Result<(), Misuse> {
+        if self.status() < COMMITTED {
+            return Err(c"waitUntilCompleted called on a command buffer that is not committed");
+        }
+        self.wait(COMPLETED_TOLD);
+        Ok(())
+    }
+
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        if self.status() == ERROR { self.record().failure.clone() } else { None }
+    }
+
+    pub(crate) fn times(&self) -> Times {
+        let [taken, begun, ended] =
+            [0, 1, 2].map(|position: usize| self.times[position].load(Ordering::Acquire) as f64 / 1e9);
+        Times { kernel_start: taken, kernel_end: begun, gpu_start: begun, gpu_end: ended }
+    }
+
+    /// Opens an encoder and returns its number.
+    pub(crate) fn open_encoder(&self) -> Result<usize, Misuse> {
+        let mut record = self.record();
+        if self.status() >= COMMITTED {
+            return Err(c"encoding to a command buffer that is already committed");
+        }
+        if record.open {
+            return Err(c"A command encoder is already encoding to this command buffer");
+        }
+        record.open = true;
+        record.encoders.push(EncoderRecord::default());
+        Ok(record.encoders.len() - 1)
+    }
+
+    pub(crate) fn close_encoder(&self, number: usize, recording: Recording) {
+        let mut record = self.record();
+        record.open = false;
+        record.encoders[number].recording = recording;
+    }
+
+    pub(crate) fn set_encoder_label(&self, number: usize, label: CString) {
+        self.record().encoders[number].labels.push(label);
+    }
+
+    pub(crate) fn add_signpost(&self, number: usize, position: usize, text: CString) {
+        self.record().encoders[number].signposts.push((position, text));
+    }
+
+    pub(crate) fn encoder_count(&self) -> usize {
+        self.record().encoders.len()
+    }
+
+    /// Label, state and number of signposts that were reached. The label lives as long as the command buffer.
+    pub(crate) fn encoder(&self, number: usize) -> Option<(*const CStr, u32, usize)> {
+        let record = self.record();
+        let encoder = record.encoders.get(number)?;
+        let label = encoder.labels.last().map_or(c"", |label| label.as_c_str());
+        let reached = encoder.signposts.iter().filter(|(position, _)| reached(&record, number, *position)).count();
+        Some((label, encoder.state, reached))
+    }
+
+    /// Text of a signpost; it lives as long as the command buffer.
+    pub(crate) fn signpost(&self, number: usize, signpost: usize) -> Option<*const CStr> {
+        let record = self.record();
+        let (_, text) = record.encoders.get(number)?.signposts.get(signpost)?;
+        Some(std::ptr::from_ref(text.as_c_str()))
+    }
+
+    /// Label of an encoder, for messages.
+    pub(crate) fn encoder_name(&self, number: usize) -> String {
+        let record = self.record();
+        let label = record.encoders.get(number).and_then(|encoder| encoder.labels.last());
+        label.map_or_else(|| format!("encoder {number}"), |label| format!("encoder {number} {label:?}"))
+    }
+
+    /// The worker has taken it up: tells the program, and returns what is to be run, in order.
+    pub(crate) fn begin(&self) -> Vec<Recording> {
+        self.times[0].store(event::now(), Ordering::Release);
+        let mut record = self.record();
+        let scheduled =
+            record.callbacks.as_ref().and_then(|callbacks| callbacks.scheduled.map(|f| (f, callbacks.context)));
+        let work = record.encoders.iter_mut().map(|encoder| std::mem::take(&mut encoder.recording)).collect();
+        drop(record);
+        if let Some((function, context)) = scheduled {
+            self.publish(SCHEDULED, 0);
+            // SAFETY: the program gave the function for this call, once, with this context.
+            unsafe { function(context) };
+        }
+        self.publish(SCHEDULED, SCHEDULED_TOLD);
+        work
+    }
+
+    /// When the commands began and ended to run, in nanoseconds of CLOCK_MONOTONIC.
+    pub(crate) fn set_run_times(&self, begun: u64, ended: u64) {
+        self.times[1].store(begun, Ordering::Release);
+        self.times[2].store(ended, Ordering::Release);
+    }
+
+    /// The commands have run: makes the status final, tells the program, releases who waits and the place in the queue.
+    pub(crate) fn finish(&self, failure: Option<Failure>) {
+        let status = if failure.is_some() { ERROR } else { COMPLETED };
+        let mut record = self.record();
+        let faulted = failure.as_ref().map_or(usize::MAX, |failure| failure.place.0);
+        for (number, encoder) in record.encoders.iter_mut().enumerate() {
+            encoder.state = match number.cmp(&faulted) {
+                std::cmp::Ordering::Less => STATE_COMPLETED,
+                std::cmp::Ordering::Equal => STATE_FAULTED,
+                std::cmp::Ordering::Greater => STATE_PENDING,
+            };
+        }
+        record.failure = failure;
+        let callbacks = record.callbacks.take();
+        drop(record);
+        if let Some(Callbacks { completed: Some(function), context, .. }) = callbacks {
+            self.publish(status, SCHEDULED_TOLD);
+            // SAFETY: the program gave the function for this call, once, with this context.
+            unsafe { function(context) };
+        }
+        // The place is free before waiters run, so that one who waited can create the next command buffer at once.
+        self.queue.unreserve();
+        self.publish(status, SCHEDULED_TOLD | COMPLETED_TOLD);
+    }
+}
+
+/// Whether execution came to a signpost that had `position` commands before it.
+fn reached(record: &Record, number: usize, position: usize) -> bool {
+    match record.failure.as_ref().map(|failure| failure.place) {
+        Some((encoder, command)) if encoder == number => position <= command,
+        Some((encoder, _)) => number < encoder,
+        None => record.encoders[number].state != STATE_UNKNOWN,
+    }
+}
+
+impl Drop for CommandBuffer {
+    fn drop(&mut self) {
+        if self.status() < COMMITTED {
+            let ticket = self.record.get_mut().unwrap_or_else(PoisonError::into_inner).ticket;
+            self.queue.unreserve();
+            if let Some(ticket) = ticket {
+                self.queue.give_up_place(ticket);
+            }
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! Encoders: what a program records into a command buffer, checked by Metal's validation rules while it records.
+//!
+//! A dispatch is recorded as a few words: the grid, and the addresses of the arguments that its pipeline uses, resolved when
+//! it is encoded. The recording holds the pipelines, buffers and bytes themselves, each once, until the command buffer has
+//! completed. Misuse is answered with a text in Metal's lines and records nothing.
+
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::command::CommandBuffer;
+use crate::device::{MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP, SIMD_WIDTH};
+use crate::executor::SLOTS;
+use crate::memory::Buffer;
+use crate::pipeline::{BUFFER, MEMORY_ALIGNMENT, Pipeline};
+
+/// A text for the program's exception.
+pub(crate) type Misuse = &'static CStr;
+
+/// A recorded command.
+pub(crate) enum Command {
+    Dispatch(Dispatch),
+    /// Ends a set of dispatches that may overlap.
+    Barrier,
+    Copy {
+        source: *const u8,
+        destination: *mut u8,
+        length: usize,
+    },
+    Fill {
+        destination: *mut u8,
+        length: usize,
+        value: u8,
+    },
+}
+
+// SAFETY: the addresses point into buffers that the recording holds; they may be used from any thread, as buffers may.
+unsafe impl Send for Command {}
+
+/// A recorded dispatch. Ranges are of the recording's lists.
+pub(crate) struct Dispatch {
+    pub(crate) pipeline: u32,
+    pub(crate) first_argument: u32,
+    pub(crate) arguments: u32,
+    /// Bytes of threadgroup memory, dynamic and static, a multiple of MEMORY_ALIGNMENT.
+    pub(crate) memory: u32,
+    /// Threads of the grid.
+    pub(crate) threads: [u32; 3],
+    /// Threadgroups of the grid.
+    pub(crate) groups: [u32; 3],
+    /// Threads of a whole threadgroup.
+    pub(crate) group_size: [u32; 3],
+}
+
+impl Dispatch {
+    pub(crate) fn group_count(&self) -> u64 {
+        self.groups.iter().map(|&n| u64::from(n)).product()
+    }
+
+    pub(crate) fn thread_count(&self) -> u64 {
+        self.threads.iter().map(|&n| u64::from(n)).product()
+    }
+}
+
+/// An argument of a dispatch.
+#[derive(Clone, Copy)]
+pub(crate) enum Argument {
+    /// `buffer` is its number in the recording's list, or BYTES.
+    Buffer { index: u32, buffer: u32, address: *mut u8 },
+    /// Threadgroup memory at an offset of the threadgroup's.
+    Memory { index: u32, offset: u32 },
+}
+
+// SAFETY: as for Command.
+unsafe impl Send for Argument {}
+
+/// Stands for a buffer's number where the argument is bytes given in place of a buffer.
+pub(crate) const BYTES: u32 = u32::MAX;
+
+/// What an encoder has recorded.
+#[derive(Default)]
+pub(crate) struct Recording {
+    pub(crate) concurrent: bool,
+    pub(crate) commands: Vec<Command>,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) pipelines: Vec<Arc<Pipeline>>,
+    pub(crate) buffers: Vec<Arc<Buffer>>,
+    /// Never resized once allocated: dispatches hold addresses inside.
+    bytes: Vec<Vec<Line>>,
+    /// Lines used of the last of them.
+    bytes_used: usize,
+}
+
+/// Bytes given in place of a buffer begin at a cache line, which is aligned enough for any type of MSL.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line {
+    _bytes: [u8; 64],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Compute,
+    Blit,
+}
+
+/// What is bound to a buffer index.
+#[derive(Clone, Copy)]
+enum Slot {
+    Empty,
+    Buffer { number: u32, base: *mut u8, length: u64, offset: u64 },
+    Bytes { address: *mut u8, length: u64 },
+}
+
+/// An open or ended MTLComputeCommandEncoder or MTLBlitCommandEncoder.
+pub(crate) struct Encoder {
+    command_buffer: Arc<CommandBuffer>,
+    /// Its number in the command buffer.
+    number: usize,
+    kind: Kind,
+    state: Mutex<State>,
+}
+
+struct State {
+    ended: bool,
+    groups: usize,
+    recording: Recording,
+    /// Number in the recording.
+    pipeline: Option<u32>,
+    slots: [Slot; SLOTS],
+    memory: [u32; SLOTS],
+}
+
+// SAFETY: the addresses in the slots point into buffers and bytes that the recording holds.
+unsafe impl Send for State {}
+
+const ENDED: Misuse = c"encoding to an encoder after endEncoding has been called";
+const NOT_COMPUTE: Misuse = c"a compute command was sent to an encoder that is not a compute command encoder";
+const NOT_BLIT: Misuse = c"a blit command was sent to an encoder that is not a blit command encoder";
+const BAD_INDEX: Misuse = c"index must be < 31.";
+
+impl Encoder {
+    /// Opens a compute encoder; fails when the command buffer is committed or has another open encoder.
+    pub(crate) fn compute(command_buffer: Arc<CommandBuffer>, concurrent: bool) -> Result<Encoder, Misuse> {
+        Encoder::new(command_buffer, Kind::Compute, concurrent)
+    }
+
+    /// Opens a blit encoder; fails as `compute` does.
+    pub(crate) fn blit(command_buffer: Arc<CommandBuffer>) -> Result<Encoder, Misuse> {
+        Encoder::new(command_buffer, Kind::Blit, false)
+    }
+
+    fn new(command_buffer: Arc<CommandBuffer>, kind: Kind, concurrent: bool) -> Result<Encoder, Misuse> {
+        let number = command_buffer.open_encoder()?;
+        let state = State {
+            ended: false,
+            groups: 0,
+            recording: Recording { concurrent, ..Recording::default() },
+            pipeline: None,
+            slots: [Slot::Empty; SLOTS],
+            memory: [0; SLOTS],
+        };
+        Ok(Encoder { command_buffer, number, kind, state: Mutex::new(state) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, kind: Kind) -> Result<MutexGuard<'_, State>, Misuse> {
+        if self.kind != kind {
+            return Err(if kind == Kind::Compute { NOT_COMPUTE } else { NOT_BLIT });
+        }
+        let state = self.state();
+        if state.ended { Err(ENDED) } else { Ok(state) }
+    }
+
+    pub(crate) fn set_label(&self, label: &CStr) {
+        self.command_buffer.set_encoder_label(self.number, label.to_owned());
+    }
+
+    pub(crate) fn insert_signpost(&self, text: &CStr) {
+        let position = self.state().recording.commands.len();
+        self.command_buffer.add_signpost(self.number, position, CString::from(text));
+    }
+
+    pub(crate) fn push_group(&self) {
+        self.state().groups += 1;
+    }
+
+    pub(crate) fn pop_group(&self) -> Result<(), Misuse> {
+        let mut state = self.state();
+        state.groups = state.groups.checked_sub(1).ok_or(c"popDebugGroup without a matching pushDebugGroup")?;
+        Ok(())
+    }
+
+    /// Hands what was recorded to the command buffer.
+    pub(crate) fn end(&self) -> Result<(), Misuse> {
+        let mut state = self.state();
+        if state.ended {
+            return Err(c"endEncoding has already been called");
+        }
+        state.ended = true;
+        self.command_buffer.close_encoder(self.number, std::mem::take(&mut state.recording));
+        Ok(())
+    }
+
+    pub(crate) fn ended(&self) -> bool {
+        self.state().ended
+    }
+
+    pub(crate) fn set_pipeline(&self, pipeline: Option<Arc<Pipeline>>) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        let Some(pipeline) = pipeline else { return Err(c"computePipelineState must not be nil.") };
+        if !std::ptr::eq(pipeline.device, self.command_buffer.queue.device) {
+            return Err(c"computePipelineState was created with a different device than the command buffer.");
+        }
+        let recording = &mut state.recording;
+        let known = recording.pipelines.iter().rposition(|held| Arc::ptr_eq(held, &pipeline));
+        let number = known.unwrap_or_else(|| {
+            recording.pipelines.push(pipeline);
+            recording.pipelines.len() - 1
+        });
+        state.pipeline = Some(number as u32);
+        Ok(())
+    }
+
+    /// Binds a buffer, or nothing.
+    pub(crate) fn set_buffer(&self, buffer: Option<Arc<Buffer>>, offset: u64, index: usize) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        if index >= SLOTS {
+            return Err(BAD_INDEX);
+        }
+        state.slots[index] = match buffer {
+            None => Slot::Empty,
+            Some(buffer) if !std::ptr::eq(buffer.device(), self.command_buffer.queue.device) => {
+                return Err(c"buffer was created with a different device than the command buffer.");
+            }
+            Some(buffer) if offset > buffer.length() => return Err(c"offset must be <= [buffer length]."),
+            Some(buffer) => {
+                let (base, length) = (buffer.contents(), buffer.length());
+                Slot::Buffer { number: state.recording.hold(buffer), base, length, offset }
+            }
+        };
+        Ok(())
+    }
+
+    pub(crate) fn set_buffer_offset(&self, offset: u64, index: usize) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        match state.slots.get_mut(index) {
+            None => Err(BAD_INDEX),
+            Some(Slot::Buffer { length, .. }) if offset > *length => Err(c"offset must be <= [buffer length]."),
+            Some(Slot::Buffer { offset: old, .. }) => {
+                *old = offset;
+                Ok(())
+            }
+            Some(_) => Err(c"setBufferOffset:atIndex: no buffer is set at this index."),
+        }
+    }
+
+    /// Binds a copy of the bytes.
+    pub(crate) fn set_bytes(&self, bytes: &[u8], index: usize) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        if index >= SLOTS {
+            return Err(BAD_INDEX);
+        }
+        if bytes.is_empty() {
+            return Err(c"length must be > 0.");
+        }
+        if bytes.len() > 4096 {
+            return Err(c"length must be <= 4096.");
+        }
+        let address = state.recording.keep_bytes(bytes);
+        state.slots[index] = Slot::Bytes { address, length: bytes.len() as u64 };
+        Ok(())
+    }
+
+    pub(crate) fn set_threadgroup_memory(&self, length: u64, index: usize) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        if index >= SLOTS {
+            return Err(BAD_INDEX);
+        }
+        if !length.is_multiple_of(16) {
+            return Err(c"length must be a multiple of 16 bytes.");
+        }
+        if length > MAX_THREADGROUP_MEMORY {
+            return Err(c"length must be <= 32768 bytes.");
+        }
+        state.memory[index] = length as u32;
+        Ok(())
+    }
+
+    /// A grid of threads; threadgroups at its edges may be smaller.
+    pub(crate) fn dispatch_threads(&self, threads: [u64; 3], group_size: [u64; 3]) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        let group_size = state.group_size(group_size)?;
+        let mut grid = [0; 3];
+        for axis in 0..3 {
+            grid[axis] = u32::try_from(threads[axis]).map_err(|_| c"threadsPerGrid must be < 2^32 along each axis.")?;
+        }
+        if grid.contains(&0) {
+            return Err(c"(threadsPerGrid.width * threadsPerGrid.height * threadsPerGrid.depth) must not be 0.");
+        }
+        let groups = std::array::from_fn(|axis| grid[axis].div_ceil(group_size[axis]));
+        state.dispatch(grid, groups, group_size)
+    }
+
+    /// A grid of whole threadgroups.
+    pub(crate) fn dispatch_threadgroups(&self, groups: [u64; 3], group_size: [u64; 3]) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        let group_size = state.group_size(group_size)?;
+        let mut threads = [0; 3];
+        for axis in 0..3 {
+            let count = groups[axis].checked_mul(u64::from(group_size[axis])).and_then(|n| u32::try_from(n).ok());
+            threads[axis] =
+                count.ok_or(c"threadgroupsPerGrid * threadsPerThreadgroup must be < 2^32 along each axis.")?;
+        }
+        if threads.contains(&0) {
+            return Err(
+                c"(threadgroupsPerGrid.width * threadgroupsPerGrid.height * threadgroupsPerGrid.depth) must not be 0.",
+            );
+        }
+        state.dispatch(threads, groups.map(|n| n as u32), group_size)
+    }
+
+    /// Dispatches recorded after this one see the writes of those before it.
+    pub(crate) fn barrier(&self) -> Result<(), Misuse> {
+        self.open(Kind::Compute)?.recording.commands.push(Command::Barrier);
+        Ok(())
+    }
+
+    pub(crate) fn copy(
+        &self,
+        (source, source_offset): (&Arc<Buffer>, u64),
+        (destination, destination_offset): (&Arc<Buffer>, u64),
+        length: u64,
+    ) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Blit)?;
+        if length == 0 {
+            return Err(c"size must be > 0.");
+        }
+        if !within(source, source_offset, length) {
+            return Err(c"(sourceOffset + size) must be <= [sourceBuffer length].");
+        }
+        if !within(destination, destination_offset, length) {
+            return Err(c"(destinationOffset + size) must be <= [destinationBuffer length].");
+        }
+        let (from, to) = (source_offset, destination_offset);
+        if Arc::ptr_eq(source, destination) && from < to + length && to < from + length {
+            return Err(c"the source and destination ranges of a copy inside one buffer must not overlap.");
+        }
+        state.recording.hold(source.clone());
+        state.recording.hold(destination.clone());
+        state.recording.commands.push(Command::Copy {
+            source: source.contents().wrapping_add(from as usize),
+            destination: destination.contents().wrapping_add(to as usize),
+            length: length as usize,
+        });
+        Ok(())
+    }
+
+    pub(crate) fn fill(&self, buffer: &Arc<Buffer>, offset: u64, length: u64, value: u8) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Blit)?;
+        if length == 0 {
+            return Err(c"range.length must be > 0.");
+        }
+        if !within(buffer, offset, length) {
+            return Err(c"(range.location + range.length) must be <= [buffer length].");
+        }
+        state.recording.hold(buffer.clone());
+        let destination = buffer.contents().wrapping_add(offset as usize);
+        state.recording.commands.push(Command::Fill { destination, length: length as usize, value });
+        Ok(())
+    }
+}
+
+fn within(buffer: &Buffer, offset: u64, length: u64) -> bool {
+    offset.checked_add(length).is_some_and(|end| end <= buffer.length())
+}
+
+impl Recording {
+    /// Keeps a buffer until the command buffer has completed; returns its number.
+    fn hold(&mut self, buffer: Arc<Buffer>) -> u32 {
+        let recent = self.buffers.len().saturating_sub(16);
+        let known = self.buffers[recent..].iter().rposition(|held| Arc::ptr_eq(held, &buffer));
+        let number = known.map_or(self.buffers.len(), |position| recent + position);
+        if number == self.buffers.len() {
+            self.buffers.push(buffer);
+        }
+        number as u32
+    }
+
+    /// Keeps a copy of at most 4096 bytes.
+    fn keep_bytes(&mut self, bytes: &[u8]) -> *mut u8 {
+        let lines = bytes.len().div_ceil(64);
+        if self.bytes.last().is_none_or(|last| last.len() - self.bytes_used < lines) {
+            let size = if self.bytes.is_empty() { 4 } else { 64 };
+            self.bytes.push(vec![Line { _bytes: [0; 64] }; lines.max(size)]);
+            self.bytes_used = 0;
+        }
+        let Some(last) = self.bytes.last_mut() else { unreachable!("a chunk was just made sure of") };
+        let place = &mut last[self.bytes_used..][..lines];
+        self.bytes_used += lines;
+        let address = place.as_mut_ptr().cast::<u8>();
+        // SAFETY: the lines hold at least bytes.len() bytes and are not used yet.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
+        address
+    }
+}
+
+impl State {
+    fn group_size(&self, size: [u64; 3]) -> Result<[u32; 3], Misuse> {
+        let Some(pipeline) = self.pipeline else {
+            return Err(c"Must have a compute pipeline state set before a dispatch.");
+        };
+        let pipeline = &self.recording.pipelines[pipeline as usize];
+        let total = size.iter().try_fold(1u64, |total, &n| total.checked_mul(n));
+        let Some(total) = total.filter(|&total| total <= u64::from(MAX_THREADS_PER_THREADGROUP)) else {
+            return Err(c"(threadsPerThreadgroup.width * threadsPerThreadgroup.height * threadsPerThreadgroup.depth) must be <= 1024. (device threadgroup size limit)");
+        };
+        if total == 0 {
+            return Err(c"(threadsPerThreadgroup.width * threadsPerThreadgroup.height * threadsPerThreadgroup.depth) must not be 0.");
+        }
+        if total > u64::from(pipeline.max_threads) {
+            return Err(c"(threadsPerThreadgroup.width * threadsPerThreadgroup.height * threadsPerThreadgroup.depth) must be <= maxTotalThreadsPerThreadgroup. (kernel threadgroup size limit)");
+        }
+        if pipeline.whole_simdgroups && !total.is_multiple_of(u64::from(SIMD_WIDTH)) {
+            return Err(c"(threadsPerThreadgroup.width * threadsPerThreadgroup.height * threadsPerThreadgroup.depth) must be a multiple of threadExecutionWidth (32): the pipeline was made with threadGroupSizeIsMultipleOfThreadExecutionWidth.");
+        }
+        Ok(size.map(|n| n as u32))
+    }
+
+    fn dispatch(&mut self, threads: [u32; 3], groups: [u32; 3], group_size: [u32; 3]) -> Result<(), Misuse> {
+        let Some(number) = self.pipeline else { unreachable!("group_size has seen a pipeline") };
+        let recording = &mut self.recording;
+        let pipeline = &recording.pipelines[number as usize];
+        let first = recording.arguments.len();
+        let mut memory = pipeline.static_memory as u32;
+        let resolved = pipeline.bindings.iter().filter(|binding| binding.used).try_for_each(|binding| {
+            let index = binding.index;
+            let slot = index as usize;
+            let argument = if binding.kind == BUFFER {
+                let (buffer, address, length) = match self.slots[slot] {
+                    Slot::Empty => return Err(MISSING_BUFFER[slot]),
+                    Slot::Buffer { number, base, length, offset } => {
+                        (number, base.wrapping_add(offset as usize), length - offset)
+                    }
+                    Slot::Bytes { address, length } => (BYTES, address, length),
+                };
+                // A pointer needs room for one element too, as Metal checks it.
+                if length < binding.data_size {
+                    return Err(SHORT_BUFFER[slot]);
+                }
+                if binding.alignment > 1 && !(address as u64).is_multiple_of(binding.alignment) {
+                    return Err(MISALIGNED_BUFFER[slot]);
+                }
+                Argument::Buffer { index, buffer, address }
+            } else {
+                let length = self.memory[slot];
+                if length == 0 {
+                    return Err(MISSING_MEMORY[slot]);
+                }
+                memory += length;
+                Argument::Memory { index, offset: memory - length }
+            };
+            recording.arguments.push(argument);
+            Ok(())
+        });
+        let too_much = u64::from(memory) > MAX_THREADGROUP_MEMORY;
+        if let Err(misuse) = resolved {
+            recording.arguments.truncate(first);
+            return Err(misuse);
+        }
+        if too_much {
+            recording.arguments.truncate(first);
+            return Err(c"threadgroup memory of the dispatch, static and dynamic, must be <= 32768 bytes.");
+        }
+        recording.commands.push(Command::Dispatch(Dispatch {
+            pipeline: number,
+            first_argument: first as u32,
+            arguments: (recording.arguments.len() - first) as u32,
+            memory: memory.next_multiple_of(MEMORY_ALIGNMENT as u32),
+            threads,
+            groups,
+            group_size,
+        }));
+        Ok(())
+    }
+}
+
+/// One static text per index.
+macro_rules! by_index {
+    ($before:literal, $after:literal) => {
+        by_index!(@ $before, $after, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
+    };
+    (@ $before:literal, $after:literal, $($index:literal)*) => {
+        [$(match CStr::from_bytes_with_nul(concat!($before, $index, $after, "\0").as_bytes()) {
+            Ok(text) => text,
+            Err(_) => panic!("a text has a NUL inside"),
+        }),*]
+    };
+}
+static MISSING_BUFFER: [Misuse; SLOTS] = by_index!("Compute Function: missing Buffer binding at index ", ".");
+static SHORT_BUFFER: [Misuse; SLOTS] = by_index!(
+    "Compute Function: the buffer at index ",
+    " has, from its offset on, less space than its argument's length."
+);
+static MISALIGNED_BUFFER: [Misuse; SLOTS] = by_index!(
+    "Compute Function: the offset into the buffer that is bound at buffer index ",
+    " must be a multiple of its argument's alignment."
+);
+static MISSING_MEMORY: [Misuse; SLOTS] =
+    by_index!("Compute Function: missing threadgroupMemory binding at index ", ".");

@@ -1,0 +1,108 @@
+//! The executor: runs compiled kernels on a pool of worker threads.
+//!
+//! A dispatch is a range of threadgroups; workers take chunks of it. A kernel without synchronising functions is one call
+//! per threadgroup (`Entry::Group`); any other runs each thread on a stack of its own (`Entry::Thread`, fiber.rs), in an
+//! order chosen by schedule.rs. What a kernel does wrong ends its command buffer, not the process (guard.rs).
+//!
+//! This module holds what compiled kernels see: the layout of `Group` and of the runtime table, which mirror
+//! native/hostmetal/msl/hostmetal_kernel.h.
+
+pub(crate) mod context;
+pub(crate) mod event;
+pub(crate) mod fiber;
+pub(crate) mod guard;
+pub(crate) mod pool;
+pub(crate) mod run;
+pub(crate) mod schedule;
+
+use std::ffi::c_void;
+
+/// Buffer and threadgroup memory indices of a kernel: 0 to 30, as in Metal.
+pub const SLOTS: usize = 31;
+
+/// What one threadgroup of a dispatch is called with (`hm_group`).
+#[repr(C)]
+#[derive(Clone)]
+pub struct Group {
+    /// Address of each buffer argument: the buffer's contents plus the offset, or the bytes given in its place.
+    pub buffer: [*mut c_void; SLOTS],
+    /// Address of each threadgroup memory argument.
+    pub threadgroup: [*mut c_void; SLOTS],
+    /// Position of this threadgroup, in threadgroups.
+    pub threadgroup_position_in_grid: [u32; 3],
+    /// Threads of this threadgroup; smaller than those of the dispatch at the grid's edges.
+    pub threads_per_threadgroup: [u32; 3],
+    /// Threads of a whole threadgroup.
+    pub dispatch_threads_per_threadgroup: [u32; 3],
+    /// Threads of the grid.
+    pub threads_per_grid: [u32; 3],
+    /// Threadgroups of the grid.
+    pub threadgroups_per_grid: [u32; 3],
+    /// SIMD-groups of this threadgroup.
+    pub simdgroups_per_threadgroup: u32,
+    /// SIMD-groups of a whole threadgroup.
+    pub dispatch_simdgroups_per_threadgroup: u32,
+}
+
+/// A kernel's code.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry {
+    /// Runs all threads of a threadgroup.
+    Group(unsafe extern "C" fn(*const Group)),
+    /// Runs the thread at a position (x, y, z) in the threadgroup, and may call the runtime table's functions.
+    Thread(unsafe extern "C" fn(*const Group, u32, u32, u32)),
+}
+
+/// Where the lanes of a SIMD-group or quad keep the value that they bring to an operation (`hm_simd_values`): of lane i at
+/// index i, from 0 in a quad too.
+#[repr(C)]
+pub struct SimdValues {
+    /// NULL for lanes that take no part.
+    pub value: [*mut c_void; 32],
+}
+
+/// Computes an operation for all lanes of the mask, in place (`hm_combine`).
+pub type Combine = unsafe extern "C" fn(*const SimdValues, u32);
+
+/// The functions that kernels call (`hm_runtime_table`).
+#[repr(C)]
+#[derive(Debug)]
+pub struct RuntimeTable {
+    /// Of this layout: 1.
+    pub version: u32,
+    /// Waits until all live threads of the threadgroup wait; the flags (mem_flags) need no action on a CPU.
+    pub threadgroup_barrier: unsafe extern "C" fn(u32),
+    /// Waits until all lanes of the SIMD-group that can have reached this call.
+    pub simdgroup_barrier: unsafe extern "C" fn(u32),
+    /// Lets the lanes that reached this call combine their values; width 32 (SIMD-group) or 4 (quad).
+    pub simd_combine: unsafe extern "C" fn(Combine, *mut c_void, u32),
+    /// Address of the threadgroup variable with this number, size and alignment.
+    pub threadgroup_allocate: unsafe extern "C" fn(u32, u64, u64) -> *mut c_void,
+    /// Index of the calling thread in its SIMD-group.
+    pub lane: unsafe extern "C" fn() -> u32,
+}
+
+/// The table that a loaded kernel's `hm_runtime` is to point to. Its functions may only be called by kernels that the
+/// executor runs; a call from anywhere else ends the process with a message.
+pub fn runtime_table() -> &'static RuntimeTable {
+    static TABLE: RuntimeTable = RuntimeTable {
+        version: 1,
+        threadgroup_barrier: fiber::threadgroup_barrier,
+        simdgroup_barrier: context::hostmetal_simdgroup_barrier,
+        simd_combine: context::hostmetal_simd_combine,
+        threadgroup_allocate: fiber::threadgroup_allocate,
+        lane: fiber::lane,
+    };
+    &TABLE
+}
+
+/// A threadgroup variable of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadgroupVariable {
+    /// The number by which the kernel asks for it.
+    pub id: u32,
+    /// In bytes.
+    pub size: u64,
+    /// In bytes, a power of two.
+    pub alignment: u64,
+}

@@ -1,0 +1,536 @@
+//! Running a command buffer: its encoders in order, its dispatches as ranges of threadgroups.
+//!
+//! A `Wave` is a set of dispatches that may overlap: one dispatch of a serial encoder, or all between two barriers of a
+//! concurrent one. Its threadgroups are numbered through, and the driver runs them in that order. When the wave is
+//! expected to last, by what the pipeline took before, or turns out to, it is shared: an atomic counter then hands out
+//! chunks of the range to the driver and its helpers. A small dispatch thus wakes nobody.
+//!
+//! The first fault stops the task: all its workers leave their kernels, and what follows in the command buffer is not run.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::fiber::{Halt, run_group};
+use super::guard::{Signal, interrupt, watchdog_limit};
+use super::pool::{self, Computing, Worker};
+use super::{Group, SLOTS, event};
+use crate::command::{CommandBuffer, ErrorCode, Failure};
+use crate::device::{SIMD_WIDTH, worker_threads};
+use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
+
+/// A wave that is expected to take longer than this many nanoseconds on one worker is shared.
+const WORTH_SHARING: u64 = 15_000;
+/// A chunk shall take about this many nanoseconds, so that handing it out costs little.
+const CHUNK: u64 = 5_000;
+
+/// Numbers of tasks, from 1.
+static TASKS: AtomicU64 = AtomicU64::new(0);
+
+/// Runs a committed command buffer on the calling worker and completes it.
+pub(crate) fn execute(worker: &mut Worker, command_buffer: &CommandBuffer) {
+    let work = command_buffer.begin();
+    let begun = event::now();
+    let outcome = catch_unwind(AssertUnwindSafe(|| run_encoders(worker, command_buffer, &work, begun)));
+    command_buffer.set_run_times(begun, event::now());
+    let failure = match outcome {
+        Ok(result) => result.err(),
+        Err(_) => {
+            let text = "Internal Error: hostmetal panicked while it ran the command buffer; this is a bug of hostmetal";
+            Some(Failure { code: ErrorCode::Internal, text: text.to_owned(), place: (0, 0) })
+        }
+    };
+    // Buffers and pipelines are given back before anybody learns of the completion.
+    drop(work);
+    command_buffer.finish(failure);
+}
+
+fn run_encoders(
+    worker: &mut Worker,
+    command_buffer: &CommandBuffer,
+    work: &[Recording],
+    begun: u64,
+) -> Result<(), Failure> {
+    if work.iter().all(|recording| recording.commands.is_empty()) {
+        return Ok(());
+    }
+    let _computing = Computing::new();
+    let task = Task::begin(worker, begun);
+    for (number, recording) in work.iter().enumerate() {
+        run_commands(worker, &task, recording).map_err(|mut failure| {
+            failure.place.0 = number;
+            failure.text = format!("{} ({})", failure.text, command_buffer.encoder_name(number));
+            failure
+        })?;
+    }
+    Ok(())
+}
+
+/// The run of one command buffer's commands, as the watchdog knows it.
+struct Task {
+    number: u64,
+    record: &'static super::guard::Record,
+}
+
+impl Task {
+    fn begin(worker: &Worker, begun: u64) -> Task {
+        let number = TASKS.fetch_add(1, Ordering::Relaxed) + 1;
+        worker.record.begin(number, begun);
+        Task { number, record: worker.record }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.record.leave();
+    }
+}
+
+/// Runs the commands of one encoder. The failure's encoder number is the caller's to set.
+fn run_commands(worker: &mut Worker, task: &Task, recording: &Recording) -> Result<(), Failure> {
+    let commands = &recording.commands;
+    let mut position = 0;
+    while position < commands.len() {
+        if task.record.stopping() {
+            return Err(timeout(None, position));
+        }
+        match commands[position] {
+            Command::Dispatch(_) => {
+                let last = if recording.concurrent { wave_end(commands, position) } else { position + 1 };
+                run_wave(worker, task, &Wave::new(recording, position, last))?;
+                position = last;
+                continue;
+            }
+            Command::Barrier => {}
+            // SAFETY: the encoder checked both ranges against their buffers, which the recording holds.
+            Command::Copy { source, destination, length } => unsafe {
+                ptr::copy_nonoverlapping(source, destination, length);
+            },
+            // SAFETY: as for Copy.
+            Command::Fill { destination, length, value } => unsafe { ptr::write_bytes(destination, value, length) },
+        }
+        position += 1;
+    }
+    Ok(())
+}
+
+/// The end of the dispatches that may overlap, beginning at `first`.
+fn wave_end(commands: &[Command], first: usize) -> usize {
+    let following = commands[first..].iter().take_while(|command| matches!(command, Command::Dispatch(_)));
+    first + following.count()
+}
+
+/// Dispatches that may overlap, and the number of their threadgroups.
+struct Wave {
+    recording: *const Recording,
+    first: usize,
+    end: usize,
+    groups: u64,
+}
+
+impl Wave {
+    fn new(recording: &Recording, first: usize, end: usize) -> Wave {
+        let groups = (first..end).map(|position| dispatch(recording, position).group_count()).sum();
+        Wave { recording, first, end, groups }
+    }
+
+    /// What one worker is expected to take, in nanoseconds; None when a pipeline has not run before.
+    fn expected(&self, recording: &Recording) -> Option<u64> {
+        (self.first..self.end).try_fold(0u64, |sum, position| {
+            let dispatch = dispatch(recording, position);
+            let cost = recording.pipelines[dispatch.pipeline as usize].cost.load(Ordering::Relaxed);
+            (cost != 0).then(|| sum.saturating_add(dispatch.thread_count().saturating_mul(cost) / 1000))
+        })
+    }
+
+    /// Remembers what a thread of each pipeline took, given that `groups` threadgroups took `time` nanoseconds.
+    fn learn(&self, recording: &Recording, groups: u64, time: u64) {
+        if self.end - self.first != 1 || groups == 0 {
+            return;
+        }
+        let dispatch = dispatch(recording, self.first);
+        let threads = dispatch.thread_count() as f64 * groups as f64 / dispatch.group_count() as f64;
+        let cost = ((time as f64 * 1000.0 / threads.max(1.0)) as u64).max(1);
+        let known = &recording.pipelines[dispatch.pipeline as usize].cost;
+        let old = known.load(Ordering::Relaxed);
+        known.store(if old == 0 { cost } else { (old * 3 + cost) / 4 }.max(1), Ordering::Relaxed);
+    }
+}
+
+fn dispatch(recording: &Recording, position: usize) -> &Dispatch {
+    match &recording.commands[position] {
+        Command::Dispatch(dispatch) => dispatch,
+        _ => unreachable!("a wave holds dispatches only"),
+    }
+}
+
+fn run_wave(worker: &mut Worker, task: &Task, wave: &Wave) -> Result<(), Failure> {
+    // SAFETY: the wave was made from a reference that is still borrowed by the caller.
+    let recording = unsafe { &*wave.recording };
+    let mut cursor = Cursor::new(wave.first);
+    let mut next = 0;
+    let shareable = wave.groups > 1 && worker_threads() > 1;
+    let expected = if shareable { wave.expected(recording) } else { Some(0) };
+    if expected.is_some_and(|expected| expected < WORTH_SHARING) {
+        let start = event::now();
+        let mut check = if shareable { 1 } else { u64::MAX };
+        while next < wave.groups {
+            let end = check.min(wave.groups);
+            cursor.run(worker, recording, next..end)?;
+            next = end;
+            let elapsed = event::now() - start;
+            if elapsed > WORTH_SHARING {
+                break;
+            }
+            // About as many again as have run, while that stays far below the time that is worth sharing.
+            check = next + if elapsed < WORTH_SHARING / 4 { next } else { 1 };
+        }
+        wave.learn(recording, next, event::now() - start);
+        if next == wave.groups {
+            return Ok(());
+        }
+    }
+    run_shared(worker, task, wave, recording, next, cursor)
+}
+
+/// Runs the threadgroups of a wave from `next` on together with helpers.
+fn run_shared(
+    worker: &mut Worker,
+    task: &Task,
+    wave: &Wave,
+    recording: &Recording,
+    next: u64,
+    mut cursor: Cursor,
+) -> Result<(), Failure> {
+    let remaining = wave.groups - next;
+    let fair = remaining / (worker_threads() as u64 * 8);
+    let chunk = match wave.expected(recording) {
+        Some(expected) if expected > 0 => {
+            let worth = (u128::from(wave.groups) * u128::from(CHUNK) / u128::from(expected)) as u64;
+            fair.clamp(1, worth.max(1) * 16)
+        }
+        _ => fair.max(1),
+    };
+    let share = Arc::new(Share {
+        task: task.number,
+        wave: Wave { ..*wave },
+        next: AtomicU64::new(next),
+        chunk,
+        closed: AtomicBool::new(false),
+        running: AtomicU32::new(0),
+        failure: Mutex::new(None),
+    });
+    share.recruit();
+    let start = event::now();
+    match loop_chunks(&share, worker, recording, &mut cursor) {
+        Ok(groups) => wave.learn(recording, groups, event::now() - start),
+        Err(failure) => share.fail(failure),
+    }
+    share.close();
+    let failure = share.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+    failure.map_or(Ok(()), Err)
+}
+
+/// Takes chunks until none is left; returns how many threadgroups that were.
+fn loop_chunks(
+    share: &Arc<Share>,
+    worker: &mut Worker,
+    recording: &Recording,
+    cursor: &mut Cursor,
+) -> Result<u64, Failure> {
+    let mut own = 0;
+    loop {
+        let start = share.next.fetch_add(share.chunk, Ordering::Relaxed);
+        if start >= share.wave.groups || share.closed.load(Ordering::Relaxed) {
+            return Ok(own);
+        }
+        let end = (start + share.chunk).min(share.wave.groups);
+        cursor.run(worker, recording, start..end)?;
+        own += end - start;
+        // A core may have become free since.
+        if pool::has_room() && end + share.chunk < share.wave.groups {
+            pool::recruit(share, 1);
+        }
+    }
+}
+
+/// A wave that several workers run.
+///
+/// Helpers may come at any time, even when the driver has gone on: they first count themselves in `running` and then look
+/// at `closed`, while the driver first sets `closed` and then waits for `running` to be 0 (all SeqCst). So a helper that
+/// finds it open may use the wave's recording, because the driver waits for it; one that finds it closed uses nothing.
+pub(crate) struct Share {
+    task: u64,
+    wave: Wave,
+    next: AtomicU64,
+    chunk: u64,
+    closed: AtomicBool,
+    running: AtomicU32,
+    /// The first.
+    failure: Mutex<Option<Failure>>,
+}
+
+// SAFETY: the recording is only read, and only by workers that the driver waits for; what it points to may be used from
+// any thread.
+unsafe impl Send for Share {}
+// SAFETY: as above; the rest is atomics and a mutex.
+unsafe impl Sync for Share {}
+
+impl Share {
+    fn recruit(self: &Arc<Share>) {
+        let chunks = (self.wave.groups - self.next.load(Ordering::Relaxed).min(self.wave.groups)).div_ceil(self.chunk);
+        let useful = usize::try_from(chunks.saturating_sub(1)).unwrap_or(usize::MAX);
+        // The helpers recruit the others, so that the driver does not wake them all.
+        pool::recruit(self, useful.min(2));
+    }
+
+    /// Runs chunks on a helper.
+    pub(crate) fn help(self: &Arc<Share>, worker: &mut Worker) {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        if !self.closed.load(Ordering::SeqCst) {
+            worker.record.join(self.task);
+            self.recruit();
+            // SAFETY: the driver keeps the recording until this worker is not running any more.
+            let recording = unsafe { &*self.wave.recording };
+            let mut cursor = Cursor::new(self.wave.first);
+            let outcome = catch_unwind(AssertUnwindSafe(|| loop_chunks(self, worker, recording, &mut cursor)));
+            match outcome {
+                Ok(Ok(_)) => {}
+                Ok(Err(failure)) => self.fail(failure),
+                Err(_) => {
+                    let text =
+                        "Internal Error: hostmetal panicked while it helped; this is a bug of hostmetal".to_owned();
+                    self.fail(Failure { code: ErrorCode::Internal, text, place: (0, self.wave.first) });
+                }
+            }
+            worker.record.leave();
+        }
+        if self.running.fetch_sub(1, Ordering::SeqCst) == 1 {
+            event::wake(&self.running, 1);
+        }
+    }
+
+    /// Keeps the first failure and stops the others.
+    fn fail(&self, failure: Failure) {
+        let first = {
+            let mut known = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            let first = known.is_none();
+            known.get_or_insert(failure);
+            first
+        };
+        if first {
+            self.closed.store(true, Ordering::SeqCst);
+            interrupt(self.task);
+        }
+    }
+
+    /// Waits until no helper runs.
+    fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        while !event::spin_until(&self.running, |running| running == 0) {
+            let running = self.running.load(Ordering::SeqCst);
+            if running == 0 {
+                return;
+            }
+            event::sleep_while(&self.running, running, Some(Duration::from_millis(10)));
+            // A signal that met a helper between two kernels is sent again.
+            if self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                interrupt(self.task);
+            }
+        }
+    }
+}
+
+/// Where a worker is in a wave: the dispatch, and the group that kernels are called with.
+struct Cursor {
+    position: usize,
+    /// Number of the dispatch's first threadgroup in the wave.
+    first: u64,
+    count: u64,
+    group: Option<Group>,
+    variables: *mut u8,
+}
+
+impl Cursor {
+    fn new(position: usize) -> Cursor {
+        Cursor { position, first: 0, count: 0, group: None, variables: ptr::null_mut() }
+    }
+
+    /// Runs threadgroups of a wave; ranges of one cursor must ascend.
+    fn run(&mut self, worker: &mut Worker, recording: &Recording, range: std::ops::Range<u64>) -> Result<(), Failure> {
+        for number in range {
+            while self.group.is_none() || number >= self.first + self.count {
+                self.advance(worker, recording);
+            }
+            let dispatch = dispatch(recording, self.position);
+            let pipeline = &recording.pipelines[dispatch.pipeline as usize];
+            let Some(group) = &mut self.group else { unreachable!("advance has made one") };
+            place_group(group, dispatch, number - self.first);
+            if worker.record.stopping() {
+                return Err(timeout(Some(&pipeline.name), self.position));
+            }
+            // SAFETY: the place is this worker's; the entry came with the pipeline's promise; the recording holds all that
+            // the group points to; the variables' base is in the worker's threadgroup memory.
+            let result =
+                unsafe { run_group(&mut *worker.place, pipeline.entry, group, (self.variables, &*pipeline.variables)) };
+            if let Err(halt) = result {
+                return Err(describe(halt, worker, recording, self.position, group));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next dispatch of the wave, or begins with the first.
+    fn advance(&mut self, worker: &Worker, recording: &Recording) {
+        if self.group.is_some() {
+            self.position += 1;
+            self.first += self.count;
+        }
+        let dispatch = dispatch(recording, self.position);
+        self.count = dispatch.group_count();
+        let memory = worker.place.threadgroup_memory(dispatch.memory as usize);
+        self.variables = memory;
+        let mut buffer = [ptr::null_mut(); SLOTS];
+        let mut threadgroup = [ptr::null_mut(); SLOTS];
+        for argument in arguments(recording, dispatch) {
+            match *argument {
+                Argument::Buffer { index, address, .. } => buffer[index as usize] = address.cast(),
+                Argument::Memory { index, offset } => {
+                    threadgroup[index as usize] = memory.wrapping_add(offset as usize).cast();
+                }
+            }
+        }
+        self.group = Some(Group {
+            buffer,
+            threadgroup,
+            threadgroup_position_in_grid: [0; 3],
+            threads_per_threadgroup: dispatch.group_size,
+            dispatch_threads_per_threadgroup: dispatch.group_size,
+            threads_per_grid: dispatch.threads,
+            threadgroups_per_grid: dispatch.groups,
+            simdgroups_per_threadgroup: 0,
+            dispatch_simdgroups_per_threadgroup: simdgroups(dispatch.group_size),
+        });
+    }
+}
+
+fn arguments<'a>(recording: &'a Recording, dispatch: &Dispatch) -> &'a [Argument] {
+    &recording.arguments[dispatch.first_argument as usize..][..dispatch.arguments as usize]
+}
+
+fn simdgroups(size: [u32; 3]) -> u32 {
+    size.iter().product::<u32>().div_ceil(SIMD_WIDTH)
+}
+
+/// Fills in what is particular to one threadgroup of a dispatch.
+fn place_group(group: &mut Group, dispatch: &Dispatch, number: u64) {
+    let [width, height, _] = dispatch.groups.map(u64::from);
+    let position = [number % width, number / width % height, number / width / height];
+    for axis in 0..3 {
+        let at = position[axis] as u32;
+        let left = dispatch.threads[axis] - at * dispatch.group_size[axis];
+        group.threadgroup_position_in_grid[axis] = at;
+        group.threads_per_threadgroup[axis] = left.min(dispatch.group_size[axis]);
+    }
+    group.simdgroups_per_threadgroup = simdgroups(group.threads_per_threadgroup);
+}
+
+fn timeout(kernel: Option<&str>, command: usize) -> Failure {
+    let limit = watchdog_limit().map_or(0.0, |limit| limit.as_secs_f64());
+    let at = kernel.map_or(String::new(), |name| format!(" in kernel {name:?}"));
+    let text = format!(
+        "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout): the command buffer ran longer than \
+         {limit} s (HOSTMETAL_WATCHDOG){at}"
+    );
+    Failure { code: ErrorCode::Timeout, text, place: (0, command) }
+}
+
+/// The failure that a threadgroup's halt means.
+fn describe(halt: Halt, worker: &Worker, recording: &Recording, command: usize, group: &Group) -> Failure {
+    let dispatch = dispatch(recording, command);
+    let name = &recording.pipelines[dispatch.pipeline as usize].name;
+    let [x, y, z] = group.threadgroup_position_in_grid;
+    let thread = worker.place.thread().map_or(String::new(), |[x, y, z]| format!(", thread ({x}, {y}, {z}) of it"));
+    let place = format!("kernel {name:?}, threadgroup ({x}, {y}, {z}){thread}");
+    let (code, text) = match halt {
+        Halt::Stopped => return timeout(Some(name), command),
+        Halt::Misused(complaint) => (ErrorCode::Internal, format!("Internal Error: {complaint}: {place}")),
+        Halt::NoStacks => (
+            ErrorCode::OutOfMemory,
+            format!(
+                "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory): no stacks for the threads of \
+                 a threadgroup: {place}"
+            ),
+        ),
+        Halt::Faulted => {
+            describe_signal(worker.record.signal(), worker, arguments(recording, dispatch), recording, &place)
+        }
+    };
+    Failure { code, text, place: (0, command) }
+}
+
+fn describe_signal(
+    signal: Signal,
+    worker: &Worker,
+    arguments: &[Argument],
+    recording: &Recording,
+    place: &str,
+) -> (ErrorCode, String) {
+    let Signal { number, code, address } = signal;
+    match number {
+        libc::SIGFPE => (ErrorCode::Internal, format!("Internal Error: integer division by zero or overflow: {place}")),
+        libc::SIGILL => (ErrorCode::Internal, format!("Internal Error: a trap or an invalid instruction: {place}")),
+        _ if worker.place.overflowed(address).is_some() || worker.record.near_stack(address) => {
+            (ErrorCode::StackOverflow, format!("Stack Overflow: a thread used more than its stack: {place}"))
+        }
+        _ => {
+            let where_to = nearest(address, arguments, recording);
+            // An access to an address that no memory can have (non-canonical) comes without the address.
+            let address = if number == libc::SIGSEGV && code == SI_KERNEL {
+                "at an invalid address".to_owned()
+            } else {
+                format!("at address {address:#x}{where_to}")
+            };
+            (
+                ErrorCode::PageFault,
+                format!(
+                    "Caused GPU Address Fault Error (0000000b:kIOGPUCommandBufferCallbackErrorPageFault): access {address}: \
+                     {place}"
+                ),
+            )
+        }
+    }
+}
+
+/// si_code of a fault that the kernel cannot attribute to an address.
+const SI_KERNEL: i32 = 128;
+/// How far from a buffer an address may be to be told as an overrun of it.
+const NEAR: u64 = 1 << 20;
+
+/// Words about the buffer argument that an address belongs to or lies next to; "" when there is none.
+fn nearest(address: usize, arguments: &[Argument], recording: &Recording) -> String {
+    let address = address as u64;
+    let mut best: Option<(u64, String)> = None;
+    for argument in arguments {
+        let Argument::Buffer { index, buffer, .. } = *argument else { continue };
+        if buffer == BYTES {
+            continue;
+        }
+        let held = &recording.buffers[buffer as usize];
+        let start = held.contents() as u64;
+        let end = start + held.length();
+        let (distance, words) = if address >= end {
+            (address - end, format!("{} bytes past the end of", address - end))
+        } else if address < start {
+            (start - address, format!("{} bytes before the start of", start - address))
+        } else {
+            (0, format!("offset {} of", address - start))
+        };
+        if distance < NEAR && best.as_ref().is_none_or(|(least, _)| distance < *least) {
+            best = Some((distance, format!(", {words} buffer({index}) ({} bytes)", held.length())));
+        }
+    }
+    best.map_or(String::new(), |(_, words)| words)
+}

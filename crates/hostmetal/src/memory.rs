@@ -1,0 +1,208 @@
+//! Memory: mapped pages with guards, and the buffers made of them.
+//!
+//! A buffer's pages come from mmap, zero filled, with a page without access before and behind them, so that a kernel that
+//! runs past the last page faults instead of reaching other memory. The data starts page aligned, as Metal's contents do,
+//! so an overrun that stays inside the last page is not seen here.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::device::Device;
+
+/// Bytes of a page of this machine.
+pub(crate) fn page_size() -> usize {
+    static SIZE: OnceLock<usize> = OnceLock::new();
+    // SAFETY: sysconf reads a constant of the system.
+    *SIZE.get_or_init(|| unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize)
+}
+
+/// A guarded mapping is up to three entries of the kernel's map table, whose usual limit is 65,530; while this many are
+/// alive, further mappings go without guards, and neighbours merge into one entry.
+const MAX_GUARDED: usize = 12_000;
+static GUARDED: AtomicUsize = AtomicUsize::new(0);
+
+/// From this size on, data starts at a multiple of it and asks for transparent huge pages.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Private zero-filled pages between inaccessible ones, unmapped when dropped.
+pub(crate) struct Mapping {
+    base: NonNull<u8>,
+    mapped: usize,
+    data: NonNull<u8>,
+    length: usize,
+    /// Whether this mapping is counted in GUARDED.
+    guarded: bool,
+}
+
+// SAFETY: a mapping is plain memory owned by this value; what is in it is shared by the rules of its users.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; no method changes the mapping through a shared reference.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps at least `length` bytes (rounded up to pages). None when the system refuses.
+    pub(crate) fn new(length: usize) -> Option<Mapping> {
+        let length = length.checked_next_multiple_of(page_size())?;
+        let guarded = GUARDED.fetch_add(1, Ordering::Relaxed) < MAX_GUARDED;
+        if !guarded {
+            GUARDED.fetch_sub(1, Ordering::Relaxed);
+        }
+        let guard = if guarded { page_size() } else { 0 };
+        let slack = if length >= HUGE_PAGE { HUGE_PAGE } else { 0 };
+        let mapping = length.checked_add(2 * guard + slack).and_then(|mapped| map(mapped, guard + slack == 0)).map(
+            |(base, mapped)| {
+                let first = base.as_ptr() as usize + guard;
+                let start = if slack > 0 { first.next_multiple_of(HUGE_PAGE) } else { first };
+                // SAFETY: the start is at most guard + slack bytes into a mapping of length + 2 * guard + slack bytes.
+                let data = unsafe { base.add(start - base.as_ptr() as usize) };
+                Mapping { base, mapped, data, length, guarded }
+            },
+        );
+        let Some(mapping) = mapping else {
+            if guarded {
+                GUARDED.fetch_sub(1, Ordering::Relaxed);
+            }
+            return None;
+        };
+        if guard + slack > 0 && !mapping.open() {
+            return None;
+        }
+        Some(mapping)
+    }
+
+    /// Gives the data range read and write access; the guards keep none.
+    fn open(&self) -> bool {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the data range is inside this mapping.
+        let opened = unsafe { libc::mprotect(self.data.as_ptr().cast(), self.length, access) } == 0;
+        if opened && self.length >= HUGE_PAGE {
+            // SAFETY: as above. Advice: a refusal changes nothing but speed.
+            unsafe { libc::madvise(self.data.as_ptr().cast(), self.length, libc::MADV_HUGEPAGE) };
+        }
+        opened
+    }
+
+    /// Takes access away from `length` bytes at `offset` of the data; both multiples of the page size.
+    pub(crate) fn protect(&self, offset: usize, length: usize) -> bool {
+        assert!(offset.checked_add(length).is_some_and(|end| end <= self.length), "guard outside of its mapping");
+        // SAFETY: the range is inside this mapping.
+        unsafe { libc::mprotect(self.data.as_ptr().add(offset).cast(), length, libc::PROT_NONE) == 0 }
+    }
+
+    pub(crate) fn data(&self) -> *mut u8 {
+        self.data.as_ptr()
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: base and mapped are what mmap gave; the owner is going away, so nothing uses the pages.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
+        if self.guarded {
+            GUARDED.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn map(length: usize, accessible: bool) -> Option<(NonNull<u8>, usize)> {
+    let protection = if accessible { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a fresh private mapping at an address of the system's choice touches no existing memory.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
+    if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()).map(|base| (base, length)) }
+}
+
+/// Frees memory that a no-copy buffer borrowed: (context, bytes, length).
+pub(crate) type Deallocate = unsafe extern "C" fn(*mut c_void, *mut c_void, u64);
+
+/// An MTLBuffer's memory. Its contents are shared between the host and kernels; Metal leaves ordering to the program.
+pub(crate) struct Buffer {
+    device: &'static Device,
+    contents: NonNull<u8>,
+    length: u64,
+    /// Bytes of the device's account, given back on drop.
+    charged: u64,
+    storage: Storage,
+}
+
+enum Storage {
+    /// Unmapped when dropped.
+    Mapped {
+        _pages: Mapping,
+    },
+    Borrowed {
+        deallocate: Option<Deallocate>,
+        context: *mut c_void,
+    },
+}
+
+// SAFETY: MTLBuffer may be used from any thread; the contents are raw memory that only kernels and the host touch, and
+// the deallocator is documented to run on any thread.
+unsafe impl Send for Buffer {}
+// SAFETY: as above; no method of a shared Buffer changes anything but the contents' bytes.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// Zero-filled memory. None when `length` is 0 or above the limit, the device's account is full, or memory is out.
+    pub(crate) fn new(device: &'static Device, length: u64) -> Option<Buffer> {
+        if length == 0 || length > device.max_buffer_length() {
+            return None;
+        }
+        let charged = device.charge(length)?;
+        let Some(pages) = usize::try_from(length).ok().and_then(Mapping::new) else {
+            device.discharge(charged);
+            return None;
+        };
+        let contents = pages.data;
+        Some(Buffer { device, contents, length, charged, storage: Storage::Mapped { _pages: pages } })
+    }
+
+    /// Uses the caller's memory. None when a limit is exceeded; the deallocator is then not called.
+    ///
+    /// # Safety
+    /// `bytes` must be valid for reads and writes of `length` bytes until the deallocator has run or, without one, until
+    /// the buffer is dropped; `deallocate` must be callable once, on any thread, with `context`.
+    pub(crate) unsafe fn borrowed(
+        device: &'static Device,
+        bytes: NonNull<u8>,
+        length: u64,
+        deallocate: Option<Deallocate>,
+        context: *mut c_void,
+    ) -> Option<Buffer> {
+        if length == 0 || length > device.max_buffer_length() {
+            return None;
+        }
+        let charged = device.charge(length)?;
+        Some(Buffer { device, contents: bytes, length, charged, storage: Storage::Borrowed { deallocate, context } })
+    }
+
+    pub(crate) fn device(&self) -> &'static Device {
+        self.device
+    }
+
+    pub(crate) fn contents(&self) -> *mut u8 {
+        self.contents.as_ptr()
+    }
+
+    /// In bytes, as asked for.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.device.discharge(self.charged);
+        if let Storage::Borrowed { deallocate: Some(deallocate), context } = self.storage {
+            // SAFETY: the last reference is gone, so no kernel uses the bytes, and drop runs once; the rest is the
+            // contract of `borrowed`.
+            unsafe { deallocate(context, self.contents.as_ptr().cast(), self.length) };
+        }
+    }
+}

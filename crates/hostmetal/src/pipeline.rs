@@ -1,0 +1,135 @@
+//! Compute pipelines: a kernel's code with what dispatches must know of it.
+
+use std::any::Any;
+use std::ffi::CString;
+use std::sync::atomic::AtomicU64;
+
+use crate::device::{Device, MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP};
+use crate::executor::{Entry, SLOTS, ThreadgroupVariable};
+
+/// MTLBindingType of a buffer.
+pub const BUFFER: u32 = 0;
+/// MTLBindingType of threadgroup memory.
+pub const THREADGROUP_MEMORY: u32 = 1;
+
+/// An argument of a kernel, as Metal's reflection tells it.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// The parameter's name.
+    pub name: CString,
+    /// BUFFER or THREADGROUP_MEMORY.
+    pub kind: u32,
+    /// 0 to 30.
+    pub index: u32,
+    /// MTLBindingAccess.
+    pub access: u32,
+    /// MTLDataType of the element.
+    pub data_type: u32,
+    /// Bytes of one element.
+    pub data_size: u64,
+    /// Bytes that the element's address is a multiple of.
+    pub alignment: u64,
+    /// Many elements (a pointer) rather than one (a reference).
+    pub pointer: bool,
+    /// Whether a dispatch needs it.
+    pub used: bool,
+}
+
+/// Code that can become a pipeline: of a compiled MSL kernel, or of a native function with the same contract.
+pub struct Kernel {
+    /// As in the source.
+    pub name: String,
+    /// The code.
+    pub entry: Entry,
+    /// In any order.
+    pub bindings: Vec<Binding>,
+    /// The variables that it asks the runtime table for.
+    pub variables: Vec<ThreadgroupVariable>,
+    /// `[[max_total_threads_per_threadgroup(n)]]`.
+    pub max_total_threads: Option<u32>,
+    /// Keeps the code in memory.
+    pub code: Option<Box<dyn Any + Send + Sync>>,
+}
+
+/// A threadgroup variable with its place in a threadgroup's memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlacedVariable {
+    pub(crate) id: u32,
+    pub(crate) size: u64,
+    pub(crate) offset: usize,
+}
+
+/// An MTLComputePipelineState.
+pub(crate) struct Pipeline {
+    pub(crate) device: &'static Device,
+    pub(crate) name: String,
+    pub(crate) entry: Entry,
+    /// Sorted by kind and index.
+    pub(crate) bindings: Vec<Binding>,
+    pub(crate) variables: Vec<PlacedVariable>,
+    /// Bytes of the variables, a multiple of 16.
+    pub(crate) static_memory: u64,
+    pub(crate) max_threads: u32,
+    pub(crate) whole_simdgroups: bool,
+    /// Measured picoseconds per thread, 0 before the first run: decides whether a dispatch is worth waking other workers.
+    pub(crate) cost: AtomicU64,
+    _code: Option<Box<dyn Any + Send + Sync>>,
+}
+
+/// Why a kernel cannot become a pipeline.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Unfit(pub(crate) String);
+
+impl Pipeline {
+    /// A pipeline whose threadgroups have at most `max_threads` threads (0: the device's or the kernel's own limit).
+    pub(crate) fn new(
+        device: &'static Device,
+        kernel: Kernel,
+        max_threads: u64,
+        whole_simdgroups: bool,
+    ) -> Result<Pipeline, Unfit> {
+        let Kernel { name, entry, mut bindings, variables, max_total_threads, code } = kernel;
+        let limit = u64::from(MAX_THREADS_PER_THREADGROUP);
+        if max_threads > limit {
+            return Err(Unfit(format!("maxTotalThreadsPerThreadgroup ({max_threads}) of {name} must be <= {limit}")));
+        }
+        let own = u64::from(max_total_threads.unwrap_or(MAX_THREADS_PER_THREADGROUP)).clamp(1, limit);
+        let max_threads = if max_threads == 0 { own } else { max_threads.min(own) };
+        if let Some(binding) = bindings.iter().find(|binding| binding.index as usize >= SLOTS) {
+            let (argument, index) = (binding.name.to_string_lossy(), binding.index);
+            return Err(Unfit(format!("{name}: the index of {argument}, {index}, must be < {SLOTS}")));
+        }
+        bindings.sort_by_key(|binding| (binding.kind, binding.index));
+        let mut offset = 0u64;
+        let mut placed = Vec::with_capacity(variables.len());
+        for ThreadgroupVariable { id, size, alignment } in variables {
+            let start = offset.checked_next_multiple_of(alignment.clamp(16, MEMORY_ALIGNMENT));
+            let end = start.and_then(|start| start.checked_add(size));
+            let (Some(start), Some(end)) = (start, end) else {
+                return Err(Unfit(format!("{name}: a threadgroup variable has an impossible size, {size}")));
+            };
+            placed.push(PlacedVariable { id, size, offset: start as usize });
+            offset = end;
+            if end > MAX_THREADGROUP_MEMORY {
+                return Err(Unfit(format!(
+                    "Threadgroup memory size ({end}) exceeds the maximum threadgroup memory allowed ({MAX_THREADGROUP_MEMORY})"
+                )));
+            }
+        }
+        Ok(Pipeline {
+            device,
+            name,
+            entry,
+            bindings,
+            variables: placed,
+            static_memory: offset.next_multiple_of(16),
+            max_threads: max_threads as u32,
+            whole_simdgroups,
+            cost: AtomicU64::new(0),
+            _code: code,
+        })
+    }
+}
+
+/// The address of a threadgroup's memory is a multiple of this, and so can be that of a variable.
+pub(crate) const MEMORY_ALIGNMENT: u64 = 128;

@@ -1,0 +1,144 @@
+//! Command queues: an order of command buffers, run one after the other by whichever worker drives the queue.
+//!
+//! A queue has no thread. While its first command buffer in order is committed, one worker drives it: runs command buffers
+//! until the first one is not committed. Queues are driven by different workers, so they run concurrently; a callback or a
+//! kernel that blocks stops its own queue only. Command buffers keep their queue alive, so one that is released with work
+//! in flight completes that work.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::command::{CommandBuffer, ErrorCode, Failure};
+use crate::device::Device;
+use crate::executor::pool::{self, Worker};
+use crate::executor::{event, run};
+
+/// An MTLCommandQueue.
+pub(crate) struct Queue {
+    pub(crate) device: &'static Device,
+    limit: u32,
+    /// Command buffers that have not completed; creators sleep on it.
+    live: AtomicU32,
+    /// Creators that sleep or are about to.
+    waiting: AtomicU32,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    order: VecDeque<Place>,
+    last_ticket: u64,
+    /// Whether a worker drives the queue.
+    driven: bool,
+}
+
+struct Place {
+    ticket: u64,
+    committed: Option<Arc<CommandBuffer>>,
+}
+
+impl Queue {
+    /// A queue of at most `limit` uncompleted command buffers (at least 1).
+    pub(crate) fn new(device: &'static Device, limit: usize) -> Queue {
+        Queue {
+            device,
+            limit: u32::try_from(limit).unwrap_or(u32::MAX).max(1),
+            live: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
+            state: Mutex::new(State::default()),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a new command buffer, once there is room for it.
+    pub(crate) fn reserve(&self) {
+        let take = |live: u32| (live < self.limit).then_some(live + 1);
+        if self.live.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok() {
+            return;
+        }
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        while let Err(live) = self.live.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take) {
+            event::sleep_while(&self.live, live, None);
+        }
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// A command buffer has completed or will never be committed.
+    pub(crate) fn unreserve(&self) {
+        self.live.fetch_sub(1, Ordering::SeqCst);
+        // Either this sees the creator, or the creator, which counted itself first, sees the new number.
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            event::wake(&self.live, 1);
+        }
+    }
+
+    /// The next place in the order, for a command buffer that will be committed later.
+    pub(crate) fn take_place(&self) -> u64 {
+        let mut state = self.state();
+        state.last_ticket += 1;
+        let ticket = state.last_ticket;
+        state.order.push_back(Place { ticket, committed: None });
+        ticket
+    }
+
+    /// The command buffer of a place will never be committed.
+    pub(crate) fn give_up_place(self: &Arc<Queue>, ticket: u64) {
+        let mut state = self.state();
+        state.order.retain(|place| place.ticket != ticket);
+        self.drive_if_due(state);
+    }
+
+    /// Takes a committed command buffer, at its place or at the end.
+    pub(crate) fn submit(self: &Arc<Queue>, command_buffer: Arc<CommandBuffer>, ticket: Option<u64>) {
+        let mut state = self.state();
+        let place = ticket.and_then(|ticket| state.order.iter_mut().find(|place| place.ticket == ticket));
+        match place {
+            Some(place) => place.committed = Some(command_buffer),
+            None => {
+                state.last_ticket += 1;
+                let ticket = state.last_ticket;
+                state.order.push_back(Place { ticket, committed: Some(command_buffer) });
+            }
+        }
+        self.drive_if_due(state);
+    }
+
+    fn drive_if_due(self: &Arc<Queue>, mut state: MutexGuard<'_, State>) {
+        if state.driven || state.order.front().is_none_or(|place| place.committed.is_none()) {
+            return;
+        }
+        state.driven = true;
+        drop(state);
+        pool::drive(self.clone());
+    }
+
+    /// Runs command buffers until the first in order is not committed. Without a worker (no thread could be started) they
+    /// fail.
+    pub(crate) fn run(&self, mut worker: Option<&mut Worker>) {
+        while let Some(command_buffer) = self.next() {
+            match &mut worker {
+                Some(worker) => run::execute(worker, &command_buffer),
+                None => {
+                    drop(command_buffer.begin());
+                    let text = "Internal Error: no thread could be started to run the command buffer".to_owned();
+                    command_buffer.finish(Some(Failure { code: ErrorCode::OutOfMemory, text, place: (0, 0) }));
+                }
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Arc<CommandBuffer>> {
+        let mut state = self.state();
+        let committed = state.order.front_mut().and_then(|place| place.committed.take());
+        if committed.is_some() {
+            state.order.pop_front();
+        } else {
+            state.driven = false;
+        }
+        committed
+    }
+}

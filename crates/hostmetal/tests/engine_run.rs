@@ -1,0 +1,254 @@
+//! Dispatches through the engine's C interface: positions, partial threadgroups, order, concurrency, blits.
+
+mod support;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hostmetal::executor::{Entry, Group};
+use hostmetal::ffi::*;
+use support::*;
+
+/// y = a * x + y over (x, y, a).
+unsafe extern "C" fn saxpy(called: *const Group) {
+    // SAFETY: the executor's group.
+    let called = unsafe { group(called) };
+    // SAFETY: the bindings say so.
+    let a = unsafe { *at::<f32>(called, 2, 0) };
+    for thread in threads(called) {
+        let i = in_grid(called, thread)[0] as usize;
+        // SAFETY: the test's buffers are as long as the grid.
+        let (x, y) = unsafe { (*at::<f32>(called, 0, i), at::<f32>(called, 1, i)) };
+        // SAFETY: as above; each thread has its own element.
+        unsafe { *y += a * x };
+    }
+}
+
+fn saxpy_pipeline() -> Pipeline {
+    let bindings = vec![buffer(0, 4), buffer(1, 4), buffer(2, 4)];
+    Pipeline::new(kernel("saxpy", Entry::Group(saxpy), bindings))
+}
+
+#[test]
+fn saxpy_of_sizes_that_do_not_divide() {
+    let queue = Queue::new();
+    let pipeline = saxpy_pipeline();
+    for n in [1usize, 2, 255, 256, 257, 1000, 100_003] {
+        let xs: Vec<f32> = (0..n).map(|i| i as f32).collect();
+        let ys: Vec<f32> = (0..n).map(|i| (i % 7) as f32).collect();
+        let (x, y) = (Buffer::of(&xs), Buffer::of(&ys));
+        let done = queue.run(|encoder| {
+            encoder.pipeline(&pipeline);
+            encoder.buffer(&x, 0);
+            encoder.buffer(&y, 1);
+            encoder.bytes(&2.0f32, 2);
+            encoder.threads([n as u64, 1, 1], [256, 1, 1]);
+        });
+        done.assert_completed();
+        let expected: Vec<f32> = xs.iter().zip(&ys).map(|(x, y)| 2.0 * x + y).collect();
+        assert_eq!(y.read::<f32>(), expected);
+    }
+}
+
+/// Counts each grid position once, and checks what the group says of itself against the grid, which is in buffer 1:
+/// threads, threadgroup size, both along 3 axes.
+unsafe extern "C" fn count_positions(called: *const Group) {
+    // SAFETY: the executor's group.
+    let called = unsafe { group(called) };
+    // SAFETY: the test binds six numbers there.
+    let said = unsafe { *at::<[u32; 6]>(called, 1, 0) };
+    let (grid, size) = ([said[0], said[1], said[2]], [said[3], said[4], said[5]]);
+    let mut right = called.threads_per_grid == grid && called.dispatch_threads_per_threadgroup == size;
+    for axis in 0..3 {
+        right &= called.threadgroups_per_grid[axis] == grid[axis].div_ceil(size[axis]);
+        let first = called.threadgroup_position_in_grid[axis] * size[axis];
+        right &= called.threads_per_threadgroup[axis] == size[axis].min(grid[axis] - first);
+    }
+    right &= called.simdgroups_per_threadgroup == called.threads_per_threadgroup.iter().product::<u32>().div_ceil(32);
+    right &= called.dispatch_simdgroups_per_threadgroup == size.iter().product::<u32>().div_ceil(32);
+    for thread in threads(called) {
+        let [x, y, z] = in_grid(called, thread);
+        let i = (x + grid[0] * (y + grid[1] * z)) as usize;
+        // SAFETY: the buffer has an element for each position of the grid.
+        let count = unsafe { &*at::<AtomicU32>(called, 0, i) };
+        count.fetch_add(if right { 1 } else { 1000 }, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn every_position_of_a_grid_runs_once() {
+    let queue = Queue::new();
+    let pipeline = Pipeline::new(kernel("count", Entry::Group(count_positions), vec![buffer(0, 4), buffer(1, 24)]));
+    let cases = [
+        ([1, 1, 1], [1, 1, 1]),
+        ([5, 3, 2], [4, 2, 2]),
+        ([17, 9, 5], [8, 4, 2]),
+        ([64, 64, 1], [16, 16, 1]),
+        ([1, 1, 1025], [1, 1, 1024]),
+        ([300, 7, 11], [32, 3, 5]),
+        ([3, 1000, 1], [1, 1, 1]),
+    ];
+    for (grid, size) in cases {
+        let counts = Buffer::new(grid.iter().product::<u64>() * 4);
+        let said: [u32; 6] = std::array::from_fn(|i| if i < 3 { grid[i] as u32 } else { size[i - 3] as u32 });
+        queue
+            .run(|encoder| {
+                encoder.pipeline(&pipeline);
+                encoder.buffer(&counts, 0);
+                encoder.bytes(&said, 1);
+                encoder.threads(grid, size);
+            })
+            .assert_completed();
+        assert!(counts.read::<u32>().iter().all(|&n| n == 1), "grid {grid:?} of {size:?}");
+    }
+}
+
+/// v[i] = v[i] * 3 + number, which differs for each order of numbers.
+unsafe extern "C" fn append(called: *const Group) {
+    // SAFETY: the executor's group.
+    let called = unsafe { group(called) };
+    // SAFETY: the bindings say so.
+    let number = unsafe { *at::<u32>(called, 1, 0) };
+    for thread in threads(called) {
+        // SAFETY: the buffer is as long as the grid.
+        let value = unsafe { at::<u32>(called, 0, in_grid(called, thread)[0] as usize) };
+        // SAFETY: as above; each thread has its own element.
+        unsafe { *value = (*value).wrapping_mul(3).wrapping_add(number) };
+    }
+}
+
+fn append_pipeline() -> Pipeline {
+    Pipeline::new(kernel("append", Entry::Group(append), vec![buffer(0, 4), buffer(1, 4)]))
+}
+
+#[test]
+fn dispatches_encoders_and_command_buffers_keep_their_order() {
+    const N: u64 = 20_000;
+    let queue = Queue::new();
+    let pipeline = append_pipeline();
+    let values = Buffer::new(N * 4);
+    let mut expected = 0u32;
+    let mut number = 0u32;
+    let mut all = Vec::new();
+    for _ in 0..20 {
+        let command_buffer = queue.command_buffer();
+        for _ in 0..3 {
+            command_buffer.compute(|encoder| {
+                encoder.pipeline(&pipeline);
+                encoder.buffer(&values, 0);
+                for _ in 0..4 {
+                    encoder.bytes(&number, 1);
+                    encoder.threads([N, 1, 1], [64, 1, 1]);
+                    expected = expected.wrapping_mul(3).wrapping_add(number);
+                    number += 1;
+                }
+            });
+        }
+        command_buffer.commit();
+        all.push(command_buffer);
+    }
+    all.last().expect("some").wait();
+    for command_buffer in &all {
+        command_buffer.assert_completed();
+    }
+    assert!(values.read::<u32>().iter().all(|&value| value == expected));
+}
+
+#[test]
+fn barriers_order_the_dispatches_of_a_concurrent_encoder() {
+    const N: u64 = 5_000;
+    let queue = Queue::new();
+    let pipeline = append_pipeline();
+    let (a, b) = (Buffer::new(N * 4), Buffer::new(N * 4));
+    let command_buffer = queue.command_buffer();
+    let encoder = command_buffer.encoder(true);
+    encoder.pipeline(&pipeline);
+    let mut expected = 0u32;
+    for number in 0..50u32 {
+        encoder.bytes(&number, 1);
+        for values in [&a, &b] {
+            encoder.buffer(values, 0);
+            encoder.threads([N, 1, 1], [100, 1, 1]);
+        }
+        // SAFETY: the handle is valid.
+        ok(unsafe { hm_compute_barrier(encoder.0) });
+        expected = expected.wrapping_mul(3).wrapping_add(number);
+    }
+    ok(encoder.end());
+    command_buffer.commit();
+    command_buffer.wait();
+    command_buffer.assert_completed();
+    for values in [&a, &b] {
+        assert!(values.read::<u32>().iter().all(|&value| value == expected));
+    }
+}
+
+#[test]
+fn many_dispatches_in_one_command_buffer() {
+    let queue = Queue::new();
+    let pipeline = append_pipeline();
+    let values = Buffer::new(8);
+    let mut expected = 0u32;
+    let done = queue.run(|encoder| {
+        encoder.pipeline(&pipeline);
+        encoder.buffer(&values, 0);
+        for number in 0..100_000u32 {
+            encoder.bytes(&number, 1);
+            encoder.threads([2, 1, 1], [1, 1, 1]);
+            expected = expected.wrapping_mul(3).wrapping_add(number);
+        }
+    });
+    done.assert_completed();
+    assert_eq!(values.read::<u32>(), [expected, expected]);
+}
+
+#[test]
+fn offsets_and_bytes_are_those_of_the_time_of_the_dispatch() {
+    let queue = Queue::new();
+    let pipeline = append_pipeline();
+    let values = Buffer::new(64);
+    queue
+        .run(|encoder| {
+            encoder.pipeline(&pipeline);
+            encoder.buffer(&values, 0);
+            for i in 0..16u32 {
+                // SAFETY: the handle is valid.
+                ok(unsafe { hm_compute_set_buffer_offset(encoder.0, u64::from(i) * 4, 0) });
+                encoder.bytes(&(i + 100), 1);
+                encoder.threads([1, 1, 1], [1, 1, 1]);
+            }
+        })
+        .assert_completed();
+    assert_eq!(values.read::<u32>(), (100..116).collect::<Vec<u32>>());
+}
+
+#[test]
+fn copies_and_fills() {
+    let queue = Queue::new();
+    let source = Buffer::of(&(0..100u8).collect::<Vec<_>>());
+    let target = Buffer::new(100);
+    let command_buffer = queue.command_buffer();
+    let encoder = command_buffer.blit();
+    // SAFETY: the handles are valid in all calls below.
+    unsafe {
+        ok(hm_blit_fill(encoder.0, target.0, 10, 80, 7));
+        ok(hm_blit_copy(encoder.0, source.0, 5, target.0, 20, 30));
+        ok(hm_blit_copy(encoder.0, target.0, 20, target.0, 95, 5));
+        for (from, to, length) in [(0, 0, 0), (90, 0, 11), (0, 90, 11), (u64::MAX, 0, 2)] {
+            assert!(misuse(hm_blit_copy(encoder.0, source.0, from, target.0, to, length)).is_some());
+        }
+        assert!(misuse(hm_blit_copy(encoder.0, target.0, 0, target.0, 5, 10)).is_some());
+        assert!(misuse(hm_blit_fill(encoder.0, target.0, 99, 2, 0)).is_some());
+    }
+    ok(encoder.end());
+    command_buffer.commit();
+    command_buffer.wait();
+    command_buffer.assert_completed();
+    let mut expected = vec![0u8; 100];
+    expected[10..90].fill(7);
+    for i in 0..30 {
+        expected[20 + i] = 5 + i as u8;
+    }
+    let repeated = expected[20..25].to_vec();
+    expected[95..].copy_from_slice(&repeated);
+    assert_eq!(target.read::<u8>(), expected);
+}
