@@ -53,28 +53,27 @@ enum argument_kind : unsigned { kind_buffer = 0, kind_threadgroup = 1 };
 
 // ---------------------------------------------------------------- static threadgroup variables
 
-// One per declaration and template instantiation: `Storage` is a local class of the function that declares the variables. A record stays in
-// the object only while code that reaches the variables does. The host numbers the records (id) after loading; the volatile read keeps
-// the optimiser from folding the number.
+// One per declaration and template instantiation: `Storage` is a local class of the function that declares the variables. A slot stays in
+// the object only while code that reaches the variables does; its place in the section is the number by which the host knows it.
 struct threadgroup_slot {
-  ulong id, size, align;
+  ulong size, align;
 };
 template <class Storage>
 struct threadgroup_slot_of {
-  static __global threadgroup_slot slot;
+  static __global const threadgroup_slot slot;
 };
 template <class Storage>
-__attribute__((section("hm_threadgroup"))) __global threadgroup_slot threadgroup_slot_of<Storage>::slot = {~0ul, sizeof(Storage), alignof(Storage)};
+__attribute__((section("hm_threadgroup"))) __global const threadgroup_slot threadgroup_slot_of<Storage>::slot = {sizeof(Storage), alignof(Storage)};
 
 // The ends of that section, written by the linker; there is none when no variable is left.
-extern "C" __attribute__((weak, visibility("hidden"))) __global threadgroup_slot __start_hm_threadgroup, __stop_hm_threadgroup;
-HM_EXPORT __global threadgroup_slot *hm_threadgroup_first = &__start_hm_threadgroup;
-HM_EXPORT __global threadgroup_slot *hm_threadgroup_last = &__stop_hm_threadgroup;
+extern "C" __attribute__((weak, visibility("hidden"))) __global const threadgroup_slot __start_hm_threadgroup, __stop_hm_threadgroup;
+HM_EXPORT __global const threadgroup_slot *hm_threadgroup_first = &__start_hm_threadgroup;
+HM_EXPORT __global const threadgroup_slot *hm_threadgroup_last = &__stop_hm_threadgroup;
 
 template <class Storage>
 inline __attribute__((always_inline)) threadgroup Storage &threadgroup_object() {
-  volatile __global threadgroup_slot *slot = &threadgroup_slot_of<Storage>::slot;
-  return *(threadgroup Storage *)hm_runtime->threadgroup_allocate((unsigned)slot->id, sizeof(Storage), alignof(Storage));
+  ulong offset = (ulong)&threadgroup_slot_of<Storage>::slot - (ulong)&__start_hm_threadgroup;
+  return *(threadgroup Storage *)hm_runtime->threadgroup_allocate((unsigned)(offset / sizeof(threadgroup_slot)), sizeof(Storage), alignof(Storage));
 }
 
 // The arms of `c ? a : b` as values, where clang finds no common type of two classes in different address spaces.

@@ -1,0 +1,478 @@
+//! Kernels: their parameters and attributes, the index of each argument, and the C++ that calls them.
+//!
+//! The types of the arguments are deduced by the templates of `hostmetal_kernel.h`, so that aliases and dependent types need no parser here; this
+//! file decides what each parameter *is* (MSL specification 5.2.1 and 5.2.3.6): a buffer, threadgroup memory or one of the thread's positions.
+
+use super::constants::{Known, evaluate};
+use super::diagnose::Finding;
+use super::scan::Function;
+use super::token::Stream;
+
+/// The highest index in the buffer and in the threadgroup argument table (Metal feature set tables).
+pub(crate) const LAST_INDEX: i64 = 30;
+
+/// Attributes of a compute kernel's inputs: name, whether it is a position (scalar, 2 or 3 components) or a scalar.
+const INPUTS: [(&str, bool); 18] = [
+    ("thread_position_in_grid", true),
+    ("thread_position_in_threadgroup", true),
+    ("threadgroup_position_in_grid", true),
+    ("threads_per_grid", true),
+    ("threads_per_threadgroup", true),
+    ("dispatch_threads_per_threadgroup", true),
+    ("threadgroups_per_grid", true),
+    ("thread_index_in_threadgroup", false),
+    ("thread_index_in_simdgroup", false),
+    ("thread_index_in_quadgroup", false),
+    ("simdgroup_index_in_threadgroup", false),
+    ("quadgroup_index_in_threadgroup", false),
+    ("threads_per_simdgroup", false),
+    ("thread_execution_width", false),
+    ("simdgroups_per_threadgroup", false),
+    ("dispatch_simdgroups_per_threadgroup", false),
+    ("quadgroups_per_threadgroup", false),
+    ("dispatch_quadgroups_per_threadgroup", false),
+];
+
+/// Attributes that stand in MSL compute sources and that clang does not know: taken out wherever they stand.
+const STRIPPED: [&str; 24] = [
+    "buffer",
+    "threadgroup",
+    "texture",
+    "sampler",
+    "id",
+    "function_constant",
+    "host_name",
+    "kernel",
+    "max_total_threads_per_threadgroup",
+    "required_threads_per_threadgroup",
+    "max_total_threadgroups_per_mesh_grid",
+    "visible",
+    "stitchable",
+    "raster_order_group",
+    "position",
+    "user",
+    "attribute",
+    "color",
+    "stage_in",
+    "early_fragment_tests",
+    "point_size",
+    "flat",
+    "center_perspective",
+    "invariant",
+];
+
+/// One `[[name(arguments)]]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Attribute {
+    /// The token of the name (the last one of `a::b`).
+    pub(crate) name: usize,
+    /// The tokens between the parentheses.
+    pub(crate) arguments: Option<(usize, usize)>,
+}
+
+/// The attributes in the `[[...]]` that opens at `open`.
+pub(crate) fn attributes(stream: &Stream, open: usize) -> Vec<Attribute> {
+    let Some(behind) = stream.attribute(open) else { return Vec::new() };
+    stream
+        .split(open + 2, behind - 2)
+        .into_iter()
+        .filter(|(start, end)| start < end)
+        .map(|(start, end)| {
+            let mut name = start;
+            while stream.is(name + 1, "::") && name + 2 < end {
+                name += 2;
+            }
+            let arguments = (name + 1 < end && stream.is(name + 1, "(")).then(|| (name + 2, stream.mate[name + 1]));
+            Attribute { name, arguments }
+        })
+        .collect()
+}
+
+/// Whether clang must not see the attribute.
+pub(crate) fn is_stripped(stream: &Stream, attribute: &Attribute) -> bool {
+    let scoped = attribute.name > 0 && stream.is(attribute.name - 1, "::");
+    let name = stream.at(attribute.name);
+    !scoped && (STRIPPED.contains(&name) || INPUTS.iter().any(|(input, _)| *input == name))
+}
+
+/// What a kernel's parameter is bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Buffer,
+    Threadgroup,
+    Input(&'static str),
+}
+
+/// An argument's index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Index {
+    Known(i64),
+    /// A constant expression only C++ can evaluate: its tokens.
+    Expression(usize, usize),
+}
+
+/// One parameter of a kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    /// The token of the name; none for an unnamed parameter.
+    pub(crate) name: Option<usize>,
+    pub(crate) range: (usize, usize),
+    pub(crate) role: Role,
+    pub(crate) index: Option<Index>,
+    /// `[[function_constant(x)]]`: the tokens of x; the argument exists only when x is true.
+    pub(crate) condition: Option<(usize, usize)>,
+}
+
+/// A kernel function or kernel template.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    pub(crate) parameters: Vec<Parameter>,
+    /// `[[max_total_threads_per_threadgroup(n)]]`: the tokens of n.
+    pub(crate) max_threads: Option<(usize, usize)>,
+}
+
+/// The place of the declared name in `start..end`: the last identifier before an array part, outside of attributes and initialisers.
+pub(crate) fn declared_name(stream: &Stream, start: usize, end: usize) -> Option<usize> {
+    let mut stop = start;
+    while stop < end {
+        if stream.is(stop, "=") || stream.attribute(stop).is_some() {
+            break;
+        }
+        stop = if stream.is(stop, "<") {
+            stream.angle_close(stop, end).map_or(stop, |c| c) + 1
+        } else {
+            stream.skip(stop)
+        };
+    }
+    let mut stop = stop.min(end);
+    while stop > start && stream.is(stop - 1, "]") {
+        stop = stream.mate[stop - 1];
+    }
+    if stop == start {
+        return None;
+    }
+    // `device float (&rows)[4]`
+    if stream.is(stop - 1, ")") && stream.mate[stop - 1] > start {
+        stop -= 1;
+    }
+    (stop > start && stream.is_ident(stop - 1)).then_some(stop - 1)
+}
+
+/// Reads a kernel's parameters and gives an index to every argument that has none.
+pub(crate) fn signature(stream: &Stream, function: &Function, known: &Known, findings: &mut Vec<Finding>) -> Signature {
+    let (open, close) = function.params;
+    let mut parameters = Vec::new();
+    for (start, end) in stream.split(open + 1, close) {
+        if end == start + 1 && stream.is(start, "void") {
+            continue;
+        }
+        if let Some(parameter) = parameter(stream, start, end, known, findings) {
+            parameters.push(parameter);
+        }
+    }
+    assign(stream, &mut parameters, findings);
+    let mut max_threads = None;
+    let mut i = function.start;
+    while i < function.end {
+        if i == open {
+            i = close + 1;
+        }
+        if function.body.is_some_and(|(brace, _)| brace == i) {
+            break;
+        }
+        if let Some(behind) = stream.attribute(i) {
+            for attribute in attributes(stream, i) {
+                if matches!(
+                    stream.at(attribute.name),
+                    "max_total_threads_per_threadgroup" | "required_threads_per_threadgroup"
+                ) {
+                    max_threads = attribute.arguments;
+                }
+            }
+            i = behind;
+        } else {
+            i += 1;
+        }
+    }
+    Signature { parameters, max_threads }
+}
+
+/// Whether the tokens declare a pointer or a reference outside of template arguments.
+fn is_indirect(stream: &Stream, start: usize, end: usize) -> bool {
+    let mut i = start;
+    while i < end {
+        match stream.at(i) {
+            "*" | "&" => return true,
+            "=" => return false,
+            "<" => i = stream.angle_close(i, end).map_or(i, |c| c),
+            "[" => i = stream.mate[i],
+            _ => {}
+        }
+        i += 1;
+    }
+    false
+}
+
+fn parameter(
+    stream: &Stream,
+    start: usize,
+    end: usize,
+    known: &Known,
+    findings: &mut Vec<Finding>,
+) -> Option<Parameter> {
+    let name = declared_name(stream, start, end);
+    let at = name.unwrap_or(start);
+    let shown = name.map_or("", |n| stream.at(n)).to_owned();
+    let mut role = None;
+    let mut index = None;
+    let mut condition = None;
+    let mut i = start;
+    while i < end {
+        let Some(behind) = stream.attribute(i) else {
+            if matches!(stream.at(i), "=" | "{") {
+                break;
+            }
+            i += 1;
+            continue;
+        };
+        for attribute in attributes(stream, i) {
+            let word = stream.at(attribute.name);
+            match word {
+                "buffer" | "threadgroup" => {
+                    role = Some(if word == "buffer" { Role::Buffer } else { Role::Threadgroup });
+                    let Some((from, to)) = attribute.arguments.filter(|(from, to)| from < to) else {
+                        findings.push(Finding::error(attribute.name, format!("'{word}' attribute takes one argument")));
+                        return None;
+                    };
+                    index = Some(match evaluate(stream, from, to, known) {
+                        Some(value) => Index::Known(value),
+                        None => Index::Expression(from, to),
+                    });
+                }
+                "function_constant" => condition = attribute.arguments,
+                "texture" | "sampler" => {
+                    findings.push(Finding::error(at, "textures are not supported by hostmetal yet"));
+                    return None;
+                }
+                "stage_in" | "grid_origin" | "grid_size" => {
+                    findings
+                        .push(Finding::error(attribute.name, format!("'[[{word}]]' is not supported by hostmetal")));
+                    return None;
+                }
+                "maybe_unused" => {}
+                _ => match INPUTS.iter().find(|(input, _)| *input == word) {
+                    Some((input, _)) => role = Some(Role::Input(input)),
+                    None => {
+                        findings.push(Finding::error(
+                            attribute.name,
+                            format!("'[[{word}]]' is not supported by hostmetal on a kernel's parameter"),
+                        ));
+                        return None;
+                    }
+                },
+            }
+        }
+        i = behind;
+    }
+    let indirect = is_indirect(stream, start, end);
+    let spaces: Vec<&str> = (start..end)
+        .map(|i| stream.at(i))
+        .filter(|w| matches!(*w, "device" | "constant" | "threadgroup" | "thread"))
+        .collect();
+    let role = match role {
+        Some(role) => role,
+        None if indirect && spaces.first() == Some(&"threadgroup") => Role::Threadgroup,
+        None if indirect => Role::Buffer,
+        None => {
+            let text = format!(
+                "parameter '{shown}' of a kernel needs an attribute such as [[buffer(n)]] or [[thread_position_in_grid]]"
+            );
+            findings.push(Finding::error(at, text));
+            return None;
+        }
+    };
+    let parameter = Parameter { name, range: (start, end), role, index, condition };
+    check_type(stream, &parameter, indirect, spaces.first().copied(), findings).then_some(parameter)
+}
+
+/// The rules on the written type of a parameter: MSL specification 4 (address spaces) and table 5.8 (inputs).
+fn check_type(
+    stream: &Stream,
+    parameter: &Parameter,
+    indirect: bool,
+    space: Option<&str>,
+    findings: &mut Vec<Finding>,
+) -> bool {
+    let (start, end) = parameter.range;
+    let at = parameter.name.unwrap_or(start);
+    let shown = parameter.name.map_or("", |n| stream.at(n));
+    let problem = match &parameter.role {
+        Role::Input(input) => {
+            if indirect {
+                Some(format!("'[[{input}]]' must be a value, not a pointer or reference"))
+            } else {
+                input_type(stream, start, parameter.name.unwrap_or(end), input)
+            }
+        }
+        Role::Buffer | Role::Threadgroup if !indirect => {
+            // An alias of a pointer type cannot be told from a value here: the glue's templates refuse a value.
+            None
+        }
+        Role::Buffer | Role::Threadgroup => match space {
+            None => Some(format!(
+                "pointer or reference parameter '{shown}' of a kernel must be in address space 'device', 'constant' or 'threadgroup'"
+            )),
+            Some("thread") => Some(format!("parameter '{shown}' of a kernel cannot point to address space 'thread'")),
+            Some("threadgroup") if parameter.role == Role::Buffer => {
+                Some(format!("'buffer' attribute needs parameter '{shown}' in address space 'device' or 'constant'"))
+            }
+            Some("device" | "constant") if parameter.role == Role::Threadgroup => {
+                Some(format!("'threadgroup' attribute needs parameter '{shown}' in address space 'threadgroup'"))
+            }
+            _ => None,
+        },
+    };
+    if let Some(text) = problem {
+        findings.push(Finding::error(at, text));
+        return false;
+    }
+    if let Some(Index::Known(index)) = parameter.index {
+        if !(0..=LAST_INDEX).contains(&index) {
+            let word = if parameter.role == Role::Buffer { "buffer" } else { "threadgroup" };
+            findings.push(Finding::error(
+                at,
+                format!("'{word}' attribute parameter is out of bounds: must be between 0 and {LAST_INDEX}"),
+            ));
+            return false;
+        }
+    }
+    true
+}
+
+/// Inputs are ushort or uint, positions also their vectors of 2 and 3; a written builtin type is checked here, an alias by the glue.
+fn input_type(stream: &Stream, start: usize, end: usize, input: &str) -> Option<String> {
+    let words: Vec<&str> =
+        (start..end).map(|i| stream.at(i)).filter(|w| !matches!(*w, "const" | "metal" | "::")).collect();
+    let position = INPUTS.iter().any(|(name, position)| *name == input && *position);
+    let spelled = super::constants::DataType::of_spelling(&words.join(" "))?.spelling()?;
+    let fits = match spelled.as_str() {
+        "uint" | "ushort" => true,
+        "uint2" | "ushort2" | "uint3" | "ushort3" => position,
+        _ => false,
+    };
+    (!fits).then(|| format!("invalid type '{}' for attribute '{input}'", words.join(" ")))
+}
+
+/// Arguments without an index get the lowest one that is free; two arguments must not share one unless function constants choose between them.
+fn assign(stream: &Stream, parameters: &mut [Parameter], findings: &mut Vec<Finding>) {
+    for role in [Role::Buffer, Role::Threadgroup] {
+        let word = if role == Role::Buffer { "buffer" } else { "threadgroup" };
+        let mut taken: Vec<(i64, bool)> = Vec::new();
+        let mut unknown = None;
+        for parameter in parameters.iter().filter(|p| p.role == role) {
+            match parameter.index {
+                Some(Index::Known(index)) => {
+                    let conditional = parameter.condition.is_some();
+                    if taken.iter().any(|(other, also)| *other == index && !(conditional && *also)) {
+                        let at = parameter.name.unwrap_or(parameter.range.0);
+                        findings.push(Finding::error(
+                            at,
+                            format!("cannot reserve '{word}' resource location at index {index}"),
+                        ));
+                    }
+                    taken.push((index, conditional));
+                }
+                Some(Index::Expression(from, _)) => unknown = Some(from),
+                None => {}
+            }
+        }
+        for parameter in parameters.iter_mut().filter(|p| p.role == role && p.index.is_none()) {
+            let at = parameter.name.unwrap_or(parameter.range.0);
+            if let Some(from) = unknown {
+                let text = format!(
+                    "'{}' needs an explicit index: another one of this kernel is an expression hostmetal cannot evaluate ('{}')",
+                    stream.at(at),
+                    stream.at(from)
+                );
+                findings.push(Finding::error(at, text));
+                return;
+            }
+            let free = (0..=LAST_INDEX).find(|i| taken.iter().all(|(other, _)| other != i));
+            let Some(index) = free else {
+                findings
+                    .push(Finding::error(at, format!("no '{word}' index is left for parameter '{}'", stream.at(at))));
+                return;
+            };
+            taken.push((index, false));
+            parameter.index = Some(Index::Known(index));
+        }
+    }
+}
+
+/// The template arguments of `hostmetal_kernel.h` for one parameter.
+pub(crate) fn argument(stream: &Stream, parameter: &Parameter) -> String {
+    let index = match &parameter.index {
+        Some(Index::Known(value)) => value.to_string(),
+        Some(Index::Expression(from, to)) => format!("({})", stream.words(*from, *to)),
+        None => "0".to_owned(),
+    };
+    let present =
+        parameter.condition.map_or("true".to_owned(), |(from, to)| format!("(bool)({})", stream.words(from, to)));
+    match &parameter.role {
+        Role::Buffer => format!("hostmetal::argument<hostmetal::kind_buffer, {index}, {present}>"),
+        Role::Threadgroup => format!("hostmetal::argument<hostmetal::kind_threadgroup, {index}, {present}>"),
+        Role::Input(input) => format!("hostmetal::input_{input}"),
+    }
+}
+
+/// How a kernel is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// A loop over the threads of a threadgroup; independent: see `each_thread` in hostmetal_kernel.h.
+    Group { independent: bool },
+    /// One thread; the caller switches stacks at barriers.
+    Thread,
+}
+
+/// A function that instantiates everything a call of the kernel needs; or, with a mode, the exported entry and the table of bindings.
+pub(crate) fn wrapper(
+    stream: &Stream,
+    signature: &Signature,
+    instance: &str,
+    scope: &[String],
+    entry: Option<Mode>,
+    number: usize,
+) -> String {
+    let mut text = String::new();
+    for name in scope {
+        text.push_str(if name.is_empty() { "namespace { " } else { "namespace " });
+        if !name.is_empty() {
+            text.push_str(name);
+            text.push_str(" { ");
+        }
+    }
+    let arguments: String = signature.parameters.iter().map(|p| format!(", {}", argument(stream, p))).collect();
+    let call = format!("hostmetal::call<void{arguments}>");
+    let limit = signature.max_threads.map_or("0".to_owned(), |(from, to)| stream.words(from, to));
+    let table = format!("{call}::describe({instance}, (unsigned)({limit}))");
+    match entry {
+        None => text.push_str(&format!(
+            "inline void hm_check_{number}(const hm_group *group) {{ {call}::thread_at(group, 0, 0, 0, {instance}); constexpr auto table = {table}; (void)table; }}"
+        )),
+        Some(mode) => {
+            match mode {
+                Mode::Group { independent } => text.push_str(&format!(
+                    "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::group<{independent}>(group, {instance}); }}"
+                )),
+                Mode::Thread => text.push_str(&format!(
+                    "HM_EXPORT void hm_kernel_thread(const hm_group *group, uint x, uint y, uint z) {{ {call}::thread_at(group, x, y, z, {instance}); }}"
+                )),
+            }
+            text.push_str(&format!(" HM_EXPORT const auto hm_kernel_info = {table};"));
+        }
+    }
+    for _ in scope {
+        text.push_str(" }");
+    }
+    text
+}

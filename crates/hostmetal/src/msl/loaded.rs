@@ -1,0 +1,205 @@
+//! A compiled kernel in memory: the shared object, its entry and the tables it carries.
+//!
+//! The one place of the compiler front that needs `unsafe`: symbols of a shared object have no type. The object is our own compiler's output,
+//! built a moment ago in a directory only this user can write to; its tables are checked all the same, because the layouts are
+//! stated twice (here and in native/hostmetal/msl/hostmetal_kernel.h).
+
+use super::constants::DataType;
+use crate::executor::{Entry, RuntimeTable, ThreadgroupVariable};
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use std::path::Path;
+
+/// `hostmetal::info_version` of the header.
+const INFO_VERSION: u32 = 1;
+/// More bindings than the two argument tables have places.
+const MOST_BINDINGS: u32 = 62;
+/// More threadgroup variables than any kernel can use.
+const MOST_VARIABLES: usize = 4096;
+
+/// What kind of argument a binding is (`MTLBindingType`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BindingKind {
+    Buffer,
+    ThreadgroupMemory,
+}
+
+/// Whether a kernel may write through a binding (`MTLBindingAccess`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    ReadOnly,
+    ReadWrite,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The parameter's name; empty for an unnamed one.
+    pub name: String,
+    pub kind: BindingKind,
+    /// In the argument table of its kind, 0 to 30.
+    pub index: u32,
+    pub access: Access,
+    /// Of what the parameter points to.
+    pub data_type: DataType,
+    /// Bytes of what the parameter points to (of one element).
+    pub data_size: u64,
+    /// In bytes, a power of two.
+    pub alignment: u64,
+    /// `T *` rather than `T &`.
+    pub pointer: bool,
+    /// Not switched off by a function constant.
+    pub used: bool,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct InfoHead {
+    version: u32,
+    count: u32,
+    max_threads: u32,
+    binding_size: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct InfoBinding {
+    kind: u32,
+    index: u32,
+    access: u32,
+    data_type: u32,
+    pointer: u32,
+    present: u32,
+    size: u64,
+    alignment: u64,
+}
+
+/// `hostmetal::threadgroup_slot`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Slot {
+    size: u64,
+    alignment: u64,
+}
+
+/// A shared object with one kernel. The code stays mapped as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) entry: Entry,
+    pub(crate) bindings: Vec<Binding>,
+    pub(crate) variables: Vec<ThreadgroupVariable>,
+    pub(crate) max_total_threads: Option<u32>,
+    _library: Library,
+}
+
+/// Maps the shared object at `path` (which may be removed afterwards) and reads its tables. `names` are the names of its
+/// buffer and threadgroup parameters in order; `group` says which of the two entries it must have.
+pub(crate) fn load(path: &Path, names: &[String], group: bool, table: &'static RuntimeTable) -> Result<Object, String> {
+    // SAFETY: loading runs the object's initialisers; it is our compiler's output, made from the headers of this crate, and has none that
+    // need anything of the process.
+    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+        .map_err(|e| format!("cannot load the compiled kernel: {e}"))?;
+    let symbol = |name: &str| -> Result<*mut u8, String> {
+        // SAFETY: only the address is taken; each use below says what lies there.
+        let found = unsafe { library.get::<*mut u8>(name.as_bytes()) };
+        found.map(|s| s.into_raw().cast::<u8>()).map_err(|_| format!("the compiled kernel has no '{name}'"))
+    };
+    let (max_total_threads, bindings) = bindings(symbol("hm_kernel_info")?, names)?;
+    let variables = variables(symbol("hm_threadgroup_first")?, symbol("hm_threadgroup_last")?)?;
+    let runtime: *mut *const RuntimeTable = symbol("hm_runtime")?.cast();
+    // SAFETY: `const hm_runtime_table *hm_runtime` is a variable of the object, and nothing of the object runs yet.
+    unsafe { runtime.write(table) };
+    let entry = if group {
+        let address = symbol("hm_kernel_group")?;
+        // SAFETY: the pre-pass wrote this symbol as `void hm_kernel_group(const hm_group *)`.
+        Entry::Group(unsafe {
+            std::mem::transmute::<*mut u8, unsafe extern "C" fn(*const crate::executor::Group)>(address)
+        })
+    } else {
+        let address = symbol("hm_kernel_thread")?;
+        // SAFETY: the pre-pass wrote this symbol as `void hm_kernel_thread(const hm_group *, uint, uint, uint)`.
+        Entry::Thread(unsafe {
+            std::mem::transmute::<*mut u8, unsafe extern "C" fn(*const crate::executor::Group, u32, u32, u32)>(address)
+        })
+    };
+    Ok(Object { entry, bindings, variables, max_total_threads, _library: library })
+}
+
+fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Binding>), String> {
+    // SAFETY: the symbol is a `const hostmetal::info<n>`, which begins with this head and is aligned for it.
+    let head = unsafe { info.cast::<InfoHead>().read() };
+    if head.version != INFO_VERSION
+        || head.binding_size as usize != size_of::<InfoBinding>()
+        || head.count > MOST_BINDINGS
+        || head.count as usize != names.len()
+    {
+        return Err(format!(
+            "the compiled kernel's table of arguments is not the expected one (version {}, {} arguments of {} bytes, {} expected)",
+            head.version,
+            head.count,
+            head.binding_size,
+            names.len()
+        ));
+    }
+    let mut bindings = Vec::with_capacity(names.len());
+    for (i, name) in names.iter().enumerate() {
+        let at = info.wrapping_add(size_of::<InfoHead>() + i * size_of::<InfoBinding>());
+        // SAFETY: the head said that there are `count` bindings of this size, and i < count.
+        let raw = unsafe { at.cast::<InfoBinding>().read() };
+        let kind = match raw.kind {
+            0 => BindingKind::Buffer,
+            1 => BindingKind::ThreadgroupMemory,
+            other => return Err(format!("argument '{name}' has the unknown kind {other}")),
+        };
+        if raw.index > 30
+            || raw.access > 1
+            || raw.pointer > 1
+            || raw.present > 1
+            || raw.size == 0
+            || !raw.alignment.is_power_of_two()
+        {
+            return Err(format!("the compiled kernel describes argument '{name}' wrongly"));
+        }
+        bindings.push(Binding {
+            name: name.clone(),
+            kind,
+            index: raw.index,
+            access: if raw.access == 0 { Access::ReadOnly } else { Access::ReadWrite },
+            data_type: DataType(raw.data_type),
+            data_size: raw.size,
+            alignment: raw.alignment,
+            pointer: raw.pointer == 1,
+            used: raw.present == 1,
+        });
+    }
+    for (i, one) in bindings.iter().enumerate().filter(|(_, b)| b.used) {
+        if let Some(other) = bindings[..i].iter().find(|b| b.used && b.kind == one.kind && b.index == one.index) {
+            return Err(format!("arguments '{}' and '{}' share index {}", other.name, one.name, one.index));
+        }
+    }
+    Ok(((head.max_threads > 0).then_some(head.max_threads), bindings))
+}
+
+/// Reads the threadgroup variables: the symbols point to the ends of the section that holds their slots, or to null.
+fn variables(first: *const u8, last: *const u8) -> Result<Vec<ThreadgroupVariable>, String> {
+    // SAFETY: both symbols are variables of pointer type that the object defines.
+    let begin = unsafe { first.cast::<*const Slot>().read() };
+    // SAFETY: as above.
+    let end = unsafe { last.cast::<*const Slot>().read() };
+    let bytes = (end as usize).wrapping_sub(begin as usize);
+    if begin.is_null() && end.is_null() {
+        return Ok(Vec::new());
+    }
+    if begin.is_null() || bytes % size_of::<Slot>() != 0 || bytes / size_of::<Slot>() > MOST_VARIABLES {
+        return Err("the compiled kernel's list of threadgroup variables is broken".to_owned());
+    }
+    let mut variables = Vec::new();
+    for id in 0..bytes / size_of::<Slot>() {
+        // SAFETY: the section is data of the object, made of whole slots, and `id` is inside.
+        let slot = unsafe { begin.wrapping_add(id).read() };
+        if slot.size == 0 || !slot.alignment.is_power_of_two() {
+            return Err("the compiled kernel describes a threadgroup variable wrongly".to_owned());
+        }
+        variables.push(ThreadgroupVariable { id: id as u32, size: slot.size, alignment: slot.alignment });
+    }
+    Ok(variables)
+}

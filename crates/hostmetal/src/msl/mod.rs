@@ -1,0 +1,129 @@
+//! Metal Shading Language: source text in, callable kernels out.
+//!
+//! ```text
+//! check:  clang -E  ->  tokens  ->  scan, rules, rewrite  ->  clang -fsyntax-only with a wrapper for every kernel
+//! build:  rewrite with the values of the function constants  ->  clang (one kernel) -> shared object -> dlopen
+//! ```
+//!
+//! clang-19 runs in a process of its own (compile.rs) in its C++ for OpenCL mode, with our metal_stdlib as a precompiled header
+//! (toolchain.rs). What that mode does not accept is rewritten token by token (rewrite.rs); what it does not refuse is checked on tokens
+//! (rules.rs). Diagnostics carry the user's lines and columns (diagnose.rs). A kernel from which no function is reachable that makes threads
+//! wait for each other (reach.rs) becomes a loop over the threads of a threadgroup, any other one function per thread.
+//!
+//! Checked sources and built kernels are remembered by content, so that the same request compiles once per process.
+
+mod compile;
+mod constants;
+mod diagnose;
+mod headers;
+mod kernels;
+mod loaded;
+mod memo;
+mod reach;
+mod rewrite;
+mod rules;
+mod scan;
+mod source;
+mod token;
+mod toolchain;
+
+pub use constants::{ConstantKey, ConstantValue, DataType};
+pub use loaded::{Access, Binding, BindingKind};
+pub use source::{Checked, ConstantInfo, KernelInfo};
+pub use toolchain::{Toolchain, ToolchainOptions};
+
+use crate::executor::{Entry, ThreadgroupVariable};
+use std::sync::Arc;
+
+/// How exact floating-point arithmetic is (`MTLMathMode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum MathMode {
+    /// IEEE semantics; contraction only within an expression.
+    Safe = 0,
+    /// Reassociation, reciprocals and contraction; infinities and NaNs are honoured.
+    Relaxed = 1,
+    /// As `Relaxed`. Metal allows the compiler to ignore infinities and NaNs here; this one does not.
+    #[default]
+    Fast = 2,
+}
+
+/// How to compile (`MTLCompileOptions`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompileOptions {
+    pub math_mode: MathMode,
+    /// Major and minor, for `__METAL_VERSION__`.
+    pub language_version: (u32, u32),
+    /// Preprocessor macros: name and value (empty: defined as nothing).
+    pub macros: Vec<(String, String)>,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self { math_mode: MathMode::Fast, language_version: (3, 2), macros: Vec::new() }
+    }
+}
+
+/// Why a compilation failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The source is wrong, or asks for something that is not supported.
+    Source,
+    /// The compiler took too long and was stopped.
+    Deadline,
+    /// The compiler crashed.
+    Crash,
+    /// There is no usable compiler, or its files cannot be written.
+    Toolchain,
+}
+
+/// A failed compilation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompileFailure {
+    pub kind: Failure,
+    /// Diagnostics as `program_source:3:5: error: ...` lines with the source line and a caret, or a sentence.
+    pub log: String,
+}
+
+impl std::fmt::Display for CompileFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.log)
+    }
+}
+
+impl std::error::Error for CompileFailure {}
+
+/// Checks a source text with the toolchain that the environment names.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn check(source: &str, options: &CompileOptions) -> Result<Checked, CompileFailure> {
+    Checked::new(&Toolchain::shared()?, source, options)
+}
+
+/// A kernel ready to run. Clones share the code, which stays mapped until the last one is dropped.
+#[derive(Clone, Debug)]
+pub struct LoadedKernel {
+    object: Arc<loaded::Object>,
+}
+
+impl LoadedKernel {
+    /// The code. It may be called as long as this kernel or a clone of it lives.
+    pub fn entry(&self) -> Entry {
+        self.object.entry
+    }
+
+    /// The buffer and threadgroup memory arguments in the order of the parameters.
+    pub fn bindings(&self) -> &[Binding] {
+        &self.object.bindings
+    }
+
+    /// The static threadgroup variables that the code may ask for.
+    pub fn threadgroup_variables(&self) -> &[ThreadgroupVariable] {
+        &self.object.variables
+    }
+
+    /// `[[max_total_threads_per_threadgroup(n)]]`.
+    pub fn max_total_threads(&self) -> Option<u32> {
+        self.object.max_total_threads
+    }
+}

@@ -1,0 +1,575 @@
+//! Rewrites tokens so that clang's C++ for OpenCL mode accepts MSL. What is changed, and why (linux-metal-msl.md section 3):
+//!
+//! | MSL | written instead |
+//! |---|---|
+//! | `kernel`, `[[buffer(0)]]` and other Metal attributes | nothing; recorded |
+//! | `constant T x [[function_constant(3)]];` | the value of the specialisation |
+//! | `is_function_constant_defined(x)` | an enumerator beside x |
+//! | `threadgroup T a[N], b;` in a function | a local struct and references into the object that the host allocates for it |
+//! | `template [[host_name("n")]] [[kernel]] decltype(f<T>) f<T>;` | nothing; a wrapper at the end names `f<T>` |
+//! | `) const device {` (method qualifiers) | `__mq_device` |
+//! | `template <void (*fn)(...)>` | `(&fn)` |
+//! | `0.5`, `1.0bf` | `0.5f`, `((bfloat)1.0f)` |
+//! | `#pragma unroll(MAX(a, b))`, `coherent(device)` | nothing |
+//! | `#pragma METAL fp ...` | `#pragma clang fp ...` |
+//!
+//! No line is added or removed before the wrappers, and every piece of output knows the token it came from.
+
+use super::diagnose::{Finding, Map};
+use super::kernels::{attributes, is_stripped};
+use super::scan::{Program, Stage};
+use super::token::{Kind, NONE, Stream};
+use std::collections::HashMap;
+
+/// Changes to a token stream. Later additions before or behind the same token follow earlier ones.
+#[derive(Clone)]
+pub(crate) struct Edits {
+    dropped: Vec<bool>,
+    replaced: HashMap<usize, String>,
+    before: HashMap<usize, String>,
+    behind: HashMap<usize, String>,
+}
+
+impl Edits {
+    fn new(tokens: usize) -> Self {
+        Self { dropped: vec![false; tokens], replaced: HashMap::new(), before: HashMap::new(), behind: HashMap::new() }
+    }
+
+    fn drop(&mut self, start: usize, end: usize) {
+        self.dropped[start..end].fill(true);
+    }
+
+    fn replace(&mut self, token: usize, text: impl Into<String>) {
+        self.dropped[token] = false;
+        self.replaced.insert(token, text.into());
+    }
+
+    /// Leaves the tokens `start..end` out, together with everything that was to be written for them.
+    pub(crate) fn remove(&mut self, start: usize, end: usize) {
+        self.drop(start, end);
+        for token in start..end {
+            self.replaced.remove(&token);
+            self.before.remove(&token);
+            self.behind.remove(&token);
+        }
+    }
+
+    pub(crate) fn before(&mut self, token: usize, text: &str) {
+        self.before.entry(token).or_default().push_str(text);
+    }
+
+    pub(crate) fn behind(&mut self, token: usize, text: &str) {
+        self.behind.entry(token).or_default().push_str(text);
+    }
+}
+
+/// A program-scope `constant T name [[function_constant(index)]];`.
+#[derive(Clone, Debug)]
+pub(crate) struct Constant {
+    pub(crate) name: usize,
+    /// The first `[` of the attribute: where the value goes.
+    pub(crate) attribute: usize,
+    /// The `;` of the declaration.
+    pub(crate) end: usize,
+    /// The tokens of the index.
+    pub(crate) index: (usize, usize),
+    /// The type as written, without qualifiers.
+    pub(crate) spelling: String,
+}
+
+/// What the general rewrite found on its way.
+pub(crate) struct Rewrite {
+    pub(crate) edits: Edits,
+    pub(crate) constants: Vec<Constant>,
+    /// Tokens of names inside `is_function_constant_defined(...)`.
+    pub(crate) tested: Vec<usize>,
+}
+
+/// The words in front of the name in a declaration that are not part of its type.
+const SPECIFIERS: [&str; 8] = ["constant", "const", "constexpr", "static", "inline", "extern", "volatile", "device"];
+
+/// Rewrites everything that does not depend on the kernel to be built.
+pub(crate) fn rewrite(stream: &Stream, program: &Program, findings: &mut Vec<Finding>) -> Rewrite {
+    let mut pass = Pass {
+        s: stream,
+        inside: bodies(stream, program),
+        edits: Edits::new(stream.len()),
+        constants: Vec::new(),
+        tested: Vec::new(),
+        findings,
+        variables: 0,
+    };
+    for function in &program.functions {
+        if let Some(Stage::Graphics(stage)) = function.stage {
+            let text = format!(
+                "{stage} function '{}' is left out: hostmetal runs compute functions only",
+                stream.at(function.name)
+            );
+            pass.findings.push(Finding::warning(function.name, text));
+        }
+    }
+    pass.tokens();
+    for function in &program.functions {
+        match function.stage {
+            Some(Stage::Kernel) => {
+                for i in function.head..function.name {
+                    if stream.is(i, "kernel") {
+                        pass.edits.drop(i, i + 1);
+                    }
+                }
+            }
+            Some(Stage::Graphics(_)) => pass.edits.remove(function.start, function.end + 1),
+            None => {}
+        }
+    }
+    for variable in &program.variables {
+        pass.constant(variable.start, variable.end);
+    }
+    Rewrite { edits: pass.edits, constants: pass.constants, tested: pass.tested }
+}
+
+/// Whether a token stands inside a function's body.
+pub(crate) fn bodies(stream: &Stream, program: &Program) -> Vec<bool> {
+    let mut inside = vec![false; stream.len()];
+    for (open, close) in program.functions.iter().filter_map(|f| f.body) {
+        inside[open + 1..close].fill(true);
+    }
+    inside
+}
+
+struct Pass<'a> {
+    s: &'a Stream,
+    inside: Vec<bool>,
+    edits: Edits,
+    constants: Vec<Constant>,
+    tested: Vec<usize>,
+    findings: &'a mut Vec<Finding>,
+    variables: usize,
+}
+
+impl Pass<'_> {
+    fn tokens(&mut self) {
+        let s = self.s;
+        let mut i = 0;
+        while i < s.len() {
+            if let Some(behind) = s.attribute(i) {
+                self.attribute(i, behind);
+                i = behind;
+                continue;
+            }
+            match s.kind(i) {
+                Some(Kind::Number) => self.number(i),
+                Some(Kind::Pragma) => self.pragma(i),
+                Some(Kind::Ident) => self.word(i),
+                _ => {}
+            }
+            i += 1;
+        }
+    }
+
+    fn attribute(&mut self, open: usize, behind: usize) {
+        let found = attributes(self.s, open);
+        let kept: Vec<String> = found
+            .iter()
+            .filter(|a| !is_stripped(self.s, a))
+            .map(|a| {
+                let mut start = a.name;
+                while start >= 2 && self.s.is(start - 1, "::") {
+                    start -= 2;
+                }
+                self.s.words(start, a.arguments.map_or(a.name + 1, |(_, to)| to + 1))
+            })
+            .collect();
+        if kept.len() == found.len() {
+            return;
+        }
+        self.edits.drop(open, behind);
+        if !kept.is_empty() {
+            self.edits.replace(open, format!("[[{}]]", kept.join(", ")));
+        }
+    }
+
+    fn number(&mut self, i: usize) {
+        let text = self.s.at(i);
+        let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+        let real = if hexadecimal { text.contains(['p', 'P']) } else { text.contains(['.', 'e', 'E']) };
+        if let Some(digits) = text.strip_suffix("bf").filter(|_| !hexadecimal || real) {
+            let point = if digits.contains(['.', 'e', 'E']) { "" } else { ".0" };
+            self.edits.replace(i, format!("((bfloat){digits}{point}f)"));
+        } else if real && text.ends_with(|c: char| c.is_ascii_digit() || c == '.') {
+            self.edits.behind(i, "f");
+        }
+    }
+
+    fn pragma(&mut self, i: usize) {
+        let text = self.s.at(i).trim_start_matches('#').trim_start();
+        let mut words =
+            text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty()).skip(1);
+        match words.next() {
+            Some("unroll" | "nounroll") => {
+                if words.any(|w| w.starts_with(|c: char| !c.is_ascii_digit())) {
+                    self.edits.replace(i, "");
+                }
+            }
+            Some("METAL") => {
+                // MSL 1.6.3 and 7.4; other METAL pragmas are internal to Apple's headers.
+                let words: Vec<&str> = words.collect();
+                let replacement = match words.as_slice() {
+                    ["fp", "contract", "off"] => "#pragma clang fp contract(off)",
+                    ["fp", "contract", "on"] => "#pragma clang fp contract(on)",
+                    ["fp", "contract", "fast"] => "#pragma clang fp contract(fast)",
+                    ["fp", "math_mode", "safe"] => "#pragma clang fp reassociate(off) reciprocal(off) contract(on)",
+                    ["fp", "math_mode", "fast" | "relaxed"] => {
+                        "#pragma clang fp reassociate(on) reciprocal(on) contract(fast)"
+                    }
+                    _ => "",
+                };
+                self.edits.replace(i, replacement);
+            }
+            _ => {}
+        }
+    }
+
+    fn word(&mut self, i: usize) {
+        let s = self.s;
+        match s.at(i) {
+            "threadgroup" | "device" | "constant" | "thread" if self.is_method_qualifier(i) => {
+                self.edits.replace(i, format!("__mq_{}", s.at(i)))
+            }
+            "threadgroup" if self.inside[i] => self.threadgroup_variable(i),
+            "constant" if self.inside[i] && self.starts_statement(i) && !self.is_indirect_declaration(i) => {
+                // A constant of a function lives as long as the program: clang wants the word.
+                if !self.statement_words(i).contains(&"static") {
+                    self.edits.before(i, "static ");
+                }
+            }
+            "is_function_constant_defined" if s.is(i + 1, "(") && s.mate[i + 1] != NONE => {
+                let close = s.mate[i + 1];
+                let Some(name) = (i + 2..close).rev().find(|&j| s.is_ident(j)) else { return };
+                self.tested.push(name);
+                self.edits.replace(i, "(bool)");
+                self.edits.replace(name, format!("hm_defined_{}", s.at(name)));
+            }
+            "coherent" => {
+                let end = if s.is(i + 1, "(") && s.mate[i + 1] != NONE { s.mate[i + 1] + 1 } else { i + 1 };
+                if end > i + 1 || matches!(s.at(i + 1), "device" | "const" | "volatile") {
+                    self.edits.drop(i, end);
+                }
+            }
+            "template" if s.is(i + 1, "<") => self.template_parameters(i + 1),
+            _ => {}
+        }
+    }
+
+    /// `) const device {`: an address space behind a method's parameter list.
+    fn is_method_qualifier(&self, i: usize) -> bool {
+        let s = self.s;
+        let mut before = i;
+        loop {
+            before = before.wrapping_sub(1);
+            if !matches!(s.at(before), "const" | "volatile" | "noexcept") {
+                break;
+            }
+        }
+        let mut behind = i + 1;
+        while matches!(s.at(behind), "const" | "volatile") {
+            behind += 1;
+        }
+        s.is(before, ")") && matches!(s.at(behind), "{" | ";" | ":" | "=" | "noexcept" | "->")
+    }
+
+    /// The specifiers directly before `i` that belong to the same declaration.
+    fn statement_words(&self, i: usize) -> Vec<&str> {
+        let s = self.s;
+        (0..i)
+            .rev()
+            .map(|j| s.at(j))
+            .take_while(|w| matches!(*w, "static" | "const" | "volatile" | "constexpr" | "inline"))
+            .collect()
+    }
+
+    /// Whether `i` is the first word of a statement, specifiers aside.
+    fn starts_statement(&self, i: usize) -> bool {
+        let s = self.s;
+        let first = i - self.statement_words(i).len();
+        match s.before(first) {
+            None => true,
+            Some(before) => {
+                matches!(s.at(before), ";" | "{" | "}") || (s.is(before, ":") && before > 0) || {
+                    // `alignas(16) threadgroup float x[4];`
+                    s.is(before, ")")
+                        && s.mate[before] != NONE
+                        && s.mate[before] > 0
+                        && s.is(s.mate[before] - 1, "alignas")
+                }
+            }
+        }
+    }
+
+    /// Whether the declaration that begins at `i` declares a pointer or reference (or is none at all).
+    fn is_indirect_declaration(&self, i: usize) -> bool {
+        self.declared(i).is_none()
+    }
+
+    /// The names that the declaration at `i` (an address space) declares as objects, and its `;`; none for pointers and references.
+    fn declared(&self, i: usize) -> Option<(Vec<usize>, usize)> {
+        let s = self.s;
+        let mut names = Vec::new();
+        let mut last = None;
+        let mut words = 0;
+        let mut j = i + 1;
+        loop {
+            match s.at(j) {
+                "" | ")" | "}" | "*" | "&" | "&&" => return None,
+                "<" => j = s.angle_close(j, s.len())? + 1,
+                "alignas" | "__attribute__" | "decltype" if s.is(j + 1, "(") => {
+                    words += usize::from(s.is(j, "decltype"));
+                    j = s.skip(j + 1);
+                }
+                "(" | "{" if words < 2 => return None,
+                "[" if s.attribute(j).is_some() => j = s.skip(j),
+                "[" | "(" | "{" | "=" | "," | ";" => {
+                    if words < 2 && names.is_empty() {
+                        return None;
+                    }
+                    names.push(last?);
+                    // To the next declarator.
+                    while !matches!(s.at(j), "," | ";" | "") {
+                        j = s.skip(j);
+                    }
+                    match s.at(j) {
+                        ";" => return Some((names, j)),
+                        "," => {
+                            last = None;
+                            j += 1;
+                        }
+                        _ => return None,
+                    }
+                }
+                "::" => {
+                    words = words.saturating_sub(1);
+                    j += 1;
+                }
+                "const" | "volatile" | "struct" | "typename" | "static" | "unsigned" | "signed" | "constexpr" => {
+                    words += usize::from(matches!(s.at(j), "unsigned" | "signed"));
+                    j += 1;
+                }
+                _ if s.is_ident(j) => {
+                    last = Some(j);
+                    words += 1;
+                    j += 1;
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// `threadgroup T a[N], b;` -> `struct hm_tg_1 { T a[N], b; }; auto &a = ...; auto &b = ...;`
+    fn threadgroup_variable(&mut self, i: usize) {
+        let s = self.s;
+        if !self.starts_statement(i) {
+            return;
+        }
+        let Some((names, end)) = self.declared(i) else { return };
+        let mut j = i + 1;
+        while j < end {
+            if s.attribute(j).is_none() && matches!(s.at(j), "=" | "{") {
+                self.findings
+                    .push(Finding::error(names[0], "variable in threadgroup address space cannot be initialized"));
+                return;
+            }
+            j = s.skip(j);
+        }
+        self.variables += 1;
+        let class = format!("hm_tg_{}", self.variables);
+        for k in i - self.statement_words(i).len()..i {
+            self.edits.drop(k, k + 1);
+        }
+        for k in i..end {
+            if matches!(s.at(k), "const" | "static" | "constexpr") {
+                self.edits.drop(k, k + 1);
+            }
+        }
+        // An alignas in front of the word applies to the members.
+        let mut open = format!("struct {class} {{ ");
+        let first = i - self.statement_words(i).len();
+        if s.is(first.wrapping_sub(1), ")") {
+            let paren = s.mate[first - 1];
+            open = format!("struct {class} {{ {} ", s.words(paren - 1, first));
+            self.edits.drop(paren - 1, first);
+        }
+        self.edits.replace(i, open);
+        let mut references = String::from(" };");
+        for name in names {
+            let name = s.at(name);
+            references.push_str(&format!(" auto &{name} = hostmetal::threadgroup_object<{class}>().{name};"));
+        }
+        self.edits.behind(end, &references);
+    }
+
+    /// `template <void (*fn)(device float *)>` -> `(&fn)`: clang cannot match a pointer's address spaces there.
+    fn template_parameters(&mut self, open: usize) {
+        let s = self.s;
+        let Some(close) = s.angle_close(open, s.len()) else { return };
+        for (start, end) in s.split(open + 1, close) {
+            for i in start..end {
+                if s.is(i, "(")
+                    && s.is(i + 1, "*")
+                    && s.is_ident(i + 2)
+                    && s.is(i + 3, ")")
+                    && s.is(i + 4, "(")
+                    && i > start
+                {
+                    self.edits.replace(i + 1, "&");
+                }
+            }
+        }
+    }
+
+    /// A program-scope variable with `[[function_constant(n)]]`.
+    fn constant(&mut self, start: usize, end: usize) {
+        let s = self.s;
+        let mut i = start;
+        while i < end {
+            let Some(behind) = s.attribute(i) else {
+                i += 1;
+                continue;
+            };
+            let found = attributes(s, i).into_iter().find(|a| s.is(a.name, "function_constant"));
+            let Some(attribute) = found else {
+                i = behind;
+                continue;
+            };
+            let Some(index) = attribute.arguments else {
+                self.findings.push(Finding::error(attribute.name, "'function_constant' attribute takes one argument"));
+                return;
+            };
+            let Some(name) = i.checked_sub(1).filter(|&n| n >= start && s.is_ident(n)) else { return };
+            if behind != end {
+                self.findings.push(Finding::error(
+                    name,
+                    format!("function constant '{}' must be declared alone and without an initializer", s.at(name)),
+                ));
+                return;
+            }
+            let spelling: Vec<&str> = (start..name).map(|j| s.at(j)).filter(|w| !SPECIFIERS.contains(w)).collect();
+            self.constants.push(Constant { name, attribute: i, end, index, spelling: spelling.join(" ") });
+            return;
+        }
+    }
+}
+
+/// Gives a function constant its value; without one it is zero and not defined.
+pub(crate) fn set_constant(stream: &Stream, edits: &mut Edits, constant: &Constant, value: Option<&str>) {
+    let text = value
+        .map_or_else(|| format!("= {}()", constant.spelling.replace("unsigned int", "uint")), |v| format!("= {v}"));
+    edits.replace(constant.attribute, text);
+    let defined = u8::from(value.is_some());
+    edits.behind(constant.end, &format!(" enum {{ hm_defined_{} = {defined} }};", stream.at(constant.name)));
+}
+
+/// Wraps both arms of the conditional operator at `question` in `hostmetal::value()`; false when the arms cannot be told.
+pub(crate) fn wrap_conditional(stream: &Stream, edits: &mut Edits, question: usize) -> bool {
+    let arm = |mut i: usize, stop: &[&str]| {
+        let mut nested = 0;
+        while i < stream.len() {
+            match stream.at(i) {
+                "?" => nested += 1,
+                ":" if nested > 0 => nested -= 1,
+                other if stop.contains(&other) => return Some(i),
+                ";" | "}" | "{" => return None,
+                _ => {}
+            }
+            i = stream.skip(i);
+        }
+        None
+    };
+    let Some(colon) = arm(question + 1, &[":"]) else { return false };
+    let Some(end) = arm(colon + 1, &[":", ";", ",", ")", "]", "}"]) else { return false };
+    if colon == question + 1 || end == colon + 1 {
+        return false;
+    }
+    edits.before(question + 1, "hostmetal::value(");
+    edits.behind(colon - 1, ")");
+    edits.before(colon + 1, "hostmetal::value(");
+    edits.behind(end - 1, ")");
+    true
+}
+
+/// Writes the edited text. `tail` follows it, one line each, as if written at the given tokens.
+pub(crate) fn emit(stream: &Stream, edits: &Edits, head: &str, tail: &[(usize, String)]) -> (String, Map) {
+    let mut out = Writer {
+        text: head.to_owned(),
+        line: 1 + head.matches('\n').count() as u32,
+        line_start: head.rfind('\n').map_or(0, |n| n + 1),
+        map: Map::default(),
+    };
+    let mut from = 0;
+    for (i, token) in stream.tokens.iter().enumerate() {
+        out.gap(&stream.text[from..token.start as usize]);
+        from = token.end as usize;
+        if let Some(text) = edits.before.get(&i) {
+            out.put(text, i, false);
+        }
+        if let Some(text) = edits.replaced.get(&i) {
+            if token.kind == Kind::Pragma {
+                // Nothing else may be on its line.
+                out.map.segments.push((out.line, 1, i, false));
+                out.text.push_str(text);
+            } else {
+                out.put(text, i, false);
+            }
+        } else if !edits.dropped[i] {
+            out.put(stream.at(i), i, true);
+        }
+        if let Some(text) = edits.behind.get(&i) {
+            out.put(text, i, false);
+        }
+    }
+    out.gap("\n");
+    for (token, text) in tail {
+        out.put(text, *token, false);
+        out.gap("\n");
+    }
+    (out.text, out.map)
+}
+
+struct Writer {
+    text: String,
+    line: u32,
+    line_start: usize,
+    map: Map,
+}
+
+impl Writer {
+    fn put(&mut self, text: &str, token: usize, exact: bool) {
+        if text.is_empty() {
+            return;
+        }
+        let column = (self.text.len() - self.line_start + 1) as u32;
+        self.map.segments.push((self.line, column, token, exact));
+        self.text.push_str(text);
+        if let Some(last) = text.rfind('\n') {
+            self.line += text.matches('\n').count() as u32;
+            self.line_start = self.text.len() - (text.len() - last - 1);
+        }
+    }
+
+    /// White space and line markers between tokens; the markers vanish, their newlines stay.
+    fn gap(&mut self, gap: &str) {
+        let mut marker = false;
+        for c in gap.chars() {
+            match c {
+                '\n' => {
+                    self.text.push('\n');
+                    self.line += 1;
+                    self.line_start = self.text.len();
+                    marker = false;
+                }
+                '#' => marker = true,
+                _ if !marker => self.text.push(c),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Rules of MSL that clang does not enforce in C++ for OpenCL mode (MSL specification 1.5.4 and 4; linux-metal-msl.md section 4).
+//!
+//! Each rule looks for a token pattern that has one reading; where a pattern is ambiguous the rule keeps silent, because rejecting a
+//! valid program is worse than accepting an invalid one. The wording is Apple's where its compiler's message is known.
+
+use super::diagnose::Finding;
+use super::scan::{Function, Program, Stage};
+use super::token::{Kind, NONE, Stream};
+use std::collections::{HashMap, HashSet};
+
+/// Runs every rule.
+pub(crate) fn check(stream: &Stream, program: &Program, inside: &[bool], findings: &mut Vec<Finding>) {
+    let mut skipped = vec![false; stream.len()];
+    for function in program.functions.iter().filter(|f| matches!(f.stage, Some(Stage::Graphics(_)))) {
+        skipped[function.start..=function.end].fill(true);
+    }
+    let rules = Rules { s: stream, program, inside, skipped };
+    rules.words(findings);
+    rules.pointers(findings);
+    rules.variables(findings);
+    rules.functions(findings);
+    rules.recursion(findings);
+}
+
+struct Rules<'a> {
+    s: &'a Stream,
+    program: &'a Program,
+    inside: &'a [bool],
+    /// Tokens of functions that are left out.
+    skipped: Vec<bool>,
+}
+
+/// Words that MSL does not have.
+const FORBIDDEN: [(&str, &str); 12] = [
+    ("double", "'double' is not supported in Metal"),
+    ("goto", "'goto' is not supported in Metal"),
+    ("virtual", "virtual functions are not supported in Metal"),
+    ("thread_local", "'thread_local' is not supported in Metal"),
+    ("try", "exceptions are not supported in Metal"),
+    ("throw", "exceptions are not supported in Metal"),
+    ("dynamic_cast", "'dynamic_cast' is not supported in Metal"),
+    ("typeid", "'typeid' is not supported in Metal"),
+    ("co_await", "coroutines are not supported in Metal"),
+    ("__constant", "OpenCL address spaces are not part of Metal"),
+    ("__global", "OpenCL address spaces are not part of Metal"),
+    ("__local", "OpenCL address spaces are not part of Metal"),
+];
+
+/// Types whose pointers and references the rule on address spaces looks at.
+const SCALARS: [&str; 21] = [
+    "void", "bool", "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", "bfloat",
+    "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "size_t", "unsigned",
+];
+
+const SPACES: [&str; 7] =
+    ["device", "constant", "threadgroup", "thread", "threadgroup_imageblock", "ray_data", "object_data"];
+
+/// Types that hostmetal does not have.
+fn is_texture(word: &str) -> bool {
+    let Some(rest) = word.strip_prefix("texture").or_else(|| word.strip_prefix("depth")) else {
+        return word == "sampler";
+    };
+    matches!(
+        rest,
+        "1d" | "1d_array" | "2d" | "2d_array" | "2d_ms" | "2d_ms_array" | "3d" | "cube" | "cube_array" | "_buffer"
+    )
+}
+
+impl Rules<'_> {
+    fn words(&self, findings: &mut Vec<Finding>) {
+        let s = self.s;
+        let mut texture = false;
+        for i in 0..s.len() {
+            if self.skipped[i] || s.kind(i) != Some(Kind::Ident) {
+                continue;
+            }
+            let word = s.at(i);
+            let member = matches!(s.at(i.wrapping_sub(1)), "." | "->");
+            if let Some((_, text)) = FORBIDDEN.iter().find(|(w, _)| *w == word).filter(|_| !member) {
+                findings.push(Finding::error(i, *text));
+            }
+            match word {
+                "long" if s.is(i + 1, "long") => {
+                    findings.push(Finding::error(i, "'long long' is not supported in Metal"))
+                }
+                "asm" | "__asm__" | "__asm" if s.is(i + 1, "(") || s.is(i + 1, "volatile") => {
+                    findings.push(Finding::error(i, "inline assembly is not supported by hostmetal"))
+                }
+                "delete" if !s.is(i.wrapping_sub(1), "=") && !s.is(i.wrapping_sub(1), "operator") => {
+                    findings.push(Finding::error(i, "'delete' is not supported in Metal"))
+                }
+                "new" if !member && !s.is(i.wrapping_sub(1), "operator") && (s.is_ident(i + 1) || s.is(i + 1, "(")) => {
+                    findings.push(Finding::error(i, "'new' is not supported in Metal"));
+                }
+                _ if !texture && !member && is_texture(word) && self.is_type_use(i) => {
+                    texture = true;
+                    findings.push(Finding::error(i, "textures are not supported by hostmetal yet"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `texture2d<float>` or `sampler s`: not a variable that happens to have the name.
+    fn is_type_use(&self, i: usize) -> bool {
+        let s = self.s;
+        if s.attribute(i.wrapping_sub(2)).is_some() || s.is(i.wrapping_sub(1), "[") {
+            return false;
+        }
+        s.is(i + 1, "<") || s.is_ident(i + 1)
+    }
+
+    /// The specifiers, type and `*` or `&` of `[const] T [const] * name`; only for types known to be types.
+    fn pointers(&self, findings: &mut Vec<Finding>) {
+        let s = self.s;
+        let types: HashSet<&str> = self.program.types.iter().map(|&i| s.at(i)).filter(|w| w.len() > 1).collect();
+        let parameters: HashSet<usize> = self.program.functions.iter().map(|f| f.params.0).collect();
+        for i in 0..s.len() {
+            let mark = s.at(i);
+            if self.skipped[i] || !matches!(mark, "*" | "&") || i == 0 {
+                continue;
+            }
+            // Backwards over the type.
+            let mut first = i;
+            while matches!(s.at(first.wrapping_sub(1)), "const" | "volatile") {
+                first -= 1;
+            }
+            let Some(word) = first.checked_sub(1) else { continue };
+            if !(SCALARS.contains(&s.at(word)) || self.is_vector(word) || types.contains(s.at(word))) {
+                continue;
+            }
+            first = word;
+            while matches!(
+                s.at(first.wrapping_sub(1)),
+                "::" | "const"
+                    | "volatile"
+                    | "static"
+                    | "constexpr"
+                    | "struct"
+                    | "unsigned"
+                    | "signed"
+                    | "metal"
+                    | "inline"
+            ) {
+                first -= 1;
+            }
+            let before = s.at(first.wrapping_sub(1));
+            let starts = first == 0
+                || matches!(before, ";" | "{" | "}")
+                || s.kind(first - 1) == Some(Kind::Pragma)
+                || (matches!(before, "(" | ",") && self.is_parameter(first - 1, &parameters));
+            // Behind: a name and what ends a declarator.
+            let named = s.is_ident(i + 1) && matches!(s.at(i + 2), "=" | ";" | "," | ")" | "[" | "(");
+            if !starts || !named || SPACES.iter().any(|space| s.is(i + 1, space)) {
+                continue;
+            }
+            // A function that returns a pointer is judged at its name: only `T *f(` with a parameter list.
+            if s.is(i + 2, "(") && !self.program.functions.iter().any(|f| f.name == i + 1) {
+                continue;
+            }
+            let what = if mark == "*" { "pointer" } else { "reference" };
+            findings.push(Finding::error(first, format!("{what} type must have explicit address space qualifier")));
+        }
+    }
+
+    /// `float4`, `uint3`, `packed_half2`, `float4x4`.
+    fn is_vector(&self, i: usize) -> bool {
+        let word = self.s.at(i);
+        let word = word.strip_prefix("packed_").unwrap_or(word);
+        let bare = word.trim_end_matches(|c: char| matches!(c, '2'..='4' | 'x'));
+        bare.len() < word.len() && word.len() - bare.len() <= 3 && SCALARS.contains(&bare)
+    }
+
+    /// Whether `(` or `,` at `i` belongs to a function's parameter list.
+    fn is_parameter(&self, i: usize, lists: &HashSet<usize>) -> bool {
+        let s = self.s;
+        let mut j = i;
+        loop {
+            match s.at(j) {
+                "(" => return lists.contains(&j),
+                ")" | "]" | "}" if s.mate[j] != NONE => j = s.mate[j],
+                "{" | "[" | ";" => return false,
+                _ => {}
+            }
+            if j == 0 {
+                return false;
+            }
+            j -= 1;
+        }
+    }
+
+    fn variables(&self, findings: &mut Vec<Finding>) {
+        let s = self.s;
+        for variable in &self.program.variables {
+            if self.skipped[variable.start] {
+                continue;
+            }
+            let words: Vec<&str> = (variable.start..variable.name).map(|i| s.at(i)).collect();
+            let excused = [
+                "constant",
+                "constexpr",
+                "using",
+                "typedef",
+                "extern",
+                "template",
+                "friend",
+                "namespace",
+                "struct",
+                "class",
+                "concept",
+            ];
+            if words.iter().any(|w| excused.contains(w))
+                || !words.iter().any(|w| w.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+            {
+                continue;
+            }
+            findings
+                .push(Finding::error(variable.name, "program scope variable must reside in constant address space"));
+        }
+        // `static` in a function: only constants live longer than the call.
+        for i in 0..s.len() {
+            if !self.inside[i]
+                || self.skipped[i]
+                || !s.is(i, "static")
+                || !s.before(i).is_some_and(|b| matches!(s.at(b), ";" | "{" | "}" | "const" | "constexpr"))
+            {
+                continue;
+            }
+            if self.program.classes.iter().any(|&(open, close)| open < i && i < close) && !self.in_method(i) {
+                continue;
+            }
+            let stop = (i..s.len()).find(|&j| matches!(s.at(j), ";" | "=" | "{" | "(")).unwrap_or(i);
+            let begin = s.before(i).filter(|&b| matches!(s.at(b), "const" | "constexpr")).unwrap_or(i);
+            if !(begin..stop).any(|j| matches!(s.at(j), "constant" | "constexpr" | "threadgroup"))
+                && !self.in_local_class(i)
+            {
+                findings.push(Finding::error(i, "static local variables must be in the constant address space"));
+            }
+        }
+    }
+
+    fn in_method(&self, i: usize) -> bool {
+        self.program.functions.iter().any(|f| f.in_class && f.body.is_some_and(|(open, close)| open < i && i < close))
+    }
+
+    /// Whether the innermost braces around `i` are those of a class in a function.
+    fn in_local_class(&self, i: usize) -> bool {
+        let s = self.s;
+        let mut j = i;
+        while j > 0 {
+            j -= 1;
+            match s.at(j) {
+                ")" | "]" | "}" if s.mate[j] != NONE => j = s.mate[j],
+                "{" => {
+                    let mut k = j;
+                    while k > 0 && !matches!(s.at(k - 1), ";" | "{" | "}" | ")") {
+                        k -= 1;
+                    }
+                    return matches!(s.at(k), "struct" | "class" | "union");
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn functions(&self, findings: &mut Vec<Finding>) {
+        let s = self.s;
+        for function in &self.program.functions {
+            if self.skipped[function.start] {
+                continue;
+            }
+            let (open, close) = function.params;
+            // C's variable arguments: `...` that belongs to no parameter pack.
+            if s.is(close - 1, "...") && (matches!(s.at(close - 2), "," | "(")) {
+                findings.push(Finding::error(close - 1, "variadic functions are not supported in Metal"));
+            }
+            if function.stage == Some(Stage::Kernel) && !(function.head..function.name).any(|i| s.is(i, "void")) {
+                findings.push(Finding::error(
+                    function.name,
+                    format!("kernel '{}' must have void return type", s.at(function.name)),
+                ));
+            }
+            for (start, end) in s.split(open + 1, close) {
+                self.function_pointer(start, end, findings);
+            }
+            if let Some((open, close)) = function.body {
+                for i in open..close {
+                    if matches!(s.at(i), ";" | "{" | "}") {
+                        let end = (i + 1..close).find(|&j| matches!(s.at(j), ";" | "{" | "}" | "=")).unwrap_or(close);
+                        self.function_pointer(i + 1, end, findings);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `void (*f)(int)` as a declaration: words of a type, then the declarator.
+    fn function_pointer(&self, start: usize, end: usize, findings: &mut Vec<Finding>) {
+        let s = self.s;
+        let mut i = start;
+        while i < end && (s.is_ident(i) || matches!(s.at(i), "::" | "*" | "&")) {
+            if matches!(s.at(i), "return" | "sizeof" | "case" | "else" | "do") {
+                return;
+            }
+            i += 1;
+            if s.is(i, "<") {
+                let Some(close) = s.angle_close(i, end) else { return };
+                i = close + 1;
+            }
+        }
+        // One word could be a call, `f(*p)(x)`; a scalar type cannot.
+        let typed = i > start + 1 || SCALARS.contains(&s.at(start)) || self.is_vector(start);
+        if i > start
+            && typed
+            && s.is(i, "(")
+            && s.is(i + 1, "*")
+            && s.is_ident(i + 2)
+            && s.is(i + 3, ")")
+            && s.is(i + 4, "(")
+        {
+            findings.push(Finding::error(i + 2, "function pointers are not supported by hostmetal"));
+        }
+    }
+
+    /// Call cycles among functions that are named once in the whole program and are no templates: there a name is a call of that function.
+    fn recursion(&self, findings: &mut Vec<Finding>) {
+        let s = self.s;
+        let mut named: HashMap<&str, Vec<&Function>> = HashMap::new();
+        for function in &self.program.functions {
+            named.entry(s.at(function.name)).or_default().push(function);
+        }
+        let mut unique: HashMap<&str, &Function> = HashMap::new();
+        for (name, functions) in named {
+            let mut defined = functions.iter().filter(|f| f.body.is_some());
+            let (Some(function), None) = (defined.next(), defined.next()) else { continue };
+            let same = functions.iter().all(|f| {
+                s.words(f.params.0, f.params.1) == s.words(function.params.0, function.params.1) || f.body.is_some()
+            });
+            if same
+                && name != "operator"
+                && !function.in_class
+                && !function.is_template()
+                && !self.skipped[function.start]
+            {
+                unique.insert(name, function);
+            }
+        }
+        let called = |function: &Function| -> Vec<usize> {
+            let Some((open, close)) = function.body else { return Vec::new() };
+            (open..close)
+                .filter(|&i| {
+                    s.is_ident(i)
+                        && s.is(i + 1, "(")
+                        && !matches!(s.at(i - 1), "." | "->" | "::")
+                        && !s.is_ident(i - 1)
+                        && unique.contains_key(s.at(i))
+                })
+                .collect()
+        };
+        // Depth first with colours; each back edge is one finding.
+        let mut colour: HashMap<&str, u8> = HashMap::new();
+        let mut order: Vec<&&str> = unique.keys().collect();
+        order.sort_by_key(|name| unique[**name].name);
+        for root in order {
+            if colour.contains_key(*root) {
+                continue;
+            }
+            let mut stack = vec![(*root, called(unique[*root]), 0usize)];
+            colour.insert(root, 1);
+            while let Some((name, calls, next)) = stack.last_mut() {
+                let Some(&call) = calls.get(*next) else {
+                    colour.insert(name, 2);
+                    stack.pop();
+                    continue;
+                };
+                *next += 1;
+                let callee = s.at(call);
+                match colour.get(callee) {
+                    Some(1) => findings.push(Finding::error(
+                        call,
+                        format!("recursive call of '{callee}': recursion is not supported in Metal"),
+                    )),
+                    Some(_) => {}
+                    None => {
+                        colour.insert(callee, 1);
+                        stack.push((callee, called(unique[callee]), 0));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,710 @@
+//! A checked source and its kernels: the way from text to `Checked`, and from there to a loaded kernel.
+
+use super::constants::{ConstantKey, ConstantValue, DataType, Known, enumerators, evaluate};
+use super::diagnose::{Finding, Printer, SOURCE_NAME, Severity, read_clang};
+use super::kernels::{Mode, Role, Signature, attributes, signature, wrapper};
+use super::loaded;
+use super::memo::Memo;
+use super::reach::Reach;
+use super::rewrite::{Constant, Edits, Rewrite, bodies, emit, rewrite, set_constant, wrap_conditional};
+use super::rules;
+use super::scan::{Program, Stage, scan};
+use super::token::{Kind, NONE, Stream};
+use super::toolchain::{Toolchain, fingerprint, libraries};
+use super::{CompileFailure, CompileOptions, Failure, LoadedKernel};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
+use std::fs;
+use std::sync::{Arc, LazyLock};
+
+/// The rewritten source's name in its job directory.
+const PROGRAM: &str = "program.clcpp";
+/// Warnings worth telling: what Apple's compiler shows by default and the rewrite cannot cause.
+const WARNINGS: [&str; 15] = [
+    "-Wreturn-type",
+    "-Wuninitialized",
+    "-Wsometimes-uninitialized",
+    "-Wunused-variable",
+    "-Wshift-count-overflow",
+    "-Wshift-count-negative",
+    "-Wdivision-by-zero",
+    "-Warray-bounds",
+    "-Wtautological-compare",
+    "-Winfinite-recursion",
+    "-Wparentheses",
+    "-Wswitch",
+    "-Wunsequenced",
+    "-Wconstant-conversion",
+    "-Wself-assign",
+];
+/// As many findings as are printed.
+const MOST_FINDINGS: usize = 100;
+
+/// A function constant of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConstantInfo {
+    pub name: String,
+    pub index: u32,
+    pub data_type: DataType,
+    /// A value must be given: the source never asks whether the constant is defined.
+    pub required: bool,
+}
+
+/// A kernel of a checked source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelInfo {
+    pub name: String,
+    /// The function constants that it may use, by index.
+    pub constants: Vec<ConstantInfo>,
+}
+
+/// A kernel as the rewrite knows it.
+struct Kernel {
+    /// What C++ calls: `f` or `f<float, 4>`.
+    instance: String,
+    scope: usize,
+    /// The token that stands for it in messages.
+    token: usize,
+    signature: Signature,
+    /// Nothing reachable makes threads wait for each other.
+    group: bool,
+}
+
+/// A source that compiles. Clones share everything.
+#[derive(Clone)]
+pub struct Checked {
+    inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for Checked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checked").field("kernels", &self.inner.infos).field("warnings", &self.inner.warnings).finish()
+    }
+}
+
+struct Inner {
+    toolchain: Arc<Toolchain>,
+    source: String,
+    options: CompileOptions,
+    key: String,
+    stream: Stream,
+    program: Program,
+    edits: Edits,
+    constants: Vec<(Constant, ConstantInfo)>,
+    infos: Vec<KernelInfo>,
+    kernels: Vec<Kernel>,
+    warnings: Option<String>,
+}
+
+static CHECKED: LazyLock<Memo<Checked, CompileFailure>> = LazyLock::new(|| Memo::new(64));
+static BUILT: LazyLock<Memo<LoadedKernel, CompileFailure>> = LazyLock::new(|| Memo::new(256));
+
+fn abandoned() -> CompileFailure {
+    CompileFailure { kind: Failure::Toolchain, log: "the compilation was abandoned".to_owned() }
+}
+
+impl Checked {
+    /// Preprocesses, checks and rewrites a source text.
+    ///
+    /// # Errors
+    /// [`Failure::Source`] with the diagnostics, or what went wrong with the compiler.
+    pub fn new(toolchain: &Arc<Toolchain>, source: &str, options: &CompileOptions) -> Result<Self, CompileFailure> {
+        let key = fingerprint(&[source, &format!("{options:?}"), &toolchain.identity()]);
+        CHECKED.get(&key, abandoned(), || check(toolchain, source, options, &key))
+    }
+
+    /// The kernels, sorted by name.
+    pub fn kernels(&self) -> &[KernelInfo] {
+        &self.inner.infos
+    }
+
+    /// What the compiler warns of, in the format of errors.
+    pub fn warnings(&self) -> Option<&str> {
+        self.inner.warnings.as_deref()
+    }
+
+    /// Compiles one kernel with the given values of its function constants. Values for constants that the source does not have are ignored, as in Metal.
+    ///
+    /// # Errors
+    /// [`Failure::Source`] for an unknown kernel, a missing or wrong value, or diagnostics of this specialisation; or what went wrong with the compiler.
+    pub fn build(&self, kernel: &str, constants: &[ConstantValue]) -> Result<LoadedKernel, CompileFailure> {
+        let inner = &self.inner;
+        let Ok(number) = inner.infos.binary_search_by(|k| k.name.as_str().cmp(kernel)) else {
+            return Err(source_failure(format!("there is no kernel named '{kernel}'")));
+        };
+        let values = inner.values(number, constants)?;
+        let mut parts: Vec<&str> = vec![&inner.key, kernel];
+        for value in &values {
+            parts.push(value.as_deref().unwrap_or("undefined"));
+        }
+        BUILT.get(&fingerprint(&parts), abandoned(), || inner.build(number, &values))
+    }
+}
+
+fn source_failure(log: impl Into<String>) -> CompileFailure {
+    CompileFailure { kind: Failure::Source, log: log.into() }
+}
+
+fn check(
+    toolchain: &Arc<Toolchain>,
+    source: &str,
+    options: &CompileOptions,
+    key: &str,
+) -> Result<Checked, CompileFailure> {
+    let (text, mut warnings) = preprocess(toolchain, source, options)?;
+    let stream = Stream::new(text);
+    let mut findings = Vec::new();
+    if let Some(token) = stream.unbalanced {
+        // Nothing can be told about such a source; clang says what is missing.
+        let rewrite = rewrite(&stream, &Program::default(), &mut findings);
+        let mut found = syntax(toolchain, options, &stream, &rewrite.edits, &[])?;
+        if !found.iter().any(|f| f.severity == Severity::Error) {
+            found.push(Finding::error(token, format!("'{}' has no partner", stream.at(token))));
+        }
+        return Err(source_failure(print(&stream, source, &found)));
+    }
+    let program = scan(&stream);
+    let inside = bodies(&stream, &program);
+    let known = enumerators(&stream, &program.enums);
+    let Rewrite { mut edits, constants, tested } = rewrite(&stream, &program, &mut findings);
+    rules::check(&stream, &program, &inside, &mut findings);
+    let constants = describe_constants(&stream, constants, &tested, &known, &mut findings);
+    let (mut kernels, removed) = find_kernels(&stream, &program, &known, &mut findings);
+    for (start, end) in removed {
+        edits.remove(start, end + 1);
+    }
+    kernels.sort_by(|a, b| a.0.cmp(&b.0));
+    for pair in kernels.windows(2) {
+        if pair[0].0 == pair[1].0 {
+            findings.push(Finding::error(
+                pair[0].1.token.max(pair[1].1.token),
+                format!("redefinition of kernel '{}'", pair[0].0),
+            ));
+        }
+    }
+    if findings.iter().any(|f| f.severity == Severity::Error) {
+        // Both views at once: what the rules found, and what clang finds besides.
+        let mut checking = edits.clone();
+        for (constant, _) in &constants {
+            set_constant(&stream, &mut checking, constant, None);
+        }
+        let said: BTreeSet<Option<u32>> = findings.iter().map(|f| f.token.map(|t| stream.tokens[t].line)).collect();
+        let more = syntax(toolchain, options, &stream, &checking, &[])?;
+        findings.extend(
+            more.into_iter()
+                .filter(|f| f.severity == Severity::Error && !said.contains(&f.token.map(|t| stream.tokens[t].line))),
+        );
+        findings.sort_by_key(|f| f.token);
+        return Err(source_failure(print(&stream, source, &findings)));
+    }
+    let edits = accept(toolchain, options, &stream, source, &program, edits, &constants, &kernels, &mut findings)?;
+    if !findings.is_empty() {
+        warnings.push_str(&print(&stream, source, &findings));
+    }
+    let (infos, kernels) = finish(&stream, &program, &constants, kernels);
+    let warnings = (!warnings.is_empty()).then_some(warnings);
+    let (toolchain, source, options, key) = (toolchain.clone(), source.to_owned(), options.clone(), key.to_owned());
+    Ok(Checked {
+        inner: Arc::new(Inner {
+            toolchain,
+            source,
+            options,
+            key,
+            stream,
+            program,
+            edits,
+            constants,
+            infos,
+            kernels,
+            warnings,
+        }),
+    })
+}
+
+fn print(stream: &Stream, source: &str, findings: &[Finding]) -> String {
+    let printer = Printer::new(stream, source);
+    let mut log: String = findings.iter().take(MOST_FINDINGS).map(|f| printer.print(f)).collect();
+    if findings.len() > MOST_FINDINGS {
+        log.push_str(&format!(
+            "{SOURCE_NAME}: note: {} more diagnostics are not shown\n",
+            findings.len() - MOST_FINDINGS
+        ));
+    }
+    log
+}
+
+/// Expands macros and includes. The second text is what the preprocessor warns of.
+fn preprocess(
+    toolchain: &Toolchain,
+    source: &str,
+    options: &CompileOptions,
+) -> Result<(String, String), CompileFailure> {
+    let job = toolchain.job()?;
+    let broken = |e: std::io::Error| CompileFailure {
+        kind: Failure::Toolchain,
+        log: format!("cannot write to '{}': {e}", job.path().display()),
+    };
+    fs::write(job.path().join(SOURCE_NAME), source).map_err(broken)?;
+    let mut flags = toolchain.preprocess_flags(options.language_version, options.math_mode);
+    for (name, value) in &options.macros {
+        let valid = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
+            && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
+        if !valid || value.contains(['\n', '\r', '\0']) {
+            return Err(source_failure(format!("'{name}' = '{value}' is no preprocessor macro")));
+        }
+        flags.push(format!("-D{name}={value}").into());
+    }
+    flags.extend([
+        OsString::from("-o"),
+        "expanded".into(),
+        "-Wno-everything".into(),
+        "-W#warnings".into(),
+        SOURCE_NAME.into(),
+    ]);
+    let finished = toolchain.clang(job.path(), flags)?;
+    let log: String =
+        finished.output.lines().filter(|l| !l.ends_with("generated.")).map(|l| format!("{l}\n")).collect();
+    if !finished.success {
+        return Err(source_failure(log));
+    }
+    let text = fs::read(job.path().join("expanded")).map_err(broken)?;
+    let text = String::from_utf8(text)
+        .map_err(|_| source_failure(format!("{SOURCE_NAME}: error: the source is not UTF-8\n")))?;
+    Ok((text, log))
+}
+
+/// What clang finds in the rewritten text.
+fn syntax(
+    toolchain: &Toolchain,
+    options: &CompileOptions,
+    stream: &Stream,
+    edits: &Edits,
+    tail: &[(usize, String)],
+) -> Result<Vec<Finding>, CompileFailure> {
+    let (text, map) = emit(stream, edits, HEAD, tail);
+    let (_, output) = compile(toolchain, options, &text, &["-fsyntax-only"], None)?;
+    Ok(read_clang(&output, PROGRAM, &map))
+}
+
+/// Functions of the source are the program's own: what the kernel does not reach is not even generated.
+const HEAD: &str = "#pragma clang attribute push(__attribute__((internal_linkage)), apply_to = function)\n";
+const FOOT: &str = "\n#pragma clang attribute pop\n";
+
+/// Runs clang on a rewritten text, once more when it does not accept the precompiled header. With `output`, that file's path is the directory to keep.
+fn compile(
+    toolchain: &Toolchain,
+    options: &CompileOptions,
+    text: &str,
+    flags: &[&str],
+    output: Option<&str>,
+) -> Result<(Option<tempfile::TempDir>, String), CompileFailure> {
+    for attempt in 0.. {
+        let job = toolchain.job()?;
+        let broken = |e: std::io::Error| CompileFailure {
+            kind: Failure::Toolchain,
+            log: format!("cannot write to '{}': {e}", job.path().display()),
+        };
+        fs::write(job.path().join(PROGRAM), text).map_err(broken)?;
+        let mut arguments = toolchain.compile_flags(options.math_mode)?;
+        arguments.extend(WARNINGS.iter().map(OsString::from));
+        arguments.extend(flags.iter().map(OsString::from));
+        arguments.push(PROGRAM.into());
+        if let Some(output) = output {
+            arguments.extend([OsString::from("-o"), output.into()]);
+            arguments.extend(libraries().iter().map(OsString::from));
+        }
+        let finished = toolchain.clang(job.path(), arguments)?;
+        let stale = ["PCH file", "precompiled", "AST file", ".pch'"].iter().any(|word| finished.output.contains(word));
+        if !finished.success && stale && attempt == 0 {
+            toolchain.renew(options.math_mode);
+            continue;
+        }
+        if !finished.success && !finished.output.contains(&format!("{PROGRAM}:")) {
+            return Err(CompileFailure {
+                kind: Failure::Toolchain,
+                log: format!("{} failed:\n{}", toolchain.version(), explain(&finished.output)),
+            });
+        }
+        if !finished.success && output.is_some() {
+            return Ok((None, finished.output));
+        }
+        return Ok((Some(job), finished.output));
+    }
+    unreachable!("the loop ends in its second round")
+}
+
+/// Adds what to do when the linker is missing.
+fn explain(output: &str) -> String {
+    if output.contains("invalid linker name")
+        || output.contains("unable to execute command")
+        || output.contains("ld.lld") && output.contains("No such file")
+    {
+        return format!("{output}(on Debian: apt install lld-19)\n");
+    }
+    output.to_owned()
+}
+
+type Named = (String, Kernel, Vec<(usize, usize)>);
+
+/// All kernels with their names and the tokens that they begin at for reachability; and the instantiations that clang must not see.
+fn find_kernels(
+    stream: &Stream,
+    program: &Program,
+    known: &Known,
+    findings: &mut Vec<Finding>,
+) -> (Vec<Named>, Vec<(usize, usize)>) {
+    let mut kernels = Vec::new();
+    let mut removed = Vec::new();
+    let mut signatures: HashMap<usize, Signature> = HashMap::new();
+    for (number, function) in program.functions.iter().enumerate() {
+        if function.stage != Some(Stage::Kernel) || function.body.is_none() {
+            continue;
+        }
+        let own = signature(stream, function, known, findings);
+        signatures.insert(number, own.clone());
+        if !function.is_template() {
+            let name = host_name(stream, function.start, function.params.0)
+                .unwrap_or_else(|| stream.at(function.name).to_owned());
+            let kernel = Kernel {
+                instance: stream.at(function.name).to_owned(),
+                scope: function.scope,
+                token: function.name,
+                signature: own,
+                group: true,
+            };
+            kernels.push((name, kernel, vec![(function.start, function.end)]));
+        }
+    }
+    for instantiation in &program.instantiations {
+        let (start, end) = (instantiation.start, instantiation.end);
+        let Some((name, instance)) = instantiated(stream, start, end) else { continue };
+        let marked = (start..end).any(|i| stream.is(i, "kernel")) || host_name(stream, start, end).is_some();
+        let template = program
+            .functions
+            .iter()
+            .enumerate()
+            .find(|(number, f)| signatures.contains_key(number) && stream.at(f.name) == stream.at(name));
+        let Some((number, function)) = template else {
+            if marked {
+                findings.push(Finding::error(name, format!("'{}' does not name a kernel template", stream.at(name))));
+            }
+            continue;
+        };
+        removed.push((start, end));
+        let host = host_name(stream, start, end).unwrap_or_else(|| stream.at(name).to_owned());
+        let kernel = Kernel {
+            instance,
+            scope: instantiation.scope,
+            token: name,
+            signature: signatures[&number].clone(),
+            group: true,
+        };
+        kernels.push((host, kernel, vec![(start, end), (function.start, function.end)]));
+    }
+    (kernels, removed)
+}
+
+/// The text of `[[host_name("...")]]` in the given tokens.
+fn host_name(stream: &Stream, start: usize, end: usize) -> Option<String> {
+    let mut i = start;
+    while i < end {
+        let Some(behind) = stream.attribute(i) else {
+            i += 1;
+            continue;
+        };
+        for attribute in attributes(stream, i) {
+            if stream.is(attribute.name, "host_name") {
+                // Adjacent literals are one, as macros write them.
+                let (from, to) = attribute.arguments?;
+                return Some(
+                    (from..to)
+                        .filter(|&j| stream.kind(j) == Some(Kind::Text))
+                        .map(|j| stream.at(j).trim_matches('"'))
+                        .collect(),
+                );
+            }
+        }
+        i = behind;
+    }
+    None
+}
+
+/// The template name in an explicit instantiation, and the instance as written: `f<float, 4>`.
+fn instantiated(stream: &Stream, start: usize, end: usize) -> Option<(usize, String)> {
+    let mut last = end.checked_sub(1)?;
+    while last > start {
+        if stream.is(last, "]") && stream.mate[last] != NONE {
+            last = stream.mate[last].checked_sub(1)?;
+        } else if stream.is(last, ")") && stream.mate[last] != NONE {
+            last = stream.mate[last].checked_sub(1)?;
+        } else {
+            break;
+        }
+    }
+    let name = if stream.is(last, ">") { stream.angle_open(last, start)?.checked_sub(1)? } else { last };
+    if name <= start || !stream.is_ident(name) {
+        return None;
+    }
+    let mut from = name;
+    while from >= start + 2 && stream.is(from - 1, "::") && stream.is_ident(from - 2) {
+        from -= 2;
+    }
+    Some((name, stream.words(from, last + 1)))
+}
+
+fn describe_constants(
+    stream: &Stream,
+    constants: Vec<Constant>,
+    tested: &[usize],
+    known: &Known,
+    findings: &mut Vec<Finding>,
+) -> Vec<(Constant, ConstantInfo)> {
+    let asked: HashSet<&str> = tested.iter().map(|&t| stream.at(t)).collect();
+    let mut described: Vec<(Constant, ConstantInfo)> = Vec::new();
+    for constant in constants {
+        let name = stream.at(constant.name).to_owned();
+        let Some(data_type) = DataType::of_spelling(&constant.spelling) else {
+            findings.push(Finding::error(
+                constant.name,
+                format!("function constant '{name}' must be a scalar or a vector, not '{}'", constant.spelling),
+            ));
+            continue;
+        };
+        let index = evaluate(stream, constant.index.0, constant.index.1, known)
+            .and_then(|i| u32::try_from(i).ok())
+            .filter(|i| *i <= 65535);
+        let Some(index) = index else {
+            findings.push(Finding::error(
+                constant.index.0,
+                "'function_constant' index must be an integer constant between 0 and 65535",
+            ));
+            continue;
+        };
+        if let Some((_, other)) = described.iter().find(|(_, c)| c.index == index) {
+            findings.push(Finding::error(
+                constant.name,
+                format!("function constants '{}' and '{name}' have the same index {index}", other.name),
+            ));
+            continue;
+        }
+        let required = !asked.contains(name.as_str());
+        described.push((constant, ConstantInfo { name, index, data_type, required }));
+    }
+    described
+}
+
+/// Lets clang check the program with a wrapper for every kernel. Conditional operators whose arms it cannot unite are wrapped and tried again.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the pieces of one analysis, taken apart because the result is made of them"
+)]
+fn accept(
+    toolchain: &Toolchain,
+    options: &CompileOptions,
+    stream: &Stream,
+    source: &str,
+    program: &Program,
+    mut edits: Edits,
+    constants: &[(Constant, ConstantInfo)],
+    kernels: &[Named],
+    findings: &mut Vec<Finding>,
+) -> Result<Edits, CompileFailure> {
+    let mut wrapped: HashSet<usize> = HashSet::new();
+    let tail: Vec<(usize, String)> = kernels
+        .iter()
+        .enumerate()
+        .map(|(number, (_, kernel, _))| {
+            (
+                kernel.token,
+                wrapper(stream, &kernel.signature, &kernel.instance, &program.scopes[kernel.scope], None, number),
+            )
+        })
+        .collect();
+    loop {
+        let mut checking = edits.clone();
+        for (constant, _) in constants {
+            set_constant(stream, &mut checking, constant, None);
+        }
+        let found = syntax(toolchain, options, stream, &checking, &with_foot(stream, &tail))?;
+        if !found.iter().any(|f| f.severity == Severity::Error) {
+            findings.extend(found);
+            return Ok(edits);
+        }
+        let mut repaired = false;
+        for finding in found.iter().filter(|f| {
+            f.text.starts_with("incompatible operand types")
+                || f.text.contains("conditional operator with the second and third operands")
+        }) {
+            let Some(question) = finding.token.filter(|&t| stream.is(t, "?")) else { continue };
+            repaired |= wrapped.insert(question) && wrap_conditional(stream, &mut edits, question);
+        }
+        if !repaired {
+            findings.extend(found);
+            return Err(source_failure(print(stream, source, findings)));
+        }
+    }
+}
+
+fn with_foot(stream: &Stream, tail: &[(usize, String)]) -> Vec<(usize, String)> {
+    let mut all = vec![(stream.len().saturating_sub(1), FOOT.to_owned())];
+    all.extend_from_slice(tail);
+    all
+}
+
+/// The kernels' public description, and what building needs; both in the given order.
+fn finish(
+    stream: &Stream,
+    program: &Program,
+    constants: &[(Constant, ConstantInfo)],
+    kernels: Vec<Named>,
+) -> (Vec<KernelInfo>, Vec<Kernel>) {
+    let numbers: HashMap<&str, usize> =
+        constants.iter().enumerate().map(|(i, (_, info))| (info.name.as_str(), i)).collect();
+    let reach = Reach::new(stream, program, &numbers);
+    kernels
+        .into_iter()
+        .map(|(name, mut kernel, roots)| {
+            let reached = reach.from(stream, program, &roots, &numbers);
+            kernel.group = !reached.synchronises;
+            let mut own: Vec<ConstantInfo> = reached.constants.iter().map(|&c| constants[c].1.clone()).collect();
+            own.sort_by_key(|c| c.index);
+            (KernelInfo { name, constants: own }, kernel)
+        })
+        .unzip()
+}
+
+impl Inner {
+    /// The C++ value of each function constant, none for those without one.
+    fn values(&self, kernel: usize, given: &[ConstantValue]) -> Result<Vec<Option<String>>, CompileFailure> {
+        let own = &self.infos[kernel].constants;
+        let mut values = Vec::new();
+        for (_, info) in &self.constants {
+            let used = own.contains(info);
+            let value = given.iter().rev().find(|value| match &value.key {
+                ConstantKey::Index(index) => *index == info.index,
+                ConstantKey::Name(name) => *name == info.name,
+            });
+            let problem = match value {
+                // Another kernel's constant does not make this one different.
+                _ if !used => {
+                    values.push(None);
+                    continue;
+                }
+                None if info.required => format!(
+                    "kernel '{}' needs a value for function constant '{}' (index {})",
+                    self.infos[kernel].name, info.name, info.index
+                ),
+                None => {
+                    values.push(None);
+                    continue;
+                }
+                Some(value) if value.data_type != info.data_type => {
+                    let spelled = |t: DataType| t.spelling().unwrap_or_else(|| format!("MTLDataType {}", t.0));
+                    format!(
+                        "function constant '{}' (index {}) has type '{}', the value given has type '{}'",
+                        info.name,
+                        info.index,
+                        spelled(info.data_type),
+                        spelled(value.data_type)
+                    )
+                }
+                Some(value) => match value.expression() {
+                    Ok(expression) => {
+                        values.push(Some(expression));
+                        continue;
+                    }
+                    Err(problem) => format!("function constant '{}' (index {}): {problem}", info.name, info.index),
+                },
+            };
+            return Err(source_failure(problem));
+        }
+        Ok(values)
+    }
+
+    fn build(&self, number: usize, values: &[Option<String>]) -> Result<LoadedKernel, CompileFailure> {
+        let kernel = &self.kernels[number];
+        let mut edits = self.edits.clone();
+        for ((constant, _), value) in self.constants.iter().zip(values) {
+            set_constant(&self.stream, &mut edits, constant, value.as_deref());
+        }
+        let names: Vec<String> = kernel
+            .signature
+            .parameters
+            .iter()
+            .filter(|p| !matches!(p.role, Role::Input(_)))
+            .map(|p| p.name.map_or(String::new(), |n| self.stream.at(n).to_owned()))
+            .collect();
+        let job = if kernel.group {
+            let (job, output) = self.object(kernel, &edits, Mode::Group { independent: true })?;
+            // See hostmetal_kernel.h: a thread's own memory must not have survived.
+            if keeps_memory(&output) { self.object(kernel, &edits, Mode::Group { independent: false })?.0 } else { job }
+        } else {
+            self.object(kernel, &edits, Mode::Thread)?.0
+        };
+        let object = loaded::load(&job.path().join(OBJECT), &names, kernel.group, crate::executor::runtime_table())
+            .map_err(|log| CompileFailure {
+                kind: Failure::Toolchain,
+                log: format!("kernel '{}': {log}", self.infos[number].name),
+            })?;
+        Ok(LoadedKernel { object: Arc::new(object) })
+    }
+
+    fn object(
+        &self,
+        kernel: &Kernel,
+        edits: &Edits,
+        mode: Mode,
+    ) -> Result<(tempfile::TempDir, String), CompileFailure> {
+        let entry = wrapper(
+            &self.stream,
+            &kernel.signature,
+            &kernel.instance,
+            &self.program.scopes[kernel.scope],
+            Some(mode),
+            0,
+        );
+        let (text, map) = emit(&self.stream, edits, HEAD, &with_foot(&self.stream, &[(kernel.token, entry)]));
+        let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
+        match mode {
+            Mode::Group { .. } => flags.extend(["-mllvm", "-inline-threshold=2000"]),
+            // Later passes do not know that a synchronising call must stay one call (hostmetal_runtime.h).
+            Mode::Thread => flags.extend([
+                "-mllvm",
+                "-tail-dup-placement=0",
+                "-mllvm",
+                "-disable-tail-duplicate",
+                "-mllvm",
+                "-disable-early-taildup",
+            ]),
+        }
+        if mode == (Mode::Group { independent: true }) {
+            flags.extend([
+                "-fno-discard-value-names",
+                "-mllvm",
+                "-print-before=loop-vectorize",
+                "-mllvm",
+                "-filter-print-funcs=hm_kernel_group",
+            ]);
+        }
+        let (job, output) = compile(&self.toolchain, &self.options, &text, &flags, Some(OBJECT))?;
+        match job {
+            Some(job) => Ok((job, output)),
+            None => Err(source_failure(print(&self.stream, &self.source, &read_clang(&output, PROGRAM, &map)))),
+        }
+    }
+}
+
+/// The shared object's name in its job directory.
+const OBJECT: &str = "kernel.so";
+
+/// Whether the printed code of `hm_kernel_group` has stack memory of a thread (not only the arguments held per threadgroup), or was not printed.
+fn keeps_memory(output: &str) -> bool {
+    let Some(at) = output.find("define dso_local void @hm_kernel_group").or_else(|| output.find("@hm_kernel_group("))
+    else {
+        return true;
+    };
+    output[at..]
+        .lines()
+        .filter_map(|line| line.split_once(" = alloca "))
+        .any(|(name, _)| !name.trim_start().starts_with("%hm_held"))
+}
