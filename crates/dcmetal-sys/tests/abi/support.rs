@@ -120,8 +120,7 @@ pub(crate) fn failure(status: DCMetalStatus, error: DCMetalError) -> Failure {
         message: string(|text, capacity| dc!(DCMetalError_GetMessage(error.0, text, capacity))),
         encoders: (0..count)
             .map(|index| {
-                let label =
-                    string(|text, capacity| dc!(DCMetalError_GetEncoderLabel(error.0, index, text, capacity)));
+                let label = string(|text, capacity| dc!(DCMetalError_GetEncoderLabel(error.0, index, text, capacity)));
                 (label, dc!(DCMetalError_GetEncoderState(error.0, index)))
             })
             .collect(),
@@ -222,7 +221,8 @@ impl Gpu {
 
     pub(crate) fn buffer(&self, length: u64) -> Owned<DCMetalBuffer> {
         let (shared, cache) = (DC_METAL_STORAGE_SHARED, DC_METAL_CACHE_DEFAULT);
-        create(|out, error| dc!(DCMetalBuffer_Create(self.device.0, length, shared, cache, out, error))).expect("a buffer")
+        create(|out, error| dc!(DCMetalBuffer_Create(self.device.0, length, shared, cache, out, error)))
+            .expect("a buffer")
     }
 
     pub(crate) fn buffer_of<T: Copy>(&self, values: &[T]) -> Owned<DCMetalBuffer> {
@@ -241,7 +241,8 @@ impl Gpu {
         options: Option<&DCMetalCommandBufferOptions>,
     ) -> Owned<DCMetalCommandBuffer> {
         let options = options.map_or(ptr::null(), ptr::from_ref);
-        create(|out, error| dc!(DCMetalCommandBuffer_Create(self.queue.0, options, out, error))).expect("a command buffer")
+        create(|out, error| dc!(DCMetalCommandBuffer_Create(self.queue.0, options, out, error)))
+            .expect("a command buffer")
     }
 
     /// Encodes with `encode` into one serial encoder, commits and waits.
@@ -287,7 +288,12 @@ pub(crate) fn set_pipeline(encoder: &Owned<DCMetalComputeEncoder>, pipeline: &Ow
     attempt(|error| dc!(DCMetalComputeEncoder_SetPipeline(encoder.0, pipeline.0, error))).expect("a pipeline is set");
 }
 
-pub(crate) fn set_buffer(encoder: &Owned<DCMetalComputeEncoder>, buffer: &Owned<DCMetalBuffer>, offset: u64, index: usize) {
+pub(crate) fn set_buffer(
+    encoder: &Owned<DCMetalComputeEncoder>,
+    buffer: &Owned<DCMetalBuffer>,
+    offset: u64,
+    index: usize,
+) {
     attempt(|error| dc!(DCMetalComputeEncoder_SetBuffer(encoder.0, buffer.0, offset, index, error)))
         .expect("a buffer is set");
 }
