@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Type-checks the Rust code for aarch64-apple-darwin on Linux, and links the tests of dcmetal-sys for it.
+#
+# What it proves: every crate that macOS builds (all but hostmetal) has no error of types, borrows or cfg for macOS, its
+# build scripts work for that target (Objective-C++ compiled to Mach-O, bindings made), and the test executables of dcmetal-sys
+# need no symbol that Rust's std, Apple's SDK or clang's run-time library lacks. A planted error that only macOS sees is reported.
+# What it does not prove: that anything runs. Mach-O executables are made and not started; Metal's behaviour is not touched.
+#
+# The compiler is the installed one when it has the target (rustup target add aarch64-apple-darwin), else Debian's rustc-web with
+# its library's sources, unpacked into target/apple without being installed; std is then built for the target as well.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+root=$PWD
+apple=$root/target/apple
+target=aarch64-apple-darwin
+
+fail() { echo "apple: $*" >&2; exit 1; }
+for tool in clang++-19 ld64.lld-19 llvm-ar-19; do
+  command -v $tool >/dev/null || fail "$tool is missing; install it with: sudo apt-get install clang-19 lld-19 llvm-19"
+done
+scripts/apple/fetch.sh
+"$apple/venv/bin/python" -B scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/foundation.fwinfo" "$apple/libSystem.tbd" "$apple/stubs"
+
+# Debian's packages of one version of rustc; which libraries belong to it, apt tells.
+debian_rustc() {
+  local rust=$apple/rustc
+  if [ ! -e "$rust/complete" ]; then
+    command -v apt-get >/dev/null || fail "no Rust compiler for $target; install one with: rustup target add $target"
+    rm -rf "$rust" && mkdir -p "$rust/packages"
+    local packages
+    packages=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances \
+      rustc-web | grep -E '^(libstd-rust-web-|libllvm)' | sort -u)
+    [ -n "$packages" ] || fail "apt knows no rustc-web (run apt-get update), and rustup's toolchain lacks the target $target"
+    # shellcheck disable=SC2086 # one word each
+    (cd "$rust/packages" && apt-get download -q rustc-web rust-web-src $packages) >"$rust/log" 2>&1 ||
+      { tail -n 5 "$rust/log" >&2; fail "apt-get could not download Debian's rustc"; }
+    local package
+    for package in "$rust"/packages/*.deb; do dpkg-deb -x "$package" "$rust/root"; done
+    rm -rf "$rust/packages"
+    touch "$rust/complete"
+  fi
+  export RUSTC=$rust/root/usr/bin/rustc RUSTC_BOOTSTRAP=1
+  LD_LIBRARY_PATH=$(find "$rust/root" -name 'librustc_driver-*.so' -printf '%h\n' | head -n 1):$(find "$rust/root" -name 'libLLVM*.so*' -printf '%h\n' | head -n 1)
+  export LD_LIBRARY_PATH
+  "$RUSTC" --version >/dev/null || fail "Debian's rustc does not run here"
+}
+
+std=()
+if [ ! -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ]; then
+  debian_rustc
+  std=(-Zbuild-std=std,panic_unwind,test)
+fi
+echo "apple: $("${RUSTC:-rustc}" --version) for $target"
+
+export CARGO_TARGET_DIR=$apple/rust
+export CARGO_TARGET_AARCH64_APPLE_DARWIN_LINKER=$root/scripts/apple/darwin-clang
+export DCMETAL_CLANGXX=$root/scripts/apple/darwin-clang
+export CC_aarch64_apple_darwin=$root/scripts/apple/darwin-clang CXX_aarch64_apple_darwin=$root/scripts/apple/darwin-clang
+export SDKROOT=$apple/stubs MACOSX_DEPLOYMENT_TARGET=13.0
+export AR_aarch64_apple_darwin=llvm-ar-19 RANLIB_aarch64_apple_darwin=llvm-ranlib-19
+export BINDGEN_EXTRA_CLANG_ARGS_aarch64_apple_darwin="-nostdlibinc -isystem $apple/include"
+
+cargo check --quiet "${std[@]}" --target $target --workspace --exclude hostmetal --lib --bins --tests ||
+  fail "the workspace does not type-check for $target"
+echo "apple: the workspace type-checks for $target"
+
+log=$apple/rust/link.json
+cargo test --quiet --no-run --message-format=json "${std[@]}" --target $target -p dcmetal-sys >"$log" ||
+  fail "the tests of dcmetal-sys do not link for $target"
+linked=0
+while read -r executable; do
+  file=$(head -c 4 "$executable" | od -An -tx1 | tr -d ' ')
+  [ "$file" = cffaedfe ] || fail "$executable is no Mach-O file"
+  linked=$((linked + 1))
+done < <(grep -o '"executable":"[^"]*"' "$log" | cut -d '"' -f 4)
+[ $linked -gt 0 ] || fail "dcmetal-sys has no test executable"
+echo "apple: $linked test executables of dcmetal-sys link for $target"
+
+plant=$apple/plant-rust
+mkdir -p "$plant/src"
+cat >"$plant/Cargo.toml" <<'TOML'
+[package]
+name = "planted"
+edition = "2024"
+[workspace]
+TOML
+cat >"$plant/src/lib.rs" <<'RUST'
+//! An error that only macOS sees.
+#[cfg(target_os = "macos")]
+pub const PLANTED: u32 = "not a number";
+RUST
+if output=$(cargo check --quiet "${std[@]}" --target $target --manifest-path "$plant/Cargo.toml" 2>&1); then
+  fail "a planted error for macOS was not reported"
+fi
+grep -q 'E0308' <<<"$output" || fail "a planted error for macOS: got: $output"
+echo "apple: the planted error was reported"
