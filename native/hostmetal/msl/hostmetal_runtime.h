@@ -6,9 +6,9 @@
 // every such call is convergent (the default for clang's OpenCL mode, also for indirect calls: no pass may make it depend on a
 // further condition) and nomerge (no pass may join two call sites). The functions around it are always_inline, so that each use
 // in the user's source is a call site of its own. `noduplicate` is deliberately not used: it would forbid inlining a helper that is
-// called twice, which would make two divergent groups meet at one site. Passes behind the optimiser do not know `convergent`,
-// so code that is run on stack-switched threads is compiled with
-//   -mllvm -tail-dup-placement=0 -mllvm -disable-tail-duplicate -mllvm -disable-early-taildup
+// called twice, which would make two divergent groups meet at one site. Behind the optimiser the call is followed by an empty
+// convergent asm statement in the same block, which keeps the code generator from duplicating the block and from turning the call
+// into a jump.
 #pragma once
 
 extern "C" {
@@ -47,6 +47,7 @@ namespace hostmetal {
 template <class Value>
 METAL_FUNC void rendezvous(hm_combine combine, Value *value, unsigned width) {
   __attribute__((nomerge)) hm_runtime->simd_combine(combine, (void *)value, width);
+  asm volatile("" ::: "memory");
 }
 
 } // namespace hostmetal
