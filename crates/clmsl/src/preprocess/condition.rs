@@ -28,6 +28,7 @@ impl Cx<'_> {
     /// Whether the expression up to the line's end is not zero; false if it is wrong. `at` is the directive's name.
     pub(super) fn condition(&mut self, at: Span) -> bool {
         let mut tokens = Vec::new();
+        let errors = self.errors;
         loop {
             let token = self.next();
             match token.kind {
@@ -39,7 +40,7 @@ impl Cx<'_> {
                 _ => tokens.push(token),
             }
         }
-        if self.stopped {
+        if self.stopped || self.errors != errors {
             return false;
         }
         let end = tokens.last().map_or(at, |t| t.span).end();

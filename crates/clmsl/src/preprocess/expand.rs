@@ -149,6 +149,10 @@ impl Cx<'_> {
             }
             out.push(token);
         }
+        if let Some(first) = out.first_mut() {
+            // What stands before the replacement comes from the place of the call.
+            first.flags &= !SPACE;
+        }
         Some(Macro { name: name.text, span: name.span, kind, body: Rc::new(out), enabled: true, has_paste })
     }
 
@@ -232,26 +236,16 @@ impl Cx<'_> {
             }
             MacroKind::Object => {
                 self.note(&name, name.span, id);
-                let tokens = match self.macros[id].has_paste {
-                    false => self.macros[id].body.clone(),
-                    true => Rc::new(self.substitute(&name, id, &mut [])),
-                };
-                self.enter(&name, id, tokens);
+                self.enter(&name, id, &mut []);
                 return None;
             }
-            MacroKind::Function { params, .. } => {
-                let no_params = params.is_empty();
+            MacroKind::Function { .. } => {
                 let Some((mut arguments, end)) = self.read_arguments(&name, id) else {
                     name.flags |= NO_EXPAND;
                     return Some(name);
                 };
                 self.note(&name, name.span.to(end), id);
-                let tokens = if no_params && !self.macros[id].has_paste {
-                    self.macros[id].body.clone()
-                } else {
-                    Rc::new(self.substitute(&name, id, &mut arguments))
-                };
-                self.enter(&name, id, tokens);
+                self.enter(&name, id, &mut arguments);
                 return None;
             }
         };
@@ -265,15 +259,23 @@ impl Cx<'_> {
         self.sources.note_expansion(name.span, call, text, self.macros[id].span);
     }
 
-    fn enter(&mut self, name: &PpToken, id: usize, tokens: Rc<Vec<PpToken>>) {
+    /// Makes the replacement of the macro what is read next.
+    fn enter(&mut self, name: &PpToken, id: usize, arguments: &mut [Argument]) {
+        let shared = arguments.is_empty() && !self.macros[id].has_paste;
+        let (tokens, trail) = if shared {
+            (self.macros[id].body.clone(), 0)
+        } else {
+            let (tokens, trail) = self.substitute(name, id, arguments);
+            (Rc::new(tokens), trail)
+        };
         self.macros[id].enabled = false;
-        // Arguments keep their spans; a shared body has those of the definition.
-        let shared = Rc::ptr_eq(&tokens, &self.macros[id].body);
         self.streams.push(Stream::Tokens(TokenStream {
             tokens,
             at: 0,
+            // Arguments keep their spans; a shared body has those of the definition.
             stamp: shared.then_some(name.span),
             lead: Some(name.flags & SPACE),
+            trail,
             expansion_of: Some(id),
         }));
     }
@@ -360,8 +362,9 @@ impl Cx<'_> {
         );
     }
 
-    /// The replacement list of the macro with the arguments in it, `#` and `##` done.
-    fn substitute(&mut self, name: &PpToken, id: usize, arguments: &mut [Argument]) -> Vec<PpToken> {
+    /// The replacement list of the macro with the arguments in it, `#` and `##` done; also the blanks for the token that
+    /// follows it.
+    fn substitute(&mut self, name: &PpToken, id: usize, arguments: &mut [Argument]) -> (Vec<PpToken>, u8) {
         let body = self.macros[id].body.clone();
         let (wanted, variadic) = match &self.macros[id].kind {
             MacroKind::Function { params, variadic } => (params.len(), *variadic),
@@ -416,7 +419,7 @@ impl Cx<'_> {
             out = self.paste_all(out, name.span);
         }
         out.retain(|t| t.kind != PpKind::Placemarker);
-        out
+        (out, pending)
     }
 
     /// The argument with its macros expanded, as if it were all there is (6.10.3.1).
@@ -445,7 +448,14 @@ impl Cx<'_> {
         }
         self.argument_depth += 1;
         let (height, carried) = (self.streams.len(), std::mem::take(&mut self.carried));
-        self.streams.push(Stream::Tokens(TokenStream { tokens, at: 0, stamp: None, lead: None, expansion_of: None }));
+        self.streams.push(Stream::Tokens(TokenStream {
+            tokens,
+            at: 0,
+            stamp: None,
+            lead: None,
+            trail: 0,
+            expansion_of: None,
+        }));
         let mut out = Vec::new();
         loop {
             let token = self.next();

@@ -147,6 +147,8 @@ struct TokenStream {
     stamp: Option<Span>,
     /// Blanks that stood before the macro's name, until a token has them.
     lead: Option<u8>,
+    /// Blanks for the token that follows the stream.
+    trail: u8,
     /// The macro that comes back when the stream ends. `None` for an argument being expanded, which ends in an `Eof`.
     expansion_of: Option<usize>,
 }
@@ -257,7 +259,7 @@ impl Cx<'_> {
                     let Some(id) = stream.expansion_of else {
                         return eof();
                     };
-                    self.carried |= stream.lead.unwrap_or(0);
+                    self.carried |= stream.lead.unwrap_or(0) | stream.trail;
                     self.macros[id].enabled = true;
                     self.streams.pop();
                 }
