@@ -22,6 +22,7 @@ mod device;
 mod encode;
 pub mod executor;
 pub mod ffi;
+mod library;
 mod memory;
 pub mod msl;
 pub mod pipeline;

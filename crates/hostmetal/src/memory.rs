@@ -1,8 +1,8 @@
 //! Memory: mapped pages with guards, and the buffers made of them.
 //!
-//! A buffer's pages come from mmap, zero filled, with a page without access before and behind them, so that a kernel that
-//! runs past the last page faults instead of reaching other memory. The data starts page aligned, as Metal's contents do,
-//! so an overrun that stays inside the last page is not seen here.
+//! A buffer's pages come from mmap, zero filled, with 64 MiB of addresses without access before and behind them, so that a
+//! kernel that runs past the last page faults instead of reaching other memory. The data starts page aligned, as Metal's
+//! contents do, so an overrun that stays inside the last page is not seen here.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -22,6 +22,9 @@ pub(crate) fn page_size() -> usize {
 /// alive, further mappings go without guards, and neighbours merge into one entry.
 const MAX_GUARDED: usize = 12_000;
 static GUARDED: AtomicUsize = AtomicUsize::new(0);
+
+/// Addresses without access on each side of a guarded mapping; a page where addresses are short (RLIMIT_AS).
+pub(crate) const GUARD: usize = 64 << 20;
 
 /// From this size on, data starts at a multiple of it and asks for transparent huge pages.
 const HUGE_PAGE: usize = 2 << 20;
@@ -45,28 +48,21 @@ impl Mapping {
     /// Maps at least `length` bytes (rounded up to pages). None when the system refuses.
     pub(crate) fn new(length: usize) -> Option<Mapping> {
         let length = length.checked_next_multiple_of(page_size())?;
-        let guarded = GUARDED.fetch_add(1, Ordering::Relaxed) < MAX_GUARDED;
-        if !guarded {
+        let slack = if length >= HUGE_PAGE { HUGE_PAGE } else { 0 };
+        let counted = GUARDED.fetch_add(1, Ordering::Relaxed) < MAX_GUARDED;
+        let guarded =
+            if counted { reserve(length, GUARD, slack).or_else(|| reserve(length, page_size(), 0)) } else { None };
+        if guarded.is_none() {
             GUARDED.fetch_sub(1, Ordering::Relaxed);
         }
-        let guard = if guarded { page_size() } else { 0 };
-        let slack = if length >= HUGE_PAGE { HUGE_PAGE } else { 0 };
-        let mapping = length.checked_add(2 * guard + slack).and_then(|mapped| map(mapped, guard + slack == 0)).map(
-            |(base, mapped)| {
-                let first = base.as_ptr() as usize + guard;
-                let start = if slack > 0 { first.next_multiple_of(HUGE_PAGE) } else { first };
-                // SAFETY: the start is at most guard + slack bytes into a mapping of length + 2 * guard + slack bytes.
-                let data = unsafe { base.add(start - base.as_ptr() as usize) };
-                Mapping { base, mapped, data, length, guarded }
-            },
-        );
-        let Some(mapping) = mapping else {
-            if guarded {
-                GUARDED.fetch_sub(1, Ordering::Relaxed);
-            }
-            return None;
+        let (base, mapped, start) = match guarded {
+            Some(reserved) => reserved,
+            None => reserve(length, 0, slack)?,
         };
-        if guard + slack > 0 && !mapping.open() {
+        // SAFETY: the start is inside the mapping, with length bytes behind it.
+        let data = unsafe { base.add(start) };
+        let mapping = Mapping { base, mapped, data, length, guarded: guarded.is_some() };
+        if !mapping.open() {
             return None;
         }
         Some(mapping)
@@ -110,12 +106,22 @@ impl Drop for Mapping {
     }
 }
 
-fn map(length: usize, accessible: bool) -> Option<(NonNull<u8>, usize)> {
-    let protection = if accessible { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
+/// Maps addresses without access for `length` bytes between guards, with room to align them; returns the first address,
+/// the number of addresses, and where the data begins.
+fn reserve(length: usize, guard: usize, slack: usize) -> Option<(NonNull<u8>, usize, usize)> {
+    let mapped = length.checked_add(2 * guard + slack)?;
+    // Without guards, mappings are accessible from the start, so that neighbours are one entry of the map table.
+    let protection = if guard == 0 { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a fresh private mapping at an address of the system's choice touches no existing memory.
-    let base = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
-    if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()).map(|base| (base, length)) }
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), mapped, protection, flags, -1, 0) };
+    if base == libc::MAP_FAILED {
+        return None;
+    }
+    let base = NonNull::new(base.cast::<u8>())?;
+    let first = base.as_ptr() as usize + guard;
+    let start = if slack > 0 { first.next_multiple_of(slack) } else { first };
+    Some((base, mapped, start - base.as_ptr() as usize))
 }
 
 /// Frees memory that a no-copy buffer borrowed: (context, bytes, length).

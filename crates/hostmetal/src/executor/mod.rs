@@ -53,15 +53,15 @@ pub enum Entry {
     Thread(unsafe extern "C" fn(*const Group, u32, u32, u32)),
 }
 
-/// Where the lanes of a SIMD-group or quad keep the value that they bring to an operation (`hm_simd_values`): of lane i at
-/// index i, from 0 in a quad too.
+/// Where the lanes of a SIMD-group or quad keep the value that they bring to an operation (`hm_simd_values`), by their index
+/// in the SIMD-group.
 #[repr(C)]
 pub struct SimdValues {
     /// NULL for lanes that take no part.
     pub value: [*mut c_void; 32],
 }
 
-/// Computes an operation for all lanes of the mask, in place (`hm_combine`).
+/// Computes an operation for all lanes of the mask (bit per lane of the SIMD-group), in place (`hm_combine`).
 pub type Combine = unsafe extern "C" fn(*const SimdValues, u32);
 
 /// The functions that kernels call (`hm_runtime_table`).

@@ -20,6 +20,7 @@ use super::{Group, SLOTS, event};
 use crate::command::{CommandBuffer, ErrorCode, Failure};
 use crate::device::{SIMD_WIDTH, worker_threads};
 use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
+use crate::memory::GUARD;
 
 /// A wave that is expected to take longer than this many nanoseconds on one worker is shared.
 const WORTH_SHARING: u64 = 15_000;
@@ -507,7 +508,7 @@ fn describe_signal(
 /// si_code of a fault that the kernel cannot attribute to an address.
 const SI_KERNEL: i32 = 128;
 /// How far from a buffer an address may be to be told as an overrun of it.
-const NEAR: u64 = 1 << 20;
+const NEAR: u64 = GUARD as u64;
 
 /// Words about the buffer argument that an address belongs to or lies next to; "" when there is none.
 fn nearest(address: usize, arguments: &[Argument], recording: &Recording) -> String {

@@ -21,12 +21,12 @@ pub(crate) enum Wait {
     Lanes { site: usize, width: u32 },
 }
 
-/// Lanes that met at a call site.
+/// Lanes that met at a call site; of one quad when the operation is a quad's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Meeting {
-    /// Index in the threadgroup of lane 0 of the SIMD-group or quad.
+    /// Index in the threadgroup of lane 0 of the SIMD-group.
     pub(crate) first: u32,
-    /// Bit i for thread first + i.
+    /// Bit per lane of the SIMD-group.
     pub(crate) lanes: u32,
 }
 
@@ -135,9 +135,9 @@ impl Schedule {
             return;
         }
         for quad in (0..SIMD_WIDTH).step_by(4) {
-            let lanes = lanes >> quad & 15;
+            let lanes = lanes & 15 << quad;
             if lanes != 0 {
-                meet(Meeting { first: first + quad, lanes });
+                meet(Meeting { first, lanes });
             }
         }
     }

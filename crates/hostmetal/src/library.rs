@@ -1,0 +1,208 @@
+//! Libraries and functions: MSL source that has been checked, and the way from one of its kernels to a pipeline.
+//!
+//! A library is made by checking the whole source; code is only generated for the kernel of a pipeline, once its function
+//! constants are known. So a function knows its constants' values, and all that can be wrong with them is said when it is
+//! made.
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use crate::device::Device;
+use crate::msl::{
+    Access, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue, Failure, KernelInfo,
+    check,
+};
+use crate::msl::{BindingKind, LoadedKernel};
+use crate::pipeline::{BUFFER, Binding, Kernel, Pipeline, THREADGROUP_MEMORY};
+
+/// MTLLibraryError.
+pub(crate) const INTERNAL: i64 = 2;
+pub(crate) const COMPILE_FAILURE: i64 = 3;
+pub(crate) const COMPILE_WARNING: i64 = 4;
+pub(crate) const FUNCTION_NOT_FOUND: i64 = 5;
+
+/// A code in the domain of libraries, and a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LibraryError {
+    pub(crate) code: i64,
+    pub(crate) text: String,
+}
+
+impl LibraryError {
+    fn new(code: i64, text: impl Into<String>) -> LibraryError {
+        LibraryError { code, text: text.into() }
+    }
+}
+
+impl From<CompileFailure> for LibraryError {
+    fn from(failure: CompileFailure) -> LibraryError {
+        let code = match failure.kind {
+            Failure::Source => COMPILE_FAILURE,
+            Failure::Deadline | Failure::Crash | Failure::Toolchain => INTERNAL,
+        };
+        LibraryError::new(code, failure.log)
+    }
+}
+
+/// An MTLLibrary.
+pub(crate) struct Library {
+    device: &'static Device,
+    checked: Checked,
+    /// Sorted by name.
+    names: Vec<FunctionNames>,
+}
+
+/// Texts of a kernel for C, which live as long as the library.
+struct FunctionNames {
+    name: CString,
+    constants: Vec<CString>,
+}
+
+/// An MTLFunction: a kernel of a library with the values of its function constants.
+pub(crate) struct Function {
+    library: Arc<Library>,
+    name: String,
+    constants: Vec<ConstantValue>,
+}
+
+impl Library {
+    /// Compiles a source text, as far as that is possible without its constants.
+    pub(crate) fn new(
+        device: &'static Device,
+        source: &str,
+        options: &CompileOptions,
+    ) -> Result<Library, LibraryError> {
+        let checked = check(source, options)?;
+        let names = checked.kernels().iter().map(function_names).collect::<Result<_, _>>()?;
+        Ok(Library { device, checked, names })
+    }
+
+    /// The compiler's warnings.
+    pub(crate) fn warnings(&self) -> Option<&str> {
+        self.checked.warnings()
+    }
+
+    pub(crate) fn function_count(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(crate) fn function_name(&self, index: usize) -> Option<&CString> {
+        self.names.get(index).map(|names| &names.name)
+    }
+
+    fn find(&self, name: &str) -> Option<(&KernelInfo, &FunctionNames)> {
+        self.checked.kernels().iter().zip(&self.names).find(|(kernel, _)| kernel.name == name)
+    }
+
+    pub(crate) fn constant_count(&self, function: &str) -> usize {
+        self.find(function).map_or(0, |(kernel, _)| kernel.constants.len())
+    }
+
+    /// A function constant that a kernel may use, with its name.
+    pub(crate) fn constant(&self, function: &str, position: usize) -> Option<(&ConstantInfo, &CString)> {
+        let (kernel, names) = self.find(function)?;
+        Some((kernel.constants.get(position)?, names.constants.get(position)?))
+    }
+}
+
+fn function_names(kernel: &KernelInfo) -> Result<FunctionNames, LibraryError> {
+    let text = |name: &str| {
+        CString::new(name)
+            .map_err(|_| LibraryError::new(INTERNAL, format!("the name {name:?} has a NUL character inside")))
+    };
+    let constants = kernel.constants.iter().map(|constant| text(&constant.name)).collect::<Result<_, _>>()?;
+    Ok(FunctionNames { name: text(&kernel.name)?, constants })
+}
+
+impl Function {
+    /// A kernel by its name; values for constants that it does not use are passed over, as in Metal.
+    pub(crate) fn new(library: Arc<Library>, name: &str, values: Vec<ConstantValue>) -> Result<Function, LibraryError> {
+        let Some((kernel, _)) = library.find(name) else {
+            return Err(LibraryError::new(FUNCTION_NOT_FOUND, format!("Function {name} was not found in the library")));
+        };
+        let mut constants = Vec::new();
+        for constant in &kernel.constants {
+            let wanted = |value: &&ConstantValue| match &value.key {
+                ConstantKey::Name(name) => *name == constant.name,
+                ConstantKey::Index(index) => *index == constant.index,
+            };
+            // A later value replaces an earlier one.
+            let Some(value) = values.iter().rev().find(wanted) else {
+                if constant.required {
+                    let text = format!(
+                        "Function {name} has function constant {} at index {} for which no value was given",
+                        constant.name, constant.index
+                    );
+                    return Err(LibraryError::new(COMPILE_FAILURE, text));
+                }
+                continue;
+            };
+            if value.data_type != constant.data_type {
+                let spelling = |data_type: crate::msl::DataType| {
+                    data_type.spelling().unwrap_or_else(|| format!("MTLDataType {}", data_type.0))
+                };
+                let text = format!(
+                    "Function {name}: the value of function constant {} at index {} is a {}, but its type is {}",
+                    constant.name,
+                    constant.index,
+                    spelling(value.data_type),
+                    spelling(constant.data_type)
+                );
+                return Err(LibraryError::new(COMPILE_FAILURE, text));
+            }
+            constants.push(ConstantValue { key: ConstantKey::Index(constant.index), ..value.clone() });
+        }
+        Ok(Function { name: name.to_owned(), library, constants })
+    }
+
+    /// Compiles the kernel's code.
+    pub(crate) fn pipeline(
+        &self,
+        device: &'static Device,
+        max_threads: u64,
+        whole_simdgroups: bool,
+    ) -> Result<Pipeline, LibraryError> {
+        if !std::ptr::eq(device, self.library.device) {
+            return Err(LibraryError::new(
+                COMPILE_FAILURE,
+                format!("Function {} was created with a different device than the pipeline", self.name),
+            ));
+        }
+        let loaded = self.library.checked.build(&self.name, &self.constants)?;
+        let kernel = kernel(&self.name, loaded)?;
+        Pipeline::new(device, kernel, max_threads, whole_simdgroups)
+            .map_err(|unfit| LibraryError::new(COMPILE_FAILURE, unfit.0))
+    }
+}
+
+fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
+    let bindings = loaded.bindings().iter().map(|binding| {
+        let text = CString::new(binding.name.as_str());
+        Ok(Binding {
+            name: text
+                .map_err(|_| LibraryError::new(INTERNAL, format!("an argument of {name} has a NUL in its name")))?,
+            kind: match binding.kind {
+                BindingKind::Buffer => BUFFER,
+                BindingKind::ThreadgroupMemory => THREADGROUP_MEMORY,
+            },
+            index: binding.index,
+            access: match binding.access {
+                Access::ReadOnly => 0,
+                Access::ReadWrite => 1,
+            },
+            data_type: binding.data_type.0,
+            data_size: binding.data_size,
+            alignment: binding.alignment,
+            pointer: binding.pointer,
+            used: binding.used,
+        })
+    });
+    Ok(Kernel {
+        name: name.to_owned(),
+        entry: loaded.entry(),
+        bindings: bindings.collect::<Result<_, LibraryError>>()?,
+        variables: loaded.threadgroup_variables().to_vec(),
+        max_total_threads: loaded.max_total_threads(),
+        code: Some(Box::new(loaded)),
+    })
+}
