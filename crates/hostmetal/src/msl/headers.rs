@@ -5,13 +5,14 @@ type Header = (&'static str, &'static str);
 
 macro_rules! headers {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../native/hostmetal/msl/", $name)))),*]
+        &[$(($name, include_str!(concat!("../../native/hostmetal/msl/", $name)))),*]
     };
 }
 
 /// Everything in native/hostmetal/msl that a compiler reads; a test compares this list with the directory.
 pub(crate) const HEADERS: &[Header] = headers!(
     "hostmetal.h",
+    "hostmetal_intrinsics.h",
     "hostmetal_kernel.h",
     "hostmetal_language.h",
     "hostmetal_math.inc",
@@ -27,6 +28,7 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "metal_graphics",
     "metal_integer",
     "metal_limits",
+    "metal_logging",
     "metal_macros.h",
     "metal_math",
     "metal_matrix",
@@ -46,4 +48,4 @@ pub(crate) const HEADERS: &[Header] = headers!(
 );
 
 /// Headers that sources include by name and that need no text of their own: what they would declare is always there.
-pub(crate) const EMPTY: &[&str] = &["metal_tensor", "metal_logging", "metal_raytracing"];
+pub(crate) const EMPTY: &[&str] = &["metal_tensor", "metal_raytracing"];
