@@ -1,0 +1,43 @@
+//! Hostmetal's Metal classes as a program sees them: the Objective-C++ cases of native/hostmetal/tests, run in a process of
+//! their own, so that what the Objective-C runtime writes to stderr (an object autoreleased without a pool, an uncaught
+//! exception) counts as well.
+
+use std::process::{Command, ExitCode};
+
+const CHILD: &str = "--run-cases";
+/// GNUstep says this of a pool whose drain raised; one case makes that happen.
+const OF_A_RAISING_POOL: &str = "nil object encountered in autorelease pool";
+
+fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == CHILD) { run_cases() } else { check_child() }
+}
+
+fn run_cases() -> ExitCode {
+    let mut failed = 0;
+    let mut number = 0;
+    while let Some(name) = hostmetal_faces::name(number) {
+        let notes = hostmetal_faces::run(number);
+        println!("case {name} ... {}", if notes.is_empty() { "ok" } else { "FAILED" });
+        print!("{notes}");
+        failed += usize::from(!notes.is_empty());
+        number += 1;
+    }
+    println!("{number} cases, {failed} failed");
+    if failed == 0 && number > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn check_child() -> ExitCode {
+    let this = std::env::current_exe().expect("the test's own executable");
+    let output = Command::new(this).arg(CHILD).output().expect("the test starts itself");
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        println!("{errors}\nthe cases ended with {}", output.status);
+        return ExitCode::FAILURE;
+    }
+    if errors.lines().any(|line| line != OF_A_RAISING_POOL) {
+        println!("nothing else may be written to stderr, but there is:\n{errors}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,59 @@
+// The cases that try hostmetal's Metal classes from Objective-C, and what they check with.
+#pragma once
+#import <Metal/Metal.h>
+
+#include <string>
+
+#pragma clang diagnostic ignored "-Wnonnull"  // cases pass nil on purpose
+
+// A case notes what does not hold and goes on.
+void faces_note(const char *file, int line, const std::string &text);
+
+#define CHECK(condition) \
+  do {                   \
+    if (!(condition)) faces_note(__FILE__, __LINE__, #condition); \
+  } while (0)
+
+// The values are compared as long long and told when they differ.
+#define CHECK_EQUAL(left, right)                                                                                      \
+  do {                                                                                                                \
+    const long long left_ = (long long)(left), right_ = (long long)(right);                                           \
+    if (left_ != right_)                                                                                              \
+      faces_note(__FILE__, __LINE__, #left " is " + std::to_string(left_) + ", expected " + std::to_string(right_));  \
+  } while (0)
+
+// statement must raise NSInternalInconsistencyException with a reason that contains both texts.
+#define CHECK_RAISES(statement, selector, text)                                                                       \
+  do {                                                                                                                \
+    NSString *raised_ = nil;                                                                                          \
+    @try {                                                                                                            \
+      statement;                                                                                                      \
+    } @catch (NSException * exception) {                                                                              \
+      raised_ = [NSString stringWithFormat:@"%@: %@", [exception name], [exception reason]];                          \
+    }                                                                                                                 \
+    if (!raised_ || ![raised_ hasPrefix:NSInternalInconsistencyException] || [raised_ rangeOfString:selector].location == NSNotFound || \
+        [raised_ rangeOfString:text].location == NSNotFound)                                                          \
+      faces_note(__FILE__, __LINE__, std::string(#statement " raised ") + (raised_ ? [raised_ UTF8String] : "nothing")); \
+  } while (0)
+
+#define CHECK_CONTAINS(text, part)                                                                                     \
+  do {                                                                                                                 \
+    NSString *text_ = (text);                                                                                          \
+    if (!text_ || [text_ rangeOfString:part].location == NSNotFound)                                                   \
+      faces_note(__FILE__, __LINE__, std::string(#text " is ") + (text_ ? [text_ UTF8String] : "nil"));                \
+  } while (0)
+
+// Counts how many of it live.
+@interface Probe : NSObject
++ (int)living;
++ (void)awaitNone;  // for what another thread releases
+@end
+
+typedef void (*FaceCaseRun)(void);
+typedef struct FaceCase {
+  const char *name;
+  FaceCaseRun run;
+} FaceCase;
+
+extern const FaceCase object_cases[];   // buffers, queues, command buffers, blocks, threads
+extern const FaceCase library_cases[];  // what is compiled from source

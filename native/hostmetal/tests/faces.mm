@@ -1,0 +1,71 @@
+// Runs one case by number and tells what did not hold.
+#import "faces.h"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace {
+std::mutex notes_lock;
+std::string notes;
+std::mutex living_lock;
+std::condition_variable living_changed;
+int living;
+
+const FaceCase *case_at(size_t number) {
+  for (const FaceCase *list : {object_cases, library_cases})
+    for (; list->name; list++)
+      if (number-- == 0) return list;
+  return nullptr;
+}
+}  // namespace
+
+void faces_note(const char *file, int line, const std::string &text) {
+  std::lock_guard<std::mutex> lock(notes_lock);
+  notes += std::string(file) + ":" + std::to_string(line) + ": " + text + "\n";
+}
+
+@implementation Probe
+- (instancetype)init {
+  if ((self = [super init])) {
+    std::lock_guard<std::mutex> lock(living_lock);
+    living++;
+  }
+  return self;
+}
++ (int)living {
+  std::lock_guard<std::mutex> lock(living_lock);
+  return living;
+}
++ (void)awaitNone {
+  std::unique_lock<std::mutex> lock(living_lock);
+  living_changed.wait(lock, [] { return living == 0; });
+}
+- (void)dealloc {
+  {
+    std::lock_guard<std::mutex> lock(living_lock);
+    living--;
+  }
+  living_changed.notify_all();
+  [super dealloc];
+}
+@end
+
+// NULL past the last.
+extern "C" const char *faces_case_name(size_t number) {
+  const FaceCase *found = case_at(number);
+  return found ? found->name : nullptr;
+}
+
+// What did not hold, "" when all did; valid until the next call.
+extern "C" const char *faces_case_run(size_t number) {
+  notes.clear();
+  @autoreleasepool {
+    @try {
+      case_at(number)->run();
+    } @catch (NSException *exception) {
+      faces_note("case", 0, std::string("raised ") + [[exception name] UTF8String] + ": " + [[exception reason] UTF8String]);
+    }
+  }
+  CHECK_EQUAL([Probe living], 0);
+  return notes.c_str();
+}
