@@ -161,6 +161,7 @@ pub(crate) unsafe fn run_group(
             own.schedule.start(threads);
             own.saved[..threads as usize].fill(0);
             let stack = begin(own, 0);
+            own.saved[0] = stack;
             // SAFETY: the stack was made by `begin`; the runtime functions abandon when all threads have finished.
             unsafe { hostmetal_fibers(stack, 0, recovery) }
         }

@@ -1,0 +1,114 @@
+//! Kernels that do not end: the watchdog ends their command buffer. HOSTMETAL_WATCHDOG is short in this process.
+
+mod support;
+
+use std::sync::Once;
+
+use hostmetal::executor::{Entry, Group, runtime_table};
+use support::*;
+
+fn queue() -> Queue {
+    static LIMIT: Once = Once::new();
+    LIMIT.call_once(|| {
+        // SAFETY: the engine reads its variables when the first queue runs, which is after this; nothing else reads them.
+        unsafe { std::env::set_var("HOSTMETAL_WATCHDOG", "0.1") };
+        // Two threads at least, so that helpers are stopped too.
+        // SAFETY: as above.
+        unsafe { std::env::set_var("HOSTMETAL_THREADS", "3") };
+    });
+    Queue::new()
+}
+
+unsafe extern "C" fn endless(_: *const Group) {
+    let mut number = 0u32;
+    loop {
+        number = std::hint::black_box(number.wrapping_add(1));
+    }
+}
+
+unsafe extern "C" fn endless_thread(_: *const Group, x: u32, _: u32, _: u32) {
+    // SAFETY: only kernels call this.
+    unsafe { (runtime_table().threadgroup_barrier)(0) };
+    let mut number = 0u32;
+    while x == 17 {
+        number = std::hint::black_box(number.wrapping_add(1));
+    }
+    // SAFETY: as above.
+    unsafe { (runtime_table().threadgroup_barrier)(0) };
+}
+
+unsafe extern "C" fn endless_barriers(_: *const Group, _: u32, _: u32, _: u32) {
+    loop {
+        // SAFETY: only kernels call this.
+        unsafe { (runtime_table().threadgroup_barrier)(0) };
+    }
+}
+
+unsafe extern "C" fn store(called: *const Group) {
+    // SAFETY: the executor's group; the buffer has an element.
+    unsafe { *at::<u32>(group(called), 0, 0) = 5 };
+}
+
+/// Many short dispatches that take too long together.
+unsafe extern "C" fn short(_: *const Group) {
+    for number in 0..20_000u32 {
+        std::hint::black_box(number);
+    }
+}
+
+#[test]
+fn kernels_that_do_not_end_time_out() {
+    let queue = queue();
+    let cases = [
+        ("endless", Entry::Group(endless), 1),
+        ("endless", Entry::Group(endless), 64),
+        ("endless_thread", Entry::Thread(endless_thread), 1),
+        ("endless_thread", Entry::Thread(endless_thread), 64),
+        ("endless_barriers", Entry::Thread(endless_barriers), 8),
+    ];
+    let good = Pipeline::new(kernel("store", Entry::Group(store), vec![buffer(0, 4)]));
+    for round in 0..2 {
+        for (name, entry, groups) in cases {
+            let pipeline = Pipeline::new(kernel(name, entry, vec![]));
+            let value = Buffer::new(4);
+            let bad = queue.command_buffer();
+            bad.compute(|encoder| {
+                encoder.pipeline(&pipeline);
+                encoder.groups([groups, 1, 1], [32, 1, 1]);
+                encoder.pipeline(&good);
+                encoder.buffer(&value, 0);
+                encoder.threads([1, 1, 1], [1, 1, 1]);
+            });
+            let later = queue.command_buffer();
+            let other = Buffer::new(4);
+            later.compute(|encoder| {
+                encoder.pipeline(&good);
+                encoder.buffer(&other, 0);
+                encoder.threads([1, 1, 1], [1, 1, 1]);
+            });
+            bad.commit();
+            later.commit();
+            later.wait();
+            later.assert_completed();
+            assert_eq!(other.read::<u32>(), [5]);
+            assert_eq!(bad.status(), ERROR);
+            let (code, text) = bad.error().expect("an error");
+            assert_eq!(code, 2, "{text}");
+            assert!(text.contains("Timeout") && text.contains(name), "round {round}: {text}");
+            assert_eq!(value.read::<u32>(), [0], "what follows in the command buffer must not run");
+        }
+    }
+}
+
+#[test]
+fn the_limit_is_for_the_whole_command_buffer() {
+    let queue = queue();
+    let pipeline = Pipeline::new(kernel("short", Entry::Group(short), vec![]));
+    let done = queue.run(|encoder| {
+        encoder.pipeline(&pipeline);
+        for _ in 0..1_000_000 {
+            encoder.threads([1, 1, 1], [1, 1, 1]);
+        }
+    });
+    assert_eq!(done.error().map(|(code, _)| code), Some(2));
+}
