@@ -1,0 +1,177 @@
+//! Programs in C and C++ against what `scripts/install` puts into a prefix, which is moved first.
+//!
+//! Needs what a C developer has: cc, c++, pkg-config, cmake and nm. A tool that is missing fails the test.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+fn source_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/consumers")
+}
+
+/// Runs a tool and demands success; its output is in the message when it fails.
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("tools write UTF-8")
+}
+
+/// A prefix installed once for this run and then moved: what it holds must not know where it was made.
+fn prefix() -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumers");
+        let _absent = fs::remove_dir_all(&folder);
+        let (first, moved) = (folder.join("first place"), folder.join("prefix"));
+        fs::create_dir_all(&folder).expect("a folder");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install");
+        let mut install = Command::new(script);
+        // The compiler's variables of this test's own build are not the script's.
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_")) {
+            if name != "CARGO_HOME" && name != "CARGO_TARGET_DIR" {
+                install.env_remove(name);
+            }
+        }
+        run(install.arg("--prefix").arg(&first));
+        fs::rename(&first, &moved).expect("it is moved");
+        moved
+    })
+}
+
+fn shared_library() -> PathBuf {
+    prefix().join("lib").join(if cfg!(target_os = "macos") { "libdcmetal.dylib" } else { "libdcmetal.so" })
+}
+
+fn pkg_config(arguments: &[&str]) -> Vec<String> {
+    let path = prefix().join("lib/pkgconfig");
+    let output = run(Command::new("pkg-config").env("PKG_CONFIG_PATH", path).args(arguments).arg("dcmetal"));
+    text(&output).split_whitespace().map(str::to_owned).collect()
+}
+
+/// Runs a consumer with the moved library on the loader's path and demands its last line.
+fn demand(program: &Path, line: &str) {
+    let name = if cfg!(target_os = "macos") { "DYLD_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
+    let output = run(Command::new(program).env(name, prefix().join("lib")));
+    assert_eq!(text(&output).lines().last(), Some(line));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "it is silent on success");
+}
+
+fn compile<S: AsRef<OsStr>>(compiler: &str, standard: &str, source: &str, name: &str, arguments: &[S]) -> PathBuf {
+    let program = prefix().with_file_name(name);
+    let mut command = Command::new(compiler);
+    command.args([standard, "-Wall", "-Wextra", "-pedantic", "-Werror"]).arg(source_folder().join(source));
+    run(command.args(arguments).arg("-o").arg(&program));
+    program
+}
+
+#[test]
+fn c99_with_pkg_config() {
+    let flags = pkg_config(&["--cflags", "--libs"]);
+    demand(&compile("cc", "-std=c99", "consumer.c", "c_shared", &flags), "1000 elements are right");
+}
+
+#[test]
+fn c99_with_pkg_config_and_the_archive() {
+    let mut flags = pkg_config(&["--cflags", "--libs", "--static"]);
+    for flag in flags.iter_mut().filter(|flag| *flag == "-ldcmetal") {
+        *flag = prefix().join("lib/libdcmetal.a").display().to_string();
+    }
+    let program = compile("cc", "-std=c99", "consumer.c", "c_static", &flags);
+    let output = run(Command::new(&program).env_remove("LD_LIBRARY_PATH"));
+    assert_eq!(text(&output).trim_end(), "1000 elements are right");
+}
+
+#[test]
+fn cpp_with_pkg_config() {
+    let flags = pkg_config(&["--cflags", "--libs"]);
+    demand(&compile("c++", "-std=c++11", "consumer.cpp", "cpp_shared", &flags), "16 sums are right");
+}
+
+#[test]
+fn both_with_cmake() {
+    let build = prefix().with_file_name("cmake build");
+    let prefix_path = format!("-DCMAKE_PREFIX_PATH={}", prefix().display());
+    run(Command::new("cmake").arg("-S").arg(source_folder()).arg("-B").arg(&build).arg(prefix_path));
+    run(Command::new("cmake").arg("--build").arg(&build));
+    for (program, line) in [("c", "1000 elements are right"), ("cpp", "16 sums are right")] {
+        demand(&build.join(format!("{program}_shared")), line);
+        demand(&build.join(format!("{program}_static")), line);
+    }
+}
+
+#[test]
+fn cmake_refuses_another_version() {
+    let folder = prefix().with_file_name("cmake version");
+    fs::create_dir_all(&folder).expect("a folder");
+    let project = "cmake_minimum_required(VERSION 3.16)\nproject(Other LANGUAGES C)\nfind_package(DCMetal 0.9 CONFIG)\n\
+                   if(DCMetal_FOUND)\n  message(FATAL_ERROR \"0.9 was found\")\nendif()\n";
+    fs::write(folder.join("CMakeLists.txt"), project).expect("a project");
+    let prefix_path = format!("-DCMAKE_PREFIX_PATH={}", prefix().display());
+    run(Command::new("cmake").arg("-S").arg(&folder).arg("-B").arg(folder.join("build")).arg(prefix_path));
+}
+
+/// The header's functions are the whole interface of the shared library.
+#[test]
+fn shared_library_exports_the_headers_functions() {
+    let header = fs::read_to_string(prefix().join("include/DCMetal.h")).expect("the header");
+    let expected: BTreeSet<String> = header
+        .split("\nDC_METAL_API ")
+        .skip(1)
+        .map(|text| {
+            let before = text.split('(').next().expect("a declaration has parameters");
+            before.rsplit([' ', '*', '\n']).next().expect("and a name").to_owned()
+        })
+        .collect();
+    let arguments: &[&str] = if cfg!(target_os = "macos") { &["-gU"] } else { &["-D", "--defined-only"] };
+    let output = run(Command::new("nm").args(arguments).arg(shared_library()));
+    let exported: BTreeSet<String> = text(&output)
+        .lines()
+        .filter_map(|line| line.split_whitespace().last())
+        .map(|name| if cfg!(target_os = "macos") { name.trim_start_matches('_').to_owned() } else { name.to_owned() })
+        .collect();
+    assert!(expected.len() > 90, "{}", expected.len());
+    assert_eq!(exported, expected);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn shared_library_names_its_abi() {
+    let output = run(Command::new("readelf").args(["-d", "-W"]).arg(shared_library()));
+    let dynamic = text(&output);
+    assert!(dynamic.contains("Library soname: [libdcmetal.so.1]"), "{dynamic}");
+    assert!(!dynamic.contains("RPATH") && !dynamic.contains("RUNPATH"), "{dynamic}");
+}
+
+#[test]
+fn installed_files_name_no_place() {
+    let place = prefix().parent().expect("a folder").display().to_string();
+    for file in ["lib/pkgconfig/dcmetal.pc", "lib/cmake/DCMetal/DCMetalConfig.cmake", "include/DCMetal.h"] {
+        let content = fs::read_to_string(prefix().join(file)).expect("it is installed");
+        assert!(!content.contains(&place), "{file}");
+    }
+}
+
+#[test]
+fn install_explains_itself() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install");
+    for arguments in [&[][..], &["--prefix"], &["--prefix", ""], &["--where", "x"]] {
+        let output = Command::new(&script).args(arguments).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).starts_with("usage: scripts/install"));
+    }
+}
