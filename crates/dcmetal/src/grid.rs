@@ -87,6 +87,8 @@ size_from!(u32, u64, usize);
 pub struct Grid {
     pub(crate) extent: Extent,
     pub(crate) threadgroup: Option<Size>,
+    /// Set when it differs from what the extent shows.
+    work_dim: Option<u32>,
 }
 
 /// What the extent of a grid counts.
@@ -104,18 +106,36 @@ impl Grid {
 
     /// This many threads in each dimension.
     pub fn threads(threads: impl Into<Size>) -> Grid {
-        Grid { extent: Extent::Threads(threads.into()), threadgroup: None }
+        Grid { extent: Extent::Threads(threads.into()), threadgroup: None, work_dim: None }
     }
 
     /// This many threadgroups, each of `threads_per_threadgroup` threads.
     pub fn threadgroups(count: impl Into<Size>, threads_per_threadgroup: impl Into<Size>) -> Grid {
-        Grid { extent: Extent::Threadgroups(count.into()), threadgroup: Some(threads_per_threadgroup.into()) }
+        let threadgroup = Some(threads_per_threadgroup.into());
+        Grid { extent: Extent::Threadgroups(count.into()), threadgroup, work_dim: None }
     }
 
     /// Sets the threads of one threadgroup, OpenCL's local size. Without it the launch chooses
     /// ([`Kernel::threadgroup_for`](crate::Kernel::threadgroup_for) tells what).
     pub fn threadgroup(self, threads: impl Into<Size>) -> Grid {
         Grid { threadgroup: Some(threads.into()), ..self }
+    }
+
+    /// Sets what OpenCL C's `get_work_dim` returns, 1 to 3 (others count as the nearest). Without it that is the number
+    /// of the last dimension longer than 1: only a launch like 5 by 1, meant as two-dimensional, needs it.
+    pub fn work_dim(self, dimensions: u32) -> Grid {
+        Grid { work_dim: Some(dimensions.clamp(1, 3)), ..self }
+    }
+
+    pub(crate) fn dimensions(&self) -> u32 {
+        let (Extent::Threads(extent) | Extent::Threadgroups(extent)) = self.extent;
+        let group = self.threadgroup.unwrap_or(Size { x: 1, y: 1, z: 1 });
+        let shown = match (extent.y.max(group.y), extent.z.max(group.z)) {
+            (0..=1, 0..=1) => 1,
+            (_, 0..=1) => 2,
+            _ => 3,
+        };
+        self.work_dim.unwrap_or(shown)
     }
 }
 

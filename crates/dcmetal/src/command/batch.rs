@@ -136,7 +136,7 @@ impl Batch {
                 compute.current = Some(kernel.clone());
             }
             compute.threadgroup_slots |= slots;
-            kernel::bind(&mut compute.encoder, kernel, args)?;
+            kernel::bind(&mut compute.encoder, kernel, args, dispatch.dimensions)?;
             match dispatch.extent {
                 Extent::Threads(threads) => compute.encoder.dispatch_threads(threads, dispatch.threadgroup),
                 Extent::Threadgroups(count) => compute.encoder.dispatch_threadgroups(count, dispatch.threadgroup),

@@ -27,6 +27,8 @@ pub struct Argument {
     pub type_name: String,
     /// What its scalars are, for scalars, vectors and matrices.
     pub scalar: Option<Scalar>,
+    /// Components of a vector, 1 for a scalar, 0 for anything else.
+    pub lanes: u8,
     /// The size of one element in bytes.
     pub size: u64,
     /// Its alignment in bytes.
@@ -152,21 +154,21 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// The scalar and name of an `MTLDataType`.
-fn data_type(value: u32) -> (Option<Scalar>, String) {
+/// The scalar, lanes and name of an `MTLDataType`.
+fn data_type(value: u32) -> (Option<Scalar>, u8, String) {
     for (scalar, name, first) in SCALARS {
         match value.checked_sub(first) {
-            Some(0) => return (Some(scalar), name.to_owned()),
-            Some(more @ 1..=3) => return (Some(scalar), format!("{name}{}", more + 1)),
+            Some(0) => return (Some(scalar), 1, name.to_owned()),
+            Some(more @ 1..=3) => return (Some(scalar), more as u8 + 1, format!("{name}{}", more + 1)),
             _ => {}
         }
     }
     for (scalar, name, first) in MATRICES {
         if let Some(at @ 0..=8) = value.checked_sub(first) {
-            return (Some(scalar), format!("{name}{}x{}", at / 3 + 2, at % 3 + 2));
+            return (Some(scalar), 0, format!("{name}{}x{}", at / 3 + 2, at % 3 + 2));
         }
     }
-    (None, "struct".to_owned())
+    (None, 0, "struct".to_owned())
 }
 
 /// The arguments of an MSL kernel.
@@ -191,7 +193,7 @@ fn argument(kernel: &str, Binding { name, raw }: Binding) -> Result<Argument> {
         sys::DC_METAL_BINDING_SAMPLER => return Err(unsupported("sampler")),
         sys::DCMetalBindingKind(other) => return Err(unsupported(&format!("binding type {other} for"))),
     };
-    let (scalar, type_name) = data_type(raw.data_type);
+    let (scalar, lanes, type_name) = data_type(raw.data_type);
     Ok(Argument {
         name,
         position: 0,
@@ -204,6 +206,7 @@ fn argument(kernel: &str, Binding { name, raw }: Binding) -> Result<Argument> {
         },
         type_name,
         scalar,
+        lanes,
         size: raw.data_size,
         alignment: raw.alignment,
         used: raw.used,
@@ -221,11 +224,11 @@ mod tests {
         let more = [(16, "half"), (19, "half4"), (28, "half4x4"), (29, "int"), (36, "uint4"), (37, "short")];
         let rest = [(52, "uchar4"), (53, "bool"), (56, "bool4"), (81, "long"), (88, "ulong4"), (121, "bfloat")];
         for (value, name) in known.into_iter().chain(more).chain(rest) {
-            assert_eq!(data_type(value).1, name, "MTLDataType {value}");
+            assert_eq!(data_type(value).2, name, "MTLDataType {value}");
         }
         // None, struct, array, texture, sampler, pointer.
         for value in [0, 1, 2, 57, 58, 59, 60, 1000] {
-            assert_eq!(data_type(value), (None, "struct".to_owned()), "MTLDataType {value}");
+            assert_eq!(data_type(value), (None, 0, "struct".to_owned()), "MTLDataType {value}");
         }
     }
 }

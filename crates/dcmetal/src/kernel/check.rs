@@ -19,6 +19,8 @@ const MAX_GRID: u64 = u32::MAX as u64;
 pub(crate) struct Dispatch {
     pub(crate) extent: Extent,
     pub(crate) threadgroup: Size,
+    /// 1 to 3.
+    pub(crate) dimensions: u32,
 }
 
 /// Bytes of threadgroup memory as Metal takes them.
@@ -54,7 +56,7 @@ pub(crate) fn check(kernel: &Kernel, grid: &Grid, args: &[Arg<'_>]) -> Result<Di
             limit,
         });
     }
-    Ok(Dispatch { extent: grid.extent, threadgroup })
+    Ok(Dispatch { extent: grid.extent, threadgroup, dimensions: grid.dimensions() })
 }
 
 fn place(pipeline: &Pipeline, argument: &Argument) -> Box<Place> {
@@ -183,7 +185,7 @@ fn check_value(
 /// Three numbers for a three-element vector, which has the room of four.
 fn is_padded_vector(argument: &Argument, bytes: usize, lanes: usize) -> bool {
     let scalar = argument.scalar.map_or(0, Scalar::size);
-    lanes == 3 && bytes == 3 * scalar && argument.size == 4 * scalar as u64 && argument.type_name.ends_with('3')
+    lanes == 3 && bytes == 3 * scalar && argument.size == 4 * scalar as u64 && argument.lanes == 3
 }
 
 /// Whether numbers given as `got` mean the same as `wanted`: the same type, or integers of the same width whose values

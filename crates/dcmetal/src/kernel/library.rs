@@ -246,7 +246,7 @@ impl Library {
         let pipeline = raw::Pipeline::new(accelerator.device(), &function, name).map_err(no_pipeline)?;
         let bindings = pipeline.bindings().map_err(no_pipeline)?;
         let arguments = match translated {
-            Some(kernel) => opencl::arguments(kernel, &bindings)?,
+            Some(kernel) => opencl::arguments(kernel, &bindings),
             None => from_msl(name, bindings)?,
         };
         Ok(Kernel::new(Pipeline {
@@ -259,6 +259,7 @@ impl Library {
             required_threadgroup: translated.and_then(|kernel| kernel.reqd_work_group_size).map(Into::into),
             uniform_threadgroups: opencl.as_ref().is_some_and(Program::has_uniform_groups),
             is_opencl: opencl.is_some(),
+            work_dim_slot: translated.and_then(opencl::work_dim_slot),
             raw: pipeline,
         }))
     }

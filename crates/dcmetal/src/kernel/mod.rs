@@ -45,6 +45,8 @@ pub(crate) struct Pipeline {
     pub(super) uniform_threadgroups: bool,
     /// From OpenCL C, where buffers and values differ.
     pub(super) is_opencl: bool,
+    /// The buffer index at which the kernel wants the number of dimensions.
+    pub(super) work_dim_slot: Option<usize>,
 }
 
 impl Kernel {
@@ -160,7 +162,11 @@ pub(crate) fn bind(
     encoder: &mut raw::command::ComputeEncoder,
     kernel: &Kernel,
     args: &[Arg<'_>],
+    dimensions: u32,
 ) -> std::result::Result<(), raw::Failure> {
+    if let Some(slot) = kernel.pipeline.work_dim_slot {
+        encoder.set_bytes(&dimensions.to_ne_bytes(), slot)?;
+    }
     for (argument, arg) in kernel.arguments().iter().zip(args) {
         match &arg.passed {
             Passed::Buffer(PassedBuffer { allocation, offset, .. }) => {

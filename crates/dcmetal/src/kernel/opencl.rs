@@ -1,6 +1,7 @@
 //! Kernels from OpenCL C: the translator's diagnostics and its reflection, joined with Metal's.
 
-use clmsl::{ArgKind, ArgReflection, KernelReflection, Options, Reflection, Severity, Std};
+use clmsl::{ArgKind, ArgReflection, HiddenArg, HiddenKind, KernelReflection, Options, Reflection, ScalarKind};
+use clmsl::{Severity, Std};
 
 use super::argument::{Access, Argument, ArgumentKind, Scalar};
 use crate::raw::Binding;
@@ -43,16 +44,18 @@ pub(super) fn translate(name: &str, source: &str, options: &Options<'_>) -> Resu
 }
 
 /// The arguments under the source's names and in its order, each with Metal's word on whether it is used.
-pub(super) fn arguments(kernel: &KernelReflection, bindings: &[Binding]) -> Result<Vec<Argument>> {
-    if let Some(hidden) = kernel.hidden.first() {
-        return Err(Error::Unsupported {
-            what: format!("kernel `{}`: the hidden argument {hidden:?}", kernel.name),
-            text: "dcmetal binds the arguments of the source only".to_owned(),
-        });
-    }
+pub(super) fn arguments(kernel: &KernelReflection, bindings: &[Binding]) -> Vec<Argument> {
     let mut arguments: Vec<Argument> = kernel.args.iter().map(|arg| argument(arg, bindings)).collect();
     arguments.sort_by_key(|argument| argument.position);
-    Ok(arguments)
+    arguments
+}
+
+/// The slot in which the kernel finds the number of the launch's dimensions, if it asks (`get_work_dim`).
+pub(super) fn work_dim_slot(kernel: &KernelReflection) -> Option<usize> {
+    let wants = |hidden: &&HiddenArg| match hidden.kind {
+        HiddenKind::WorkDim => true,
+    };
+    kernel.hidden.iter().find(wants).map(|hidden| hidden.slot as usize)
 }
 
 fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {
@@ -73,13 +76,26 @@ fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {
             clmsl::Access::ReadWrite => Access::ReadWrite,
         },
         type_name: arg.type_name.clone(),
-        scalar: scalar(arg),
+        scalar: arg.element.map(|element| scalar(element.scalar)),
+        lanes: arg.element.map_or(0, |element| element.lanes),
         size: arg.size,
         alignment: arg.align,
         used,
     }
 }
 
-fn scalar(_arg: &ArgReflection) -> Option<Scalar> {
-    None
+fn scalar(kind: ScalarKind) -> Scalar {
+    match kind {
+        ScalarKind::Bool => Scalar::Bool,
+        ScalarKind::Char => Scalar::I8,
+        ScalarKind::UChar => Scalar::U8,
+        ScalarKind::Short => Scalar::I16,
+        ScalarKind::UShort => Scalar::U16,
+        ScalarKind::Int => Scalar::I32,
+        ScalarKind::UInt => Scalar::U32,
+        ScalarKind::Long => Scalar::I64,
+        ScalarKind::ULong => Scalar::U64,
+        ScalarKind::Half => Scalar::F16,
+        ScalarKind::Float => Scalar::F32,
+    }
 }
