@@ -1,0 +1,200 @@
+//! Built-in functions whose names carry types, or whose typing fits no row.
+
+use crate::types::Scalar;
+
+/// A work-item query (OpenCL C 3.0 §6.15.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum WorkItem {
+    GlobalId,
+    LocalId,
+    GroupId,
+    GlobalSize,
+    LocalSize,
+    EnqueuedLocalSize,
+    NumGroups,
+    GlobalOffset,
+    WorkDim,
+    GlobalLinearId,
+    LocalLinearId,
+}
+
+/// Rounding of a conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    Default,
+    Nearest,
+    Zero,
+    Up,
+    Down,
+}
+
+/// An atomic read-modify-write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicOp {
+    Add,
+    Sub,
+    Exchange,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Increment,
+    Decrement,
+    CompareExchange,
+}
+
+/// A built-in function that is not in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    WorkItem(WorkItem),
+    /// `barrier` and `work_group_barrier`.
+    Barrier,
+    /// `mem_fence`, `read_mem_fence`, `write_mem_fence`.
+    MemFence,
+    Convert { scalar: Scalar, lanes: u8, saturate: bool, rounding: Rounding },
+    AsType { scalar: Scalar, lanes: u8 },
+    Select,
+    Any,
+    All,
+    Atomic(AtomicOp),
+    /// `vloadn`
+    Load(u8),
+    /// `vstoren`
+    Store(u8),
+    /// `vload_half` and `vload_halfn`; the flag is `vloada_halfn`, which is aligned.
+    LoadHalf(u8, bool),
+    StoreHalf(u8, bool),
+    Upsample,
+    /// `nan`
+    Nan,
+    /// `prefetch`, which has no effect.
+    Prefetch,
+}
+
+/// The special function of this name.
+pub(crate) fn find_special(name: &str) -> Option<Special> {
+    Some(match name {
+        "get_global_id" => Special::WorkItem(WorkItem::GlobalId),
+        "get_local_id" => Special::WorkItem(WorkItem::LocalId),
+        "get_group_id" => Special::WorkItem(WorkItem::GroupId),
+        "get_global_size" => Special::WorkItem(WorkItem::GlobalSize),
+        "get_local_size" => Special::WorkItem(WorkItem::LocalSize),
+        "get_enqueued_local_size" => Special::WorkItem(WorkItem::EnqueuedLocalSize),
+        "get_num_groups" => Special::WorkItem(WorkItem::NumGroups),
+        "get_global_offset" => Special::WorkItem(WorkItem::GlobalOffset),
+        "get_work_dim" => Special::WorkItem(WorkItem::WorkDim),
+        "get_global_linear_id" => Special::WorkItem(WorkItem::GlobalLinearId),
+        "get_local_linear_id" => Special::WorkItem(WorkItem::LocalLinearId),
+        "barrier" | "work_group_barrier" => Special::Barrier,
+        "mem_fence" | "read_mem_fence" | "write_mem_fence" => Special::MemFence,
+        "select" => Special::Select,
+        "any" => Special::Any,
+        "all" => Special::All,
+        "upsample" => Special::Upsample,
+        "nan" => Special::Nan,
+        "prefetch" => Special::Prefetch,
+        "vload_half" => Special::LoadHalf(1, false),
+        "vstore_half" | "vstore_half_rte" => Special::StoreHalf(1, false),
+        _ => {
+            return atomic(name)
+                .or_else(|| typed(name))
+                .or_else(|| vector_access(name));
+        }
+    })
+}
+
+fn atomic(name: &str) -> Option<Special> {
+    let op = name.strip_prefix("atomic_").or_else(|| name.strip_prefix("atom_"))?;
+    Some(Special::Atomic(match op {
+        "add" => AtomicOp::Add,
+        "sub" => AtomicOp::Sub,
+        "xchg" => AtomicOp::Exchange,
+        "min" => AtomicOp::Min,
+        "max" => AtomicOp::Max,
+        "and" => AtomicOp::And,
+        "or" => AtomicOp::Or,
+        "xor" => AtomicOp::Xor,
+        "inc" => AtomicOp::Increment,
+        "dec" => AtomicOp::Decrement,
+        "cmpxchg" => AtomicOp::CompareExchange,
+        _ => return None,
+    }))
+}
+
+/// `convert_T...` and `as_T`.
+fn typed(name: &str) -> Option<Special> {
+    if let Some(rest) = name.strip_prefix("as_") {
+        let (scalar, lanes) = arithmetic_type(rest)?;
+        return Some(Special::AsType { scalar, lanes });
+    }
+    let mut parts = name.strip_prefix("convert_")?.split('_');
+    let (scalar, lanes) = arithmetic_type(parts.next()?)?;
+    let mut next = parts.next();
+    let saturate = next == Some("sat");
+    if saturate {
+        next = parts.next();
+    }
+    let rounding = match next {
+        None => Rounding::Default,
+        Some("rte") => Rounding::Nearest,
+        Some("rtz") => Rounding::Zero,
+        Some("rtp") => Rounding::Up,
+        Some("rtn") => Rounding::Down,
+        Some(_) => return None,
+    };
+    if parts.next().is_some() {
+        return None;
+    }
+    Some(Special::Convert { scalar, lanes, saturate, rounding })
+}
+
+/// `vload4`, `vstore3`, `vload_half2`, `vloada_half4`, `vstore_half2_rte`.
+fn vector_access(name: &str) -> Option<Special> {
+    let name = name.strip_suffix("_rte").filter(|n| n.contains("half")).unwrap_or(name);
+    if let Some(n) = name.strip_prefix("vload_half") {
+        return lanes(n).map(|n| Special::LoadHalf(n, false));
+    }
+    if let Some(n) = name.strip_prefix("vloada_half") {
+        return lanes(n).map(|n| Special::LoadHalf(n, true));
+    }
+    if let Some(n) = name.strip_prefix("vstore_half") {
+        return lanes(n).map(|n| Special::StoreHalf(n, false));
+    }
+    if let Some(n) = name.strip_prefix("vstorea_half") {
+        return lanes(n).map(|n| Special::StoreHalf(n, true));
+    }
+    if let Some(n) = name.strip_prefix("vload") {
+        return lanes(n).map(Special::Load);
+    }
+    lanes(name.strip_prefix("vstore")?).map(Special::Store)
+}
+
+fn lanes(text: &str) -> Option<u8> {
+    match text {
+        "2" => Some(2),
+        "3" => Some(3),
+        "4" => Some(4),
+        _ => None,
+    }
+}
+
+fn arithmetic_type(text: &str) -> Option<(Scalar, u8)> {
+    let end = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
+    let (element, count) = text.split_at(end);
+    let scalar = match element {
+        "char" => Scalar::Char,
+        "uchar" => Scalar::UChar,
+        "short" => Scalar::Short,
+        "ushort" => Scalar::UShort,
+        "int" => Scalar::Int,
+        "uint" => Scalar::UInt,
+        "long" => Scalar::Long,
+        "ulong" => Scalar::ULong,
+        "half" => Scalar::Half,
+        "float" => Scalar::Float,
+        _ => return None,
+    };
+    let lanes = if count.is_empty() { 1 } else { lanes(count)? };
+    Some((scalar, lanes))
+}

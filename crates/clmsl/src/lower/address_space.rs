@@ -1,0 +1,221 @@
+//! One copy of a helper per combination of address spaces.
+//!
+//! MSL pointers always say where they point. A helper with unqualified pointers is copied once for each combination its
+//! callers use; inside a copy every inference variable has a value. Functions that no kernel reaches are left out.
+
+use std::collections::HashMap;
+
+use super::Instance;
+use crate::builtins::{Resolved, Special};
+use crate::diagnostic::Diagnostic;
+use crate::hir::{Expr, ExprKind, Function, FunctionId, Program};
+use crate::sema::spaces::Spaces;
+use crate::sema::{place_space, signature_vars};
+use crate::source::Span;
+use crate::types::{Space, Type};
+
+/// More copies than this are refused; real programs need a handful.
+const MAX_INSTANCES: usize = 4096;
+
+/// A space nothing decided is private, as OpenCL C 1.2 says of unqualified pointers.
+pub(super) fn settle(space: Space) -> Space {
+    match space {
+        Space::Var(_) | Space::Unset => Space::Private,
+        other => other,
+    }
+}
+
+type Key = (FunctionId, Vec<Space>, bool);
+
+/// Copies functions for their uses. Calls in the result refer to the copies; callees come first.
+pub(super) fn specialise(
+    program: &Program,
+    spaces: &Spaces,
+    order: &[FunctionId],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Instance> {
+    let mut wanted: HashMap<FunctionId, Vec<(Vec<Space>, bool)>> = HashMap::new();
+    let mut ids: HashMap<Key, u32> = HashMap::new();
+    let mut made: Vec<Option<Instance>> = Vec::new();
+    let mut emitted: Vec<(FunctionId, Vec<u32>)> = Vec::new();
+    // Callers first, so that all uses of a function are known when it is copied.
+    for &id in order.iter().rev() {
+        let function = &program.functions[id.0 as usize];
+        if function.body.is_none() {
+            continue;
+        }
+        let mut uses = wanted.remove(&id).unwrap_or_default();
+        if function.kernel.is_some() {
+            uses.insert(0, (Vec::new(), false));
+        }
+        let mut copies = Vec::new();
+        for (key, called_kernel) in uses {
+            if made.len() >= MAX_INSTANCES {
+                let message = "more than 4096 combinations of address spaces in calls are not supported";
+                diagnostics.push(Diagnostic::error(function.span, message));
+                return Vec::new();
+            }
+            let full = (id, key.clone(), called_kernel);
+            let index = *ids.entry(full).or_insert_with(|| {
+                made.push(None);
+                made.len() as u32 - 1
+            });
+            let mut copy = Copy { spaces, vars: signature_vars(function), key: &key, diagnostics };
+            let (body, calls) = copy.function(function);
+            let mut renumbered = Vec::new();
+            for (callee, callee_spaces) in calls {
+                let target = &program.functions[callee.0 as usize];
+                let is_kernel = target.kernel.is_some();
+                let full = (callee, callee_spaces.clone(), is_kernel);
+                let next = made.len() as u32;
+                let index = *ids.entry(full).or_insert(next);
+                if index == next {
+                    made.push(None);
+                    wanted.entry(callee).or_default().push((callee_spaces, is_kernel));
+                }
+                renumbered.push(FunctionId(index));
+            }
+            let mut function = body;
+            renumber(&mut function, &renumbered);
+            if called_kernel {
+                function.kernel = None;
+                refuse_local_memory(&function, diagnostics);
+            }
+            made[index as usize] = Some(Instance { function, spaces: key, called_kernel });
+            copies.push(index);
+        }
+        emitted.push((id, copies));
+    }
+    // Now callees first, and calls by position in that order.
+    emitted.reverse();
+    let positions: Vec<u32> = emitted.iter().flat_map(|(_, copies)| copies.iter().copied()).collect();
+    let mut place = vec![0u32; made.len()];
+    for (position, &index) in positions.iter().enumerate() {
+        place[index as usize] = position as u32;
+    }
+    let mut out = Vec::with_capacity(positions.len());
+    for index in positions {
+        let Some(mut instance) = made[index as usize].take() else {
+            unreachable!("every numbered copy was made")
+        };
+        each_call(&mut instance.function, &mut |id| id.0 = place[id.0 as usize]);
+        out.push(instance);
+    }
+    out
+}
+
+fn refuse_local_memory(function: &Function, diagnostics: &mut Vec<Diagnostic>) {
+    for local in &function.locals {
+        if local.space == Space::Local {
+            let message = format!(
+                "the kernel '{}' has the __local variable '{}' and is called by another function, which is not supported",
+                function.name, local.name
+            );
+            diagnostics.push(Diagnostic::error(local.span, message));
+        }
+    }
+}
+
+fn each_call(function: &mut Function, f: &mut dyn FnMut(&mut FunctionId)) {
+    if let Some(body) = &mut function.body {
+        body.for_each_expr_mut(&mut |e| {
+            e.rewrite(&mut |e| {
+                if let ExprKind::Call { function, .. } = &mut e.kind {
+                    f(function);
+                }
+            });
+        });
+    }
+}
+
+/// Gives the calls, in order of the walk, their callees.
+fn renumber(function: &mut Function, callees: &[FunctionId]) {
+    let mut next = callees.iter();
+    each_call(function, &mut |id| {
+        if let Some(&new) = next.next() {
+            *id = new;
+        }
+    });
+}
+
+/// The making of one copy.
+struct Copy<'a> {
+    spaces: &'a Spaces,
+    vars: Vec<u32>,
+    key: &'a [Space],
+    diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+impl Copy<'_> {
+    /// The value of a space in this copy.
+    fn space(&self, space: Space) -> Space {
+        match self.spaces.resolve(space) {
+            Space::Var(root) => {
+                let position = self.vars.iter().position(|&v| self.spaces.find(v) == root);
+                position.and_then(|i| self.key.get(i).copied()).unwrap_or(Space::Private)
+            }
+            other => settle(other),
+        }
+    }
+
+    fn ty(&self, ty: &Type) -> Type {
+        ty.map_spaces(&mut |s| self.space(s))
+    }
+
+    fn function(&mut self, function: &Function) -> (Function, Vec<(FunctionId, Vec<Space>)>) {
+        let mut copy = function.clone();
+        let mut calls = Vec::new();
+        copy.ret = self.ty(&copy.ret);
+        for local in &mut copy.locals {
+            local.ty = self.ty(&local.ty);
+        }
+        let Some(mut body) = copy.body.take() else { return (copy, calls) };
+        body.for_each_expr_mut(&mut |e| {
+            e.rewrite(&mut |e| {
+                e.ty = self.ty(&e.ty);
+                match &mut e.kind {
+                    ExprKind::Call { function, spaces, .. } => {
+                        let key = spaces.iter().map(|&(_, actual)| self.space(Space::Var(actual))).collect();
+                        calls.push((*function, key));
+                        spaces.clear();
+                    }
+                    ExprKind::AssignOp { at, .. } => *at = self.ty(at),
+                    _ => {}
+                }
+                self.check_write(e, &copy);
+            });
+        });
+        copy.body = Some(body);
+        (copy, calls)
+    }
+
+    /// Refuses writes that only this combination of address spaces makes impossible.
+    fn check_write(&mut self, e: &Expr, function: &Function) {
+        match &e.kind {
+            ExprKind::Assign(place, _) | ExprKind::AssignOp { place, .. } | ExprKind::Step { place, .. } => {
+                if place_space(place, &function.locals) == Space::Constant {
+                    self.refuse(place.span, "__constant memory cannot be written");
+                }
+            }
+            ExprKind::Builtin { builtin: Resolved::Special(Special::Atomic(_)), args } => {
+                let space = args.first().and_then(|p| p.ty.pointee()).map(|p| p.space);
+                if !matches!(space, Some(Space::Global | Space::Local)) {
+                    self.refuse(e.span, "an atomic function needs a pointer to __global or __local memory");
+                }
+            }
+            ExprKind::Builtin { builtin: Resolved::Special(Special::Store(_) | Special::StoreHalf(..)), args } => {
+                let space = args.last().and_then(|p| p.ty.pointee()).map(|p| p.space);
+                if space == Some(Space::Constant) {
+                    self.refuse(e.span, "__constant memory cannot be written");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn refuse(&mut self, span: Span, message: &str) {
+        if !self.diagnostics.iter().any(|d| d.span == span && d.message == message) {
+            self.diagnostics.push(Diagnostic::error(span, message));
+        }
+    }
+}

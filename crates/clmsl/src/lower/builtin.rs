@@ -1,0 +1,234 @@
+//! Built-in functions: the rows of the table by their lowering, the special ones by their kind.
+//! Work-item functions are left for `work_item`, which needs the call graph.
+
+use super::expr::{Cx, binary, call, take};
+use super::vector::{sign_bits, truth_value};
+use super::{atomic, conversion, memory};
+use crate::ast::BinaryOp;
+use crate::builtins::{Lowering, Resolved, ScalarForm, Special, TABLE};
+use crate::hir::{Expr, ExprKind};
+use crate::sema::{convert, is_pure};
+use crate::source::Span;
+use crate::types::{Scalar, Type};
+
+/// Lowers one call.
+pub(super) fn lower(e: &mut Expr, cx: &mut Cx<'_>) {
+    let ExprKind::Builtin { builtin, args } = &mut e.kind else { return };
+    if let Resolved::Special(Special::WorkItem(_)) = builtin {
+        return;
+    }
+    let (builtin, args) = (*builtin, std::mem::take(args));
+    let (ty, span) = (e.ty.clone(), e.span);
+    *e = match builtin {
+        Resolved::Row(row, scalar, lanes) => {
+            let shape = Shape { scalar, lanes, ty, span };
+            lower_row(TABLE[row].lowering, args, shape, cx)
+        }
+        Resolved::Special(special) => lower_special(special, args, ty, span),
+    };
+    e.span = span;
+}
+
+/// What a row's call is about.
+struct Shape {
+    scalar: Scalar,
+    lanes: u8,
+    ty: Type,
+    span: Span,
+}
+
+fn lower_row(lowering: Lowering, mut args: Vec<Expr>, shape: Shape, cx: &mut Cx<'_>) -> Expr {
+    let Shape { scalar, lanes, ty, span } = shape;
+    match lowering {
+        Lowering::Metal(name) => call(format!("metal::{name}"), args, ty, span),
+        Lowering::Math(name) => {
+            let variant = match (scalar, cx.options.fast_relaxed_math) {
+                (Scalar::Half, _) => "",
+                (_, true) => "fast::",
+                (_, false) => "precise::",
+            };
+            call(format!("metal::{variant}{name}"), args, ty, span)
+        }
+        Lowering::Fast(name) => {
+            let variant = if scalar == Scalar::Half { "" } else { "fast::" };
+            call(format!("metal::{variant}{name}"), args, ty, span)
+        }
+        Lowering::Prelude("bitselect") => bitselect(args, scalar, lanes, ty, span),
+        Lowering::Prelude(name) => call(format!("clmsl_{name}"), args, ty, span),
+        Lowering::Vector(name, form) => match (lanes, form) {
+            (1, ScalarForm::Product) => fold_binary(BinaryOp::Mul, args, ty),
+            _ => call(format!("metal::{name}"), args, ty, span),
+        },
+        Lowering::Operator(op) => {
+            let product = fold_binary(op, args, ty.clone());
+            // A product of two narrow scalars is an `int` in C++.
+            narrowed(product, ty)
+        }
+        Lowering::MulAdd => {
+            let Some(c) = args.pop() else { unreachable!("the row has three parameters") };
+            let product = fold_binary(BinaryOp::Mul, args, ty.clone());
+            narrowed(binary(BinaryOp::Add, product, c, ty.clone()), ty)
+        }
+        Lowering::Reciprocal => {
+            let one = convert(Expr::int(1, Type::INT, span), &ty);
+            args.insert(0, one);
+            fold_binary(BinaryOp::Div, args, ty)
+        }
+        Lowering::Scale(factor) => {
+            let factor = Expr::new(ExprKind::Float(factor), Type::FLOAT, span);
+            args.push(convert(factor, &ty));
+            fold_binary(BinaryOp::Mul, args, ty)
+        }
+        Lowering::Truth(name) => {
+            let truth = Type::lanes(Scalar::Bool, lanes);
+            truth_value(call(format!("metal::{name}"), args, truth, span), ty)
+        }
+        Lowering::Compare(op) => {
+            let truth = Type::lanes(Scalar::Bool, lanes);
+            truth_value(fold_binary(op, args, truth), ty)
+        }
+        Lowering::LessOrGreater => {
+            let truth = Type::lanes(Scalar::Bool, lanes);
+            truth_value(call("clmsl_islessgreater", args, truth, span), ty)
+        }
+    }
+}
+
+/// `a op b` of the two arguments.
+fn fold_binary(op: BinaryOp, args: Vec<Expr>, ty: Type) -> Expr {
+    let mut args = args.into_iter();
+    let (Some(a), Some(b)) = (args.next(), args.next()) else {
+        unreachable!("the row has two parameters")
+    };
+    binary(op, a, b, ty)
+}
+
+/// Makes the conversion back from `int` visible where C++ promotes.
+fn narrowed(mut e: Expr, ty: Type) -> Expr {
+    match ty.scalar() {
+        Some(s) if s.promoted() != s => {
+            e.ty = Type::Scalar(s.promoted());
+            e.convert(ty)
+        }
+        _ => e,
+    }
+}
+
+/// Floats select by their bits.
+fn bitselect(args: Vec<Expr>, scalar: Scalar, lanes: u8, ty: Type, span: Span) -> Expr {
+    if scalar.is_integer() {
+        return call("clmsl_bitselect", args, ty, span);
+    }
+    let bits = Type::lanes(scalar.unsigned_of_width(), lanes);
+    let args = args.into_iter().map(|a| conversion::as_type(a, &bits)).collect();
+    conversion::as_type(call("clmsl_bitselect", args, bits, span), &ty)
+}
+
+fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span) -> Expr {
+    match special {
+        Special::WorkItem(_) => unreachable!("work-item functions are lowered later"),
+        Special::Barrier => {
+            let flags = mem_flags(args.first());
+            call("metal::threadgroup_barrier", vec![flags], Type::Void, span)
+        }
+        Special::MemFence => {
+            let name = |s: &str| Expr::new(ExprKind::Name(s.to_owned()), Type::INT, span);
+            let order = name("metal::memory_order_seq_cst");
+            let scope = name("metal::thread_scope_threadgroup");
+            call("metal::atomic_thread_fence", vec![mem_flags(args.first()), order, scope], Type::Void, span)
+        }
+        Special::Convert { scalar, saturate, rounding, .. } => {
+            conversion::convert_call(first(&mut args), scalar, saturate, rounding, ty)
+        }
+        Special::AsType { .. } => conversion::as_type(first(&mut args), &ty),
+        Special::Select => select(args, ty, span),
+        Special::Any | Special::All => {
+            let arg = first(&mut args);
+            let name = if special == Special::Any { "metal::any" } else { "metal::all" };
+            let truth = sign_bits(arg);
+            if truth.ty == Type::BOOL {
+                return convert(truth, &ty);
+            }
+            convert(call(name, vec![truth], Type::BOOL, span), &ty)
+        }
+        Special::Atomic(op) => atomic::lower(op, args, ty, span),
+        Special::Load(n) => memory::load(args, n, ty, span),
+        Special::Store(n) => memory::store(args, n, span),
+        Special::LoadHalf(n, aligned) => memory::load_half(args, n, aligned, ty, span),
+        Special::StoreHalf(n, aligned) => memory::store_half(args, n, aligned, span),
+        Special::Upsample => upsample(args, ty),
+        Special::Nan => {
+            let code = first(&mut args);
+            let bits = code.ty.clone();
+            let quiet = convert(
+                Expr::new(ExprKind::Int { value: 0x7fc0_0000, hexadecimal: true }, Type::UINT, span),
+                &bits,
+            );
+            let mask = convert(
+                Expr::new(ExprKind::Int { value: 0x003f_ffff, hexadecimal: true }, Type::UINT, span),
+                &bits,
+            );
+            let payload = binary(BinaryOp::And, code, mask, bits.clone());
+            conversion::as_type(binary(BinaryOp::Or, payload, quiet, bits), &ty)
+        }
+        Special::Prefetch => Expr::int(0, Type::INT, span).convert(Type::Void),
+    }
+}
+
+fn first(args: &mut [Expr]) -> Expr {
+    match args.first_mut() {
+        Some(e) => take(e),
+        None => unreachable!("the number of arguments was checked"),
+    }
+}
+
+/// Fence flags as Metal's; they were checked to be a constant of the two known bits.
+fn mem_flags(flags: Option<&Expr>) -> Expr {
+    let (value, span) = flags.map_or((0, Span::default()), |f| (crate::sema::const_int(f).unwrap_or(3), f.span));
+    let text = match value & 3 {
+        0 => "metal::mem_flags::mem_none",
+        1 => "metal::mem_flags::mem_threadgroup",
+        2 => "metal::mem_flags::mem_device",
+        _ => "metal::mem_flags::mem_device | metal::mem_flags::mem_threadgroup",
+    };
+    Expr::new(ExprKind::Name(text.to_owned()), Type::INT, span)
+}
+
+/// `select(a, b, c)`: `b` where `c` holds. Scalars ask whether `c` is not zero, vectors for the sign bits.
+fn select(args: Vec<Expr>, ty: Type, span: Span) -> Expr {
+    let mut args = args.into_iter();
+    let (Some(a), Some(b), Some(c)) = (args.next(), args.next(), args.next()) else {
+        unreachable!("the number of arguments was checked")
+    };
+    if ty.vector().is_some() {
+        return call("metal::select", vec![a, b, sign_bits(c)], ty, span);
+    }
+    let c = match c.kind {
+        ExprKind::Convert(inner) if inner.ty == Type::BOOL => *inner,
+        kind => {
+            let c = Expr::new(kind, c.ty, c.span);
+            let zero = convert(Expr::int(0, Type::INT, c.span), &c.ty);
+            binary(BinaryOp::Ne, c, zero, Type::BOOL)
+        }
+    };
+    if is_pure(&a) && is_pure(&b) && is_pure(&c) {
+        return Expr::new(ExprKind::Cond(Box::new(c), Box::new(b), Box::new(a)), ty, span);
+    }
+    call("metal::select", vec![a, b, c], ty, span)
+}
+
+/// `upsample(high, low)`: the bits of both, one behind the other.
+fn upsample(args: Vec<Expr>, ty: Type) -> Expr {
+    let mut args = args.into_iter();
+    let (Some(high), Some(low)) = (args.next(), args.next()) else {
+        unreachable!("the number of arguments was checked")
+    };
+    let Some((wide, lanes)) = ty.arithmetic() else { return high };
+    let span = high.span;
+    // Unsigned and at least 32 bits wide for a scalar, so that nothing overflows.
+    let at = wide.unsigned_of_width();
+    let at = Type::lanes(if lanes == 1 { Scalar::wider(at, Scalar::UInt) } else { at }, lanes);
+    let shift = convert(Expr::int(i128::from(wide.bits() / 2), Type::INT, span), &at);
+    let high = binary(BinaryOp::Shl, convert(high, &at), shift, at.clone());
+    convert(binary(BinaryOp::Or, high, convert(low, &at), at), &ty)
+}

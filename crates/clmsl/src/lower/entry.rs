@@ -1,0 +1,220 @@
+//! Kernels as entry points: where each parameter is bound, and what the host is told.
+//!
+//! Pointers to global and constant memory, and values, take buffer slots in order; pointers to local memory take
+//! threadgroup slots. A value is a reference to constant memory; if the kernel writes to it or takes its address, it is
+//! copied to a variable first, because in OpenCL C a parameter is a variable.
+
+use std::collections::BTreeSet;
+
+use super::work_item::Hidden;
+use crate::builtins::WorkItem;
+use crate::diagnostic::Diagnostic;
+use crate::hir::{Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind};
+use crate::reflect::{
+    Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, KernelReflection, ScalarKind,
+};
+use crate::types::{Scalar, Space, Struct, Type, describe, layout};
+
+/// Buffer slots of a Metal function (Metal feature set tables, "maximum number of entries in the buffer argument
+/// table").
+const MAX_BUFFERS: u32 = 31;
+/// Threadgroup memory every Apple GPU has (same source).
+const MAX_LOCAL_MEMORY: u64 = 32 * 1024;
+
+/// Binds the parameters of one kernel.
+pub(super) fn lower(
+    function: &mut Function,
+    hidden: &Hidden,
+    structs: &[Struct],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> KernelReflection {
+    let info = function.kernel.clone().unwrap_or_default();
+    let copied = copied_parameters(function);
+    let mut reflection = KernelReflection {
+        name: function.name.clone(),
+        msl_name: function.name.clone(),
+        args: Vec::new(),
+        hidden: Vec::new(),
+        local_memory: local_memory(function, structs),
+        reqd_work_group_size: info.reqd_work_group_size,
+        work_group_size_hint: info.work_group_size_hint,
+        vec_type_hint: info.vec_type_hint,
+    };
+    let (mut buffers, mut locals) = (0u32, 0u32);
+    let visible = function.params.len() - hidden.len();
+    let mut copies = Vec::new();
+    for index in 0..visible {
+        let id = function.params[index];
+        let local = function.local(id);
+        let mut arg = reflect(local, index as u32, structs);
+        let slot = if arg.kind == ArgKind::Local { &mut locals } else { &mut buffers };
+        arg.slot = *slot;
+        *slot += 1;
+        let binding = if arg.kind == ArgKind::Local { "threadgroup" } else { "buffer" };
+        let attribute = format!("[[{binding}({})]]", arg.slot);
+        let is_value = arg.kind == ArgKind::Value;
+        if is_value && copied.contains(&id) {
+            copies.push(copy_parameter(function, index, attribute));
+        } else {
+            let local = function.local_mut(id);
+            local.attribute = Some(attribute);
+            local.reference = is_value;
+        }
+        reflection.args.push(arg);
+    }
+    for (&item, &id) in hidden {
+        let attribute = match item {
+            WorkItem::GlobalId => "[[thread_position_in_grid]]",
+            WorkItem::LocalId => "[[thread_position_in_threadgroup]]",
+            WorkItem::GroupId => "[[threadgroup_position_in_grid]]",
+            WorkItem::GlobalSize => "[[threads_per_grid]]",
+            WorkItem::LocalSize => "[[threads_per_threadgroup]]",
+            WorkItem::EnqueuedLocalSize => "[[dispatch_threads_per_threadgroup]]",
+            WorkItem::NumGroups => "[[threadgroups_per_grid]]",
+            WorkItem::WorkDim => {
+                reflection.hidden.push(HiddenArg { kind: HiddenKind::WorkDim, slot: buffers, size: 4 });
+                let local = function.local_mut(id);
+                local.reference = true;
+                local.attribute = Some(format!("[[buffer({buffers})]]"));
+                buffers += 1;
+                continue;
+            }
+            WorkItem::GlobalOffset | WorkItem::GlobalLinearId | WorkItem::LocalLinearId => {
+                unreachable!("computed from others")
+            }
+        };
+        function.local_mut(id).attribute = Some(attribute.to_owned());
+    }
+    check_limits(function, &reflection, buffers, diagnostics);
+    if let Some(body) = &mut function.body {
+        body.stmts.splice(0..0, copies);
+    }
+    reflection
+}
+
+fn check_limits(function: &Function, kernel: &KernelReflection, buffers: u32, diagnostics: &mut Vec<Diagnostic>) {
+    if buffers > MAX_BUFFERS {
+        diagnostics.push(Diagnostic::error(
+            function.span,
+            format!("kernel '{}' needs {buffers} buffers; Metal has {MAX_BUFFERS} per kernel", function.name),
+        ));
+    }
+    if kernel.local_memory > MAX_LOCAL_MEMORY {
+        diagnostics.push(Diagnostic::error(
+            function.span,
+            format!(
+                "kernel '{}' needs {} bytes of __local variables; Metal guarantees {MAX_LOCAL_MEMORY}",
+                function.name, kernel.local_memory
+            ),
+        ));
+    }
+}
+
+/// Bytes of the local variables, laid out one behind the other.
+fn local_memory(function: &Function, structs: &[Struct]) -> u64 {
+    let mut total = 0u64;
+    for local in function.locals.iter().filter(|l| l.space == Space::Local) {
+        if let Some((size, align)) = layout(&local.ty, structs) {
+            total = total.next_multiple_of(align).saturating_add(size);
+        }
+    }
+    total
+}
+
+/// The value parameters that are used as variables.
+fn copied_parameters(function: &Function) -> BTreeSet<LocalId> {
+    let mut out = BTreeSet::new();
+    let Some(body) = &function.body else { return out };
+    body.for_each_expr(&mut |e| {
+        e.walk(&mut |e| {
+            let place = match &e.kind {
+                ExprKind::Assign(place, _)
+                | ExprKind::AssignOp { place, .. }
+                | ExprKind::Step { place, .. }
+                | ExprKind::AddressOf(place)
+                | ExprKind::Decay(place) => place,
+                _ => return,
+            };
+            out.extend(root(place));
+        });
+    });
+    out
+}
+
+/// The variable a place is part of, unless a pointer is followed.
+fn root(place: &Expr) -> Option<LocalId> {
+    match &place.kind {
+        ExprKind::Local(id) => Some(*id),
+        ExprKind::Member(base, _) | ExprKind::Swizzle(base, _) => root(base),
+        ExprKind::Index(base, _) if base.ty.pointee().is_none() => root(base),
+        _ => None,
+    }
+}
+
+/// Makes a second parameter for the argument, and the statement that copies it to the variable.
+fn copy_parameter(function: &mut Function, index: usize, attribute: String) -> Stmt {
+    let id = function.params[index];
+    let variable = function.local(id).clone();
+    let span = variable.span;
+    let mut argument = Local::generated(&format!("{}_arg", variable.name), variable.ty.clone(), span);
+    argument.attribute = Some(attribute);
+    argument.reference = true;
+    let argument = function.add_local(argument);
+    function.params[index] = argument;
+    let value = Expr::new(ExprKind::Local(argument), variable.ty, span);
+    Stmt { kind: StmtKind::Decl(vec![Decl { local: id, init: Some(value) }]), span }
+}
+
+fn reflect(local: &Local, index: u32, structs: &[Struct]) -> ArgReflection {
+    let (kind, space, access, pointed) = match &local.ty {
+        Type::Pointer(p) => {
+            let kind = match p.space {
+                Space::Constant => ArgKind::Constant,
+                Space::Local => ArgKind::Local,
+                _ => ArgKind::Buffer,
+            };
+            let read_only = p.quals.is_const || p.space == Space::Constant;
+            let access = if read_only { Access::ReadOnly } else { Access::ReadWrite };
+            (kind, p.space, access, &p.ty)
+        }
+        other => (ArgKind::Value, Space::Private, Access::ReadOnly, other),
+    };
+    let (size, align) = layout(pointed, structs).unwrap_or((0, 1));
+    let mut element = pointed;
+    while let Type::Array(e, _) = element {
+        element = e;
+    }
+    ArgReflection {
+        name: local.name.clone(),
+        index,
+        slot: 0,
+        kind,
+        type_name: describe(&local.ty, structs),
+        size,
+        align,
+        address_space: match space {
+            Space::Global => AddressSpace::Global,
+            Space::Constant => AddressSpace::Constant,
+            Space::Local => AddressSpace::Local,
+            Space::Private | Space::Unset | Space::Var(_) => AddressSpace::Private,
+        },
+        access,
+        element: element.arithmetic().map(|(s, lanes)| Element { scalar: scalar_kind(s), lanes }),
+    }
+}
+
+fn scalar_kind(scalar: Scalar) -> ScalarKind {
+    match scalar {
+        Scalar::Bool => ScalarKind::Bool,
+        Scalar::Char => ScalarKind::Char,
+        Scalar::UChar => ScalarKind::UChar,
+        Scalar::Short => ScalarKind::Short,
+        Scalar::UShort => ScalarKind::UShort,
+        Scalar::Int => ScalarKind::Int,
+        Scalar::UInt => ScalarKind::UInt,
+        Scalar::Long => ScalarKind::Long,
+        Scalar::ULong => ScalarKind::ULong,
+        Scalar::Half => ScalarKind::Half,
+        Scalar::Float => ScalarKind::Float,
+    }
+}

@@ -1,0 +1,164 @@
+//! Every expression of a function in MSL's terms: dispatch to the passes by kind, operands first.
+
+use super::{builtin, divide, vector};
+use crate::ast::BinaryOp;
+use crate::diagnostic::Diagnostic;
+use crate::hir::{Block, Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind, UnaryOp};
+use crate::options::Options;
+use crate::source::Span;
+use crate::types::Type;
+
+/// What the passes over expressions share.
+pub(super) struct Cx<'a> {
+    pub(super) options: &'a Options<'a>,
+    pub(super) locals: &'a mut Vec<Local>,
+    /// Variables to declare at the top of the function.
+    pub(super) temporaries: Vec<LocalId>,
+    pub(super) diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+impl Cx<'_> {
+    /// A new variable at the top of the function.
+    pub(super) fn temporary(&mut self, ty: Type, span: Span) -> Expr {
+        let id = LocalId(self.locals.len() as u32);
+        self.locals.push(Local::generated("place", ty.clone(), span));
+        self.temporaries.push(id);
+        Expr::new(ExprKind::Local(id), ty, span)
+    }
+}
+
+/// Lowers all expressions of a function.
+pub(super) fn lower_function(function: &mut Function, options: &Options<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(mut body) = function.body.take() else { return };
+    let mut cx = Cx { options, locals: &mut function.locals, temporaries: Vec::new(), diagnostics };
+    body.for_each_expr_mut(&mut |e| {
+        e.rewrite(&mut |e| lower_expr(e, &mut cx));
+    });
+    statements(&mut body, &mut cx);
+    let temporaries = std::mem::take(&mut cx.temporaries);
+    let declarations = temporaries.into_iter().map(|local| Stmt {
+        span: function.locals[local.0 as usize].span,
+        kind: StmtKind::Decl(vec![Decl { local, init: None }]),
+    });
+    body.stmts.splice(0..0, declarations);
+    function.body = Some(body);
+}
+
+fn lower_expr(e: &mut Expr, cx: &mut Cx<'_>) {
+    match &mut e.kind {
+        ExprKind::Builtin { .. } => builtin::lower(e, cx),
+        ExprKind::Binary(op, a, b) => {
+            if op.is_logical() {
+                strip_condition(a);
+                strip_condition(b);
+            }
+            if vector::lower_binary(e) {
+                return;
+            }
+            divide::lower_binary(e);
+        }
+        ExprKind::AssignOp { .. } => divide::lower_assign(e, cx),
+        ExprKind::Unary(UnaryOp::Not, a) => {
+            strip_condition(a);
+            vector::lower_not(e);
+        }
+        ExprKind::Cond(c, ..) => strip_condition(c),
+        ExprKind::VectorCond(..) => vector::lower_cond(e),
+        ExprKind::Swizzle(..) => vector::lower_swizzle(e),
+        ExprKind::Convert(_) => lower_convert(e),
+        _ => {}
+    }
+}
+
+/// An `int` made of a truth value is that truth value where one is wanted.
+fn strip_condition(e: &mut Expr) {
+    if let ExprKind::Convert(inner) = &mut e.kind
+        && inner.ty == Type::BOOL
+        && e.ty.is_integer_scalar()
+    {
+        let span = e.span;
+        *e = Expr { span, ..std::mem::replace(&mut **inner, Expr::error(span)) };
+    }
+}
+
+/// Conversions that became nothing because their operand changed its type.
+fn lower_convert(e: &mut Expr) {
+    if let ExprKind::Convert(inner) = &mut e.kind
+        && inner.ty == e.ty
+    {
+        let span = e.span;
+        *e = Expr { span, ..std::mem::replace(&mut **inner, Expr::error(span)) };
+    }
+}
+
+/// Conditions of statements, and values that nobody uses.
+fn statements(block: &mut Block, cx: &mut Cx<'_>) {
+    for stmt in &mut block.stmts {
+        match &mut stmt.kind {
+            StmtKind::Expr(e) => vector::lower_uses(e, false, cx),
+            StmtKind::Decl(decls) => {
+                for decl in decls {
+                    if let Some(init) = &mut decl.init {
+                        vector::lower_uses(init, true, cx);
+                    }
+                }
+            }
+            StmtKind::Return(Some(e)) => vector::lower_uses(e, true, cx),
+            StmtKind::Block(b) => statements(b, cx),
+            StmtKind::If { arms, otherwise } => {
+                for (cond, body) in arms {
+                    condition(cond, cx);
+                    statements(body, cx);
+                }
+                if let Some(body) = otherwise {
+                    statements(body, cx);
+                }
+            }
+            StmtKind::While(cond, body) | StmtKind::DoWhile(body, cond) => {
+                condition(cond, cx);
+                statements(body, cx);
+            }
+            StmtKind::For { init, cond, step, body } => {
+                if let Some(init) = init
+                    && let StmtKind::Expr(e) = &mut init.kind
+                {
+                    vector::lower_uses(e, false, cx);
+                }
+                if let Some(cond) = cond {
+                    condition(cond, cx);
+                }
+                if let Some(step) = step {
+                    vector::lower_uses(step, false, cx);
+                }
+                statements(body, cx);
+            }
+            StmtKind::Switch(value, body) => {
+                vector::lower_uses(value, true, cx);
+                statements(body, cx);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn condition(cond: &mut Expr, cx: &mut Cx<'_>) {
+    strip_condition(cond);
+    vector::lower_uses(cond, true, cx);
+}
+
+/// `a op b` in one type.
+pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr, ty: Type) -> Expr {
+    let span = a.span;
+    Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
+}
+
+/// A call of an MSL or prelude function.
+pub(super) fn call(head: impl Into<String>, args: Vec<Expr>, ty: Type, span: Span) -> Expr {
+    Expr::new(ExprKind::Msl(head.into(), args), ty, span)
+}
+
+/// Takes the expression out, leaving nothing of meaning.
+pub(super) fn take(e: &mut Expr) -> Expr {
+    let span = e.span;
+    std::mem::replace(e, Expr::error(span))
+}

@@ -1,0 +1,169 @@
+//! From OpenCL C's terms to MSL's: passes over the typed program, after which the printer has nothing to decide.
+//!
+//! 1. `address_space`: one copy of a helper per combination of address spaces it is called with; unused ones vanish.
+//! 2. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `convert`: each expression in MSL's terms.
+//! 3. `entry`, `work_item`: kernel parameters get their attributes, work-item functions become hidden parameters.
+//! 4. `scope`: threadgroup variables, switch scopes and declarations in the places C++ wants them.
+//! 5. `names`: everything gets the name it is printed with.
+
+mod address_space;
+mod atomic;
+mod builtin;
+mod conversion;
+mod divide;
+mod entry;
+mod expr;
+mod memory;
+mod names;
+mod scope;
+mod vector;
+mod work_item;
+
+use std::collections::BTreeSet;
+
+use crate::diagnostic::Diagnostic;
+use crate::hir::{Constant, Expr, ExprKind, Function};
+use crate::options::Options;
+use crate::reflect::KernelReflection;
+use crate::sema::Checked;
+use crate::types::{Space, Struct};
+
+/// The program as it is printed.
+pub(crate) struct Lowered {
+    pub(crate) structs: Vec<Struct>,
+    pub(crate) constants: Vec<Constant>,
+    /// Callees first.
+    pub(crate) functions: Vec<Function>,
+    /// Names of the prelude files that are used, in order of their dependencies.
+    pub(crate) prelude: Vec<&'static str>,
+    pub(crate) kernels: Vec<KernelReflection>,
+}
+
+/// One copy of a function.
+struct Instance {
+    function: Function,
+    /// The address spaces of the signature's inference variables.
+    spaces: Vec<Space>,
+    /// A kernel as a plain function, because another one calls it.
+    called_kernel: bool,
+}
+
+/// Lowers a program without errors.
+pub(crate) fn lower(checked: Checked, options: &Options<'_>) -> (Option<Lowered>, Vec<Diagnostic>) {
+    let Checked { program, spaces, order } = checked;
+    let mut diagnostics = Vec::new();
+    let mut instances = address_space::specialise(&program, &spaces, &order, &mut diagnostics);
+    if !diagnostics.is_empty() {
+        return (None, diagnostics);
+    }
+    let mut structs = program.structs;
+    for s in &mut structs {
+        for field in &mut s.fields {
+            field.ty = field.ty.map_spaces(&mut |s| address_space::settle(spaces.resolve(s)));
+        }
+    }
+    let mut constants = program.constants;
+    for constant in &mut constants {
+        if let Some(init) = &mut constant.init {
+            init.rewrite(&mut |e| e.ty = e.ty.map_spaces(&mut |s| address_space::settle(spaces.resolve(s))));
+        }
+    }
+    for instance in &mut instances {
+        expr::lower_function(&mut instance.function, options, &mut diagnostics);
+    }
+    let hidden = work_item::lower(&mut instances);
+    let mut kernels = Vec::new();
+    for (instance, hidden) in instances.iter_mut().zip(&hidden) {
+        if instance.function.kernel.is_some() {
+            kernels.push(entry::lower(&mut instance.function, hidden, &structs, &mut diagnostics));
+        }
+    }
+    for instance in &mut instances {
+        scope::lower(&mut instance.function);
+    }
+    let (used_structs, used_constants) = used(&instances, &mut structs, &mut constants);
+    names::assign(&mut structs, &mut constants, &mut instances, &mut kernels);
+    let functions: Vec<Function> = instances.into_iter().map(|i| i.function).collect();
+    let prelude = crate::prelude::files(&prelude_calls(&functions));
+    let keep = |flags: &[bool], i: usize| flags.get(i).copied().unwrap_or(false);
+    let constants = constants
+        .into_iter()
+        .enumerate()
+        .map(|(i, c)| if keep(&used_constants, i) { c } else { Constant { init: None, ..c } })
+        .collect();
+    let structs = structs
+        .into_iter()
+        .enumerate()
+        .map(|(i, s)| if keep(&used_structs, i) { s } else { Struct { complete: false, ..s } })
+        .collect();
+    let lowered = Lowered { structs, constants, functions, prelude, kernels };
+    (Some(lowered), diagnostics)
+}
+
+/// Which structures and constants the functions reach.
+fn used(instances: &[Instance], structs: &mut [Struct], constants: &mut [Constant]) -> (Vec<bool>, Vec<bool>) {
+    let mut reach = Reach { structs: vec![false; structs.len()], constants: vec![false; constants.len()] };
+    for instance in instances {
+        let f = &instance.function;
+        reach.ty(&f.ret, structs);
+        for local in &f.locals {
+            reach.ty(&local.ty, structs);
+        }
+        if let Some(body) = &f.body {
+            body.for_each_expr(&mut |e| e.walk(&mut |e| reach.expr(e, structs, constants)));
+        }
+    }
+    (reach.structs, reach.constants)
+}
+
+struct Reach {
+    structs: Vec<bool>,
+    constants: Vec<bool>,
+}
+
+impl Reach {
+    fn ty(&mut self, ty: &crate::types::Type, structs: &[Struct]) {
+        let mut work = vec![ty.clone()];
+        while let Some(ty) = work.pop() {
+            match ty {
+                crate::types::Type::Pointer(p) => work.push(p.ty.clone()),
+                crate::types::Type::Array(e, _) => work.push((*e).clone()),
+                crate::types::Type::Struct(id) => {
+                    if !std::mem::replace(&mut self.structs[id.0 as usize], true) {
+                        work.extend(structs[id.0 as usize].fields.iter().map(|f| f.ty.clone()));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn expr(&mut self, e: &Expr, structs: &[Struct], constants: &[Constant]) {
+        self.ty(&e.ty, structs);
+        if let ExprKind::Constant(id) = e.kind
+            && !std::mem::replace(&mut self.constants[id.0 as usize], true)
+        {
+            // Initialisers are folded to literals and name no other constant.
+            self.ty(&constants[id.0 as usize].ty, structs);
+        }
+    }
+}
+
+/// Prelude functions that the program calls.
+fn prelude_calls(functions: &[Function]) -> BTreeSet<String> {
+    let mut calls = BTreeSet::new();
+    for function in functions {
+        let Some(body) = &function.body else { continue };
+        body.for_each_expr(&mut |e| {
+            e.walk(&mut |e| {
+                if let ExprKind::Msl(head, _) = &e.kind
+                    && head.starts_with("clmsl_")
+                {
+                    let name = head.split('<').next().unwrap_or(head);
+                    calls.insert(name.to_owned());
+                }
+            });
+        });
+    }
+    calls
+}

@@ -1,0 +1,272 @@
+//! From tokens to the syntax tree, by recursive descent; operators by precedence climbing.
+//!
+//! A construct that cannot be parsed is reported once and skipped up to the next `;` or `}`. What OpenCL C or Metal
+//! does not have (`goto`, blocks, `double`, images, ...) is recognised here and reported by its name. Typedef names are
+//! tracked by scope, because C cannot be parsed without them; everything else about names is `sema`'s business.
+
+mod decl;
+mod expr;
+mod stmt;
+mod types;
+
+use std::collections::HashMap;
+
+use crate::ast::{Ident, Program};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::token::{Interner, Punct, Symbol, Token, TokenKind};
+
+/// How deep constructs may nest; keeps every recursive stage within a small stack.
+pub(crate) const MAX_DEPTH: u32 = 96;
+
+/// A syntax error that has been reported.
+struct Reported;
+
+type Parse<T> = Result<T, Reported>;
+
+struct Parser<'a> {
+    tokens: &'a [Token],
+    at: usize,
+    names: &'a Interner,
+    diagnostics: Vec<Diagnostic>,
+    depth: u32,
+    /// Innermost last; true for a typedef name, false for a name that hides one.
+    scopes: Vec<HashMap<Symbol, bool>>,
+}
+
+/// Parses a whole file. `tokens` ends with `Eof`.
+pub(crate) fn parse(tokens: &[Token], names: &Interner) -> (Program, Vec<Diagnostic>) {
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        names,
+        diagnostics: Vec::new(),
+        depth: 0,
+        scopes: vec![HashMap::new()],
+    };
+    let mut program = Program::default();
+    while parser.kind() != TokenKind::Eof {
+        let start = parser.at;
+        match parser.item() {
+            Ok(item) => program.items.extend(item),
+            Err(Reported) => parser.skip_item(start),
+        }
+    }
+    (program, parser.diagnostics)
+}
+
+impl<'a> Parser<'a> {
+    fn kind(&self) -> TokenKind {
+        self.tokens.get(self.at).map_or(TokenKind::Eof, |t| t.kind)
+    }
+
+    fn kind_at(&self, ahead: usize) -> TokenKind {
+        self.tokens.get(self.at + ahead).map_or(TokenKind::Eof, |t| t.kind)
+    }
+
+    /// Where the next token is; at the end, behind the last one.
+    fn span(&self) -> Span {
+        match self.tokens.get(self.at).or(self.tokens.last()) {
+            Some(t) => t.span,
+            None => Span::default(),
+        }
+    }
+
+    /// Where the token before the next one is.
+    fn previous_span(&self) -> Span {
+        match self.at.checked_sub(1).and_then(|i| self.tokens.get(i)) {
+            Some(t) => t.span,
+            None => self.span(),
+        }
+    }
+
+    fn advance(&mut self) {
+        if self.kind() != TokenKind::Eof {
+            self.at += 1;
+        }
+    }
+
+    fn is(&self, punct: Punct) -> bool {
+        self.kind() == TokenKind::Punct(punct)
+    }
+
+    fn eat(&mut self, punct: Punct) -> bool {
+        let found = self.is(punct);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect(&mut self, punct: Punct) -> Parse<Span> {
+        if self.is(punct) {
+            let span = self.span();
+            self.advance();
+            return Ok(span);
+        }
+        let found = self.describe();
+        let text = punct.text();
+        if matches!(punct, Punct::Semi) {
+            let span = self.previous_span().end();
+            return self.error(span, format!("expected '{text}' before {found}"));
+        }
+        let span = self.span();
+        self.error(span, format!("expected '{text}', found {found}"))
+    }
+
+    /// The name at the next token, which may be a keyword.
+    fn word(&self) -> Option<&'a str> {
+        self.word_at(0)
+    }
+
+    fn word_at(&self, ahead: usize) -> Option<&'a str> {
+        match self.kind_at(ahead) {
+            TokenKind::Ident(symbol) => Some(self.names.name(symbol)),
+            _ => None,
+        }
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        self.word() == Some(word)
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect_word(&mut self, word: &str) -> Parse<()> {
+        if self.eat_word(word) {
+            return Ok(());
+        }
+        let (span, found) = (self.span(), self.describe());
+        self.error(span, format!("expected '{word}', found {found}"))
+    }
+
+    /// A name that is not a keyword.
+    fn ident(&mut self) -> Parse<Ident> {
+        let span = self.span();
+        if let TokenKind::Ident(name) = self.kind()
+            && !is_keyword(self.names.name(name))
+        {
+            self.advance();
+            return Ok(Ident { name, span });
+        }
+        let found = self.describe();
+        self.error(span, format!("expected a name, found {found}"))
+    }
+
+    /// The next token as a message calls it.
+    fn describe(&self) -> String {
+        match self.kind() {
+            TokenKind::Ident(symbol) => format!("'{}'", self.names.name(symbol)),
+            TokenKind::Int(_) | TokenKind::Float(_) | TokenKind::Char(_) => "a constant".to_owned(),
+            TokenKind::Str(_) => "a string".to_owned(),
+            TokenKind::Punct(p) => format!("'{}'", p.text()),
+            TokenKind::Pragma(_) => "a pragma".to_owned(),
+            TokenKind::Eof => "the end of the file".to_owned(),
+        }
+    }
+
+    fn report(&mut self, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(span, message));
+    }
+
+    fn error<T>(&mut self, span: Span, message: impl Into<String>) -> Parse<T> {
+        self.report(span, message);
+        Err(Reported)
+    }
+
+    /// Runs `f` one level deeper; too many levels are an error.
+    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        if self.depth >= MAX_DEPTH {
+            let span = self.span();
+            return self.error(span, format!("nested deeper than {MAX_DEPTH} levels, which is not supported"));
+        }
+        self.depth += 1;
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn enter_scope(&mut self) {
+        self.scopes.push(HashMap::new());
+    }
+
+    fn leave_scope(&mut self) {
+        self.scopes.pop();
+    }
+
+    fn declare(&mut self, name: Symbol, is_typedef: bool) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name, is_typedef);
+        }
+    }
+
+    /// `Some(true)` for a typedef name, `Some(false)` for another declared name.
+    fn lookup(&self, name: Symbol) -> Option<bool> {
+        self.scopes.iter().rev().find_map(|s| s.get(&name).copied())
+    }
+
+    /// Skips to behind the `;` or the matching `}` that ends the statement with the error.
+    fn skip_statement(&mut self, start: usize) {
+        let mut braces = 0usize;
+        let mut parens = 0usize;
+        loop {
+            match self.kind() {
+                TokenKind::Eof => return,
+                TokenKind::Punct(Punct::LParen) => parens += 1,
+                TokenKind::Punct(Punct::RParen) => parens = parens.saturating_sub(1),
+                TokenKind::Punct(Punct::LBrace) => braces += 1,
+                TokenKind::Punct(Punct::RBrace) if braces == 0 => {
+                    if self.at == start {
+                        self.advance();
+                    }
+                    return;
+                }
+                TokenKind::Punct(Punct::RBrace) => {
+                    braces -= 1;
+                    if braces == 0 {
+                        self.advance();
+                        return;
+                    }
+                }
+                TokenKind::Punct(Punct::Semi) if braces == 0 && parens <= 1 => {
+                    self.advance();
+                    return;
+                }
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    fn skip_item(&mut self, start: usize) {
+        self.skip_statement(start);
+        if self.at == start {
+            self.advance();
+        }
+        while self.eat(Punct::RBrace) {}
+        self.scopes.truncate(1);
+        self.depth = 0;
+    }
+}
+
+/// Reserved words of OpenCL C that can never be a declared name. Built-in type names are not among them, because real
+/// programs redefine some.
+fn is_keyword(word: &str) -> bool {
+    matches!(
+        word,
+        "auto" | "break" | "case" | "char" | "const" | "continue" | "default" | "do" | "double" | "else" | "enum"
+            | "extern" | "float" | "for" | "goto" | "if" | "inline" | "int" | "long" | "register" | "restrict"
+            | "return" | "short" | "signed" | "sizeof" | "static" | "struct" | "switch" | "typedef" | "union"
+            | "unsigned" | "void" | "volatile" | "while" | "_Bool" | "__kernel" | "kernel" | "__global" | "global"
+            | "__local" | "local" | "__constant" | "constant" | "__private" | "private" | "__generic" | "generic"
+            | "__attribute__" | "__attribute" | "read_only" | "write_only" | "read_write" | "__read_only"
+            | "__write_only" | "__read_write" | "pipe" | "asm" | "__asm" | "__asm__" | "__inline" | "__inline__"
+            | "__restrict" | "__restrict__" | "__const" | "__volatile__" | "_Complex" | "_Imaginary"
+    )
+}

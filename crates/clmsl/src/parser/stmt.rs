@@ -1,0 +1,218 @@
+//! Statements (C99 §6.8).
+
+use super::{Parse, Parser, Reported};
+use crate::ast::{Block, Stmt, StmtKind};
+use crate::source::Span;
+use crate::token::{Punct, TokenKind};
+
+impl Parser<'_> {
+    /// `{ ... }`; opens a scope.
+    pub(super) fn block(&mut self) -> Parse<Block> {
+        self.enter_scope();
+        let result = self.block_in_scope();
+        self.leave_scope();
+        result
+    }
+
+    /// `{ ... }` in the scope of the caller (a function's parameters share the scope of its body).
+    pub(super) fn block_in_scope(&mut self) -> Parse<Block> {
+        let start = self.expect(Punct::LBrace)?;
+        let mut stmts = Vec::new();
+        loop {
+            if self.is(Punct::RBrace) {
+                let end = self.span();
+                self.advance();
+                return Ok(Block { stmts, span: start.to(end), end });
+            }
+            if self.kind() == TokenKind::Eof {
+                self.diagnostics.push(
+                    crate::diagnostic::Diagnostic::error(self.span(), "expected '}', found the end of the file")
+                        .with_note(start, "to match this '{'"),
+                );
+                return Err(Reported);
+            }
+            let at = self.at;
+            let (depth, scopes) = (self.depth, self.scopes.len());
+            match self.statement() {
+                Ok(stmt) => stmts.push(stmt),
+                Err(Reported) => {
+                    self.depth = depth;
+                    self.scopes.truncate(scopes);
+                    let span = self.span();
+                    self.skip_statement(at);
+                    if self.at == at {
+                        self.advance();
+                    }
+                    stmts.push(Stmt { kind: StmtKind::Error, span });
+                }
+            }
+        }
+    }
+
+    /// A statement or a declaration.
+    fn statement(&mut self) -> Parse<Stmt> {
+        self.nested(Self::statement_inner)
+    }
+
+    fn statement_inner(&mut self) -> Parse<Stmt> {
+        let start = self.span();
+        match self.kind() {
+            TokenKind::Punct(Punct::Semi) => {
+                self.advance();
+                return Ok(Stmt { kind: StmtKind::Empty, span: start });
+            }
+            TokenKind::Punct(Punct::LBrace) => {
+                let block = self.block()?;
+                return Ok(Stmt { span: block.span, kind: StmtKind::Block(block) });
+            }
+            TokenKind::Pragma(_) => {
+                self.advance();
+                return Ok(Stmt { kind: StmtKind::Empty, span: start });
+            }
+            TokenKind::Ident(_) => {
+                if let Some(kind) = self.keyword_statement(start)? {
+                    return Ok(Stmt { kind, span: start.to(self.previous_span()) });
+                }
+            }
+            _ => {}
+        }
+        if self.starts_declaration() {
+            let declaration = self.declaration()?;
+            return Ok(Stmt { span: declaration.span, kind: StmtKind::Decl(declaration) });
+        }
+        let expr = self.expr()?;
+        self.expect(Punct::Semi)?;
+        Ok(Stmt { span: expr.span, kind: StmtKind::Expr(expr) })
+    }
+
+    /// A statement that begins with a keyword or a label.
+    fn keyword_statement(&mut self, start: Span) -> Parse<Option<StmtKind>> {
+        let Some(word) = self.word() else { return Ok(None) };
+        let kind = match word {
+            "if" => self.if_chain()?,
+            "while" => {
+                self.advance();
+                let cond = self.condition()?;
+                StmtKind::While(cond, Box::new(self.body()?))
+            }
+            "do" => {
+                self.advance();
+                let body = self.body()?;
+                self.expect_word("while")?;
+                let cond = self.condition()?;
+                self.expect(Punct::Semi)?;
+                StmtKind::DoWhile(Box::new(body), cond)
+            }
+            "for" => self.for_statement()?,
+            "switch" => {
+                self.advance();
+                let value = self.condition()?;
+                StmtKind::Switch(value, Box::new(self.body()?))
+            }
+            "case" => {
+                self.advance();
+                let value = self.conditional()?;
+                if self.is(Punct::Ellipsis) {
+                    let span = self.span();
+                    return self.error(span, "case ranges are not supported (they are not OpenCL C)");
+                }
+                self.expect(Punct::Colon)?;
+                StmtKind::Case(value, Box::new(self.labelled()?))
+            }
+            "default" => {
+                self.advance();
+                self.expect(Punct::Colon)?;
+                StmtKind::Default(Box::new(self.labelled()?))
+            }
+            "break" | "continue" => {
+                let kind = if word == "break" { StmtKind::Break } else { StmtKind::Continue };
+                self.advance();
+                self.expect(Punct::Semi)?;
+                kind
+            }
+            "return" => {
+                self.advance();
+                let value = if self.is(Punct::Semi) { None } else { Some(self.expr()?) };
+                self.expect(Punct::Semi)?;
+                StmtKind::Return(value)
+            }
+            "goto" => return self.error(start, "'goto' is not supported: Metal has no goto statement"),
+            "asm" | "__asm" | "__asm__" => {
+                return self.error(start, "inline assembly is not supported (it is not OpenCL C)");
+            }
+            _ if self.kind_at(1) == TokenKind::Punct(Punct::Colon) && !super::is_keyword(word) => {
+                return self.error(start, "labels are not supported: Metal has no goto statement");
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(kind))
+    }
+
+    /// What a case label stands before; a label before `}` stands before nothing.
+    fn labelled(&mut self) -> Parse<Stmt> {
+        if self.is(Punct::RBrace) {
+            return Ok(Stmt { kind: StmtKind::Empty, span: self.previous_span() });
+        }
+        self.statement()
+    }
+
+    fn condition(&mut self) -> Parse<crate::ast::Expr> {
+        self.expect(Punct::LParen)?;
+        let cond = self.expr()?;
+        self.expect(Punct::RParen)?;
+        Ok(cond)
+    }
+
+    /// The statement a loop or `if` governs, in a scope of its own.
+    fn body(&mut self) -> Parse<Stmt> {
+        self.enter_scope();
+        let result = self.statement();
+        self.leave_scope();
+        result
+    }
+
+    fn if_chain(&mut self) -> Parse<StmtKind> {
+        let mut arms = Vec::new();
+        loop {
+            self.expect_word("if")?;
+            let cond = self.condition()?;
+            arms.push((cond, self.body()?));
+            if !self.eat_word("else") {
+                return Ok(StmtKind::If { arms, otherwise: None });
+            }
+            if !self.is_word("if") {
+                let otherwise = Some(Box::new(self.body()?));
+                return Ok(StmtKind::If { arms, otherwise });
+            }
+        }
+    }
+
+    fn for_statement(&mut self) -> Parse<StmtKind> {
+        self.advance();
+        self.expect(Punct::LParen)?;
+        self.enter_scope();
+        let result = self.for_rest();
+        self.leave_scope();
+        result
+    }
+
+    fn for_rest(&mut self) -> Parse<StmtKind> {
+        let start = self.span();
+        let init = if self.eat(Punct::Semi) {
+            None
+        } else if self.starts_declaration() {
+            let declaration = self.declaration()?;
+            Some(Box::new(Stmt { span: declaration.span, kind: StmtKind::Decl(declaration) }))
+        } else {
+            let expr = self.expr()?;
+            self.expect(Punct::Semi)?;
+            Some(Box::new(Stmt { span: start, kind: StmtKind::Expr(expr) }))
+        };
+        let cond = if self.is(Punct::Semi) { None } else { Some(self.expr()?) };
+        self.expect(Punct::Semi)?;
+        let step = if self.is(Punct::RParen) { None } else { Some(self.expr()?) };
+        self.expect(Punct::RParen)?;
+        let body = Box::new(self.body()?);
+        Ok(StmtKind::For { init, cond, step, body })
+    }
+}

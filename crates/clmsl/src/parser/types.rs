@@ -1,0 +1,83 @@
+//! Names of types: the built-in ones by their spelling, and the ones that are recognised only to be refused.
+
+use crate::ast::TypeSpec;
+use crate::types::Scalar;
+
+/// What a built-in type name means.
+pub(super) enum BuiltinType {
+    Spec(TypeSpec),
+    /// Not supported; the text says why.
+    Refused(String),
+}
+
+/// The meaning of `name` if it is a built-in type name that is one word and no C keyword.
+pub(super) fn builtin_type(name: &str) -> Option<BuiltinType> {
+    let spec = match name {
+        "bool" | "_Bool" => TypeSpec::Scalar(Scalar::Bool),
+        "uchar" => TypeSpec::Scalar(Scalar::UChar),
+        "ushort" => TypeSpec::Scalar(Scalar::UShort),
+        "uint" => TypeSpec::Scalar(Scalar::UInt),
+        "ulong" => TypeSpec::Scalar(Scalar::ULong),
+        "half" => TypeSpec::Scalar(Scalar::Half),
+        "size_t" => TypeSpec::PointerSized(Scalar::ULong, "size_t"),
+        "uintptr_t" => TypeSpec::PointerSized(Scalar::ULong, "uintptr_t"),
+        "ptrdiff_t" => TypeSpec::PointerSized(Scalar::Long, "ptrdiff_t"),
+        "intptr_t" => TypeSpec::PointerSized(Scalar::Long, "intptr_t"),
+        "cl_mem_fence_flags" => TypeSpec::Scalar(Scalar::UInt),
+        _ => return vector_type(name).or_else(|| refused_type(name).map(BuiltinType::Refused)),
+    };
+    Some(BuiltinType::Spec(spec))
+}
+
+fn vector_type(name: &str) -> Option<BuiltinType> {
+    let digits = name.find(|c: char| c.is_ascii_digit())?;
+    let (element, count) = name.split_at(digits);
+    let lanes = match count {
+        "2" | "3" | "4" | "8" | "16" => count.parse::<u8>().ok()?,
+        _ => return None,
+    };
+    let scalar = match element {
+        "char" => Scalar::Char,
+        "uchar" => Scalar::UChar,
+        "short" => Scalar::Short,
+        "ushort" => Scalar::UShort,
+        "int" => Scalar::Int,
+        "uint" => Scalar::UInt,
+        "long" => Scalar::Long,
+        "ulong" => Scalar::ULong,
+        "half" => Scalar::Half,
+        "float" => Scalar::Float,
+        "double" => return Some(BuiltinType::Refused(double_reason(name))),
+        _ => return None,
+    };
+    Some(if lanes > 4 {
+        BuiltinType::Refused(format!(
+            "'{name}': vectors of {lanes} elements are not supported (Metal has vectors of 2, 3 and 4)"
+        ))
+    } else {
+        BuiltinType::Spec(TypeSpec::Vector(scalar, lanes))
+    })
+}
+
+/// Why `double` cannot be had.
+pub(super) fn double_reason(name: &str) -> String {
+    format!("'{name}' is not supported: Metal has no 64-bit floating point")
+}
+
+fn refused_type(name: &str) -> Option<String> {
+    let reason = match name {
+        "double" => return Some(double_reason(name)),
+        "sampler_t" => "samplers are not supported",
+        "event_t" => "asynchronous copies are not supported",
+        "queue_t" | "clk_event_t" | "ndrange_t" => "device-side enqueue is not supported (Metal has none)",
+        "reserve_id_t" => "pipes are not supported (Metal has none)",
+        "va_list" => "variadic functions are not supported (OpenCL C 3.0 §6.11.g)",
+        "quad" => "128-bit floating point is not supported",
+        "atomic_int" | "atomic_uint" | "atomic_long" | "atomic_ulong" | "atomic_float" | "atomic_double"
+        | "atomic_flag" | "atomic_intptr_t" | "atomic_uintptr_t" | "atomic_size_t" | "atomic_ptrdiff_t"
+        | "memory_order" | "memory_scope" => "C11 atomics are not supported",
+        _ if name.starts_with("image") && name.ends_with("_t") => "images are not supported",
+        _ => return None,
+    };
+    Some(format!("'{name}': {reason}"))
+}

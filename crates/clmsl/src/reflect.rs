@@ -1,0 +1,159 @@
+//! What a host must know to launch the kernels: arguments, slots, sizes.
+//!
+//! All types serialise (with serde) under the names of their fields; enumerations as lower-case words.
+
+use serde::Serialize;
+
+/// The kernels of a translation, in the order of the source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Reflection {
+    /// The kernels.
+    pub kernels: Vec<KernelReflection>,
+}
+
+impl Reflection {
+    /// The kernel with the user's name.
+    pub fn kernel(&self, name: &str) -> Option<&KernelReflection> {
+        self.kernels.iter().find(|k| k.name == name)
+    }
+}
+
+/// One kernel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelReflection {
+    /// The name in the OpenCL C source.
+    pub name: String,
+    /// The name in the MSL output; differs if the user's is a word of MSL.
+    pub msl_name: String,
+    /// The arguments, in order.
+    pub args: Vec<ArgReflection>,
+    /// Further buffers the host must bind.
+    pub hidden: Vec<HiddenArg>,
+    /// Bytes of `__local` variables; `__local` pointer arguments come on top.
+    pub local_memory: u64,
+    /// `__attribute__((reqd_work_group_size(x, y, z)))`: the launch must use this threadgroup size.
+    pub reqd_work_group_size: Option<[u32; 3]>,
+    /// `__attribute__((work_group_size_hint(x, y, z)))`
+    pub work_group_size_hint: Option<[u32; 3]>,
+    /// `__attribute__((vec_type_hint(type)))`, by the type's name.
+    pub vec_type_hint: Option<String>,
+}
+
+/// One kernel argument.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ArgReflection {
+    /// The parameter's name in the source.
+    pub name: String,
+    /// Its position, as `clSetKernelArg` counts.
+    pub index: u32,
+    /// Index of its buffer binding, or of its threadgroup memory binding for [`ArgKind::Local`].
+    pub slot: u32,
+    /// How it is bound.
+    pub kind: ArgKind,
+    /// The type as OpenCL C writes it.
+    pub type_name: String,
+    /// Bytes of the value, or of one element behind a pointer; 0 behind `void*`.
+    pub size: u64,
+    /// Alignment in bytes of the same.
+    pub align: u64,
+    /// Where a pointer points; private for values.
+    pub address_space: AddressSpace,
+    /// Whether the kernel may write through it.
+    pub access: Access,
+    /// The arithmetic type of the value or element; `None` for structures, unions and `void`.
+    pub element: Option<Element>,
+}
+
+/// How an argument is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArgKind {
+    /// A `__global` pointer: a buffer.
+    Buffer,
+    /// A `__constant` pointer: a buffer that is only read.
+    Constant,
+    /// A value: its bytes are bound as a buffer.
+    Value,
+    /// A `__local` pointer: a length of threadgroup memory, a multiple of 16 bytes.
+    Local,
+}
+
+/// An address space of OpenCL C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AddressSpace {
+    /// `__private`
+    Private,
+    /// `__global`
+    Global,
+    /// `__constant`
+    Constant,
+    /// `__local`
+    Local,
+}
+
+/// What a kernel may do with an argument's memory, by its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// A value, or a pointer to `const` or `__constant` data.
+    ReadOnly,
+    /// Any other pointer.
+    ReadWrite,
+}
+
+/// A scalar or vector type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Element {
+    /// Type of one component.
+    pub scalar: ScalarKind,
+    /// Components: 1 to 4. Three are stored as four.
+    pub lanes: u8,
+}
+
+/// A scalar type of OpenCL C; all sizes are fixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScalarKind {
+    /// `bool`, 8 bits; never a kernel argument.
+    Bool,
+    /// 8 bits, signed.
+    Char,
+    /// 8 bits.
+    UChar,
+    /// 16 bits, signed.
+    Short,
+    /// 16 bits.
+    UShort,
+    /// 32 bits, signed.
+    Int,
+    /// 32 bits.
+    UInt,
+    /// 64 bits, signed.
+    Long,
+    /// 64 bits.
+    ULong,
+    /// 16-bit floating point.
+    Half,
+    /// 32-bit floating point.
+    Float,
+}
+
+/// A buffer that no argument of the source stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HiddenArg {
+    /// What it must hold.
+    pub kind: HiddenKind,
+    /// Index of its buffer binding.
+    pub slot: u32,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// What a hidden buffer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HiddenKind {
+    /// A `uint`: the number of dimensions of the launch, 1 to 3 (`get_work_dim`).
+    WorkDim,
+}

@@ -1,0 +1,278 @@
+//! Calls: the user's functions, and the regular built-in ones by the table.
+
+use super::{CallSite, Entity, Sema, convert};
+use crate::ast;
+use crate::builtins::{self, Builtin, Class, Param, Resolved};
+use crate::diagnostic::Diagnostic;
+use crate::hir::{Expr, ExprKind, Function, FunctionId};
+use crate::source::Span;
+use crate::types::{Scalar, Space, Type};
+
+impl Sema<'_> {
+    pub(super) fn call(&mut self, callee: &ast::Expr, args: &[ast::Expr], span: Span) -> Expr {
+        let ast::ExprKind::Ident(symbol) = callee.kind else {
+            return self.bad(callee.span, "calls through pointers are not supported (OpenCL C 3.0 §6.11.a)");
+        };
+        let name = self.name(symbol);
+        match self.lookup(symbol).cloned() {
+            Some(Entity::Function(id)) => self.user_call(id, args, span),
+            Some(Entity::Broken) => {
+                for arg in args {
+                    self.value(arg);
+                }
+                Expr::error(span)
+            }
+            Some(_) => self.bad(callee.span, format!("'{name}' is not a function")),
+            None => {
+                let args: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
+                if let Some(reason) = builtins::refusal(name) {
+                    return self.bad(callee.span, reason);
+                }
+                if args.iter().any(|a| a.ty.is_error()) {
+                    return Expr::error(span);
+                }
+                if let Some(special) = builtins::find_special(name) {
+                    return self.special_call(special, name, args, span);
+                }
+                self.table_call(name, callee.span, args, span)
+            }
+        }
+    }
+
+    fn user_call(&mut self, id: FunctionId, args: &[ast::Expr], span: Span) -> Expr {
+        let values: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
+        let callee = self.function_ref(id);
+        let name = callee.name.clone();
+        let params: Vec<Type> = callee.params.iter().map(|&p| callee.local(p).ty.clone()).collect();
+        let ret = callee.ret.clone();
+        let declared_at = callee.span;
+        let pairs: Vec<(u32, u32)> = signature_vars(callee)
+            .into_iter()
+            .map(|formal| match self.spaces.fresh() {
+                Space::Var(actual) => (formal, actual),
+                _ => unreachable!("a fresh space is a variable"),
+            })
+            .collect();
+        if values.len() != params.len() {
+            let message = format!("'{name}' takes {} arguments, these are {}", params.len(), values.len());
+            self.diagnostics.push(Diagnostic::error(span, message).with_note(declared_at, "declared here"));
+            return Expr::error(span);
+        }
+        let instance = |ty: &Type| {
+            ty.map_spaces(&mut |s| match s {
+                Space::Var(v) => pairs.iter().find(|(f, _)| *f == v).map_or(s, |&(_, actual)| Space::Var(actual)),
+                other => other,
+            })
+        };
+        let converted: Vec<Expr> = values
+            .into_iter()
+            .zip(&params)
+            .enumerate()
+            .map(|(i, (value, ty))| {
+                let what = format!("argument {} of '{name}'", i + 1);
+                self.assign_convert(value, &instance(ty), &what)
+            })
+            .collect();
+        let ty = instance(&ret);
+        if let Some(current) = &self.current {
+            self.calls.push(CallSite { caller: current.id, callee: id, span, spaces: pairs.clone() });
+        } else {
+            return self.bad(span, "a function cannot be called at program scope");
+        }
+        if converted.iter().any(|a| a.ty.is_error()) {
+            return Expr { ty, ..Expr::error(span) };
+        }
+        Expr::new(ExprKind::Call { function: id, args: converted, spaces: pairs }, ty, span)
+    }
+
+    fn table_call(&mut self, name: &str, at: Span, args: Vec<Expr>, span: Span) -> Expr {
+        let mut arity = None;
+        for (row, builtin) in builtins::rows(name) {
+            arity = Some(builtin.params.len());
+            if builtin.params.len() == args.len() {
+                return self.row_call(row, builtin, args, span);
+            }
+        }
+        match arity {
+            None => self.bad(at, format!("use of undeclared function '{name}'")),
+            Some(n) => self.bad(span, format!("'{name}' takes {n} arguments, these are {}", args.len())),
+        }
+    }
+
+    fn row_call(&mut self, row: usize, builtin: &Builtin, args: Vec<Expr>, span: Span) -> Expr {
+        let Some((scalar, lanes)) = self.generic_type(builtin, &args, span) else {
+            return Expr::error(span);
+        };
+        let mut converted = Vec::with_capacity(args.len());
+        for (i, (arg, param)) in args.into_iter().zip(builtin.params).enumerate() {
+            let what = format!("argument {} of '{}'", i + 1, builtin.name);
+            let arg = match param {
+                Param::PtrT => self.pointer_argument(arg, &Type::lanes(scalar, lanes), &what),
+                Param::PtrInt => self.pointer_argument(arg, &Type::lanes(Scalar::Int, lanes), &what),
+                other => match other.instantiate(scalar, lanes) {
+                    Some(ty) if arg.ty.arithmetic().is_some_and(|(_, n)| n == 1 || n == lanes) => {
+                        if arg.ty.vector().is_some() && arg.ty != ty {
+                            let (a, b) = (self.show(&arg.ty), self.show(&ty));
+                            return self.bad(arg.span, format!("{what}: '{a}' does not convert to '{b}'"));
+                        }
+                        convert(arg, &ty)
+                    }
+                    _ => {
+                        let ty = self.show(&arg.ty);
+                        return self.bad(arg.span, format!("{what} cannot be '{ty}'"));
+                    }
+                },
+            };
+            if arg.ty.is_error() {
+                return Expr::error(span);
+            }
+            converted.push(arg);
+        }
+        let ty = builtin.ret.instantiate(scalar, lanes).unwrap_or(Type::Error);
+        let builtin = Resolved::Row(row, scalar, lanes);
+        Expr::new(ExprKind::Builtin { builtin, args: converted }, ty, span)
+    }
+
+    /// Finds what `T` is: the one vector type among the arguments, or the common type of the scalars.
+    fn generic_type(&mut self, builtin: &Builtin, args: &[Expr], span: Span) -> Option<(Scalar, u8)> {
+        let generic = || args.iter().zip(builtin.params).filter(|(_, p)| **p == Param::T).map(|(a, _)| a);
+        let mut found: Option<(Scalar, u8)> = None;
+        for arg in generic() {
+            let Some((s, n)) = arg.ty.arithmetic() else {
+                let ty = self.show(&arg.ty);
+                self.error(arg.span, format!("'{}' is not defined on '{ty}'", builtin.name));
+                return None;
+            };
+            found = match found {
+                None => Some((s, n)),
+                Some((t, 1)) if n == 1 => Some((if t == s { t } else { t.usual(s) }, 1)),
+                Some((_, 1)) => Some((s, n)),
+                Some((t, m)) if n == 1 || (t, m) == (s, n) => Some((t, m)),
+                Some((t, m)) => {
+                    let (a, b) = (self.show(&Type::lanes(t, m)), self.show(&arg.ty));
+                    self.error(span, format!("'{}': the types '{a}' and '{b}' do not mix", builtin.name));
+                    return None;
+                }
+            };
+        }
+        let (mut scalar, lanes) = found?;
+        let wrong = match builtin.class {
+            Class::Float | Class::Geometric if lanes == 1 && scalar.is_integer() => {
+                scalar = Scalar::Float;
+                false
+            }
+            Class::Float => scalar.is_integer(),
+            Class::Geometric => scalar != Scalar::Float,
+            Class::Int => {
+                if scalar == Scalar::Bool {
+                    scalar = Scalar::Int;
+                }
+                scalar.is_float()
+            }
+            Class::Any => {
+                if scalar == Scalar::Bool {
+                    scalar = Scalar::Int;
+                }
+                false
+            }
+        };
+        let half_polyfill = scalar == Scalar::Half
+            && builtin.class == Class::Float
+            && matches!(builtin.lowering, builtins::Lowering::Prelude(_));
+        let cross = builtin.name == "cross" && !(lanes == 3 || lanes == 4);
+        if wrong || cross || half_polyfill {
+            let ty = self.show(&Type::lanes(scalar, lanes));
+            self.error(span, format!("'{}' is not defined on '{ty}'", builtin.name));
+            return None;
+        }
+        Some((scalar, lanes))
+    }
+
+    /// An argument through which a built-in function returns a second result.
+    pub(super) fn pointer_argument(&mut self, arg: Expr, to: &Type, what: &str) -> Expr {
+        let span = arg.span;
+        match arg.ty.pointee() {
+            Some(p) if p.ty == *to && !p.quals.is_const => arg,
+            _ => {
+                let (a, b) = (self.show(&arg.ty), self.show(to));
+                self.bad(span, format!("{what} must be a pointer to '{b}', not '{a}'"))
+            }
+        }
+    }
+
+    /// Checks that no function calls itself, that called functions have bodies, and relates address spaces across
+    /// calls. Returns the functions in an order in which callees come first.
+    pub(super) fn check_call_graph(&mut self) -> Vec<FunctionId> {
+        let calls = std::mem::take(&mut self.calls);
+        let count = self.program.functions.len();
+        let mut outgoing: Vec<Vec<usize>> = vec![Vec::new(); count];
+        for (i, call) in calls.iter().enumerate() {
+            outgoing[call.caller.0 as usize].push(i);
+        }
+        let mut order = Vec::with_capacity(count);
+        // 0: new, 1: on the path, 2: done.
+        let mut state = vec![0u8; count];
+        for root in 0..count {
+            // Functions are visited with an explicit stack, because chains of calls may be long.
+            let mut stack = vec![(root, 0usize)];
+            if state[root] != 0 {
+                continue;
+            }
+            state[root] = 1;
+            while let Some((function, next)) = stack.pop() {
+                let Some(&call) = outgoing[function].get(next) else {
+                    state[function] = 2;
+                    order.push(FunctionId(function as u32));
+                    continue;
+                };
+                stack.push((function, next + 1));
+                let callee = calls[call].callee.0 as usize;
+                match state[callee] {
+                    0 => {
+                        state[callee] = 1;
+                        stack.push((callee, 0));
+                    }
+                    1 => {
+                        let name = &self.program.functions[callee].name;
+                        let message = format!("recursion is not supported (OpenCL C 3.0 §6.11.i): '{name}' calls itself");
+                        self.error(calls[call].span, message);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for id in &order {
+            for &call in &outgoing[id.0 as usize] {
+                let call = &calls[call];
+                let callee = &self.program.functions[call.callee.0 as usize];
+                if callee.body.is_none() {
+                    let message = format!("'{}' is called but not defined", callee.name);
+                    let note = callee.span;
+                    self.diagnostics.push(Diagnostic::error(call.span, message).with_note(note, "declared here"));
+                } else if let Err(conflict) = self.spaces.solve_call(&call.spaces) {
+                    let what = format!("call of '{}'", callee.name);
+                    self.space_conflict(call.span, &what, conflict.0, conflict.1);
+                }
+            }
+        }
+        order
+    }
+}
+
+/// The inference variables in a function's signature, in order, each once.
+pub(crate) fn signature_vars(function: &Function) -> Vec<u32> {
+    let mut vars = Vec::new();
+    let mut note = |s: Space| {
+        if let Space::Var(v) = s
+            && !vars.contains(&v)
+        {
+            vars.push(v);
+        }
+        s
+    };
+    for &p in &function.params {
+        function.local(p).ty.map_spaces(&mut note);
+    }
+    function.ret.map_spaces(&mut note);
+    vars
+}

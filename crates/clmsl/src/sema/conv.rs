@@ -1,0 +1,156 @@
+//! Conversions between arithmetic types and between pointers (C99 §6.3, OpenCL C 3.0 §6.4).
+
+use super::Sema;
+use crate::hir::{Expr, ExprKind};
+use crate::types::{Scalar, Space, Type};
+
+/// Converts an arithmetic value; a scalar fills a vector. Conversions of constants are done here, and a conversion that
+/// only widens on the way to a narrower type is left out.
+pub(crate) fn convert(expr: Expr, to: &Type) -> Expr {
+    if expr.ty == *to || expr.ty.is_error() {
+        return expr;
+    }
+    let span = expr.span;
+    if let (Some(_), Some((scalar, _))) = (expr.ty.scalar(), to.vector()) {
+        return convert(expr, &Type::Scalar(scalar)).convert(to.clone());
+    }
+    let Some(scalar) = to.scalar() else { return expr.convert(to.clone()) };
+    match expr.kind {
+        ExprKind::Int { value, hexadecimal } if scalar.is_integer() => Expr::new(
+            ExprKind::Int { value: scalar.wrap(value), hexadecimal: hexadecimal && scalar.wrap(value) == value },
+            to.clone(),
+            span,
+        ),
+        ExprKind::Int { value, .. } if scalar == Scalar::Float => {
+            Expr::new(ExprKind::Float(value as f32), to.clone(), span)
+        }
+        ExprKind::Int { value, .. } if scalar == Scalar::Half && value.unsigned_abs() <= 2048 => {
+            Expr::new(ExprKind::Float(value as f32), to.clone(), span)
+        }
+        ExprKind::Convert(inner) if skips(&inner.ty, &expr.ty, scalar) => convert(*inner, to),
+        kind => Expr::new(kind, expr.ty, span).convert(to.clone()),
+    }
+}
+
+
+/// Whether `from -> via -> to` equals `from -> to` for all values: integers, and `via` keeps the low bits `to` needs.
+fn skips(from: &Type, via: &Type, to: Scalar) -> bool {
+    let (Some(from), Some(via)) = (from.scalar(), via.scalar()) else { return false };
+    from.is_integer()
+        && via.is_integer()
+        && to.is_integer()
+        && to != Scalar::Bool
+        && via != Scalar::Bool
+        && to.size() <= via.size()
+}
+
+/// Whether the expression is the constant zero, which is also the null pointer (C99 §6.3.2.3).
+pub(super) fn is_null(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Int { value, .. } => *value == 0,
+        ExprKind::Null => true,
+        ExprKind::Convert(inner) => matches!(expr.ty, Type::Pointer(_)) && is_null(inner),
+        _ => false,
+    }
+}
+
+impl Sema<'_> {
+    /// Converts as assignment does; `what` names the context in messages.
+    pub(super) fn assign_convert(&mut self, value: Expr, to: &Type, what: &str) -> Expr {
+        if value.ty.is_error() || to.is_error() {
+            return value;
+        }
+        let span = value.span;
+        match (&value.ty, to) {
+            (Type::Scalar(_), Type::Scalar(_)) => convert(value, to),
+            (Type::Scalar(from), Type::Vector(element, _)) => {
+                if from.is_float() && element.is_integer() {
+                    let (from, to) = (self.show(&value.ty), self.show(to));
+                    return self.bad(span, format!("{what}: '{from}' does not convert to '{to}' without a cast"));
+                }
+                convert(value, to)
+            }
+            (_, Type::Pointer(_)) if is_null(&value) => Expr::new(ExprKind::Null, to.clone(), span),
+            (Type::Pointer(_), Type::Pointer(_)) => self.pointer_convert(value, to, what),
+            (a, b) if a == b => value,
+            _ => {
+                let (from, to) = (self.show(&value.ty), self.show(to));
+                self.bad(span, format!("{what}: '{from}' does not convert to '{to}'"))
+            }
+        }
+    }
+
+    fn pointer_convert(&mut self, value: Expr, to: &Type, what: &str) -> Expr {
+        let span = value.span;
+        let (Some(from), Some(into)) = (value.ty.pointee().cloned(), to.pointee().cloned()) else {
+            return value;
+        };
+        let compatible = from.ty.same_shape(&into.ty)
+            || matches!(from.ty, Type::Void)
+            || matches!(into.ty, Type::Void);
+        if !compatible {
+            let (a, b) = (self.show(&value.ty), self.show(to));
+            return self.bad(span, format!("{what}: '{a}' does not convert to '{b}' without a cast"));
+        }
+        if !self.unify_pointers(&value.ty, to, span, what) {
+            return Expr::error(span);
+        }
+        if from.quals.is_const && !into.quals.is_const || from.quals.is_volatile && !into.quals.is_volatile {
+            let (a, b) = (self.show(&value.ty), self.show(to));
+            self.warning(span, format!("{what}: '{a}' to '{b}' drops a qualifier"));
+        }
+        let identical = from.ty.same_shape(&into.ty) && from.quals == into.quals;
+        if identical {
+            // The same type once the inference variables have their values.
+            Expr { ty: to.clone(), ..value }
+        } else {
+            value.convert(to.clone())
+        }
+    }
+
+    /// Makes the address spaces of two pointer types equal at every level.
+    pub(super) fn unify_pointers(&mut self, a: &Type, b: &Type, span: crate::source::Span, what: &str) -> bool {
+        let (Type::Pointer(a), Type::Pointer(b)) = (a, b) else {
+            if let (Type::Array(x, _), Type::Array(y, _)) = (a, b) {
+                return self.unify_pointers(x, y, span, what);
+            }
+            return true;
+        };
+        if let Err(conflict) = self.spaces.unify(a.space, b.space) {
+            self.space_conflict(span, what, conflict.0, conflict.1);
+            return false;
+        }
+        self.unify_pointers(&a.ty, &b.ty, span, what)
+    }
+
+    pub(super) fn space_conflict(&mut self, span: crate::source::Span, what: &str, a: Space, b: Space) {
+        self.error(
+            span,
+            format!(
+                "{what}: a pointer to {} is used as a pointer to {}; in Metal one pointer has one address space",
+                a.opencl_name(),
+                b.opencl_name()
+            ),
+        );
+    }
+
+    /// A value used as a truth value: scalar or pointer.
+    pub(super) fn condition(&mut self, expr: Expr, what: &str) -> Expr {
+        if expr.ty.is_error() {
+            return expr;
+        }
+        if let ExprKind::Convert(inner) = &expr.kind
+            && inner.ty == Type::BOOL
+            && expr.ty == Type::INT
+        {
+            return (**inner).clone();
+        }
+        match expr.ty {
+            Type::Scalar(_) | Type::Pointer(_) => expr,
+            _ => {
+                let ty = self.show(&expr.ty);
+                self.bad(expr.span, format!("{what}: '{ty}' is not a truth value (it must be a scalar or pointer)"))
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Declarations: at program scope, and of variables in functions.
+
+use super::const_eval::{Value, const_value};
+use super::types::is_unsized;
+use super::{Entity, Qualified, Sema};
+use crate::ast::{Declaration, InitDeclarator, Specs, Storage};
+use crate::hir::{Constant, ConstantId, Decl, Expr, ExprKind, Local, LocalId};
+use crate::source::Span;
+use crate::types::{Quals, Space, Type, layout};
+
+impl Sema<'_> {
+    /// A declaration outside functions: typedefs, tags, prototypes, and variables in the constant address space.
+    pub(super) fn program_declaration(&mut self, declaration: &Declaration) {
+        let base = self.base_type(&declaration.specs);
+        for item in &declaration.declarators {
+            self.program_declarator(&declaration.specs, &base, item);
+        }
+    }
+
+    fn program_declarator(&mut self, specs: &Specs, base: &Qualified, item: &InitDeclarator) {
+        let Some(name) = item.declarator.name else {
+            self.error(item.declarator.span, "a declaration needs a name");
+            return;
+        };
+        let declared = self.declared(base, &item.declarator);
+        self.refuse_attributes(&item.declarator.attributes);
+        if let Some((Storage::Typedef, _)) = specs.storage {
+            self.typedef(name.name, name.span, declared.ty, declared.params.is_some());
+            return;
+        }
+        if let Some(params) = declared.params {
+            self.prototype(specs, name, &declared.ty, params);
+            return;
+        }
+        let text = self.name(name.name).to_owned();
+        let q = declared.ty;
+        if q.ty.is_error() {
+            self.bind(name.name, Entity::Broken);
+            return;
+        }
+        if q.space != Some(Space::Constant) {
+            let message = match q.space {
+                Some(Space::Global) | None => format!(
+                    "variable '{text}' at program scope must be __constant: Metal has no writable program-scope variables"
+                ),
+                Some(other) => format!("variable '{text}' at program scope cannot be {}", other.opencl_name()),
+            };
+            self.error(name.span, message);
+            self.bind(name.name, Entity::Broken);
+            return;
+        }
+        if let Some((Storage::Extern, span)) = specs.storage {
+            self.error(span, "external variables are not supported: a program is one source");
+        }
+        self.constant(item, &q, name.name, name.span, &text);
+    }
+
+    /// A variable in the constant address space, at program scope or in a function.
+    fn constant(
+        &mut self,
+        item: &InitDeclarator,
+        q: &Qualified,
+        symbol: crate::token::Symbol,
+        span: Span,
+        text: &str,
+    ) -> Option<ConstantId> {
+        if matches!(self.lookup_here(symbol), Some(Entity::Constant(_) | Entity::Function(_))) {
+            self.error(span, format!("'{text}' is declared twice"));
+        }
+        let mut ty = self.fresh_spaces(&q.ty);
+        let Some(init) = &item.init else {
+            self.error(span, format!("the __constant variable '{text}' needs an initialiser"));
+            self.bind(symbol, Entity::Broken);
+            return None;
+        };
+        // The variable is not in scope in its own initialiser here, which only an address could use.
+        let (sized, mut value) = self.initialiser(init, &ty, "initialisation");
+        ty = sized;
+        if is_unsized(&ty) {
+            self.error(span, format!("the size of '{text}' is not known"));
+        }
+        self.fold_constants(&mut value);
+        let id = ConstantId(self.program.constants.len() as u32);
+        self.program.constants.push(Constant { name: text.to_owned(), ty, init: Some(value), span });
+        self.bind(symbol, Entity::Constant(id));
+        Some(id)
+    }
+
+    /// Replaces every scalar part of an initialiser by its value, which must be constant.
+    fn fold_constants(&mut self, expr: &mut Expr) {
+        if expr.ty.is_error() {
+            return;
+        }
+        match &mut expr.kind {
+            ExprKind::Aggregate(parts) | ExprKind::VectorLiteral(parts) => {
+                let mut parts = std::mem::take(parts);
+                parts.iter_mut().for_each(|p| self.fold_constants(p));
+                if let ExprKind::Aggregate(list) | ExprKind::VectorLiteral(list) = &mut expr.kind {
+                    *list = parts;
+                }
+            }
+            ExprKind::Convert(inner) if expr.ty.vector().is_some() => {
+                let mut part = (**inner).clone();
+                self.fold_constants(&mut part);
+                expr.kind = ExprKind::Convert(Box::new(part));
+            }
+            ExprKind::Zero | ExprKind::Null => {}
+            _ => match const_value(expr) {
+                Some(Value::Int(value)) => {
+                    let hexadecimal = matches!(expr.kind, ExprKind::Int { hexadecimal: true, .. });
+                    expr.kind = ExprKind::Int { value, hexadecimal };
+                }
+                Some(Value::Float(value)) => expr.kind = ExprKind::Float(value),
+                None => self.error(expr.span, "this initialiser is not a constant expression of a supported form"),
+            },
+        }
+    }
+
+    fn typedef(&mut self, symbol: crate::token::Symbol, span: Span, q: Qualified, is_function: bool) {
+        if is_function {
+            self.error(span, "function types are not supported");
+            self.bind(symbol, Entity::Broken);
+            return;
+        }
+        if let Type::Struct(id) = q.ty
+            && let Some(s) = self.program.structs.get(id.0 as usize)
+            && s.name.is_empty()
+        {
+            let name = self.name(symbol).to_owned();
+            self.program.structs[id.0 as usize].name = name;
+        }
+        let entity = if q.ty.is_error() { Entity::Broken } else { Entity::Typedef(q) };
+        self.bind(symbol, entity);
+    }
+
+    /// A declaration in a function. Typedefs, prototypes and constants leave no statement.
+    pub(super) fn local_declaration(&mut self, declaration: &Declaration) -> Vec<Decl> {
+        let base = self.base_type(&declaration.specs);
+        let mut out = Vec::new();
+        for item in &declaration.declarators {
+            out.extend(self.local_declarator(&declaration.specs, &base, item));
+        }
+        out
+    }
+
+    fn local_declarator(&mut self, specs: &Specs, base: &Qualified, item: &InitDeclarator) -> Option<Decl> {
+        let Some(name) = item.declarator.name else {
+            self.error(item.declarator.span, "a declaration needs a name");
+            return None;
+        };
+        let text = self.name(name.name).to_owned();
+        let declared = self.declared(base, &item.declarator);
+        self.refuse_attributes(&item.declarator.attributes);
+        let q = declared.ty;
+        match specs.storage {
+            Some((Storage::Typedef, _)) => {
+                self.typedef(name.name, name.span, q, declared.params.is_some());
+                return None;
+            }
+            Some((Storage::Static, span)) if q.space != Some(Space::Constant) => {
+                self.error(span, "static variables are not supported: Metal has no writable program-scope variables");
+            }
+            Some((Storage::Extern, span)) if declared.params.is_none() => {
+                self.error(span, "external variables are not supported: a program is one source");
+            }
+            _ => {}
+        }
+        if let Some(params) = declared.params {
+            self.prototype(specs, name, &q, params);
+            return None;
+        }
+        if q.ty.is_error() {
+            if let Some(crate::ast::Init::Expr(e)) = &item.init {
+                self.value(e);
+            }
+            self.bind(name.name, Entity::Broken);
+            return None;
+        }
+        if matches!(self.lookup_here(name.name), Some(Entity::Local(_) | Entity::Constant(_))) {
+            self.error(name.span, format!("'{text}' is declared twice in one scope"));
+        }
+        match q.space {
+            Some(Space::Constant) => {
+                self.constant(item, &q, name.name, name.span, &text);
+                None
+            }
+            Some(Space::Global) => {
+                self.error(name.span, format!("variable '{text}' in a function cannot be __global"));
+                self.bind(name.name, Entity::Broken);
+                None
+            }
+            Some(Space::Local) => self.local_memory(item, &q, name, text),
+            _ => self.private_variable(item, q, name, text),
+        }
+    }
+
+    fn private_variable(
+        &mut self,
+        item: &InitDeclarator,
+        q: Qualified,
+        name: crate::ast::Ident,
+        text: String,
+    ) -> Option<Decl> {
+        let ty = self.fresh_spaces(&q.ty);
+        if matches!(ty, Type::Void) || (!is_unsized(&ty) && layout(&ty, &self.program.structs).is_none()) {
+            let shown = self.show(&ty);
+            self.error(name.span, format!("variable '{text}' cannot have the type '{shown}'"));
+            self.bind(name.name, Entity::Broken);
+            return None;
+        }
+        let local = self.add_local(text.clone(), ty.clone(), Space::Private, q.quals, name.span);
+        self.bind(name.name, Entity::Local(local));
+        let init = item.init.as_ref().map(|init| {
+            let (sized, value) = self.initialiser(init, &ty, "initialisation");
+            if let Some(current) = &mut self.current {
+                current.locals[local.0 as usize].ty = sized;
+            }
+            value
+        });
+        if is_unsized(&self.local(local).ty) {
+            self.error(name.span, format!("the size of '{text}' is not known"));
+        }
+        Some(Decl { local, init })
+    }
+
+    /// A `__local` variable, which lives as long as the kernel.
+    fn local_memory(
+        &mut self,
+        item: &InitDeclarator,
+        q: &Qualified,
+        name: crate::ast::Ident,
+        text: String,
+    ) -> Option<Decl> {
+        if item.init.is_some() {
+            self.error(name.span, format!("the __local variable '{text}' cannot be initialised (OpenCL C 3.0 §6.7.2)"));
+        }
+        if !self.current.as_ref().is_some_and(|c| c.is_kernel) {
+            self.error(
+                name.span,
+                format!("the __local variable '{text}' must be declared in a kernel (OpenCL C 3.0 §6.7.2)"),
+            );
+        }
+        let ty = self.fresh_spaces(&q.ty);
+        if is_unsized(&ty) || layout(&ty, &self.program.structs).is_none() {
+            self.error(name.span, format!("the size of '{text}' is not known"));
+            self.bind(name.name, Entity::Broken);
+            return None;
+        }
+        let local = self.add_local(text, ty, Space::Local, q.quals, name.span);
+        self.bind(name.name, Entity::Local(local));
+        Some(Decl { local, init: None })
+    }
+
+    pub(super) fn add_local(&mut self, name: String, ty: Type, space: Space, quals: Quals, span: Span) -> LocalId {
+        let Some(current) = &mut self.current else {
+            unreachable!("a local variable outside a function")
+        };
+        let id = LocalId(current.locals.len() as u32);
+        let mut local = Local::new(name, ty, space, span);
+        local.quals = quals;
+        current.locals.push(local);
+        id
+    }
+}

@@ -1,0 +1,197 @@
+//! Meaning: names, types, conversions. From the syntax tree to the typed program (`hir`).
+//!
+//! Follows C99 §6.2 to §6.9 as OpenCL C 3.0 §6.3 to §6.11 changes it: vectors do not promote, comparisons of vectors give
+//! integer vectors, pointers carry address spaces. A pointer without a qualifier gets an inference variable
+//! (`spaces`), because OpenCL C 2.0 lets it point anywhere and Metal does not.
+
+mod call;
+mod cast;
+mod const_eval;
+mod conv;
+mod decl;
+mod expr;
+mod function;
+mod init;
+mod ops;
+mod place;
+mod special;
+pub(crate) mod spaces;
+mod stmt;
+mod types;
+
+use std::collections::HashMap;
+
+use crate::ast;
+use crate::diagnostic::Diagnostic;
+use crate::hir::{ConstantId, Expr, Function, FunctionId, Local, LocalId, Program};
+use crate::source::Span;
+use crate::token::{Interner, Symbol};
+use crate::types::{Quals, Space, StructId, Type, describe};
+
+pub(crate) use const_eval::const_int;
+pub(crate) use conv::convert;
+pub(crate) use call::signature_vars;
+pub(crate) use place::{is_pure, place_space};
+use spaces::Spaces;
+
+/// What an ordinary name stands for.
+#[derive(Clone, Debug)]
+enum Entity {
+    Function(FunctionId),
+    Local(LocalId),
+    Constant(ConstantId),
+    EnumConstant(i128),
+    Typedef(Qualified),
+    /// Declared with an error; uses are silent.
+    Broken,
+}
+
+/// What a tag stands for.
+#[derive(Clone, Copy, Debug)]
+enum Tag {
+    Struct(StructId),
+    Enum,
+}
+
+/// A type with what a declaration says besides.
+#[derive(Clone, Debug)]
+struct Qualified {
+    ty: Type,
+    quals: Quals,
+    space: Option<Space>,
+    /// `size_t` and its kin by name.
+    pointer_sized: Option<&'static str>,
+}
+
+/// One call, for the check of the call graph.
+struct CallSite {
+    caller: FunctionId,
+    callee: FunctionId,
+    span: Span,
+    /// Variable of the callee's signature and the one that stands for it at this call.
+    spaces: Vec<(u32, u32)>,
+}
+
+/// The function whose body is being checked.
+struct Current {
+    id: FunctionId,
+    is_kernel: bool,
+    ret: Type,
+    locals: Vec<Local>,
+    loops: u32,
+    switches: Vec<Type>,
+}
+
+/// The state of the stage.
+struct Sema<'a> {
+    names: &'a Interner,
+    diagnostics: Vec<Diagnostic>,
+    program: Program,
+    scopes: Vec<HashMap<Symbol, Entity>>,
+    tags: Vec<HashMap<Symbol, Tag>>,
+    spaces: Spaces,
+    calls: Vec<CallSite>,
+    current: Option<Current>,
+}
+
+/// What the stage yields besides the program.
+pub(crate) struct Checked {
+    pub(crate) program: Program,
+    pub(crate) spaces: Spaces,
+    /// Functions in an order in which callees come first.
+    pub(crate) order: Vec<FunctionId>,
+}
+
+/// Checks a whole file. The program may be lowered only if there is no error.
+pub(crate) fn check(program: &ast::Program, names: &Interner) -> (Checked, Vec<Diagnostic>) {
+    let mut sema = Sema {
+        names,
+        diagnostics: Vec::new(),
+        program: Program::default(),
+        scopes: vec![HashMap::new()],
+        tags: vec![HashMap::new()],
+        spaces: Spaces::default(),
+        calls: Vec::new(),
+        current: None,
+    };
+    for item in &program.items {
+        match item {
+            ast::Item::Function(f) => sema.function(f),
+            ast::Item::Declaration(d) => sema.program_declaration(d),
+        }
+    }
+    let order = sema.check_call_graph();
+    let checked = Checked { program: sema.program, spaces: sema.spaces, order };
+    (checked, sema.diagnostics)
+}
+
+impl<'a> Sema<'a> {
+    fn name(&self, symbol: Symbol) -> &'a str {
+        self.names.name(symbol)
+    }
+
+    fn error(&mut self, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(span, message));
+    }
+
+    fn warning(&mut self, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::warning(span, message));
+    }
+
+    /// Reports and stands in for an expression.
+    fn bad(&mut self, span: Span, message: impl Into<String>) -> Expr {
+        self.error(span, message);
+        Expr::error(span)
+    }
+
+    fn show(&self, ty: &Type) -> String {
+        let resolved = ty.map_spaces(&mut |s| self.spaces.resolve(s));
+        describe(&resolved, &self.program.structs)
+    }
+
+    fn lookup(&self, name: Symbol) -> Option<&Entity> {
+        self.scopes.iter().rev().find_map(|s| s.get(&name))
+    }
+
+    fn lookup_here(&self, name: Symbol) -> Option<&Entity> {
+        self.scopes.last().and_then(|s| s.get(&name))
+    }
+
+    fn bind(&mut self, name: Symbol, entity: Entity) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name, entity);
+        }
+    }
+
+    fn enter_scope(&mut self) {
+        self.scopes.push(HashMap::new());
+        self.tags.push(HashMap::new());
+    }
+
+    fn leave_scope(&mut self) {
+        self.scopes.pop();
+        self.tags.pop();
+    }
+
+    /// Where a local variable's declaration is, for the expressions that need it.
+    fn local(&self, id: LocalId) -> &Local {
+        match &self.current {
+            Some(current) => &current.locals[id.0 as usize],
+            None => unreachable!("a local variable outside a function"),
+        }
+    }
+
+    fn locals(&self) -> &[Local] {
+        self.current.as_ref().map_or(&[], |c| &c.locals)
+    }
+
+    fn function_ref(&self, id: FunctionId) -> &Function {
+        &self.program.functions[id.0 as usize]
+    }
+
+    /// Gives every unqualified pointer in the type a fresh inference variable.
+    fn fresh_spaces(&mut self, ty: &Type) -> Type {
+        let spaces = &mut self.spaces;
+        ty.map_spaces(&mut |s| if s == Space::Unset { spaces.fresh() } else { s })
+    }
+}

@@ -1,0 +1,108 @@
+//! Places (lvalues): whether an expression is one, where it lies, and whether it may be written.
+
+use super::Sema;
+use crate::hir::{Expr, ExprKind, Local, UNDEFINED_LANE};
+use crate::types::{Quals, Space, Struct, Type};
+
+/// Whether the expression designates an object.
+pub(super) fn is_place(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Local(_) | ExprKind::Constant(_) | ExprKind::Deref(_) => true,
+        ExprKind::Index(base, _) => matches!(base.ty, Type::Pointer(_)) || is_place(base),
+        ExprKind::Member(base, _) | ExprKind::Swizzle(base, _) => is_place(base),
+        _ => false,
+    }
+}
+
+/// The address space a place lies in.
+pub(crate) fn place_space(expr: &Expr, locals: &[Local]) -> Space {
+    match &expr.kind {
+        ExprKind::Local(id) => locals[id.0 as usize].space,
+        ExprKind::Constant(_) => Space::Constant,
+        ExprKind::Deref(p) => p.ty.pointee().map_or(Space::Private, |p| p.space),
+        ExprKind::Index(base, _) => match base.ty.pointee() {
+            Some(p) => p.space,
+            None => place_space(base, locals),
+        },
+        ExprKind::Member(base, _) | ExprKind::Swizzle(base, _) => place_space(base, locals),
+        _ => Space::Private,
+    }
+}
+
+/// The qualifiers of a place, with those of what holds it.
+pub(super) fn place_quals(expr: &Expr, locals: &[Local], structs: &[Struct]) -> Quals {
+    match &expr.kind {
+        ExprKind::Local(id) => locals[id.0 as usize].quals,
+        ExprKind::Constant(_) => Quals { is_const: true, ..Quals::default() },
+        ExprKind::Deref(p) => p.ty.pointee().map_or(Quals::default(), |p| p.quals),
+        ExprKind::Index(base, _) => match base.ty.pointee() {
+            Some(p) => p.quals,
+            None => place_quals(base, locals, structs),
+        },
+        ExprKind::Member(base, field) => {
+            let mut quals = place_quals(base, locals, structs);
+            if let Type::Struct(id) = base.ty
+                && let Some(f) = structs[id.0 as usize].fields.get(*field as usize)
+            {
+                quals = quals.union(f.quals);
+            }
+            quals
+        }
+        ExprKind::Swizzle(base, _) => place_quals(base, locals, structs),
+        _ => Quals::default(),
+    }
+}
+
+/// Whether evaluating the expression twice is the same as once.
+pub(crate) fn is_pure(expr: &Expr) -> bool {
+    let mut pure = true;
+    expr.walk(&mut |e| {
+        if matches!(
+            e.kind,
+            ExprKind::Assign(..)
+                | ExprKind::AssignOp { .. }
+                | ExprKind::Step { .. }
+                | ExprKind::Call { .. }
+                | ExprKind::Builtin { .. }
+                | ExprKind::Msl(..)
+        ) {
+            pure = false;
+        }
+    });
+    pure
+}
+
+impl Sema<'_> {
+    /// Reports why a place cannot be written, if so.
+    pub(super) fn check_writable(&mut self, place: &Expr, what: &str) -> bool {
+        if place.ty.is_error() {
+            return false;
+        }
+        if !is_place(place) {
+            self.error(place.span, format!("{what} needs a variable, not a value"));
+            return false;
+        }
+        if matches!(place.ty, Type::Array(..)) {
+            self.error(place.span, format!("{what}: an array cannot be assigned"));
+            return false;
+        }
+        let quals = place_quals(place, self.locals(), &self.program.structs);
+        let space = self.spaces.resolve(place_space(place, self.locals()));
+        if quals.is_const || space == Space::Constant {
+            let why = if space == Space::Constant { "__constant memory" } else { "a const object" };
+            self.error(place.span, format!("{what}: {why} cannot be written"));
+            return false;
+        }
+        if let ExprKind::Swizzle(_, lanes) = &place.kind {
+            if lanes.contains(&UNDEFINED_LANE) {
+                self.error(place.span, format!("{what}: a vector of three has no fourth component"));
+                return false;
+            }
+            if (1..lanes.len()).any(|i| lanes[..i].contains(&lanes[i])) {
+                self.error(place.span, format!("{what}: a component occurs twice"));
+                return false;
+            }
+        }
+        true
+    }
+}

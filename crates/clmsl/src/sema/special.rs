@@ -1,0 +1,267 @@
+//! Typing of the built-in functions that are not in the table.
+
+use super::{Sema, const_int, convert};
+use crate::builtins::{AtomicOp, Resolved, Rounding, Special, WorkItem};
+use crate::hir::{Expr, ExprKind};
+use crate::source::Span;
+use crate::types::{Scalar, Space, Type};
+
+impl Sema<'_> {
+    pub(super) fn special_call(&mut self, special: Special, name: &str, args: Vec<Expr>, span: Span) -> Expr {
+        let expected = match special {
+            Special::WorkItem(WorkItem::WorkDim | WorkItem::GlobalLinearId | WorkItem::LocalLinearId) => 0,
+            Special::WorkItem(_) | Special::Barrier | Special::MemFence => 1,
+            Special::Convert { .. } | Special::AsType { .. } | Special::Any | Special::All | Special::Nan => 1,
+            Special::Atomic(AtomicOp::Increment | AtomicOp::Decrement) => 1,
+            Special::Atomic(AtomicOp::CompareExchange) | Special::Select => 3,
+            Special::Atomic(_) | Special::Load(_) | Special::LoadHalf(..) | Special::Upsample => 2,
+            Special::Prefetch => 2,
+            Special::Store(_) | Special::StoreHalf(..) => 3,
+        };
+        if args.len() != expected {
+            let extra = if special == Special::Barrier && args.len() == 2 {
+                " (a memory scope is not supported)"
+            } else {
+                ""
+            };
+            return self.bad(span, format!("'{name}' takes {expected} arguments, these are {}{extra}", args.len()));
+        }
+        match self.type_special(special, name, args, span) {
+            Some((args, ty)) => {
+                let builtin = Resolved::Special(special);
+                Expr::new(ExprKind::Builtin { builtin, args }, ty, span)
+            }
+            None => Expr::error(span),
+        }
+    }
+
+    fn type_special(&mut self, special: Special, name: &str, mut args: Vec<Expr>, span: Span) -> Option<(Vec<Expr>, Type)> {
+        match special {
+            Special::WorkItem(item) => {
+                let args = args.into_iter().map(|a| self.integer_argument(a, &Type::UINT, name)).collect::<Option<_>>()?;
+                let ty = if item == WorkItem::WorkDim { Type::UINT } else { Type::ULONG };
+                Some((args, ty))
+            }
+            Special::Barrier | Special::MemFence => {
+                let flags = self.integer_argument(args.pop()?, &Type::UINT, name)?;
+                match const_int(&flags) {
+                    Some(f) if f & !3 == 0 => {}
+                    Some(_) => {
+                        self.error(flags.span, format!("'{name}': only the local and global memory fences are supported"));
+                        return None;
+                    }
+                    None => {
+                        self.error(flags.span, format!("'{name}': the fence flags must be a constant"));
+                        return None;
+                    }
+                }
+                Some((vec![flags], Type::Void))
+            }
+            Special::Convert { scalar, lanes, saturate, rounding } => {
+                let arg = args.pop()?;
+                self.check_convert(&arg, scalar, lanes, saturate, rounding, name)?;
+                Some((vec![arg], Type::lanes(scalar, lanes)))
+            }
+            Special::AsType { scalar, lanes } => {
+                let arg = args.pop()?;
+                let size = |s: Scalar, n: u8| s.size() * if n == 3 { 4 } else { u64::from(n) };
+                match arg.ty.arithmetic() {
+                    Some((s, n)) if s != Scalar::Bool && size(s, n) == size(scalar, lanes) => {
+                        Some((vec![arg], Type::lanes(scalar, lanes)))
+                    }
+                    _ => {
+                        let ty = self.show(&arg.ty);
+                        self.error(span, format!("'{name}': '{ty}' does not have the size of the result"));
+                        None
+                    }
+                }
+            }
+            Special::Select => self.type_select(args, span),
+            Special::Any | Special::All => {
+                let arg = args.pop()?;
+                match arg.ty.arithmetic() {
+                    Some((s, _)) if s.is_integer() => Some((vec![arg], Type::INT)),
+                    _ => self.bad_argument(&arg, name),
+                }
+            }
+            Special::Atomic(op) => self.type_atomic(op, name, args),
+            Special::Load(n) => {
+                let pointer = args.pop()?;
+                let offset = self.offset_argument(args.pop()?, name)?;
+                let element = self.element_of(&pointer, name)?;
+                Some((vec![offset, pointer], Type::Vector(element, n)))
+            }
+            Special::Store(n) => {
+                let pointer = args.pop()?;
+                let offset = self.offset_argument(args.pop()?, name)?;
+                let data = args.pop()?;
+                let element = self.writable_element(&pointer, name)?;
+                if data.ty != Type::Vector(element, n) {
+                    return self.bad_argument(&data, name);
+                }
+                Some((vec![data, offset, pointer], Type::Void))
+            }
+            Special::LoadHalf(n, _) => {
+                let pointer = args.pop()?;
+                let offset = self.offset_argument(args.pop()?, name)?;
+                if self.element_of(&pointer, name)? != Scalar::Half {
+                    return self.bad_argument(&pointer, name);
+                }
+                Some((vec![offset, pointer], Type::lanes(Scalar::Float, n)))
+            }
+            Special::StoreHalf(n, _) => {
+                let pointer = args.pop()?;
+                let offset = self.offset_argument(args.pop()?, name)?;
+                let data = args.pop()?;
+                if self.writable_element(&pointer, name)? != Scalar::Half {
+                    return self.bad_argument(&pointer, name);
+                }
+                let ty = Type::lanes(Scalar::Float, n);
+                let data = if data.ty.scalar().is_some() && n == 1 { convert(data, &ty) } else { data };
+                if data.ty != ty {
+                    return self.bad_argument(&data, name);
+                }
+                Some((vec![data, offset, pointer], Type::Void))
+            }
+            Special::Upsample => self.type_upsample(args, name),
+            Special::Nan => {
+                let arg = args.pop()?;
+                match arg.ty.arithmetic() {
+                    Some((s, 1)) if s.is_integer() => Some((vec![convert(arg, &Type::UINT)], Type::FLOAT)),
+                    Some((Scalar::UInt, n)) => Some((vec![arg], Type::Vector(Scalar::Float, n))),
+                    _ => self.bad_argument(&arg, name),
+                }
+            }
+            Special::Prefetch => Some((args, Type::Void)),
+        }
+    }
+
+    fn bad_argument<T>(&mut self, arg: &Expr, name: &str) -> Option<T> {
+        let ty = self.show(&arg.ty);
+        self.error(arg.span, format!("'{name}' does not take a '{ty}' here"));
+        None
+    }
+
+    fn integer_argument(&mut self, arg: Expr, ty: &Type, name: &str) -> Option<Expr> {
+        if arg.ty.is_integer_scalar() { Some(convert(arg, ty)) } else { self.bad_argument(&arg, name) }
+    }
+
+    fn offset_argument(&mut self, arg: Expr, name: &str) -> Option<Expr> {
+        self.integer_argument(arg, &Type::ULONG, name)
+    }
+
+    fn element_of(&mut self, pointer: &Expr, name: &str) -> Option<Scalar> {
+        match pointer.ty.pointee().and_then(|p| p.ty.scalar()) {
+            Some(s) if s != Scalar::Bool => Some(s),
+            _ => self.bad_argument(pointer, name),
+        }
+    }
+
+    fn writable_element(&mut self, pointer: &Expr, name: &str) -> Option<Scalar> {
+        let element = self.element_of(pointer, name)?;
+        let pointee = pointer.ty.pointee()?;
+        if pointee.quals.is_const || self.spaces.resolve(pointee.space) == Space::Constant {
+            self.error(pointer.span, format!("'{name}' writes through a pointer to constant data"));
+            return None;
+        }
+        Some(element)
+    }
+
+    fn check_convert(
+        &mut self,
+        arg: &Expr,
+        to: Scalar,
+        lanes: u8,
+        saturate: bool,
+        rounding: Rounding,
+        name: &str,
+    ) -> Option<()> {
+        let Some((from, n)) = arg.ty.arithmetic() else { return self.bad_argument(arg, name) };
+        if n != lanes {
+            return self.bad_argument(arg, name);
+        }
+        if saturate && to.is_float() {
+            self.error(arg.span, format!("'{name}': conversions to floating point do not saturate (OpenCL C 3.0 §6.4.3.1)"));
+            return None;
+        }
+        let exact = from.is_integer() && to.is_integer();
+        let nearest = matches!(rounding, Rounding::Default | Rounding::Nearest);
+        if to.is_float() && !exact && !nearest && from != to {
+            self.error(arg.span, format!("'{name}': this rounding mode is not supported for floating-point results"));
+            return None;
+        }
+        Some(())
+    }
+
+    fn type_select(&mut self, mut args: Vec<Expr>, span: Span) -> Option<(Vec<Expr>, Type)> {
+        let c = args.pop()?;
+        let b = args.pop()?;
+        let a = args.pop()?;
+        let (a, b) = if a.ty == b.ty { (a, b) } else { self.balance("select", a, b, span)? };
+        let (Some((s, n)), Some((cs, cn))) = (a.ty.arithmetic(), c.ty.arithmetic()) else {
+            return self.bad_argument(&a, "select");
+        };
+        let fits = cs.is_integer() && cn == n && (n == 1 || cs.size() == s.size());
+        if !fits {
+            let (x, y) = (self.show(&c.ty), self.show(&a.ty));
+            self.error(c.span, format!("'select': the condition '{x}' does not have the shape of '{y}'"));
+            return None;
+        }
+        let ty = a.ty.clone();
+        Some((vec![a, b, c], ty))
+    }
+
+    fn type_upsample(&mut self, mut args: Vec<Expr>, name: &str) -> Option<(Vec<Expr>, Type)> {
+        let low = args.pop()?;
+        let high = args.pop()?;
+        let (Some((h, n)), Some((l, m))) = (high.ty.arithmetic(), low.ty.arithmetic()) else {
+            return self.bad_argument(&high, name);
+        };
+        let wide = match (h, l) {
+            (Scalar::Char, Scalar::UChar) => Scalar::Short,
+            (Scalar::UChar, Scalar::UChar) => Scalar::UShort,
+            (Scalar::Short, Scalar::UShort) => Scalar::Int,
+            (Scalar::UShort, Scalar::UShort) => Scalar::UInt,
+            (Scalar::Int, Scalar::UInt) => Scalar::Long,
+            (Scalar::UInt, Scalar::UInt) => Scalar::ULong,
+            _ => return self.bad_argument(&low, name),
+        };
+        if n != m {
+            return self.bad_argument(&low, name);
+        }
+        Some((vec![high, low], Type::lanes(wide, n)))
+    }
+
+    fn type_atomic(&mut self, op: AtomicOp, name: &str, args: Vec<Expr>) -> Option<(Vec<Expr>, Type)> {
+        let mut args = args.into_iter();
+        let pointer = args.next()?;
+        let Some(pointee) = pointer.ty.pointee().cloned() else {
+            return self.bad_argument(&pointer, name);
+        };
+        let scalar = match pointee.ty.scalar() {
+            Some(s @ (Scalar::Int | Scalar::UInt)) => s,
+            Some(Scalar::Float) if op == AtomicOp::Exchange => Scalar::Float,
+            Some(s) if s.size() == 8 => {
+                self.error(pointer.span, format!("'{name}': 64-bit atomics are not supported (Metal has only some of them)"));
+                return None;
+            }
+            _ => return self.bad_argument(&pointer, name),
+        };
+        match self.spaces.resolve(pointee.space) {
+            Space::Global | Space::Local | Space::Var(_) if !pointee.quals.is_const => {}
+            _ => {
+                self.error(pointer.span, format!("'{name}' needs a pointer to __global or __local memory that is not const"));
+                return None;
+            }
+        }
+        let ty = Type::Scalar(scalar);
+        let mut out = vec![pointer];
+        for arg in args {
+            if arg.ty.scalar().is_none() {
+                return self.bad_argument(&arg, name);
+            }
+            out.push(convert(arg, &ty));
+        }
+        Some((out, ty))
+    }
+}

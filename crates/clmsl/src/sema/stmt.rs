@@ -1,0 +1,249 @@
+//! Statements (C99 §6.8).
+
+use super::{Sema, const_int, convert};
+use crate::ast;
+use crate::hir::{Block, Expr, Stmt, StmtKind};
+use crate::source::Span;
+use crate::types::Type;
+
+impl Sema<'_> {
+    fn block(&mut self, block: &ast::Block) -> Block {
+        self.enter_scope();
+        let out = self.block_in_scope(block);
+        self.leave_scope();
+        out
+    }
+
+    pub(super) fn block_in_scope(&mut self, block: &ast::Block) -> Block {
+        let mut stmts = Vec::new();
+        for stmt in &block.stmts {
+            self.statement(stmt, &mut stmts, false);
+        }
+        Block { stmts, end: block.end }
+    }
+
+    /// What a loop or `if` governs, as a block.
+    fn body(&mut self, stmt: &ast::Stmt) -> Block {
+        if let ast::StmtKind::Block(block) = &stmt.kind {
+            return self.block(block);
+        }
+        self.enter_scope();
+        let mut stmts = Vec::new();
+        self.statement(stmt, &mut stmts, false);
+        self.leave_scope();
+        Block { stmts, end: Span { lo: stmt.span.hi, ..stmt.span } }
+    }
+
+    /// Checks a statement. `in_switch`: it stands directly in the block of a switch, where labels may be.
+    fn statement(&mut self, stmt: &ast::Stmt, out: &mut Vec<Stmt>, in_switch: bool) {
+        let span = stmt.span;
+        let kind = match &stmt.kind {
+            ast::StmtKind::Empty => StmtKind::Empty,
+            ast::StmtKind::Error => return,
+            ast::StmtKind::Expr(e) => {
+                // The value is not used, so an array need not become a pointer.
+                StmtKind::Expr(self.expr(e))
+            }
+            ast::StmtKind::Decl(declaration) => {
+                let decls = self.local_declaration(declaration);
+                if decls.is_empty() {
+                    return;
+                }
+                StmtKind::Decl(decls)
+            }
+            ast::StmtKind::Block(b) => StmtKind::Block(self.block(b)),
+            ast::StmtKind::If { arms, otherwise } => {
+                let arms = arms
+                    .iter()
+                    .map(|(cond, body)| {
+                        let cond = self.truth(cond, "'if'");
+                        (cond, self.body(body))
+                    })
+                    .collect();
+                let otherwise = otherwise.as_ref().map(|s| self.body(s));
+                StmtKind::If { arms, otherwise }
+            }
+            ast::StmtKind::While(cond, body) => {
+                let cond = self.truth(cond, "'while'");
+                StmtKind::While(cond, self.loop_body(body))
+            }
+            ast::StmtKind::DoWhile(body, cond) => {
+                let body = self.loop_body(body);
+                StmtKind::DoWhile(body, self.truth(cond, "'while'"))
+            }
+            ast::StmtKind::For { init, cond, step, body } => {
+                self.enter_scope();
+                let kind = self.for_statement(init.as_deref(), cond.as_ref(), step.as_ref(), body);
+                self.leave_scope();
+                kind
+            }
+            ast::StmtKind::Switch(value, body) => match self.switch(value, body) {
+                Some(kind) => kind,
+                None => return,
+            },
+            ast::StmtKind::Case(value, inner) => {
+                self.case(value, span, in_switch, out);
+                self.statement(inner, out, in_switch);
+                return;
+            }
+            ast::StmtKind::Default(inner) => {
+                self.check_label(span, in_switch);
+                out.push(Stmt { kind: StmtKind::Default, span: span.start() });
+                self.statement(inner, out, in_switch);
+                return;
+            }
+            ast::StmtKind::Break => {
+                if !self.current.as_ref().is_some_and(|c| c.loops > 0 || !c.switches.is_empty()) {
+                    self.error(span, "'break' outside a loop or switch");
+                }
+                StmtKind::Break
+            }
+            ast::StmtKind::Continue => {
+                if !self.current.as_ref().is_some_and(|c| c.loops > 0) {
+                    self.error(span, "'continue' outside a loop");
+                }
+                StmtKind::Continue
+            }
+            ast::StmtKind::Return(value) => self.return_statement(value.as_ref(), span),
+        };
+        out.push(Stmt { kind, span });
+    }
+
+    fn truth(&mut self, cond: &ast::Expr, what: &str) -> Expr {
+        let value = self.value(cond);
+        self.condition(value, what)
+    }
+
+    fn loop_body(&mut self, body: &ast::Stmt) -> Block {
+        if let Some(c) = &mut self.current {
+            c.loops += 1;
+        }
+        let block = self.body(body);
+        if let Some(c) = &mut self.current {
+            c.loops -= 1;
+        }
+        block
+    }
+
+    fn for_statement(
+        &mut self,
+        init: Option<&ast::Stmt>,
+        cond: Option<&ast::Expr>,
+        step: Option<&ast::Expr>,
+        body: &ast::Stmt,
+    ) -> StmtKind {
+        let mut first = Vec::new();
+        if let Some(init) = init {
+            self.statement(init, &mut first, false);
+        }
+        let cond = cond.map(|c| self.truth(c, "'for'"));
+        let step = step.map(|s| self.expr(s));
+        let body = self.loop_body(body);
+        StmtKind::For { init: first.pop().map(Box::new), cond, step, body }
+    }
+
+    fn switch(&mut self, value: &ast::Expr, body: &ast::Stmt) -> Option<StmtKind> {
+        let value = self.value(value);
+        if value.ty.is_error() {
+            return None;
+        }
+        let Some(scalar) = value.ty.scalar().filter(|s| s.is_integer()) else {
+            let ty = self.show(&value.ty);
+            self.error(value.span, format!("'switch' needs an integer, not '{ty}'"));
+            return None;
+        };
+        let ty = Type::Scalar(scalar.promoted());
+        let value = convert(value, &ty);
+        let ast::StmtKind::Block(block) = &body.kind else {
+            self.error(body.span, "the body of a switch must be a block");
+            return None;
+        };
+        if let Some(c) = &mut self.current {
+            c.switches.push(ty);
+        }
+        self.enter_scope();
+        let mut stmts = Vec::new();
+        for stmt in &block.stmts {
+            self.statement(stmt, &mut stmts, true);
+        }
+        self.leave_scope();
+        if let Some(c) = &mut self.current {
+            c.switches.pop();
+        }
+        self.check_labels(&stmts);
+        Some(StmtKind::Switch(value, Block { stmts, end: block.end }))
+    }
+
+    fn check_labels(&mut self, stmts: &[Stmt]) {
+        let mut seen = std::collections::HashSet::new();
+        let mut defaults = 0;
+        for stmt in stmts {
+            let repeated = match &stmt.kind {
+                StmtKind::Case(e) => e.int_value().is_some_and(|v| !seen.insert(v)),
+                StmtKind::Default => {
+                    defaults += 1;
+                    defaults > 1
+                }
+                _ => false,
+            };
+            if repeated {
+                self.error(stmt.span, "this label occurs twice in the switch");
+            }
+        }
+        let first = stmts.iter().find(|s| !matches!(s.kind, StmtKind::Case(_) | StmtKind::Default));
+        let before_label = stmts.first().is_some_and(|s| !matches!(s.kind, StmtKind::Case(_) | StmtKind::Default));
+        if before_label && let Some(first) = first && !matches!(first.kind, StmtKind::Decl(_)) {
+            self.warning(first.span, "this statement before the first label of the switch is never reached");
+        }
+    }
+
+    fn check_label(&mut self, span: Span, in_switch: bool) {
+        if !in_switch {
+            let inside = self.current.as_ref().is_some_and(|c| !c.switches.is_empty());
+            let message = if inside {
+                "a label inside a nested statement of its switch is not supported"
+            } else {
+                "a label outside a switch"
+            };
+            self.error(span, message);
+        }
+    }
+
+    fn case(&mut self, value: &ast::Expr, span: Span, in_switch: bool, out: &mut Vec<Stmt>) {
+        self.check_label(span, in_switch);
+        let value = self.value(value);
+        if value.ty.is_error() {
+            return;
+        }
+        let Some(constant) = const_int(&value) else {
+            self.error(value.span, "the value of a case label must be an integer constant");
+            return;
+        };
+        let Some(ty) = self.current.as_ref().and_then(|c| c.switches.last().cloned()) else { return };
+        let literal = Expr { ty: value.ty.clone(), ..Expr::int(constant, value.ty.clone(), value.span) };
+        let label = convert(literal, &ty);
+        out.push(Stmt { kind: StmtKind::Case(label), span: span.start() });
+    }
+
+    fn return_statement(&mut self, value: Option<&ast::Expr>, span: Span) -> StmtKind {
+        let ret = self.current.as_ref().map_or(Type::Error, |c| c.ret.clone());
+        match value {
+            None => {
+                if !matches!(ret, Type::Void | Type::Error) {
+                    self.error(span, "this function returns a value");
+                }
+                StmtKind::Return(None)
+            }
+            Some(e) => {
+                let value = self.value(e);
+                if matches!(ret, Type::Void) {
+                    if !matches!(value.ty, Type::Void | Type::Error) {
+                        self.error(e.span, "this function returns no value");
+                    }
+                    return StmtKind::Return(Some(value));
+                }
+                StmtKind::Return(Some(self.assign_convert(value, &ret, "return value")))
+            }
+        }
+    }
+}

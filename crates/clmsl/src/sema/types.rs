@@ -1,0 +1,356 @@
+//! From specifiers and declarators to types; structures and enumerations.
+
+use super::{Entity, Qualified, Sema, Tag, const_int};
+use crate::ast::{Attribute, Declarator, Derived, EnumSpec, Param, Specs, StructSpec, TypeName, TypeSpec};
+use crate::source::Span;
+use crate::types::{Field, Quals, Space, Struct, StructId, Type, layout, struct_layout};
+
+/// Arrays and structures larger than this are refused; nothing on a device holds them.
+const MAX_OBJECT: u64 = 1 << 40;
+/// Structures may hold structures this deep.
+const MAX_STRUCT_DEPTH: u32 = 32;
+
+/// What a declarator declares.
+pub(super) struct Declared<'d> {
+    pub(super) ty: Qualified,
+    /// The parameters, if it is a function; `ty` is then its result.
+    pub(super) params: Option<&'d [Param]>,
+}
+
+impl Sema<'_> {
+    /// The type the specifiers name, without the declarator.
+    pub(super) fn base_type(&mut self, specs: &Specs) -> Qualified {
+        let mut out = Qualified {
+            ty: Type::Error,
+            quals: specs.quals,
+            space: specs.space.map(|(s, _)| s),
+            pointer_sized: None,
+        };
+        match &specs.ty {
+            TypeSpec::Void => out.ty = Type::Void,
+            TypeSpec::Scalar(s) => out.ty = Type::Scalar(*s),
+            TypeSpec::Vector(s, n) => out.ty = Type::Vector(*s, *n),
+            TypeSpec::PointerSized(s, name) => {
+                out.ty = Type::Scalar(*s);
+                out.pointer_sized = Some(name);
+            }
+            TypeSpec::Typedef(ident) => match self.lookup(ident.name) {
+                Some(Entity::Typedef(q)) => {
+                    let q = q.clone();
+                    out.ty = q.ty;
+                    out.quals = out.quals.union(q.quals);
+                    out.space = out.space.or(q.space);
+                    out.pointer_sized = q.pointer_sized;
+                }
+                Some(Entity::Broken) => {}
+                _ => {
+                    let name = self.name(ident.name);
+                    self.error(ident.span, format!("'{name}' is not a type here"));
+                }
+            },
+            TypeSpec::Struct(spec) => out.ty = self.struct_type(spec),
+            TypeSpec::Enum(spec) => out.ty = self.enum_type(spec),
+            TypeSpec::Unsupported => {}
+        }
+        out
+    }
+
+    /// Applies a declarator to the type its specifiers name.
+    pub(super) fn declared<'d>(&mut self, base: &Qualified, declarator: &'d Declarator) -> Declared<'d> {
+        let mut current = base.clone();
+        let mut params = None;
+        for (depth, derived) in declarator.derived.iter().enumerate().rev() {
+            match derived {
+                Derived::Pointer { quals, space } => {
+                    let ty = Type::pointer(current.ty.clone(), current.space.unwrap_or(Space::Unset), current.quals);
+                    if !current.ty.is_error() {
+                        current.ty = ty;
+                    }
+                    current.quals = *quals;
+                    current.space = space.map(|(s, _)| s);
+                    current.pointer_sized = None;
+                }
+                Derived::Array { size, span } => self.array(&mut current, size.as_ref(), *span),
+                Derived::Function { params: list, span } => {
+                    if depth == 0 {
+                        params = Some(list.as_slice());
+                    } else {
+                        self.error(*span, "pointers to functions are not supported (OpenCL C 3.0 §6.11.a)");
+                        current.ty = Type::Error;
+                    }
+                }
+            }
+        }
+        Declared { ty: current, params }
+    }
+
+    fn array(&mut self, current: &mut Qualified, size: Option<&crate::ast::Expr>, span: Span) {
+        if matches!(current.ty, Type::Void) {
+            self.error(span, "array of void");
+            current.ty = Type::Error;
+        }
+        // An array without size gets it from its initialiser; until then it has no elements.
+        let count = match size {
+            None => 0,
+            Some(size) => {
+                let value = self.value(size);
+                match const_int(&value) {
+                    _ if value.ty.is_error() => 1,
+                    Some(n) if n > 0 && n <= i128::from(u32::MAX) => n as u64,
+                    Some(_) => {
+                        self.error(size.span, "the size of an array must be positive and below 2^32");
+                        1
+                    }
+                    None => {
+                        self.error(
+                            size.span,
+                            "the size of an array must be a constant expression (OpenCL C 3.0 §6.11.d)",
+                        );
+                        1
+                    }
+                }
+            }
+        };
+        if current.ty.is_error() {
+            return;
+        }
+        let ty = Type::Array(std::rc::Rc::new(current.ty.clone()), count);
+        match layout(&ty, &self.program.structs) {
+            Some((size, _)) if size <= MAX_OBJECT => current.ty = ty,
+            Some(_) => {
+                self.error(span, "array is too large");
+                current.ty = Type::Error;
+            }
+            None => {
+                let element = self.show(&current.ty);
+                self.error(span, format!("array of the incomplete or too large type '{element}'"));
+                current.ty = Type::Error;
+            }
+        }
+    }
+
+    /// The type of a cast or `sizeof`.
+    pub(super) fn type_of_name(&mut self, name: &TypeName) -> Qualified {
+        let base = self.base_type(&name.specs);
+        let declared = self.declared(&base, &name.declarator);
+        if declared.params.is_some() {
+            self.error(name.span, "function types are not supported here");
+            return Qualified { ty: Type::Error, ..declared.ty };
+        }
+        declared.ty
+    }
+
+    fn struct_type(&mut self, spec: &StructSpec) -> Type {
+        let known = match spec.tag {
+            Some(tag) if spec.fields.is_some() => self.tags.last().and_then(|t| t.get(&tag.name)).copied(),
+            Some(tag) => self.tags.iter().rev().find_map(|t| t.get(&tag.name)).copied(),
+            None => None,
+        };
+        let id = match known {
+            Some(Tag::Struct(id)) => id,
+            Some(Tag::Enum) => {
+                self.error(spec.span, "this tag is that of an enumeration");
+                return Type::Error;
+            }
+            None => {
+                let id = StructId(self.program.structs.len() as u32);
+                self.program.structs.push(Struct {
+                    name: spec.tag.map_or(String::new(), |t| self.name(t.name).to_owned()),
+                    is_union: spec.is_union,
+                    fields: Vec::new(),
+                    complete: false,
+                    layout: None,
+                    depth: 0,
+                    min_align: 1,
+                    span: spec.tag.map_or(spec.span, |t| t.span),
+                });
+                if let (Some(tag), Some(tags)) = (spec.tag, self.tags.last_mut()) {
+                    tags.insert(tag.name, Tag::Struct(id));
+                }
+                id
+            }
+        };
+        let index = id.0 as usize;
+        if self.program.structs[index].is_union != spec.is_union {
+            self.error(spec.span, "this tag is both that of a structure and of a union");
+        }
+        let Some(fields) = &spec.fields else { return Type::Struct(id) };
+        if self.program.structs[index].complete {
+            self.error(spec.span, "this structure is defined twice");
+            return Type::Struct(id);
+        }
+        let list = self.fields(fields);
+        let min_align = self.struct_align(&spec.attributes);
+        let s = &mut self.program.structs[index];
+        s.fields = list;
+        s.min_align = min_align;
+        s.complete = true;
+        let structs = &self.program.structs;
+        let layout = struct_layout(&structs[index], structs);
+        let depth = 1 + structs[index].fields.iter().map(|f| depth(&f.ty, structs)).max().unwrap_or(0);
+        if self.program.structs[index].fields.is_empty() {
+            self.error(spec.span, "a structure without members is not supported");
+        } else if depth > MAX_STRUCT_DEPTH || layout.as_ref().is_none_or(|l| l.size > MAX_OBJECT) {
+            self.error(spec.span, "structure is too large or nests too deep");
+            return Type::Error;
+        }
+        let s = &mut self.program.structs[index];
+        s.layout = layout;
+        s.depth = depth;
+        Type::Struct(id)
+    }
+
+    fn fields(&mut self, decls: &[crate::ast::FieldDecl]) -> Vec<Field> {
+        let mut out: Vec<Field> = Vec::new();
+        for decl in decls {
+            let base = self.base_type(&decl.specs);
+            if decl.declarators.is_empty() {
+                self.error(decl.specs.span, "anonymous members are not supported (they are not OpenCL C 1.2)");
+            }
+            for declarator in &decl.declarators {
+                let declared = self.declared(&base, declarator);
+                let Some(name) = declarator.name else {
+                    self.error(declarator.span, "a member needs a name");
+                    continue;
+                };
+                self.refuse_attributes(&declarator.attributes);
+                if let Some(space) = declared.ty.space
+                    && space != Space::Private
+                {
+                    self.error(name.span, "a member cannot have an address space");
+                }
+                let mut ty = self.fresh_spaces(&declared.ty.ty);
+                let spaces = &mut self.spaces;
+                ty = ty.map_spaces(&mut |s| {
+                    spaces.share(s);
+                    s
+                });
+                if declared.params.is_some() || matches!(ty, Type::Void) || is_unsized(&ty) {
+                    self.error(name.span, "a member cannot be a function, void or an array without size");
+                    ty = Type::Error;
+                }
+                if !ty.is_error() && layout(&ty, &self.program.structs).is_none() {
+                    self.error(name.span, "a member cannot have an incomplete type");
+                    ty = Type::Error;
+                }
+                if ty.is_error() {
+                    // Keeps the layout computable after an error.
+                    ty = Type::INT;
+                }
+                let text = self.name(name.name).to_owned();
+                if out.iter().any(|f| f.name == text) {
+                    self.error(name.span, format!("member '{text}' is declared twice"));
+                    continue;
+                }
+                out.push(Field { name: text, ty, quals: declared.ty.quals, span: name.span });
+            }
+        }
+        out
+    }
+
+    fn struct_align(&mut self, attributes: &[Attribute]) -> u64 {
+        let mut align = 1;
+        for attribute in attributes {
+            match self.attribute_name(attribute) {
+                "aligned" => {
+                    let value = attribute.args.first().map(|e| self.value(e));
+                    match value.as_ref().map(const_int) {
+                        None => align = 16,
+                        Some(Some(n)) if n > 0 && n <= 4096 && (n & (n - 1)) == 0 => align = align.max(n as u64),
+                        Some(_) => self.error(attribute.name.span, "alignment must be a power of two up to 4096"),
+                    }
+                }
+                "packed" => self.error(attribute.name.span, "packed structures are not supported"),
+                "may_alias" | "unused" | "__unused__" => {}
+                other => self.error(attribute.name.span, format!("attribute '{other}' is not supported here")),
+            }
+        }
+        align
+    }
+
+    /// The attribute's name without the underscores GCC allows around it.
+    pub(super) fn attribute_name<'s>(&'s self, attribute: &Attribute) -> &'s str {
+        let name = self.names.name(attribute.name.name);
+        name.strip_prefix("__").and_then(|n| n.strip_suffix("__")).unwrap_or(name)
+    }
+
+    /// Refuses the attributes that would change the layout or the meaning of what they stand at.
+    pub(super) fn refuse_attributes(&mut self, attributes: &[Attribute]) {
+        for attribute in attributes {
+            let name = self.attribute_name(attribute).to_owned();
+            if matches!(name.as_str(), "aligned" | "packed" | "endian" | "vector_size" | "ext_vector_type" | "address_space") {
+                self.error(attribute.name.span, format!("attribute '{name}' is not supported here"));
+            }
+        }
+    }
+
+    fn enum_type(&mut self, spec: &EnumSpec) -> Type {
+        if let Some(tag) = spec.tag {
+            if spec.constants.is_some() {
+                if let Some(tags) = self.tags.last_mut() {
+                    tags.insert(tag.name, Tag::Enum);
+                }
+            } else if !self.tags.iter().rev().any(|t| matches!(t.get(&tag.name), Some(Tag::Enum))) {
+                let name = self.name(tag.name);
+                self.error(tag.span, format!("unknown enumeration '{name}'"));
+            }
+        }
+        let mut next = 0i128;
+        for (name, value) in spec.constants.iter().flatten() {
+            if let Some(value) = value {
+                let expr = self.value(value);
+                match const_int(&expr) {
+                    Some(v) => next = v,
+                    None if expr.ty.is_error() => {}
+                    None => self.error(value.span, "the value of an enumerator must be a constant"),
+                }
+            }
+            if !(i128::from(i32::MIN)..=i128::from(u32::MAX)).contains(&next) {
+                self.error(name.span, "the value of an enumerator must fit 32 bits");
+                next = 0;
+            }
+            self.bind(name.name, Entity::EnumConstant(next));
+            next += 1;
+        }
+        Type::INT
+    }
+
+    /// A parameter's type: arrays become pointers.
+    pub(super) fn param_type(&mut self, param: &Param) -> (Qualified, Quals) {
+        let base = self.base_type(&param.specs);
+        let declared = self.declared(&base, &param.declarator);
+        let mut q = declared.ty;
+        if declared.params.is_some() {
+            self.error(param.declarator.span, "pointers to functions are not supported (OpenCL C 3.0 §6.11.a)");
+            q.ty = Type::Error;
+        }
+        if let Type::Array(element, _) = &q.ty {
+            q.ty = Type::pointer((**element).clone(), q.space.unwrap_or(Space::Unset), q.quals);
+            q.space = None;
+            q.quals = Quals::default();
+        }
+        if matches!(q.ty, Type::Void) {
+            self.error(param.declarator.span, "a parameter cannot be void");
+            q.ty = Type::Error;
+        }
+        let quals = q.quals;
+        (q, quals)
+    }
+}
+
+/// An array whose size the declaration leaves open.
+pub(super) fn is_unsized(ty: &Type) -> bool {
+    match ty {
+        Type::Array(element, n) => *n == 0 || is_unsized(element),
+        _ => false,
+    }
+}
+
+/// How many structures nest in a type.
+fn depth(ty: &Type, structs: &[Struct]) -> u32 {
+    match ty {
+        Type::Array(e, _) => depth(e, structs),
+        Type::Struct(id) => structs[id.0 as usize].depth,
+        _ => 0,
+    }
+}

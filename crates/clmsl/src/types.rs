@@ -1,0 +1,433 @@
+//! The types of OpenCL C as the semantic stages see them, and the layout rules both languages share.
+//!
+//! Sizes and alignments follow OpenCL C 3.0 §6.3: a vector is aligned to its size, a vector of three
+//! has the size of four, `long` has 64 bits and pointers have 64 bits. MSL §2 gives the same layout,
+//! which is why structures cross unchanged. Structures are compared by identity (`StructId`).
+
+use std::rc::Rc;
+
+use crate::source::Span;
+
+/// A scalar arithmetic type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scalar {
+    Bool,
+    Char,
+    UChar,
+    Short,
+    UShort,
+    Int,
+    UInt,
+    Long,
+    ULong,
+    Half,
+    Float,
+}
+
+impl Scalar {
+    /// Size in bytes.
+    pub(crate) fn size(self) -> u64 {
+        match self {
+            Scalar::Bool | Scalar::Char | Scalar::UChar => 1,
+            Scalar::Short | Scalar::UShort | Scalar::Half => 2,
+            Scalar::Int | Scalar::UInt | Scalar::Float => 4,
+            Scalar::Long | Scalar::ULong => 8,
+        }
+    }
+
+    /// Width in bits of the value.
+    pub(crate) fn bits(self) -> u32 {
+        self.size() as u32 * 8
+    }
+
+    pub(crate) fn is_float(self) -> bool {
+        matches!(self, Scalar::Half | Scalar::Float)
+    }
+
+    /// `bool` counts as an integer.
+    pub(crate) fn is_integer(self) -> bool {
+        !self.is_float()
+    }
+
+    pub(crate) fn is_signed(self) -> bool {
+        matches!(
+            self,
+            Scalar::Char | Scalar::Short | Scalar::Int | Scalar::Long | Scalar::Half | Scalar::Float
+        )
+    }
+
+    /// The signed integer of the same width (what a vector comparison yields).
+    pub(crate) fn signed_of_width(self) -> Scalar {
+        match self.size() {
+            1 => Scalar::Char,
+            2 => Scalar::Short,
+            4 => Scalar::Int,
+            _ => Scalar::Long,
+        }
+    }
+
+    /// The unsigned integer of the same width.
+    pub(crate) fn unsigned_of_width(self) -> Scalar {
+        match self.size() {
+            1 => Scalar::UChar,
+            2 => Scalar::UShort,
+            4 => Scalar::UInt,
+            _ => Scalar::ULong,
+        }
+    }
+
+    /// The type after the integer promotions (C99 §6.3.1.1); floats are unchanged.
+    pub(crate) fn promoted(self) -> Scalar {
+        match self {
+            Scalar::Bool | Scalar::Char | Scalar::UChar | Scalar::Short | Scalar::UShort => {
+                Scalar::Int
+            }
+            other => other,
+        }
+    }
+
+    /// Integer conversion rank (C99 §6.3.1.1).
+    fn rank(self) -> u8 {
+        match self {
+            Scalar::Bool => 0,
+            Scalar::Char | Scalar::UChar => 1,
+            Scalar::Short | Scalar::UShort => 2,
+            Scalar::Int | Scalar::UInt => 3,
+            Scalar::Long | Scalar::ULong => 4,
+            Scalar::Half => 5,
+            Scalar::Float => 6,
+        }
+    }
+
+    /// The common type of two operands after the usual arithmetic conversions (C99 §6.3.1.8).
+    pub(crate) fn usual(self, other: Scalar) -> Scalar {
+        let (a, b) = (self.promoted(), other.promoted());
+        Scalar::wider(a, b)
+    }
+
+    /// The operand type of higher rank; between equal ranks the unsigned one.
+    pub(crate) fn wider(a: Scalar, b: Scalar) -> Scalar {
+        if a.rank() != b.rank() {
+            if a.rank() > b.rank() { a } else { b }
+        } else if a.is_signed() {
+            b
+        } else {
+            a
+        }
+    }
+
+    /// The name OpenCL C and MSL share.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Scalar::Bool => "bool",
+            Scalar::Char => "char",
+            Scalar::UChar => "uchar",
+            Scalar::Short => "short",
+            Scalar::UShort => "ushort",
+            Scalar::Int => "int",
+            Scalar::UInt => "uint",
+            Scalar::Long => "long",
+            Scalar::ULong => "ulong",
+            Scalar::Half => "half",
+            Scalar::Float => "float",
+        }
+    }
+
+    /// Wraps `value` to this integer type's range, as a conversion does.
+    pub(crate) fn wrap(self, value: i128) -> i128 {
+        match self {
+            Scalar::Bool => i128::from(value != 0),
+            Scalar::Char => i128::from(value as i8),
+            Scalar::UChar => i128::from(value as u8),
+            Scalar::Short => i128::from(value as i16),
+            Scalar::UShort => i128::from(value as u16),
+            Scalar::Int => i128::from(value as i32),
+            Scalar::UInt => i128::from(value as u32),
+            Scalar::Long => i128::from(value as i64),
+            Scalar::ULong => i128::from(value as u64),
+            Scalar::Half | Scalar::Float => value,
+        }
+    }
+}
+
+/// An address space, or the unknown one of an unqualified pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Space {
+    Private,
+    Global,
+    Constant,
+    Local,
+    /// Written without a qualifier and not yet given a variable.
+    Unset,
+    /// To be inferred; the number indexes the inference table of `sema::spaces`.
+    Var(u32),
+}
+
+impl Space {
+    /// The OpenCL C spelling, for messages.
+    pub(crate) fn opencl_name(self) -> &'static str {
+        match self {
+            Space::Private => "__private",
+            Space::Global => "__global",
+            Space::Constant => "__constant",
+            Space::Local => "__local",
+            Space::Unset | Space::Var(_) => "unqualified",
+        }
+    }
+
+    /// The MSL spelling; an inference variable that nothing bound is `thread`.
+    pub(crate) fn msl_name(self) -> &'static str {
+        match self {
+            Space::Private | Space::Unset | Space::Var(_) => "thread",
+            Space::Global => "device",
+            Space::Constant => "constant",
+            Space::Local => "threadgroup",
+        }
+    }
+}
+
+/// Type qualifiers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Quals {
+    pub(crate) is_const: bool,
+    pub(crate) is_volatile: bool,
+    pub(crate) is_restrict: bool,
+}
+
+impl Quals {
+    pub(crate) fn union(self, other: Quals) -> Quals {
+        Quals {
+            is_const: self.is_const || other.is_const,
+            is_volatile: self.is_volatile || other.is_volatile,
+            is_restrict: self.is_restrict || other.is_restrict,
+        }
+    }
+}
+
+/// What a pointer points to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pointee {
+    pub(crate) ty: Type,
+    pub(crate) space: Space,
+    pub(crate) quals: Quals,
+}
+
+/// Index of a structure or union in `hir::Program::structs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct StructId(pub(crate) u32);
+
+/// An unqualified type.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Type {
+    /// Stands where an error was already reported; suppresses further messages.
+    Error,
+    Void,
+    Scalar(Scalar),
+    /// Element type and 2, 3 or 4 lanes. `Bool` elements exist only after lowering.
+    Vector(Scalar, u8),
+    Pointer(Rc<Pointee>),
+    Array(Rc<Type>, u64),
+    Struct(StructId),
+    /// `metal::packed_T<n>`: exists only after lowering, for unaligned vector access.
+    Packed(Scalar, u8),
+    /// `metal::atomic_T`: exists only after lowering, behind a pointer.
+    Atomic(Scalar),
+}
+
+impl Type {
+    pub(crate) const INT: Type = Type::Scalar(Scalar::Int);
+    pub(crate) const UINT: Type = Type::Scalar(Scalar::UInt);
+    pub(crate) const BOOL: Type = Type::Scalar(Scalar::Bool);
+    pub(crate) const FLOAT: Type = Type::Scalar(Scalar::Float);
+    pub(crate) const LONG: Type = Type::Scalar(Scalar::Long);
+    pub(crate) const ULONG: Type = Type::Scalar(Scalar::ULong);
+
+    pub(crate) fn pointer(ty: Type, space: Space, quals: Quals) -> Type {
+        Type::Pointer(Rc::new(Pointee { ty, space, quals }))
+    }
+
+    /// A scalar for one lane, a vector for more.
+    pub(crate) fn lanes(scalar: Scalar, lanes: u8) -> Type {
+        if lanes == 1 { Type::Scalar(scalar) } else { Type::Vector(scalar, lanes) }
+    }
+
+    /// Element and lane count of an arithmetic type; a scalar has one lane.
+    pub(crate) fn arithmetic(&self) -> Option<(Scalar, u8)> {
+        match *self {
+            Type::Scalar(s) => Some((s, 1)),
+            Type::Vector(s, n) => Some((s, n)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn scalar(&self) -> Option<Scalar> {
+        match *self {
+            Type::Scalar(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn vector(&self) -> Option<(Scalar, u8)> {
+        match *self {
+            Type::Vector(s, n) => Some((s, n)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn pointee(&self) -> Option<&Pointee> {
+        match self {
+            Type::Pointer(p) => Some(p),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_integer_scalar(&self) -> bool {
+        self.scalar().is_some_and(Scalar::is_integer)
+    }
+
+    pub(crate) fn is_error(&self) -> bool {
+        matches!(self, Type::Error)
+    }
+
+    /// Equal but for address spaces and qualifiers behind pointers.
+    pub(crate) fn same_shape(&self, other: &Type) -> bool {
+        match (self, other) {
+            (Type::Pointer(a), Type::Pointer(b)) => a.ty.same_shape(&b.ty),
+            (Type::Array(a, n), Type::Array(b, m)) => n == m && a.same_shape(b),
+            _ => self == other,
+        }
+    }
+
+    /// Rewrites every address space in the type.
+    pub(crate) fn map_spaces(&self, f: &mut dyn FnMut(Space) -> Space) -> Type {
+        match self {
+            Type::Pointer(p) => Type::Pointer(Rc::new(Pointee {
+                ty: p.ty.map_spaces(f),
+                space: f(p.space),
+                quals: p.quals,
+            })),
+            Type::Array(e, n) => match **e {
+                Type::Pointer(_) | Type::Array(..) => Type::Array(Rc::new(e.map_spaces(f)), *n),
+                _ => self.clone(),
+            },
+            _ => self.clone(),
+        }
+    }
+}
+
+/// A member of a structure or union.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    pub(crate) quals: Quals,
+    pub(crate) span: Span,
+}
+
+/// A structure or union.
+#[derive(Clone, Debug)]
+pub(crate) struct Struct {
+    /// The user's tag, or a typedef's name for an anonymous one, or empty.
+    pub(crate) name: String,
+    pub(crate) is_union: bool,
+    pub(crate) fields: Vec<Field>,
+    /// False for a tag that was only declared.
+    pub(crate) complete: bool,
+    /// Set when complete, so that nested structures are laid out once; `None` also if the size does not fit.
+    pub(crate) layout: Option<StructLayout>,
+    /// How many structures nest in this one, itself included.
+    pub(crate) depth: u32,
+    /// Alignment asked for with `__attribute__((aligned(n)))`, in bytes.
+    pub(crate) min_align: u64,
+    pub(crate) span: Span,
+}
+
+/// Size and alignment of a type in bytes; `None` for what has no size or does not fit 64 bits.
+pub(crate) fn layout(ty: &Type, structs: &[Struct]) -> Option<(u64, u64)> {
+    match ty {
+        Type::Scalar(s) => Some((s.size(), s.size())),
+        Type::Vector(s, n) => {
+            let lanes = if *n == 3 { 4 } else { u64::from(*n) };
+            Some((s.size() * lanes, s.size() * lanes))
+        }
+        Type::Pointer(_) => Some((8, 8)),
+        Type::Array(e, n) => {
+            let (size, align) = layout(e, structs)?;
+            Some((size.checked_mul(*n)?, align))
+        }
+        Type::Struct(id) => structs[id.0 as usize].layout.as_ref().map(|l| (l.size, l.align)),
+        Type::Packed(s, n) => Some((s.size() * u64::from(*n), s.size())),
+        Type::Atomic(s) => Some((s.size(), s.size())),
+        Type::Void | Type::Error => None,
+    }
+}
+
+/// Layout of a structure.
+#[derive(Clone, Debug)]
+pub(crate) struct StructLayout {
+    pub(crate) size: u64,
+    pub(crate) align: u64,
+    /// Byte offset of each field.
+    pub(crate) offsets: Vec<u64>,
+}
+
+/// Lays a structure out by the C rules: each field at the next multiple of its alignment.
+pub(crate) fn struct_layout(s: &Struct, structs: &[Struct]) -> Option<StructLayout> {
+    let mut out = StructLayout { size: 0, align: s.min_align.max(1), offsets: Vec::new() };
+    for field in &s.fields {
+        let (size, align) = layout(&field.ty, structs)?;
+        out.align = out.align.max(align);
+        if s.is_union {
+            out.offsets.push(0);
+            out.size = out.size.max(size);
+        } else {
+            let offset = out.size.checked_next_multiple_of(align)?;
+            out.offsets.push(offset);
+            out.size = offset.checked_add(size)?;
+        }
+    }
+    out.size = out.size.checked_next_multiple_of(out.align)?;
+    Some(out)
+}
+
+/// The OpenCL C spelling of a type, for messages and reflection.
+pub(crate) fn describe(ty: &Type, structs: &[Struct]) -> String {
+    match ty {
+        Type::Error => "<error>".to_owned(),
+        Type::Void => "void".to_owned(),
+        Type::Scalar(s) => s.name().to_owned(),
+        Type::Vector(s, n) => format!("{}{n}", s.name()),
+        Type::Pointer(p) => {
+            let mut out = String::new();
+            if !matches!(p.space, Space::Unset | Space::Var(_) | Space::Private) {
+                out.push_str(p.space.opencl_name());
+                out.push(' ');
+            }
+            if p.quals.is_const {
+                out.push_str("const ");
+            }
+            if p.quals.is_volatile {
+                out.push_str("volatile ");
+            }
+            out.push_str(&describe(&p.ty, structs));
+            out.push('*');
+            out
+        }
+        Type::Array(..) => {
+            let mut dims = String::new();
+            let mut inner = ty;
+            while let Type::Array(e, n) = inner {
+                dims.push_str(&format!("[{n}]"));
+                inner = e;
+            }
+            format!("{}{dims}", describe(inner, structs))
+        }
+        Type::Struct(id) => {
+            let s = &structs[id.0 as usize];
+            let word = if s.is_union { "union" } else { "struct" };
+            if s.name.is_empty() { format!("{word} <anonymous>") } else { format!("{word} {}", s.name) }
+        }
+        Type::Packed(s, n) => format!("packed {}{n}", s.name()),
+        Type::Atomic(s) => format!("atomic {}", s.name()),
+    }
+}
