@@ -22,11 +22,11 @@ pub(crate) fn reflection_tells_each_argument() {
     let gpu = Gpu::new();
     let source = "#include <metal_stdlib>\nusing namespace metal;\n\
         struct Params { float4 scale; uint n; };\n\
-        kernel void mix(device const float *in [[buffer(0)]], device half4 *out [[buffer(3)]],\n\
+        kernel void blend(device const float *in [[buffer(0)]], device half4 *out [[buffer(3)]],\n\
                         constant Params &params [[buffer(7)]], threadgroup uint2 *scratch [[threadgroup(1)]],\n\
                         device int *spare [[buffer(30)]], uint i [[thread_position_in_grid]]) {\n\
           scratch[i] = uint2(i); out[i] = half4(in[i] * params.scale) + half4(half(scratch[0].x)) + half4(half(params.n)); }";
-    let pipeline = gpu.pipeline(source, "mix");
+    let pipeline = gpu.pipeline(source, "blend");
     let found = bindings(&pipeline);
     let (buffer, memory) = (DC_METAL_BINDING_BUFFER.0, DC_METAL_BINDING_THREADGROUP_MEMORY.0);
     // Sizes and alignments: MSL specification, tables 2.3 and 2.4. Data types: MTLDataType float 3, half4 19, struct 1, uint2 34.
@@ -48,8 +48,10 @@ pub(crate) fn reflection_tells_each_argument() {
     assert_eq!(found["in"].access, DC_METAL_ACCESS_READ_ONLY.0);
     assert_eq!(found["params"].access, DC_METAL_ACCESS_READ_ONLY.0);
     assert_ne!(found["out"].access, DC_METAL_ACCESS_READ_ONLY.0);
-    // An argument that nothing uses may be left out of the list, but not called used.
-    assert!(found.get("spare").is_none_or(|spare| !spare.used && spare.index == 30), "{found:?}");
+    // An argument that nothing uses may be left out of the list. Where it is listed it is not called used, save by hostmetal:
+    // its compiler does not tell which arguments a body leaves alone, so each must be bound there.
+    let told = |spare: &DCMetalBinding| spare.index == 30 && (!spare.used || cfg!(not(target_os = "macos")));
+    assert!(found.get("spare").is_none_or(told), "{found:?}");
     assert_eq!(found.len() - usize::from(found.contains_key("spare")), 4, "{found:?}");
 }
 
