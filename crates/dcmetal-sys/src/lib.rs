@@ -7,6 +7,7 @@
 //! Enumerations are newtypes over the C integer, so a value this version does not know is not undefined behaviour.
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals, reason = "the names are the C header's")]
 #![allow(
+    clippy::allow_attributes_without_reason,
     clippy::multiple_unsafe_ops_per_block,
     clippy::undocumented_unsafe_blocks,
     reason = "what bindgen generates: layout assertions and zeroed defaults"
