@@ -25,16 +25,22 @@ def splits(n):
 
 
 def constructors(n):
-    """Every split but the trivial ones (all scalars, one vector of the same type) takes vectors as parts."""
+    """Every split but the trivial ones (all scalars, one vector of the same type) takes vectors as parts. Templates, so that a scalar is
+    not converted to a vector part: float4(v.xy, 1) is an error."""
     for parts in splits(n):
         if len(parts) == 1 or all(p == 1 for p in parts):
             continue
-        params, values = [], []
+        values, tests = [], []
         for k, part in enumerate(parts):
-            params.append(f"T a{k}" if part == 1 else f"const vec<T, {part}> &a{k}")
-            values += [f"a{k}"] if part == 1 else [f"a{k}.{NAMES[j]}" for j in range(part)]
+            tests.append(f"hostmetal::is_part<T, A{k}, {part}>")
+            values += [f"T(a{k})"] if part == 1 else [f"a{k}.{NAMES[j]}" for j in range(part)]
         inits = ", ".join(f"{NAMES[i]}({v})" for i, v in enumerate(values))
-        yield f"  METAL_FUNC constexpr {{name}}({', '.join(params)}) : {inits} {{{{}}}}"
+        types = ", ".join(f"class A{k}" for k in range(len(parts)))
+        # Templates that differ in a default argument only would be one: the split is a parameter too.
+        split = "".join(map(str, parts))
+        yield f"  template <{types}, int Split = {split}, enable_if_t<Split == {split} && {' && '.join(tests)}, int> = 0>"
+        params = ", ".join(f"A{k} a{k}" for k in range(len(parts)))
+        yield f"  METAL_FUNC constexpr {{name}}({params}) : {inits} {{{{}}}}"
 
 
 def scalar_conversions(name, n):

@@ -214,7 +214,7 @@ struct argument {
   template <class T>
   struct direct<T &> {
     T *target;
-    direct(const hm_group *group) : target(Present ? (T *)address(group) : (T *)absent<plain<T>>::bytes) {}
+    direct(const hm_group *group) : target(Present ? (T *)address(group) : (T *)(ulong)absent<plain<T>>::bytes) {}
     T &get(const place &) const { return *target; }
   };
 

@@ -64,24 +64,6 @@ typedef __PTRDIFF_TYPE__ ptrdiff_t;
 typedef __INTPTR_TYPE__ intptr_t;
 typedef __UINTPTR_TYPE__ uintptr_t;
 
-// The compiler looks this template up by its standard name when it meets a braced list.
-namespace std {
-template <class E>
-class initializer_list {
-  const E *first;
-  size_t count;
-
-public:
-  typedef E value_type;
-  typedef const E *iterator;
-  typedef const E *const_iterator;
-  constexpr initializer_list() : first(nullptr), count(0) {}
-  constexpr const E *begin() const { return first; }
-  constexpr const E *end() const { return first + count; }
-  constexpr size_t size() const { return count; }
-};
-} // namespace std
-
 namespace metal {
 using ::int16_t;
 using ::int32_t;
@@ -99,7 +81,6 @@ using ::uint8_t;
 using ::uintptr_t;
 using ::ulong;
 using ::ushort;
-using std::initializer_list;
 } // namespace metal
 
 // MSL 2.20: reinterpret the bits of a scalar or vector as another type of the same size.

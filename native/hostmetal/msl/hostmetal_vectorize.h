@@ -19,6 +19,7 @@
 // A scalar function of float x (and y, z), and its half and bfloat forms, computed in float and rounded once. The bfloat form is a template so that a
 // user's own overload for bfloat is preferred (MLX declares such overloads in namespace metal).
 #define HOSTMETAL_ONLY_BFLOAT(B) template <class B, class = enable_if_t<is_same_v<B, bfloat>>>
+#define HOSTMETAL_BFLOAT_AND_INTEGER(B, I) template <class B, class I, class = enable_if_t<is_same_v<B, bfloat> && is_integral_v<I>>>
 #define HOSTMETAL_FLOAT1(name, value)                                                                                              \
   METAL_FUNC constexpr float name(float x) { return value; }                                                                       \
   METAL_FUNC constexpr half name(half x) { return (half)name((float)x); }                                                          \
@@ -28,9 +29,12 @@
   METAL_FUNC constexpr float name(float x, float y) { return value; }                                                              \
   METAL_FUNC constexpr half name(half x, half y) { return (half)name((float)x, (float)y); }                                        \
   HOSTMETAL_ONLY_BFLOAT(B) METAL_FUNC constexpr bfloat name(B x, B y) { return bfloat(name((float)x, (float)y)); }                 \
+  HOSTMETAL_BFLOAT_AND_INTEGER(B, I) METAL_FUNC constexpr bfloat name(B x, I y) { return name(x, B(y)); }                          \
+  HOSTMETAL_BFLOAT_AND_INTEGER(B, I) METAL_FUNC constexpr bfloat name(I x, B y) { return name(B(x), y); }                          \
   HOSTMETAL_VECTOR2(name)
 #define HOSTMETAL_FLOAT3(name, value)                                                                                              \
   METAL_FUNC constexpr float name(float x, float y, float z) { return value; }                                                     \
   METAL_FUNC constexpr half name(half x, half y, half z) { return (half)name((float)x, (float)y, (float)z); }                      \
   HOSTMETAL_ONLY_BFLOAT(B) METAL_FUNC constexpr bfloat name(B x, B y, B z) { return bfloat(name((float)x, (float)y, (float)z)); }  \
+  HOSTMETAL_BFLOAT_AND_INTEGER(B, I) METAL_FUNC constexpr bfloat name(B x, I y, I z) { return name(x, B(y), B(z)); }               \
   HOSTMETAL_VECTOR3(name)
