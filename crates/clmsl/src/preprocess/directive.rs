@@ -378,6 +378,7 @@ impl Cx<'_> {
                 PpKind::Ident => self.names.name(name.text).to_owned(),
                 _ => String::new(),
             };
+            let mut active = false;
             match word.as_str() {
                 "if" | "ifdef" | "ifndef" => depth += 1,
                 "endif" if depth > 0 => depth -= 1,
@@ -387,14 +388,14 @@ impl Cx<'_> {
                     return;
                 }
                 "else" | "elif" | "elifdef" | "elifndef" if depth == 0 => {
-                    if self.next_group(&name, &word) {
-                        self.skip_line();
-                        return;
-                    }
+                    active = self.next_group(&name, &word);
                 }
                 _ => {}
             }
             self.skip_line();
+            if active {
+                return;
+            }
         }
     }
 

@@ -320,11 +320,9 @@ impl Cx<'_> {
                     arguments.push(std::mem::take(&mut current));
                     continue;
                 }
-                PpKind::Ident => {
-                    // Reading on may end the replacement that disables it, which must not count.
-                    if self.lookup(token.text).is_some_and(|m| !self.macros[m].enabled) {
-                        token.flags |= NO_EXPAND;
-                    }
+                // Reading on may end the replacement that disables it, which must not count.
+                PpKind::Ident if self.lookup(token.text).is_some_and(|m| !self.macros[m].enabled) => {
+                    token.flags |= NO_EXPAND;
                 }
                 _ => {}
             }
@@ -537,7 +535,8 @@ impl Cx<'_> {
 
     fn paste(&mut self, left: &PpToken, right: &PpToken, span: Span) -> Option<PpToken> {
         let text = [spelling(left, self.names), spelling(right, self.names)].concat();
-        self.spend_bytes(text.len(), span);
+        // It is looked at again for each operator of a chain.
+        self.spend_bytes(2 * text.len(), span);
         match lex_one(&text) {
             Some((kind, flags)) => {
                 let text = match kind {

@@ -26,7 +26,7 @@ use literal::shorten;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Tokens that macros may produce in one translation; long spellings count once per eight bytes.
+/// Tokens that macros may produce in one translation; long spellings count once per four bytes.
 const MAX_EXPANDED: u64 = 1 << 22;
 /// Bytes of all files together, each as often as it is included.
 const MAX_SOURCE: u64 = 64 << 20;
@@ -58,7 +58,7 @@ pub fn preprocess(
 pub struct Work {
     /// Looks at bytes of source.
     pub steps: u64,
-    /// Tokens that macros produced; long spellings count once per eight bytes.
+    /// Tokens that macros produced; long spellings count once per four bytes.
     pub expanded: u64,
 }
 
@@ -360,7 +360,7 @@ impl Cx<'_> {
     }
 
     fn spend_bytes(&mut self, bytes: usize, span: Span) {
-        self.spend(bytes as u64 / 8, span);
+        self.spend(bytes as u64 / 4, span);
     }
 
     /// An error after which there is no going on.

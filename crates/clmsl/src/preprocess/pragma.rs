@@ -38,9 +38,7 @@ impl Cx<'_> {
         let literal = self.names.name(string.text).trim_start_matches('L');
         let quoted = &literal[1..literal.len() - 1];
         let text = quoted.replace("\\\"", "\"").replace("\\\\", "\\");
-        let Some(file) = self.sources.add_virtual("<_Pragma>", &text, Some(name.span)) else {
-            return None;
-        };
+        let file = self.sources.add_virtual("<_Pragma>", &text, Some(name.span))?;
         let mut lexer = Lexer::new(file, self.sources.text(file));
         lexer.in_directive = true;
         let mut tokens = Vec::new();
