@@ -107,13 +107,16 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   HM_CHECK(hm_command_buffer_enqueue(_engine));
 }
 
+// Each call that the engine will make holds a reference; without handlers it makes none.
 - (void)commit {
-  [self retain];
-  [self retain];
-  const char *const misuse = hm_command_buffer_commit(_engine, callScheduled, callCompleted, self);
+  const HMNotify scheduled = _scheduledHandlers ? callScheduled : nullptr;
+  const HMNotify completed = _completedHandlers ? callCompleted : nullptr;
+  if (scheduled) [self retain];
+  if (completed) [self retain];
+  const char *const misuse = hm_command_buffer_commit(_engine, scheduled, completed, self);
   if (!misuse) return;
-  [self release];
-  [self release];
+  if (scheduled) [self release];
+  if (completed) [self release];
   hostmetal_raise(self, _cmd, misuse);
 }
 

@@ -35,9 +35,19 @@ fn check_child() -> ExitCode {
         println!("{errors}\nthe cases ended with {}", output.status);
         return ExitCode::FAILURE;
     }
-    if errors.lines().any(|line| line != OF_A_RAISING_POOL) {
+    if errors.lines().any(|line| line != OF_A_RAISING_POOL && !of_a_sanitizer(line)) {
         println!("nothing else may be written to stderr, but there is:\n{errors}");
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
+}
+
+/// What AddressSanitizer says of a kernel's fault, which leaves a stack that it does not know.
+fn of_a_sanitizer(line: &str) -> bool {
+    let texts = [
+        "WARNING: ASan is ignoring requested __asan_handle_no_return",
+        "False positive error reports",
+        "For details see",
+    ];
+    texts.iter().any(|text| line.contains(text))
 }
