@@ -45,7 +45,9 @@ pub(crate) fn compare(got: &Array, expected: &Array, tolerance: Tolerance) -> Re
                 difference = 1.0;
             }
         }
-        if difference > tolerance.absolute + tolerance.relative * b.abs() {
+        // A share of an infinity or of NaN would accept anything.
+        let share = if b.is_finite() { tolerance.relative * b.abs() } else { 0.0 };
+        if difference > tolerance.absolute + share {
             result.outside += 1;
         }
         if difference > result.largest {
@@ -116,6 +118,8 @@ mod tests {
         assert_eq!(outside(0.5, 0.02), 0);
         let nan = Tolerance { absolute: 1e9, relative: 1e9 };
         assert_eq!(compare(&floats(&[f32::NAN]), &floats(&[1.0]), nan).unwrap().outside, 1);
+        assert_eq!(compare(&floats(&[1.0]), &floats(&[f32::NAN]), nan).unwrap().outside, 1);
+        assert_eq!(compare(&floats(&[1.0]), &floats(&[f32::INFINITY]), nan).unwrap().outside, 1);
     }
 
     #[test]

@@ -130,7 +130,7 @@ impl Given {
 fn prepare(command: &Run, device: &Accelerator, kernel: &Kernel) -> Result<Vec<Given>, Failure> {
     let arguments = kernel.arguments();
     if arguments.len() != command.args.len() {
-        let list: Vec<_> = arguments.iter().map(|a| format!("{} ({})", a.name, describe_kind(a))).collect();
+        let list: Vec<_> = arguments.iter().map(|a| format!("{}: {}", a.name, describe_kind(a))).collect();
         let s = if arguments.len() == 1 { "" } else { "s" };
         return Err(Failure::Input(format!(
             "kernel `{}` takes {} argument{s}: {}; {} given with --arg",
@@ -166,12 +166,14 @@ fn at(argument: &Argument, message: &str) -> String {
     format!("argument {} (`{}`): {message}", argument.position, argument.name)
 }
 
+/// What an argument takes, in the words of the command line and of the source.
 fn describe_kind(argument: &Argument) -> String {
-    match argument.kind {
-        ArgumentKind::Buffer => format!("buffer of {}", argument.type_name),
-        ArgumentKind::Value => argument.type_name.clone(),
-        ArgumentKind::Threadgroup => "local".to_owned(),
-    }
+    let kind = match argument.kind {
+        ArgumentKind::Buffer => "a buffer",
+        ArgumentKind::Value => "a value",
+        ArgumentKind::Threadgroup => "a local size",
+    };
+    format!("{kind} (`{}`)", argument.type_name)
 }
 
 fn check_kind(argument: &Argument, spec: &Spec) -> Result<(), String> {
@@ -198,7 +200,7 @@ fn check_value(argument: &Argument, element: Element, lanes: usize) -> Result<()
     let bytes = if lanes == 3 { 4 } else { lanes } * element.size();
     if argument.size != bytes as u64 {
         let lanes = if lanes == 1 { String::new() } else { format!("x{lanes}") };
-        return Err(format!("the kernel takes {}, not {}{lanes}", argument.type_name, element.name()));
+        return Err(format!("the kernel takes `{}`, not {}{lanes}", argument.type_name, element.name()));
     }
     Ok(())
 }
@@ -221,7 +223,7 @@ fn check_element(argument: &Argument, element: Element) -> Result<(), String> {
                 | (Scalar::U64, Element::U64)
         ),
     };
-    if fits { Ok(()) } else { Err(format!("the kernel takes {}, not {}", argument.type_name, element.name())) }
+    if fits { Ok(()) } else { Err(format!("the kernel takes `{}`, not {}", argument.type_name, element.name())) }
 }
 
 /// A buffer with the content asked for.

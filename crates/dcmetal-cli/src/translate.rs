@@ -1,7 +1,5 @@
 //! `dcmetal translate`: OpenCL C in, Metal Shading Language out.
 
-use std::io::Write;
-
 use crate::cli::Translate;
 use crate::failure::Failure;
 use crate::files::write_whole;

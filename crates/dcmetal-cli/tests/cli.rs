@@ -1,0 +1,303 @@
+//! The command as a person runs it: a table of good and bad command lines, each with its exit code and what it says,
+//! run in an empty folder in which nothing but the named files may appear.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use npyz::WriterBuilder;
+
+fn kernels() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels")
+}
+
+/// Runs `dcmetal` with the words of `line` in `folder`; `@` stands for the folder of the tests' kernels.
+fn dcmetal(folder: &Path, line: &str) -> Output {
+    let kernels = kernels().display().to_string() + "/";
+    let words = line.split_whitespace().map(|word| word.replace('@', &kernels));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dcmetal"));
+    // A limit of memory that a test can go over on any machine.
+    command.args(words).current_dir(folder).env("HOSTMETAL_MEMORY", "2147483648");
+    command.output().expect("dcmetal starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn write_npy(path: &Path, values: &[f32]) {
+    let shape = [values.len() as u64];
+    let file = std::fs::File::create(path).unwrap();
+    let mut npy = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(file).begin_nd().unwrap();
+    npy.extend(values.iter().copied()).unwrap();
+    npy.finish().unwrap();
+}
+
+fn read_npy(path: &Path) -> Vec<f32> {
+    npyz::NpyFile::new(std::fs::File::open(path).unwrap()).unwrap().into_vec().unwrap()
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+const SCALE: &str = "--arg random=f32:8:1 --arg zeros=f32:8,save=y.npy --arg f32=2 --arg u32=8";
+
+/// Command line, exit code, and what standard error says. Nothing is left in the folder.
+const REFUSED: &[(&str, i32, &str)] = &[
+    // The command line.
+    ("", 2, "Usage: dcmetal"),
+    ("frobnicate", 2, "unrecognized subcommand"),
+    ("run @scale.cl scale", 2, "--global"),
+    ("run @scale.cl scale --global 1,2,3,4", 2, "at most three dimensions"),
+    ("run @scale.cl scale --global 8 --arg f99=1", 2, "`f99` is not a type"),
+    ("run @scale.cl scale --global 8 --timeout 0", 2, "above 0"),
+    ("translate @scale.cl --std CL9", 2, "CL1.2"),
+    // Files.
+    ("check none.cl", 1, "none.cl: No such file"),
+    ("check @../cli.rs", 1, "ends in .cl (OpenCL C) or .metal"),
+    ("check @", 1, "ends in .cl"),
+    ("translate @scale.metal", 1, "Metal Shading Language already"),
+    ("translate @shapes.cl", 1, "shapes.cl:1:"),
+    ("translate @scale.cl -o none/out.metal", 1, "none/out.metal: No such file"),
+    (
+        "run @scale.cl scale --global 8 --arg in=none.npy --arg zeros=f32:8 --arg f32=2 --arg u32=8",
+        1,
+        "none.npy: No such file",
+    ),
+    (
+        "run @scale.cl scale --global 8 --arg random=f32:8:1 --arg zeros=f32:8 --arg f32=2 --arg u32=8 --check none.npy",
+        1,
+        "none.npy: No such file",
+    ),
+    (
+        "run @scale.cl scale --global 8 --arg random=f32:8:1 --arg zeros=f32:8,save=y.png --arg f32=2 --arg u32=8",
+        1,
+        "y.png: an image",
+    ),
+    // Kernels.
+    ("check @broken.cl", 1, "broken.cl:3:12: error: "),
+    ("check @broken.metal", 1, ":4:12: error: "),
+    ("run @scale.cl nope --global 8", 1, "has no kernel `nope`; it has: `scale`"),
+    ("run @scale.metal nope --global 8", 1, "has no kernel `nope`; it has: `scale`"),
+    // Arguments.
+    (
+        "run @scale.cl scale --global 8 --arg f32=1",
+        1,
+        "takes 4 arguments: x: a buffer (`__global const float*`), y: a buffer (`__global float*`), a: a value (`float`), n: a value (`uint`); 1 given",
+    ),
+    (
+        "run @scale.cl scale --global 8 --arg f32=1 --arg zeros=f32:8 --arg f32=2 --arg u32=8",
+        1,
+        "argument 0 (`x`): wants a buffer, got a value",
+    ),
+    (
+        "run @scale.cl scale --global 8 --arg zeros=f32:8 --arg zeros=f32:8 --arg zeros=f32:1 --arg u32=8",
+        1,
+        "argument 2 (`a`): the kernel takes a value (`float`), not a buffer",
+    ),
+    (
+        "run @scale.cl scale --global 8 --arg local=16 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
+        1,
+        "argument 0 (`x`): the kernel takes a buffer (`__global const float*`), not a local size",
+    ),
+    (
+        "run @scale.cl scale --global 8 --arg zeros=i32:8 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
+        1,
+        "argument 0 (`x`): the kernel takes `__global const float*`, not i32",
+    ),
+    (
+        "run @scale.cl scale --global 8 --arg zeros=f32:8 --arg zeros=f32:8 --arg i32=1 --arg u32=8",
+        1,
+        "argument 2 (`a`): the kernel takes `float`, not i32",
+    ),
+    (
+        "run @scale.cl scale --global 8 --arg zeros=f32:8 --arg zeros=f32:8 --arg f32x2=1,2 --arg u32=8",
+        1,
+        "argument 2 (`a`): the kernel takes `float`, not f32x2",
+    ),
+    (
+        "run @shapes.cl sums -I @include --global 4 --arg zeros=f32:3 --arg zeros=f32:1 --arg local=16 --arg i32x4=0,0,0,0",
+        1,
+        "one element has 16 bytes, the buffer has 12",
+    ),
+    (
+        "run @scale.cl scale --global 8 --arg zeros=f32:1000000000 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
+        1,
+        "argument 0 (`x`): a buffer of 4000000000 bytes",
+    ),
+    (
+        "run @scale.cl scale --global 8 --arg zeros=f32:2684354560 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
+        1,
+        "argument 0 (`x`): a buffer of 10737418240 bytes",
+    ),
+    // Grids.
+    (
+        "run @scale.cl scale --global 0 --arg zeros=f32:8 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
+        1,
+        "no dimension may be 0",
+    ),
+    (
+        "run @scale.cl scale --global 8 --local 0 --arg zeros=f32:8 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
+        1,
+        "no dimension may be 0",
+    ),
+    (
+        "run @scale.cl scale --global 4096 --local 4096 --arg zeros=f32:8 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
+        1,
+        "a threadgroup of 4096x1x1",
+    ),
+    (
+        "run @scale.cl scale --global 9 --local 8 --arg zeros=f32:8 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
+        1,
+        "a multiple of the threadgroup",
+    ),
+    (
+        "run @scale.cl scale --global 99999999999 --arg zeros=f32:8 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
+        1,
+        "a dimension has at most 4294967295",
+    ),
+    (
+        "run @shapes.cl sums -I @include --global 4 --arg zeros=f32:16 --arg zeros=f32:1 --arg local=40000 --arg i32x4=0,0,0,0",
+        1,
+        "the device has 32768",
+    ),
+    // The device.
+    ("run @forever.metal forever --global 1 --arg zeros=u32:1 --timeout 1", 3, "did not finish within 1s"),
+];
+
+#[test]
+fn refused_command_lines_say_why_and_leave_nothing() {
+    let mut wrong = String::new();
+    for (line, code, reason) in REFUSED {
+        let folder = tempfile::tempdir().unwrap();
+        let output = dcmetal(folder.path(), line);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        let left = files(folder.path());
+        if output.status.code() != Some(*code) || !err.contains(reason) || !out.is_empty() || !left.is_empty() {
+            wrong += &format!(
+                "dcmetal {line}\n  wanted code {code} and `{reason}`\n  got {}, left {left:?}, printed {out:?}\n{err}\n",
+                output.status
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// A store far outside of every buffer, with the device of this repository, which reports it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fault_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = dcmetal(
+        folder.path(),
+        "run @outside.metal outside --global 1 --arg zeros=f32:1,save=y.npy --arg u64=70368744177664",
+    );
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("kernel `outside` failed"), "{}", text(&output.stderr));
+    assert!(files(folder.path()).is_empty());
+}
+
+#[test]
+fn both_languages_give_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let x = [1.5f32, -2.0, 0.0, 1e30, 3.25];
+    write_npy(&path("x.npy"), &x);
+    write_npy(&path("expected.npy"), &x.map(|x| 2.5 * x));
+    for file in ["scale.cl", "scale.metal"] {
+        let line = format!(
+            "run @{file} scale --global 5 --arg in=x.npy --arg zeros=f32:5,save=y.npy --arg f32=2.5 --arg u32=5 --check expected.npy"
+        );
+        let output = dcmetal(folder.path(), &line);
+        assert!(output.status.success(), "{file}: {}", text(&output.stderr));
+        let out = text(&output.stdout);
+        assert!(out.contains("y against expected.npy: equal"), "{out}");
+        assert_eq!(read_npy(&path("y.npy")), x.map(|x| 2.5 * x), "{file}");
+    }
+}
+
+#[test]
+fn a_wrong_result_is_a_mismatch() {
+    let folder = tempfile::tempdir().unwrap();
+    write_npy(&folder.path().join("expected.npy"), &[0.0; 8]);
+    let output = dcmetal(folder.path(), &format!("run @scale.cl scale --global 8 {SCALE} --check y=expected.npy"));
+    assert_eq!(output.status.code(), Some(4));
+    assert!(text(&output.stderr).contains("differs in 8 of 8 elements"), "{}", text(&output.stderr));
+    let generous =
+        dcmetal(folder.path(), &format!("run @scale.cl scale --global 8 {SCALE} --check 1=expected.npy --tolerance 2"));
+    assert!(generous.status.success(), "{}", text(&generous.stderr));
+    // A saved result is there for looking at, right or wrong.
+    assert_eq!(files(folder.path()), ["expected.npy", "y.npy"]);
+}
+
+/// Vectors, local memory, an include folder; sums of 4 lanes over groups of 2, checked against sums made here.
+#[test]
+fn local_memory_and_vectors() {
+    let folder = tempfile::tempdir().unwrap();
+    let x: Vec<f32> = (0..16).map(|i| i as f32).collect();
+    write_npy(&folder.path().join("x.npy"), &x);
+    let line = "run @shapes.cl sums -I @include --global 4 --local 2 --arg in=x.npy --arg zeros=f32:2,save=y.npy --arg local=16 --arg i32x4=100,1,1,1000";
+    let output = dcmetal(folder.path(), line);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected: Vec<f32> = x.chunks(8).map(|group| 1100.0 + group.iter().sum::<f32>()).collect();
+    assert_eq!(read_npy(&folder.path().join("y.npy")), expected);
+}
+
+#[test]
+fn json_is_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = |line: &str| -> serde_json::Value {
+        let output = dcmetal(folder.path(), line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}"))
+    };
+    let devices = json("devices --json");
+    assert!(devices["devices"][0]["max_buffer_bytes"].as_u64().unwrap() > 0);
+    for file in ["scale.cl", "scale.metal"] {
+        let check = json(&format!("check @{file} --json"));
+        assert_eq!(check["kernels"][0]["name"], "scale");
+        let arguments = check["kernels"][0]["arguments"].as_array().unwrap();
+        let names: Vec<_> = arguments.iter().map(|argument| argument["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["x", "y", "a", "n"]);
+        let accesses: Vec<_> = arguments.iter().map(|argument| argument["access"].as_str().unwrap()).collect();
+        assert_eq!(accesses, ["read", "read-write", "read", "read"]);
+    }
+    let run = json(&format!("run @scale.cl scale --global 8 {SCALE} --json"));
+    assert_eq!(run["outputs"][0]["argument"], "y");
+    assert_eq!(run["outputs"][0]["shape"][0], 8);
+    assert!(run["times"]["run_ms"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn translation_is_deterministic_and_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = dcmetal(folder.path(), "translate @scale.cl");
+    assert!(printed.status.success(), "{}", text(&printed.stderr));
+    let line = "translate @scale.cl -o out.metal --reflect out.json";
+    assert!(dcmetal(folder.path(), line).status.success());
+    assert_eq!(std::fs::read(folder.path().join("out.metal")).unwrap(), printed.stdout);
+    let reflection: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!(reflection["kernels"][0]["name"], "scale");
+    let check = dcmetal(folder.path(), "check out.metal");
+    assert!(check.status.success(), "{}", text(&check.stderr));
+    assert!(text(&check.stdout).contains("kernel scale"));
+}
+
+#[test]
+fn help_has_examples_and_exit_codes() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = text(&dcmetal(folder.path(), "--help").stdout);
+    assert!(help.contains("Exit codes:") && help.contains("the deadline"), "{help}");
+    for (command, example) in [
+        ("translate", "dcmetal translate blur.cl"),
+        ("check", "dcmetal check blur.cl"),
+        ("run", "dcmetal run saxpy.cl saxpy --global 1000"),
+    ] {
+        let help = text(&dcmetal(folder.path(), &format!("{command} --help")).stdout);
+        assert!(help.contains(example), "{help}");
+    }
+}

@@ -1,0 +1,4 @@
+__kernel void broken(__global float *y)
+{
+    y[0] = undeclared;
+}
