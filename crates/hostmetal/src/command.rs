@@ -3,6 +3,7 @@
 //! Creating one is a single allocation; everything else is made when it is needed. All states are in one word, on which
 //! waiters sleep. A command buffer holds what was recorded until it has run, and the labels and outcome until it is gone.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,6 +77,18 @@ pub(crate) struct Times {
     pub(crate) gpu_end: f64,
 }
 
+thread_local! {
+    /// The command buffer whose callback this thread is in.
+    static TELLING: Cell<*const CommandBuffer> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Whether the calling thread is in a scheduled callback.
+pub(crate) fn in_scheduled_callback() -> bool {
+    let telling = TELLING.get();
+    // SAFETY: the command buffer whose callback this thread is in is kept by the worker's call of it.
+    !telling.is_null() && unsafe { &*telling }.status() == SCHEDULED
+}
+
 /// An MTLCommandBuffer.
 pub(crate) struct CommandBuffer {
     pub(crate) queue: Arc<Queue>,
@@ -136,7 +149,27 @@ impl CommandBuffer {
         }
     }
 
-    fn wait(&self, flag: u32) {
+    /// Waits for a flag. A wait in a callback lets another worker go on with the queue, unless the queue waits for that
+    /// very callback.
+    fn wait(&self, flag: u32) -> Result<(), Misuse> {
+        if self.status() < COMMITTED {
+            return Err(c"wait for a command buffer that is not committed");
+        }
+        let waits_inside = !TELLING.get().is_null() && self.queue.driven_here();
+        if waits_inside && self.word.load(Ordering::Acquire) & flag == 0 {
+            if in_scheduled_callback() {
+                return Err(c"a wait for the queue in a scheduled handler of that queue would never end");
+            }
+            if std::ptr::eq(TELLING.get(), self) {
+                return Ok(());
+            }
+            self.queue.hand_over();
+        }
+        self.sleep_until(flag);
+        Ok(())
+    }
+
+    fn sleep_until(&self, flag: u32) {
         if event::spin_until(&self.word, |word| word & flag != 0) {
             return;
         }
@@ -182,20 +215,12 @@ impl CommandBuffer {
 
     /// Returns once the scheduled callback has run.
     pub(crate) fn wait_scheduled(&self) -> Result<(), Misuse> {
-        if self.status() < COMMITTED {
-            return Err(c"waitUntilScheduled called on a command buffer that is not committed");
-        }
-        self.wait(SCHEDULED_TOLD);
-        Ok(())
+        self.wait(SCHEDULED_TOLD)
     }
 
-    /// Returns once the completed callback has run.
+    /// Returns once the completed callback has run; inside that callback at once.
     pub(crate) fn wait_completed(&self) -> Result<(), Misuse> {
-        if self.status() < COMMITTED {
-            return Err(c"waitUntilCompleted called on a command buffer that is not committed");
-        }
-        self.wait(COMPLETED_TOLD);
-        Ok(())
+        self.wait(COMPLETED_TOLD)
     }
 
     pub(crate) fn failure(&self) -> Option<Failure> {
@@ -273,11 +298,17 @@ impl CommandBuffer {
         drop(record);
         if let Some((function, context)) = scheduled {
             self.publish(SCHEDULED, 0);
-            // SAFETY: the program gave the function for this call, once, with this context.
-            unsafe { function(context) };
+            self.tell(function, context);
         }
         self.publish(SCHEDULED, SCHEDULED_TOLD);
         work
+    }
+
+    fn tell(&self, function: Notify, context: *mut c_void) {
+        let outer = TELLING.replace(self);
+        // SAFETY: the program gave the function for this call, once, with this context.
+        unsafe { function(context) };
+        TELLING.set(outer);
     }
 
     /// When the commands began and ended to run, in nanoseconds of CLOCK_MONOTONIC.
@@ -303,11 +334,12 @@ impl CommandBuffer {
         drop(record);
         if let Some(Callbacks { completed: Some(function), context, .. }) = callbacks {
             self.publish(status, SCHEDULED_TOLD);
-            // SAFETY: the program gave the function for this call, once, with this context.
-            unsafe { function(context) };
+            // Its room is free already: a callback may create the next command buffer.
+            self.queue.unreserve();
+            self.tell(function, context);
+        } else {
+            self.queue.unreserve();
         }
-        // The place is free before waiters run, so that one who waited can create the next command buffer at once.
-        self.queue.unreserve();
         self.publish(status, SCHEDULED_TOLD | COMPLETED_TOLD);
     }
 }

@@ -2,14 +2,17 @@
 //!
 //! A queue has no thread. While its first command buffer in order is committed, one worker drives it: runs command buffers
 //! until the first one is not committed. Queues are driven by different workers, so they run concurrently; a callback or a
-//! kernel that blocks stops its own queue only. Command buffers keep their queue alive, so one that is released with work
-//! in flight completes that work.
+//! kernel that blocks stops its own queue only. A completed callback that waits for its own queue hands the queue over to
+//! another worker first, so that it waits for something. Command buffers keep their queue alive, so one that is released
+//! with work in flight completes that work.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
+use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::command::{CommandBuffer, ErrorCode, Failure};
+use crate::command::{self, CommandBuffer, ErrorCode, Failure};
 use crate::device::Device;
 use crate::executor::pool::{self, Worker};
 use crate::executor::{event, run};
@@ -38,6 +41,11 @@ struct Place {
     committed: Option<Arc<CommandBuffer>>,
 }
 
+thread_local! {
+    /// The queue that this thread drives.
+    static DRIVEN: Cell<*const Queue> = const { Cell::new(ptr::null()) };
+}
+
 impl Queue {
     /// A queue of at most `limit` uncompleted command buffers (at least 1).
     pub(crate) fn new(device: &'static Device, limit: usize) -> Queue {
@@ -55,10 +63,18 @@ impl Queue {
     }
 
     /// Counts a new command buffer, once there is room for it.
-    pub(crate) fn reserve(&self) {
+    pub(crate) fn reserve(self: &Arc<Queue>) {
         let take = |live: u32| (live < self.limit).then_some(live + 1);
         if self.live.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok() {
             return;
+        }
+        if self.driven_here() {
+            if command::in_scheduled_callback() {
+                // Nothing of this queue can complete before the callback returns: the limit gives way.
+                self.live.fetch_add(1, Ordering::SeqCst);
+                return;
+            }
+            self.hand_over();
         }
         self.waiting.fetch_add(1, Ordering::SeqCst);
         while let Err(live) = self.live.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take) {
@@ -116,10 +132,28 @@ impl Queue {
         pool::drive(self.clone());
     }
 
-    /// Runs command buffers until the first in order is not committed. Without a worker (no thread could be started) they
-    /// fail.
+    /// Whether the calling thread drives this queue, which is so in callbacks.
+    pub(crate) fn driven_here(&self) -> bool {
+        ptr::eq(DRIVEN.get(), self)
+    }
+
+    /// Lets another worker drive the queue, because the calling thread is about to wait for it in a completed callback; not
+    /// in a scheduled one, whose command buffer has still to run here.
+    pub(crate) fn hand_over(self: &Arc<Queue>) {
+        if self.driven_here() {
+            DRIVEN.set(ptr::null());
+            let mut state = self.state();
+            state.driven = false;
+            self.drive_if_due(state);
+        }
+    }
+
+    /// Runs command buffers until the first in order is not committed, or the queue was handed over. Without a worker (no
+    /// thread could be started) they fail.
     pub(crate) fn run(&self, mut worker: Option<&mut Worker>) {
-        while let Some(command_buffer) = self.next() {
+        let outer = DRIVEN.replace(self);
+        while self.driven_here() {
+            let Some(command_buffer) = self.next() else { break };
             match &mut worker {
                 Some(worker) => run::execute(worker, &command_buffer),
                 None => {
@@ -129,6 +163,7 @@ impl Queue {
                 }
             }
         }
+        DRIVEN.set(outer);
     }
 
     fn next(&self) -> Option<Arc<CommandBuffer>> {

@@ -271,6 +271,68 @@ fn a_callback_that_blocks_stops_only_its_own_queue() {
     }
 }
 
+/// What the callback below works with.
+struct Chain {
+    queue: HMQueue,
+    own: HMCommandBuffer,
+    later: HMCommandBuffer,
+    created: AtomicU32,
+}
+
+/// Waits for its own command buffer and a later one, and creates more than the queue has room for.
+unsafe extern "C" fn wait_inside(chain: *mut c_void) {
+    // SAFETY: the test keeps all of this alive until the callback has returned.
+    unsafe {
+        let chain = &*chain.cast::<Chain>();
+        ok(hm_command_buffer_wait_completed(chain.own));
+        assert_eq!(hm_command_buffer_status(chain.own), COMPLETED);
+        ok(hm_command_buffer_wait_completed(chain.later));
+        assert_eq!(hm_command_buffer_status(chain.later), COMPLETED);
+        for _ in 0..10 {
+            let next = CommandBuffer(hm_command_buffer_create(chain.queue));
+            next.commit();
+            chain.created.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+#[test]
+fn a_completed_callback_may_wait_for_its_queue() {
+    for _ in 0..50 {
+        let queue = Queue::limited(2);
+        let (own, later) = (queue.command_buffer(), queue.command_buffer());
+        let chain = Chain { queue: queue.0, own: own.0, later: later.0, created: AtomicU32::new(0) };
+        // SAFETY: the handle is valid, and the callback takes a chain.
+        ok(unsafe { hm_command_buffer_commit(own.0, None, Some(wait_inside), context(&chain)) });
+        later.commit();
+        own.wait();
+        assert_eq!(chain.created.load(Ordering::SeqCst), 10);
+    }
+}
+
+/// With the handles of a command buffer and its queue.
+unsafe extern "C" fn wait_when_scheduled(handles: *mut c_void) {
+    // SAFETY: the test passes handles that are alive.
+    let (own, queue) = unsafe { *handles.cast::<(HMCommandBuffer, HMQueue)>() };
+    // SAFETY: as above.
+    let text = unsafe { hm_command_buffer_wait_completed(own) };
+    assert!(misuse(text).expect("a text").contains("never end"));
+    // The queue has room for one, which is the command buffer of this callback.
+    // SAFETY: as above.
+    CommandBuffer(unsafe { hm_command_buffer_create(queue) }).commit();
+}
+
+#[test]
+fn a_scheduled_callback_that_waits_for_its_own_end_is_told() {
+    let queue = Queue::limited(1);
+    let own = queue.command_buffer();
+    let handles = (own.0, queue.0);
+    // SAFETY: the handle is valid, and the callback takes both handles.
+    ok(unsafe { hm_command_buffer_commit(own.0, Some(wait_when_scheduled), None, context(&handles)) });
+    own.wait();
+    own.assert_completed();
+}
+
 /// A buffer of the test's own memory that tells of its end.
 unsafe extern "C" fn freed(count: *mut c_void, bytes: *mut c_void, length: u64) {
     // SAFETY: the test passes a counter, and memory of eight bytes that was leaked.

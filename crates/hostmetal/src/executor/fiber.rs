@@ -183,6 +183,7 @@ fn position(thread: u32, size: [u32; 3]) -> [u32; 3] {
 }
 
 /// Prepares the stack of a thread that has not begun; returns the position to switch to.
+#[inline(never)]
 fn begin(place: &Place, thread: u32) -> usize {
     let Some(stacks) = &place.stacks else { unreachable!("threads run without stacks") };
     let start = FirstFrame { entry: place.entry, group: place.group as usize, position: position(thread, place.size) };
@@ -214,33 +215,42 @@ fn misuse(place: *mut Place, complaint: &'static str) -> ! {
 }
 
 /// Lets the current thread wait, and others run until it may go on.
-fn wait(place: *mut Place, why: Wait, offer: (Option<Combine>, *mut c_void)) {
+#[inline(always)]
+fn wait(place: *mut Place, why: Wait) {
     // SAFETY: the place is this thread's; the borrow is not used after the switch below.
     let own = unsafe { &mut *place };
     let thread = own.schedule.current();
-    own.offered[thread as usize] = offer;
     own.schedule.block(why);
     let Some(next) = continue_with(own) else { unreachable!("a thread that waits is not finished") };
     if next == thread {
         return;
     }
-    let target = own.saved[next as usize];
-    let save: *mut usize = &mut own.saved[thread as usize];
+    let target = own.saved[next as usize % THREADS];
+    let save: *mut usize = &mut own.saved[thread as usize % THREADS];
     // SAFETY: the target is the saved position of a live thread of this worker, or a stack that `begin` made.
     unsafe { hostmetal_switch(save, target) };
 }
 
 /// Chooses the next thread, lets SIMD-group operations take place, and sees to it that the thread has a stack.
+#[inline(always)]
 fn continue_with(place: &mut Place) -> Option<u32> {
     let offered = &place.offered;
     let next = place.schedule.next(|meeting| combine(meeting, offered))?;
-    if place.saved[next as usize] == 0 {
-        place.saved[next as usize] = begin(place, next);
+    if place.saved[next as usize % THREADS] == 0 {
+        place.saved[next as usize % THREADS] = begin(place, next);
     }
     Some(next)
 }
 
+/// Keeps what the current thread brings to the operation that it is going to wait for.
+fn offer(place: *mut Place, operation: Option<Combine>, value: *mut c_void) {
+    // SAFETY: the place is this thread's; the borrow ends here.
+    let own = unsafe { &mut *place };
+    own.offered[own.schedule.current() as usize % THREADS] = (operation, value);
+}
+
 /// Calls the operation of lanes that met.
+#[inline(never)]
 fn combine(meeting: Meeting, offered: &[(Option<Combine>, *mut c_void); THREADS]) {
     let offers = &offered[meeting.first as usize..];
     let Some(operation) = offers[meeting.lanes.trailing_zeros() as usize].0 else { return };
@@ -261,7 +271,7 @@ pub(crate) unsafe extern "C" fn threadgroup_barrier(_flags: u32) {
     if !unsafe { (*place).switched } {
         misuse(place, "threadgroup_barrier was reached in a kernel that was compiled as having none");
     }
-    wait(place, Wait::Threadgroup, (None, ptr::null_mut()));
+    wait(place, Wait::Threadgroup);
 }
 
 /// See `RuntimeTable::simdgroup_barrier`; called by context_*.s with the return address.
@@ -272,7 +282,8 @@ unsafe extern "C" fn hostmetal_simdgroup_barrier_at(_flags: u32, site: usize) {
     if !unsafe { (*place).switched } {
         misuse(place, "simdgroup_barrier was reached in a kernel that was compiled as having none");
     }
-    wait(place, Wait::Lanes { site, width: 32 }, (None, ptr::null_mut()));
+    offer(place, None, ptr::null_mut());
+    wait(place, Wait::Lanes { site, width: 32 });
 }
 
 /// See `RuntimeTable::simd_combine`; called by context_*.s with the return address.
@@ -286,7 +297,8 @@ unsafe extern "C" fn hostmetal_simd_combine_at(operation: Combine, value: *mut c
     if width != 32 && width != 4 {
         misuse(place, "a SIMD-group function was called with a width that is neither 32 nor 4");
     }
-    wait(place, Wait::Lanes { site, width }, (Some(operation), value));
+    offer(place, Some(operation), value);
+    wait(place, Wait::Lanes { site, width });
 }
 
 /// Called by context_*.s when the entry of a thread has returned.

@@ -75,14 +75,15 @@ impl Schedule {
     }
 
     /// The current thread cannot go on before `wait` is over; `next` follows.
+    #[inline]
     pub(crate) fn block(&mut self, wait: Wait) {
         let (group, lane) = self.leave();
         match wait {
             Wait::Threadgroup => self.at_threadgroup[group] |= lane,
             Wait::Lanes { site, width } => {
                 self.at_lanes[group] |= lane;
-                self.site[self.current as usize] = site;
-                self.width[self.current as usize] = width as u8;
+                self.site[self.current as usize % THREADS] = site;
+                self.width[self.current as usize % THREADS] = width as u8;
             }
         }
     }
@@ -92,8 +93,15 @@ impl Schedule {
         self.leave();
     }
 
+    /// The current thread's SIMD-group. The remainder changes nothing, but tells the compiler that the index is in range.
+    #[inline]
+    fn group(&self) -> usize {
+        (self.current / SIMD_WIDTH) as usize % SIMDGROUPS
+    }
+
+    #[inline]
     fn leave(&mut self) -> (usize, u32) {
-        let group = (self.current / SIMD_WIDTH) as usize;
+        let group = self.group();
         let lane = 1 << (self.current % SIMD_WIDTH);
         self.ready[group] &= !lane;
         (group, lane)
@@ -101,8 +109,9 @@ impl Schedule {
 
     /// Chooses the next thread and makes it the current one; None when all have finished. `meet` is called for each set of
     /// lanes whose operation takes place, before any of them goes on.
+    #[inline]
     pub(crate) fn next(&mut self, meet: impl FnMut(Meeting)) -> Option<u32> {
-        let mut group = (self.current / SIMD_WIDTH) as usize;
+        let mut group = self.group();
         if self.ready[group] == 0 {
             if self.at_lanes[group] != 0 {
                 self.meet(group, meet);
@@ -119,6 +128,7 @@ impl Schedule {
     }
 
     /// Lets the lanes at the lowest call site of a SIMD-group meet.
+    #[inline(never)]
     fn meet(&mut self, group: usize, mut meet: impl FnMut(Meeting)) {
         let first = group as u32 * SIMD_WIDTH;
         let key = |lane: u32| {
@@ -143,6 +153,7 @@ impl Schedule {
     }
 
     /// Ends the threadgroup barrier of all live threads; false when none is left.
+    #[inline(never)]
     fn release(&mut self) -> bool {
         for group in 0..SIMDGROUPS {
             self.ready[group] = std::mem::take(&mut self.at_threadgroup[group]);
