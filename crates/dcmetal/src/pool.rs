@@ -82,17 +82,25 @@ pub struct BufferPool {
 
 /// The memory a pool keeps.
 pub(crate) struct Shelves {
-    classes: Vec<Mutex<Vec<Memory>>>,
+    classes: Vec<Mutex<Shelf>>,
     limits: PoolLimits,
-    hits: AtomicU64,
-    misses: AtomicU64,
-    released: AtomicU64,
     idle_buffers: AtomicU64,
     idle_bytes: AtomicU64,
-    used_buffers: AtomicU64,
-    used_bytes: AtomicU64,
-    asked_bytes: AtomicU64,
+    /// Idle and used; changes only when memory is allocated or released.
+    held_bytes: AtomicU64,
     peak_bytes: AtomicU64,
+    released: AtomicU64,
+}
+
+/// The idle memory of one class, and the class's part of the statistics.
+#[derive(Default)]
+struct Shelf {
+    idle: Vec<Memory>,
+    hits: u64,
+    misses: u64,
+    used_buffers: u64,
+    used_bytes: u64,
+    asked_bytes: u64,
 }
 
 /// The class that holds `bytes`, and its size: the next of 2^k * {4, 5, 6, 7} / 4.
@@ -111,15 +119,11 @@ impl BufferPool {
         let shelves = Shelves {
             classes: (0..CLASSES).map(|_| Mutex::default()).collect(),
             limits,
-            hits: AtomicU64::new(0),
-            misses: AtomicU64::new(0),
-            released: AtomicU64::new(0),
             idle_buffers: AtomicU64::new(0),
             idle_bytes: AtomicU64::new(0),
-            used_buffers: AtomicU64::new(0),
-            used_bytes: AtomicU64::new(0),
-            asked_bytes: AtomicU64::new(0),
+            held_bytes: AtomicU64::new(0),
             peak_bytes: AtomicU64::new(0),
+            released: AtomicU64::new(0),
         };
         BufferPool { accelerator: accelerator.clone(), shelves: Arc::new(shelves) }
     }
@@ -134,11 +138,15 @@ impl BufferPool {
         let (class, size) = class(data);
         // Near the device's limit a class may lie above it; such a buffer is as long as it needs to be, in that class.
         let size = if size as u64 <= limit { size } else { data };
-        let memory = match self.shelves.take(class, size) {
+        let asked = len * size_of::<T>();
+        let memory = match self.shelves.take(class, size, asked) {
             Some(memory) => memory,
-            None => self.allocate(size)?,
+            None => {
+                let memory = self.allocate(size)?;
+                self.shelves.lend_new(class, &memory, asked);
+                memory
+            }
         };
-        self.shelves.lend(&memory, len * size_of::<T>());
         Ok(Buffer::new(&self.accelerator, memory, len, Some(Arc::clone(&self.shelves))))
     }
 
@@ -163,7 +171,6 @@ impl BufferPool {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {
-        self.shelves.misses.fetch_add(1, Ordering::Relaxed);
         let make = || Memory::new(self.accelerator.device(), bytes, StorageMode::Shared);
         let memory = make().or_else(|failure| {
             if failure.status == sys::DC_METAL_OUT_OF_MEMORY && self.trim(0) > 0 { make() } else { Err(failure) }
@@ -178,20 +185,23 @@ impl BufferPool {
 
     /// What it has done and holds. The figures are exact when nobody uses the pool meanwhile.
     pub fn stats(&self) -> PoolStats {
-        let shelves = &*self.shelves;
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let used_bytes = read(&shelves.used_bytes);
-        PoolStats {
-            hits: read(&shelves.hits),
-            misses: read(&shelves.misses),
-            released: read(&shelves.released),
-            idle_buffers: read(&shelves.idle_buffers),
-            idle_bytes: read(&shelves.idle_bytes),
-            used_buffers: read(&shelves.used_buffers),
-            used_bytes,
-            waste_bytes: used_bytes.saturating_sub(read(&shelves.asked_bytes)),
-            peak_bytes: read(&shelves.peak_bytes),
+        let mut stats = PoolStats {
+            released: read(&self.shelves.released),
+            idle_buffers: read(&self.shelves.idle_buffers),
+            idle_bytes: read(&self.shelves.idle_bytes),
+            peak_bytes: read(&self.shelves.peak_bytes),
+            ..PoolStats::default()
+        };
+        for shelf in &self.shelves.classes {
+            let shelf = lock(shelf);
+            stats.hits += shelf.hits;
+            stats.misses += shelf.misses;
+            stats.used_buffers += shelf.used_buffers;
+            stats.used_bytes += shelf.used_bytes;
+            stats.waste_bytes += shelf.used_bytes - shelf.asked_bytes;
         }
+        stats
     }
 }
 
@@ -203,46 +213,54 @@ impl std::fmt::Debug for BufferPool {
 
 impl Shelves {
     /// Memory of that class, of at least `size` bytes.
-    fn take(&self, class: usize, size: usize) -> Option<Memory> {
+    fn take(&self, class: usize, size: usize, asked: usize) -> Option<Memory> {
         let memory = {
             let mut shelf = lock(&self.classes[class]);
-            let at = shelf.iter().rposition(|memory| memory.bytes() >= size)?;
-            shelf.swap_remove(at)
+            let at = shelf.idle.iter().rposition(|memory| memory.bytes() >= size)?;
+            let memory = shelf.idle.swap_remove(at);
+            shelf.hits += 1;
+            shelf.lend(memory.bytes(), asked);
+            memory
         };
-        self.hits.fetch_add(1, Ordering::Relaxed);
         self.idle_buffers.fetch_sub(1, Ordering::Relaxed);
         self.idle_bytes.fetch_sub(memory.bytes() as u64, Ordering::Relaxed);
         Some(memory)
     }
 
-    /// Counts memory as used.
-    fn lend(&self, memory: &Memory, asked: usize) {
-        self.used_buffers.fetch_add(1, Ordering::Relaxed);
-        self.asked_bytes.fetch_add(asked as u64, Ordering::Relaxed);
-        let used = self.used_bytes.fetch_add(memory.bytes() as u64, Ordering::Relaxed) + memory.bytes() as u64;
-        self.peak_bytes.fetch_max(used + self.idle_bytes.load(Ordering::Relaxed), Ordering::Relaxed);
+    /// Counts memory that was allocated for the class.
+    fn lend_new(&self, class: usize, memory: &Memory, asked: usize) {
+        let bytes = memory.bytes() as u64;
+        let held = self.held_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak_bytes.fetch_max(held, Ordering::Relaxed);
+        let mut shelf = lock(&self.classes[class]);
+        shelf.misses += 1;
+        shelf.lend(memory.bytes(), asked);
     }
 
     /// Takes memory that nobody uses any more.
     pub(crate) fn put_back(&self, memory: Memory, asked: usize) {
         let bytes = memory.bytes() as u64;
-        self.used_buffers.fetch_sub(1, Ordering::Relaxed);
-        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        self.asked_bytes.fetch_sub(asked as u64, Ordering::Relaxed);
         // Counted before it is there, so that two that come back at once cannot both take the last place.
         let buffers = self.idle_buffers.fetch_add(1, Ordering::Relaxed) + 1;
         let idle = self.idle_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if buffers > self.limits.idle_buffers || idle > self.limits.idle_bytes {
-            self.forget(bytes);
+        let keep = buffers <= self.limits.idle_buffers && idle <= self.limits.idle_bytes;
+        let mut shelf = lock(&self.classes[class(memory.bytes()).0]);
+        shelf.used_buffers -= 1;
+        shelf.used_bytes -= bytes;
+        shelf.asked_bytes -= asked as u64;
+        if keep {
+            shelf.idle.push(memory);
             return;
         }
-        lock(&self.classes[class(memory.bytes()).0]).push(memory);
+        drop(shelf);
+        self.forget(bytes);
     }
 
     /// Uncounts idle memory that is released.
     fn forget(&self, bytes: u64) {
         self.idle_buffers.fetch_sub(1, Ordering::Relaxed);
         self.idle_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.released.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -250,12 +268,20 @@ impl Shelves {
         let mut released = 0;
         for shelf in self.classes.iter().rev() {
             while self.idle_bytes.load(Ordering::Relaxed) > keep {
-                let Some(memory) = lock(shelf).pop() else { break };
+                let Some(memory) = lock(shelf).idle.pop() else { break };
                 self.forget(memory.bytes() as u64);
                 released += memory.bytes() as u64;
             }
         }
         released
+    }
+}
+
+impl Shelf {
+    fn lend(&mut self, bytes: usize, asked: usize) {
+        self.used_buffers += 1;
+        self.used_bytes += bytes as u64;
+        self.asked_bytes += asked as u64;
     }
 }
 

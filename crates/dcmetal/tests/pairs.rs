@@ -37,26 +37,31 @@ const SEEDS: [u64; 4] = [1, 2, 3, 4];
 #[test]
 fn both_languages_give_the_reference() {
     let gpu = gpu();
+    let precise = CompileOptions { math_mode: Some(MathMode::Safe), ..CompileOptions::default() };
+    let mut wrong = Vec::new();
     for pair in PAIRS {
-        let opencl = gpu
-            .compile_opencl_with(&format!("{}.cl", pair.kernel), pair.opencl, &Default::default())
-            .and_then(|library| library.kernel(pair.kernel))
-            .unwrap_or_else(|error| panic!("{}.cl: {error}", pair.kernel));
-        let options = CompileOptions { math_mode: Some(MathMode::Safe), ..CompileOptions::default() };
-        let msl = gpu
-            .compile_msl_with(pair.msl, &options)
-            .and_then(|library| library.kernel(pair.kernel))
-            .unwrap_or_else(|error| panic!("{}.metal: {error}", pair.kernel));
-        for seed in SEEDS {
-            for (language, kernel) in [("cl", &opencl), ("metal", &msl)] {
-                let (got, wanted) = (pair.run)(&gpu, kernel, &mut Random(seed));
-                assert_eq!(got.len(), wanted.len(), "{}.{language}, seed {seed}", pair.kernel);
-                if let Some(at) = (0..got.len()).find(|&at| got[at] != wanted[at]) {
-                    panic!("{}.{language}, seed {seed}: byte {at} of {} differs", pair.kernel, got.len());
-                }
+        let opencl = gpu.compile_opencl_with(&format!("{}.cl", pair.kernel), pair.opencl, &Default::default());
+        let msl = gpu.compile_msl_with(pair.msl, &precise);
+        for (language, library) in [("cl", opencl), ("metal", msl)] {
+            match library.and_then(|library| library.kernel(pair.kernel)) {
+                Ok(kernel) => wrong.extend(SEEDS.iter().filter_map(|&seed| {
+                    let (got, wanted) = (pair.run)(&gpu, &kernel, &mut Random(seed));
+                    let differs = difference(&got, &wanted)?;
+                    Some(format!("{}.{language}, seed {seed}: {differs}", pair.kernel))
+                })),
+                Err(error) => wrong.push(format!("{}.{language}: {error}", pair.kernel)),
             }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn difference(got: &[u8], wanted: &[u8]) -> Option<String> {
+    if got.len() != wanted.len() {
+        return Some(format!("{} bytes instead of {}", got.len(), wanted.len()));
+    }
+    let at = (0..got.len()).find(|&at| got[at] != wanted[at])?;
+    Some(format!("byte {at} of {} differs", got.len()))
 }
 
 /// Every file under tests/kernels belongs to a pair.

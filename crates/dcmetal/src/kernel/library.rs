@@ -146,13 +146,11 @@ impl Library {
     pub(crate) fn from_msl(accelerator: &Accelerator, source: &str, options: &CompileOptions) -> Result<Library> {
         let name = if options.name.is_empty() { "MSL source" } else { &options.name };
         let raw_options = raw_options(options).map_err(|failure| failure.during("a compile option"))?;
-        let (raw, warnings) =
-            raw::Library::compile(accelerator.device(), source, Some(&raw_options)).map_err(|failure| match failure
-                .status
-            {
-                sys::DC_METAL_FAILED => Error::Compile { name: name.to_owned(), log: failure.text },
-                _ => failure.during("compile MSL"),
-            })?;
+        let wrong = |failure: Failure| match failure.is_source_error() {
+            true => Error::Compile { name: name.to_owned(), log: failure.text },
+            false => failure.during("compile MSL"),
+        };
+        let (raw, warnings) = raw::Library::compile(accelerator.device(), source, Some(&raw_options)).map_err(wrong)?;
         let kernel_names = raw.function_names();
         Library::new(accelerator, raw, name, kernel_names, warnings, source.to_owned(), None)
     }
@@ -168,12 +166,11 @@ impl Library {
         let raw_options = raw_options(&CompileOptions { math_mode: Some(math_mode), ..CompileOptions::default() })
             .map_err(|failure| failure.during("a compile option"))?;
         // Metal's warnings about the translation's own text concern nobody who wrote OpenCL C.
-        let (raw, _) = raw::Library::compile(accelerator.device(), &msl, Some(&raw_options)).map_err(|failure| {
-            match failure.status {
-                sys::DC_METAL_FAILED => Error::TranslationRejected { name: name.to_owned(), log: failure.text },
-                _ => failure.during("compile MSL"),
-            }
-        })?;
+        let wrong = |failure: Failure| match failure.is_source_error() {
+            true => Error::TranslationRejected { name: name.to_owned(), log: failure.text },
+            false => failure.during("compile the translation"),
+        };
+        let (raw, _) = raw::Library::compile(accelerator.device(), &msl, Some(&raw_options)).map_err(wrong)?;
         let kernel_names = program.kernel_names();
         Library::new(accelerator, raw, name, kernel_names, warnings, msl, Some(program))
     }

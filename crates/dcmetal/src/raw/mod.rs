@@ -55,6 +55,12 @@ impl Failure {
         }
     }
 
+    /// Whether the compiler found the source wrong (`MTLLibraryErrorCompileFailure`), as opposed to failing itself.
+    pub(crate) fn is_source_error(&self) -> bool {
+        const COMPILE_FAILURE: i64 = 3;
+        self.domain == "MTLLibraryErrorDomain" && self.code == COMPILE_FAILURE
+    }
+
     /// The crate's error for a failure that has no variant of its own.
     pub(crate) fn during(self, call: &'static str) -> Error {
         match self.status {

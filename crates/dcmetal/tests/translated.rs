@@ -1,0 +1,299 @@
+//! Executes what the translator's cases say: every `// run:` line of `crates/clmsl/tests/cases/**/*.cl`, on the device.
+//!
+//! `// run: KERNEL grid=X[,Y[,Z]] [group=X[,Y[,Z]]] ARG=VALUE ... -> ARG=[...] ...`
+//!
+//! A VALUE is `[a,b,...]` (a buffer's scalars in memory order, or a vector), `[a;n]` (n times a), a number, or `local:N`
+//! (N bytes of local memory). What stands behind the arrow are the buffers' scalars after the run. Numbers are decimal,
+//! hexadecimal, `inf`, `-inf` or `nan`; integers must come out exactly, floats within 2 units in the last place, which is
+//! what decimal text and OpenCL's accuracy of basic functions need. Structures are given as their 32-bit words.
+//! Every case that translates must have such a line.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::gpu;
+use dcmetal::{Accelerator, Arg, Argument, ArgumentKind, Buffer, Grid, Kernel, Library, Scalar, Size, clmsl};
+
+#[test]
+fn every_run_line_of_the_translator_gives_what_it_says() {
+    let gpu = gpu();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clmsl/tests/cases");
+    let mut files = Vec::new();
+    collect(&folder, &mut files);
+    files.sort();
+    let (mut wrong, mut lines) = (Vec::new(), 0);
+    for file in &files {
+        let name = file.strip_prefix(&folder).expect("it was found there").display().to_string();
+        match run_case(&gpu, file) {
+            Ok(runs) => lines += runs,
+            Err(text) => wrong.push(format!("{name}: {text}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), files.len(), wrong.join("\n"));
+    assert!(lines > 0, "no run line under {}", folder.display());
+}
+
+/// The `.cl` files below a folder.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    for entry in entries {
+        let path = entry.expect("a directory's entry").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "cl") {
+            files.push(path);
+        }
+    }
+}
+
+/// Runs one case; returns the number of its run lines.
+fn run_case(gpu: &Accelerator, file: &Path) -> Result<usize, String> {
+    let source = fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let runs: Vec<&str> = source.lines().filter_map(|line| line.trim().strip_prefix("// run:")).collect();
+    if !file.with_extension("msl").exists() {
+        return if runs.is_empty() { Ok(0) } else { Err("a case that is rejected has a run line".to_owned()) };
+    }
+    if runs.is_empty() {
+        return Err("a case that translates has no run line".to_owned());
+    }
+    let flags = source.lines().next().and_then(|line| line.strip_prefix("// options:")).unwrap_or("");
+    let build = clmsl::Options::parse_build_options(flags).map_err(|error| error.to_string())?;
+    let folder = file.parent().expect("a file has a folder");
+    let include = |request: &clmsl::IncludeRequest<'_>| {
+        let text = fs::read_to_string(folder.join(request.path)).ok()?;
+        Some(clmsl::Included { name: request.path.to_owned(), text })
+    };
+    let options = clmsl::Options { include: Some(&include), ..build.options };
+    let name = file.file_name().expect("a file has a name").to_string_lossy();
+    let library = gpu.compile_opencl_with(&name, &source, &options).map_err(|error| error.to_string())?;
+    for run in &runs {
+        run_line(gpu, &library, run).map_err(|text| format!("{}: {text}", run.trim()))?;
+    }
+    Ok(runs.len())
+}
+
+/// One `// run:` line.
+fn run_line(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), String> {
+    let (before, after) = line.split_once("->").ok_or("no arrow")?;
+    let mut words = words(before).into_iter();
+    let kernel = library.kernel(&words.next().ok_or("no kernel")?).map_err(|error| error.to_string())?;
+    let (mut threads, mut group, mut given) = (None, None, Vec::new());
+    for word in words {
+        let (name, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is no NAME=VALUE"))?;
+        match name {
+            "grid" => threads = Some(size(value)?),
+            "group" => group = Some(size(value)?),
+            name => given.push((name.to_owned(), value.to_owned())),
+        }
+    }
+    let (threads, dimensions) = threads.ok_or("no grid")?;
+    let mut grid = Grid::threads(threads).work_dim(dimensions);
+    if let Some((group, _)) = group {
+        grid = grid.threadgroup(group);
+    }
+    let mut passed =
+        kernel.arguments().iter().map(|argument| pass(gpu, argument, &given)).collect::<Result<Vec<_>, _>>()?;
+    if let Some((name, _)) = given.iter().find(|(name, _)| !kernel.arguments().iter().any(|a| a.name == *name)) {
+        return Err(format!("the kernel has no argument `{name}`"));
+    }
+    let args: Vec<Arg<'_>> = passed
+        .iter_mut()
+        .map(|passed| match passed {
+            Passed::Buffer(buffer) => Arg::from(buffer),
+            Passed::Value(bytes) => Arg::bytes(bytes),
+            Passed::Local(bytes) => Arg::threadgroup_bytes(*bytes),
+        })
+        .collect();
+    let done = kernel.launch(grid, args).and_then(|submission| submission.wait());
+    done.map_err(|error| error.to_string())?;
+    let expected = self::words(after);
+    if expected.is_empty() {
+        return Err("nothing is expected".to_owned());
+    }
+    for word in expected {
+        let (name, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is no NAME=VALUE"))?;
+        let argument = find(&kernel, name)?;
+        let Passed::Buffer(buffer) = &passed[argument.position] else {
+            return Err(format!("`{name}` is no buffer"));
+        };
+        let bytes = buffer.to_vec().map_err(|error| error.to_string())?;
+        compare(argument, &bytes, value).map_err(|text| format!("{name}: {text}"))?;
+    }
+    Ok(())
+}
+
+/// What stands for an argument in a run.
+enum Passed {
+    Buffer(Buffer<u8>),
+    Value(Vec<u8>),
+    Local(usize),
+}
+
+fn find<'k>(kernel: &'k Kernel, name: &str) -> Result<&'k Argument, String> {
+    let found = kernel.arguments().iter().find(|argument| argument.name == name);
+    found.ok_or_else(|| format!("the kernel has no argument `{name}`"))
+}
+
+fn pass(gpu: &Accelerator, argument: &Argument, given: &[(String, String)]) -> Result<Passed, String> {
+    let name = &argument.name;
+    let value = given.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str());
+    let value = value.ok_or_else(|| format!("no value for `{name}`"))?;
+    let scalar = argument.scalar.unwrap_or(Scalar::U32);
+    let encode = |numbers: &[String]| -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        for number in numbers {
+            bytes.extend(bits(scalar, number)?);
+        }
+        Ok(bytes)
+    };
+    match argument.kind {
+        ArgumentKind::Threadgroup => {
+            let bytes = value.strip_prefix("local:").and_then(|bytes| bytes.parse().ok());
+            bytes.map(Passed::Local).ok_or_else(|| format!("`{name}` wants local:N"))
+        }
+        ArgumentKind::Buffer => {
+            let bytes = encode(&numbers(value)?)?;
+            let buffer = gpu.buffer_from(&bytes).map_err(|error| format!("{name}: {error}"))?;
+            Ok(Passed::Buffer(buffer))
+        }
+        ArgumentKind::Value => {
+            let mut bytes = encode(&numbers(value)?)?;
+            if argument.lanes == 3 {
+                bytes.resize(4 * scalar.size(), 0);
+            }
+            Ok(Passed::Value(bytes))
+        }
+    }
+}
+
+/// Words apart by spaces outside brackets.
+fn words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut depth) = (Vec::new(), String::new(), 0);
+    for c in text.chars() {
+        match c {
+            ' ' if depth == 0 => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
+            ' ' => {}
+            '[' => (depth += 1, word.push(c)).1,
+            ']' => (depth -= 1, word.push(c)).1,
+            c => word.push(c),
+        }
+    }
+    words.extend((!word.is_empty()).then_some(word));
+    words
+}
+
+/// `[a,b]`, `[a;n]` or `a` as texts of numbers.
+fn numbers(value: &str) -> Result<Vec<String>, String> {
+    let Some(inside) = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
+        return Ok(vec![value.to_owned()]);
+    };
+    let mut list = Vec::new();
+    for part in inside.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        match part.split_once(';') {
+            Some((number, times)) => {
+                let times = times.trim().parse::<usize>().map_err(|error| format!("`{part}`: {error}"))?;
+                list.extend(std::iter::repeat_n(number.trim().to_owned(), times));
+            }
+            None => list.push(part.to_owned()),
+        }
+    }
+    Ok(list)
+}
+
+/// `X[,Y[,Z]]` and how many numbers it has.
+fn size(value: &str) -> Result<(Size, u32), String> {
+    let parts: Vec<u64> = value
+        .split(',')
+        .map(|part| part.parse().map_err(|error| format!("size `{value}`: {error}")))
+        .collect::<Result<_, _>>()?;
+    let at = |index: usize| parts.get(index).copied().unwrap_or(1);
+    match parts.len() {
+        1..=3 => Ok((Size { x: at(0), y: at(1), z: at(2) }, parts.len() as u32)),
+        n => Err(format!("a size of {n} numbers")),
+    }
+}
+
+/// The bytes of a number.
+fn bits(scalar: Scalar, text: &str) -> Result<Vec<u8>, String> {
+    let whole = || whole(text).ok_or_else(|| format!("`{text}` is no integer"));
+    let fits = |low: i128, high: i128| {
+        let value = whole()?;
+        if value < low || value > high { Err(format!("{text} is no {scalar}")) } else { Ok(value) }
+    };
+    // Bit patterns in hexadecimal may be given for signed types.
+    Ok(match scalar {
+        Scalar::F32 => float(text)?.to_ne_bytes().to_vec(),
+        Scalar::I8 | Scalar::U8 | Scalar::Bool => (fits(-0x80, 0xFF)? as u8).to_ne_bytes().to_vec(),
+        Scalar::I16 | Scalar::U16 => (fits(-0x8000, 0xFFFF)? as u16).to_ne_bytes().to_vec(),
+        Scalar::I32 | Scalar::U32 => (fits(-0x8000_0000, 0xFFFF_FFFF)? as u32).to_ne_bytes().to_vec(),
+        Scalar::I64 | Scalar::U64 => (fits(i64::MIN.into(), u64::MAX.into())? as u64).to_ne_bytes().to_vec(),
+        Scalar::F16 | Scalar::BF16 => return Err(format!("{scalar} in a run line is not supported; use its words")),
+    })
+}
+
+fn float(text: &str) -> Result<f32, String> {
+    if let Some(bits) = text.strip_prefix("0x") {
+        return u32::from_str_radix(bits, 16).map(f32::from_bits).map_err(|error| format!("`{text}`: {error}"));
+    }
+    text.trim_end_matches('f').parse::<f32>().or_else(|_| text.parse()).map_err(|error| format!("`{text}`: {error}"))
+}
+
+fn whole(text: &str) -> Option<i128> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let value = match digits.strip_prefix("0x") {
+        Some(hexadecimal) => i128::from_str_radix(hexadecimal, 16).ok()?,
+        None => digits.parse().ok()?,
+    };
+    Some(sign * value)
+}
+
+/// Compares a buffer with what is expected of it.
+fn compare(argument: &Argument, bytes: &[u8], value: &str) -> Result<(), String> {
+    let scalar = argument.scalar.unwrap_or(Scalar::U32);
+    let expected = numbers(value)?;
+    let got: Vec<&[u8]> = bytes.chunks(scalar.size()).collect();
+    if got.len() != expected.len() {
+        return Err(format!("{} numbers are expected of a buffer of {}", expected.len(), got.len()));
+    }
+    for (index, (got, text)) in got.iter().zip(&expected).enumerate() {
+        let wanted = bits(scalar, text)?;
+        let same = match scalar {
+            Scalar::F32 => close(f32::from_bits(word(got)), f32::from_bits(word(&wanted))),
+            _ => **got == *wanted,
+        };
+        if !same {
+            let shown = match scalar {
+                Scalar::F32 => f32::from_bits(word(got)).to_string(),
+                _ => format!("the bytes {got:02x?}"),
+            };
+            return Err(format!("[{index}] is {shown}, expected {text}"));
+        }
+    }
+    Ok(())
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    u32::from_ne_bytes(bytes.try_into().expect("four bytes"))
+}
+
+/// Equal, both NaN, or at most 2 units in the last place apart.
+fn close(a: f32, b: f32) -> bool {
+    // The bits of floats of one sign count them in order.
+    let steps = |a: f32, b: f32| a.abs().to_bits().abs_diff(b.abs().to_bits());
+    a == b || (a.is_nan() && b.is_nan()) || (a.is_sign_positive() == b.is_sign_positive() && steps(a, b) <= 2)
+}
+
+#[test]
+fn numbers_are_read_as_written() {
+    assert_eq!(words(" k grid=4  x=[1, 2] "), ["k", "grid=4", "x=[1,2]"]);
+    assert_eq!(numbers("[1,2;3]").unwrap(), ["1", "2", "2", "2"]);
+    assert_eq!(bits(Scalar::I32, "-1").unwrap(), [0xFF; 4]);
+    assert_eq!(bits(Scalar::U8, "0xFE").unwrap(), [0xFE]);
+    assert!(bits(Scalar::U8, "256").is_err() && bits(Scalar::I32, "1.5").is_err());
+    assert_eq!(float("-1.5f").unwrap(), -1.5);
+    assert!(float("inf").unwrap().is_infinite() && float("nan").unwrap().is_nan());
+    assert!(close(1.0, 1.0 + f32::EPSILON) && !close(1.0, 1.0 + 3.0 * f32::EPSILON) && !close(1.0, -1.0));
+    assert_eq!(size("4,2").unwrap(), (Size { x: 4, y: 2, z: 1 }, 2));
+}
