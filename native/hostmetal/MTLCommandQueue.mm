@@ -16,11 +16,12 @@
   return _device;
 }
 
-// The hot path of every submission: one object, no lock.
+// The hot path of every submission: one object, no lock, and the class looked up once (GCC's runtime does it by name).
 - (HostMTLCommandBuffer *)makeCommandBuffer {
+  static const Class commandBufferClass = [HostMTLCommandBuffer class];
   HMCommandBuffer engine = hm_command_buffer_create(_engine);
   if (!engine) return nil;
-  HostMTLCommandBuffer *made = [HostMTLCommandBuffer alloc];
+  HostMTLCommandBuffer *made = (HostMTLCommandBuffer *)NSAllocateObject(commandBufferClass, 0, NSDefaultMallocZone());
   made->_engine = engine;
   made->_queue = [self retain];
   made->_retainedReferences = YES;
