@@ -132,9 +132,18 @@ pub(crate) struct Declarator {
 #[derive(Debug)]
 pub(crate) enum Derived {
     /// `* quals`; the qualifiers and the space are those of the pointer itself.
-    Pointer { quals: Quals, space: Option<(Space, Span)> },
-    Array { size: Option<Expr>, span: Span },
-    Function { params: Vec<Param>, span: Span },
+    Pointer {
+        quals: Quals,
+        space: Option<(Space, Span)>,
+    },
+    Array {
+        size: Option<Expr>,
+        span: Span,
+    },
+    Function {
+        params: Vec<Param>,
+        span: Span,
+    },
 }
 
 /// A function parameter.
@@ -243,10 +252,7 @@ impl BinaryOp {
 
     /// `<` and its kin, which yield a truth value.
     pub(crate) fn is_comparison(self) -> bool {
-        matches!(
-            self,
-            BinaryOp::Lt | BinaryOp::Gt | BinaryOp::Le | BinaryOp::Ge | BinaryOp::Eq | BinaryOp::Ne
-        )
+        matches!(self, BinaryOp::Lt | BinaryOp::Gt | BinaryOp::Le | BinaryOp::Ge | BinaryOp::Eq | BinaryOp::Ne)
     }
 
     pub(crate) fn is_logical(self) -> bool {
@@ -274,16 +280,26 @@ pub(crate) enum ExprKind {
     Ident(Symbol),
     Unary(UnaryOp, Box<Expr>),
     /// `++x` and `--x`
-    PreStep { increment: bool, place: Box<Expr> },
+    PreStep {
+        increment: bool,
+        place: Box<Expr>,
+    },
     /// `x++` and `x--`
-    PostStep { increment: bool, place: Box<Expr> },
+    PostStep {
+        increment: bool,
+        place: Box<Expr>,
+    },
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     Assign(Option<BinaryOp>, Box<Expr>, Box<Expr>),
     Cond(Box<Expr>, Box<Expr>, Box<Expr>),
     Comma(Box<Expr>, Box<Expr>),
     Call(Box<Expr>, Vec<Expr>),
     Index(Box<Expr>, Box<Expr>),
-    Member { base: Box<Expr>, name: Ident, arrow: bool },
+    Member {
+        base: Box<Expr>,
+        name: Ident,
+        arrow: bool,
+    },
     Cast(Box<TypeName>, Box<Expr>),
     /// `(float4)(a, b.xy, c)`
     VectorLiteral(Box<TypeName>, Vec<Expr>),
@@ -316,10 +332,18 @@ pub(crate) enum StmtKind {
     Decl(Declaration),
     Block(Block),
     /// A chain `if ... else if ... else`, flat so that long chains do not nest.
-    If { arms: Vec<(Expr, Stmt)>, otherwise: Option<Box<Stmt>> },
+    If {
+        arms: Vec<(Expr, Stmt)>,
+        otherwise: Option<Box<Stmt>>,
+    },
     While(Expr, Box<Stmt>),
     DoWhile(Box<Stmt>, Expr),
-    For { init: Option<Box<Stmt>>, cond: Option<Expr>, step: Option<Expr>, body: Box<Stmt> },
+    For {
+        init: Option<Box<Stmt>>,
+        cond: Option<Expr>,
+        step: Option<Expr>,
+        body: Box<Stmt>,
+    },
     Switch(Expr, Box<Stmt>),
     Case(Expr, Box<Stmt>),
     Default(Box<Stmt>),

@@ -131,10 +131,18 @@ pub(crate) enum StmtKind {
     /// In the printed program all variables of one statement have one plain type, or there is only one.
     Decl(Vec<Decl>),
     Block(Block),
-    If { arms: Vec<(Expr, Block)>, otherwise: Option<Block> },
+    If {
+        arms: Vec<(Expr, Block)>,
+        otherwise: Option<Block>,
+    },
     While(Expr, Block),
     DoWhile(Block, Expr),
-    For { init: Option<Box<Stmt>>, cond: Option<Expr>, step: Option<Expr>, body: Block },
+    For {
+        init: Option<Box<Stmt>>,
+        cond: Option<Expr>,
+        step: Option<Expr>,
+        body: Block,
+    },
     Switch(Expr, Block),
     /// A label in the block of its switch.
     Case(Expr),
@@ -165,7 +173,10 @@ pub(crate) enum UnaryOp {
 #[derive(Clone, Debug)]
 pub(crate) enum ExprKind {
     /// An integer of the expression's type, shown in base 16 if it was written so.
-    Int { value: i128, hexadecimal: bool },
+    Int {
+        value: i128,
+        hexadecimal: bool,
+    },
     /// A `float` or `half`.
     Float(f32),
     /// The null pointer.
@@ -180,8 +191,17 @@ pub(crate) enum ExprKind {
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     Assign(Box<Expr>, Box<Expr>),
     /// `place op= value`, computed in the type `at`.
-    AssignOp { op: BinaryOp, place: Box<Expr>, value: Box<Expr>, at: Type },
-    Step { increment: bool, prefix: bool, place: Box<Expr> },
+    AssignOp {
+        op: BinaryOp,
+        place: Box<Expr>,
+        value: Box<Expr>,
+        at: Type,
+    },
+    Step {
+        increment: bool,
+        prefix: bool,
+        place: Box<Expr>,
+    },
     /// Scalar condition.
     Cond(Box<Expr>, Box<Expr>, Box<Expr>),
     /// Vector condition: the sign bit of each component selects (OpenCL C 3.0 §6.5.i).
@@ -204,8 +224,15 @@ pub(crate) enum ExprKind {
     /// Elements of an array, or fields of a structure, in order; what is missing at the end is zero.
     Aggregate(Vec<Expr>),
     /// `spaces` pairs each inference variable of the callee's signature with the one that stands for it here.
-    Call { function: FunctionId, args: Vec<Expr>, spaces: Vec<(u32, u32)> },
-    Builtin { builtin: crate::builtins::Resolved, args: Vec<Expr> },
+    Call {
+        function: FunctionId,
+        args: Vec<Expr>,
+        spaces: Vec<(u32, u32)>,
+    },
+    Builtin {
+        builtin: crate::builtins::Resolved,
+        args: Vec<Expr>,
+    },
     /// *Lowered*: `head(args)`.
     Msl(String, Vec<Expr>),
     /// *Lowered*: printed as it stands.

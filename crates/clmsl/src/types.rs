@@ -50,10 +50,7 @@ impl Scalar {
     }
 
     pub(crate) fn is_signed(self) -> bool {
-        matches!(
-            self,
-            Scalar::Char | Scalar::Short | Scalar::Int | Scalar::Long | Scalar::Half | Scalar::Float
-        )
+        matches!(self, Scalar::Char | Scalar::Short | Scalar::Int | Scalar::Long | Scalar::Half | Scalar::Float)
     }
 
     /// The signed integer of the same width (what a vector comparison yields).
@@ -79,9 +76,7 @@ impl Scalar {
     /// The type after the integer promotions (C99 §6.3.1.1); floats are unchanged.
     pub(crate) fn promoted(self) -> Scalar {
         match self {
-            Scalar::Bool | Scalar::Char | Scalar::UChar | Scalar::Short | Scalar::UShort => {
-                Scalar::Int
-            }
+            Scalar::Bool | Scalar::Char | Scalar::UChar | Scalar::Short | Scalar::UShort => Scalar::Int,
             other => other,
         }
     }
@@ -301,11 +296,9 @@ impl Type {
     /// Rewrites every address space in the type.
     pub(crate) fn map_spaces(&self, f: &mut dyn FnMut(Space) -> Space) -> Type {
         match self {
-            Type::Pointer(p) => Type::Pointer(Rc::new(Pointee {
-                ty: p.ty.map_spaces(f),
-                space: f(p.space),
-                quals: p.quals,
-            })),
+            Type::Pointer(p) => {
+                Type::Pointer(Rc::new(Pointee { ty: p.ty.map_spaces(f), space: f(p.space), quals: p.quals }))
+            }
             Type::Array(e, n) => match **e {
                 Type::Pointer(_) | Type::Array(..) => Type::Array(Rc::new(e.map_spaces(f)), *n),
                 _ => self.clone(),

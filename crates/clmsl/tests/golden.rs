@@ -43,13 +43,14 @@ fn every_case_gives_what_is_expected() {
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
     let mut wrong = Vec::new();
     let cases = cases();
-    assert!(cases.len() >= 80, "only {} cases were found", cases.len());
     for path in &cases {
         let source = fs::read_to_string(path).expect("a case can be read");
         let translation = run(path, &source);
         let rendered = translation.rendered();
         let (kind, other, actual) = match &translation.msl {
-            Some(msl) => ("msl", "err", if rendered.is_empty() { msl.clone() } else { format!("{msl}/*\n{rendered}*/\n") }),
+            Some(msl) => {
+                ("msl", "err", if rendered.is_empty() { msl.clone() } else { format!("{msl}/*\n{rendered}*/\n") })
+            }
             None => ("err", "msl", rendered),
         };
         let expected_path = path.with_extension(kind);
@@ -64,6 +65,7 @@ fn every_case_gives_what_is_expected() {
             wrong.push(format!("{}:\n{}", path.display(), first_difference(&expected, &actual)));
         }
     }
+    assert!(cases.len() >= 80, "only {} cases were found", cases.len());
     assert!(wrong.is_empty(), "{} cases differ (UPDATE_EXPECT=1 rewrites):\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -156,7 +158,10 @@ fn reflection_serialises() {
     assert_eq!(arg(1)["size"], 32);
     assert_eq!(arg(1)["element"], serde_json::Value::Null);
     assert_eq!((arg(2)["kind"].clone(), arg(2)["slot"].clone()), ("local".into(), 0.into()));
-    assert_eq!((arg(3)["kind"].clone(), arg(3)["slot"].clone(), arg(3)["index"].clone()), ("value".into(), 2.into(), 3.into()));
+    assert_eq!(
+        (arg(3)["kind"].clone(), arg(3)["slot"].clone(), arg(3)["index"].clone()),
+        ("value".into(), 2.into(), 3.into())
+    );
     assert_eq!((arg(4)["size"].clone(), arg(4)["slot"].clone()), (4.into(), 3.into()));
     assert_eq!((arg(5)["size"].clone(), arg(5)["access"].clone()), (0.into(), "readwrite".into()));
 }

@@ -118,11 +118,7 @@ impl Param {
 /// Rows of this name; they stand together in the table.
 pub(crate) fn rows(name: &str) -> impl Iterator<Item = (usize, &'static Builtin)> + '_ {
     let start = TABLE.partition_point(|b| b.name < name);
-    TABLE[start..]
-        .iter()
-        .enumerate()
-        .take_while(move |(_, b)| b.name == name)
-        .map(move |(i, b)| (start + i, b))
+    TABLE[start..].iter().enumerate().take_while(move |(_, b)| b.name == name).map(move |(i, b)| (start + i, b))
 }
 
 #[cfg(test)]

@@ -9,16 +9,28 @@ pub(crate) fn refusal(name: &str) -> Option<String> {
         }
         "erf" | "erfc" | "tgamma" | "lgamma" | "lgamma_r" | "remquo" => "this math function is not supported",
         "shuffle" | "shuffle2" | "vec_step" => "this vector function is not supported",
-        "enqueue_kernel" | "get_default_queue" | "create_user_event" | "enqueue_marker" | "ndrange_1D"
-        | "ndrange_2D" | "ndrange_3D" | "get_kernel_work_group_size" => {
-            "device-side enqueue is not supported (Metal has none)"
-        }
-        "read_pipe" | "write_pipe" | "commit_read_pipe" | "commit_write_pipe" | "reserve_read_pipe"
-        | "reserve_write_pipe" | "get_pipe_num_packets" | "get_pipe_max_packets" => {
-            "pipes are not supported (Metal has none)"
-        }
-        "get_sub_group_id" | "get_sub_group_local_id" | "get_sub_group_size" | "get_num_sub_groups"
-        | "get_max_sub_group_size" | "get_enqueued_num_sub_groups" => "sub-groups are not supported",
+        "enqueue_kernel"
+        | "get_default_queue"
+        | "create_user_event"
+        | "enqueue_marker"
+        | "ndrange_1D"
+        | "ndrange_2D"
+        | "ndrange_3D"
+        | "get_kernel_work_group_size" => "device-side enqueue is not supported (Metal has none)",
+        "read_pipe"
+        | "write_pipe"
+        | "commit_read_pipe"
+        | "commit_write_pipe"
+        | "reserve_read_pipe"
+        | "reserve_write_pipe"
+        | "get_pipe_num_packets"
+        | "get_pipe_max_packets" => "pipes are not supported (Metal has none)",
+        "get_sub_group_id"
+        | "get_sub_group_local_id"
+        | "get_sub_group_size"
+        | "get_num_sub_groups"
+        | "get_max_sub_group_size"
+        | "get_enqueued_num_sub_groups" => "sub-groups are not supported",
         "atomic_work_item_fence" => "C11 atomics are not supported",
         "to_global" | "to_local" | "to_private" | "get_fence" => {
             "queries of a generic pointer's address space are not supported"
@@ -29,10 +41,7 @@ pub(crate) fn refusal(name: &str) -> Option<String> {
 }
 
 fn by_prefix(name: &str) -> Option<String> {
-    let wide = |prefix: &str| {
-        name.strip_prefix(prefix)
-            .is_some_and(|rest| rest.contains("16") || rest.contains('8'))
-    };
+    let wide = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.contains("16") || rest.contains('8'));
     let reason = if name.contains("double") && (name.starts_with("convert_") || name.starts_with("as_")) {
         "Metal has no 64-bit floating point"
     } else if wide("convert_") || wide("as_") || wide("vload") || wide("vstore") {

@@ -52,8 +52,16 @@ pub(crate) enum Special {
     Barrier,
     /// `mem_fence`, `read_mem_fence`, `write_mem_fence`.
     MemFence,
-    Convert { scalar: Scalar, lanes: u8, saturate: bool, rounding: Rounding },
-    AsType { scalar: Scalar, lanes: u8 },
+    Convert {
+        scalar: Scalar,
+        lanes: u8,
+        saturate: bool,
+        rounding: Rounding,
+    },
+    AsType {
+        scalar: Scalar,
+        lanes: u8,
+    },
     Select,
     Any,
     All,
@@ -97,9 +105,7 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         "vload_half" => Special::LoadHalf(1, false),
         "vstore_half" | "vstore_half_rte" => Special::StoreHalf(1, false),
         _ => {
-            return atomic(name)
-                .or_else(|| typed(name))
-                .or_else(|| vector_access(name));
+            return atomic(name).or_else(|| typed(name)).or_else(|| vector_access(name));
         }
     })
 }

@@ -18,13 +18,7 @@ const TRUTH: Param = Param::Truth;
 const PTR_T: Param = Param::PtrT;
 const PTR_INT: Param = Param::PtrInt;
 
-const fn row(
-    name: &'static str,
-    class: Class,
-    params: &'static [Param],
-    ret: Param,
-    lowering: Lowering,
-) -> Builtin {
+const fn row(name: &'static str, class: Class, params: &'static [Param], ret: Param, lowering: Lowering) -> Builtin {
     Builtin { name, class, params, ret, lowering }
 }
 

@@ -95,9 +95,7 @@ pub(super) fn specialise(
     }
     let mut out = Vec::with_capacity(positions.len());
     for index in positions {
-        let Some(mut instance) = made[index as usize].take() else {
-            unreachable!("every numbered copy was made")
-        };
+        let Some(mut instance) = made[index as usize].take() else { unreachable!("every numbered copy was made") };
         each_call(&mut instance.function, &mut |id| id.0 = place[id.0 as usize]);
         out.push(instance);
     }
@@ -192,10 +190,10 @@ impl Copy<'_> {
     /// Refuses writes that only this combination of address spaces makes impossible.
     fn check_write(&mut self, e: &Expr, function: &Function) {
         match &e.kind {
-            ExprKind::Assign(place, _) | ExprKind::AssignOp { place, .. } | ExprKind::Step { place, .. } => {
-                if place_space(place, &function.locals) == Space::Constant {
-                    self.refuse(place.span, "__constant memory cannot be written");
-                }
+            ExprKind::Assign(place, _) | ExprKind::AssignOp { place, .. } | ExprKind::Step { place, .. }
+                if place_space(place, &function.locals) == Space::Constant =>
+            {
+                self.refuse(place.span, "__constant memory cannot be written");
             }
             ExprKind::Builtin { builtin: Resolved::Special(Special::Atomic(_)), args } => {
                 let space = args.first().and_then(|p| p.ty.pointee()).map(|p| p.space);

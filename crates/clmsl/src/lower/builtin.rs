@@ -97,9 +97,7 @@ fn lower_row(lowering: Lowering, mut args: Vec<Expr>, shape: Shape, cx: &mut Cx<
 /// `a op b` of the two arguments.
 fn fold_binary(op: BinaryOp, args: Vec<Expr>, ty: Type) -> Expr {
     let mut args = args.into_iter();
-    let (Some(a), Some(b)) = (args.next(), args.next()) else {
-        unreachable!("the row has two parameters")
-    };
+    let (Some(a), Some(b)) = (args.next(), args.next()) else { unreachable!("the row has two parameters") };
     binary(op, a, b, ty)
 }
 
@@ -160,14 +158,10 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span) ->
         Special::Nan => {
             let code = first(&mut args);
             let bits = code.ty.clone();
-            let quiet = convert(
-                Expr::new(ExprKind::Int { value: 0x7fc0_0000, hexadecimal: true }, Type::UINT, span),
-                &bits,
-            );
-            let mask = convert(
-                Expr::new(ExprKind::Int { value: 0x003f_ffff, hexadecimal: true }, Type::UINT, span),
-                &bits,
-            );
+            let quiet =
+                convert(Expr::new(ExprKind::Int { value: 0x7fc0_0000, hexadecimal: true }, Type::UINT, span), &bits);
+            let mask =
+                convert(Expr::new(ExprKind::Int { value: 0x003f_ffff, hexadecimal: true }, Type::UINT, span), &bits);
             let payload = binary(BinaryOp::And, code, mask, bits.clone());
             conversion::as_type(binary(BinaryOp::Or, payload, quiet, bits), &ty)
         }

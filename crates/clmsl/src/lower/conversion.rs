@@ -40,10 +40,7 @@ pub(super) fn convert_call(arg: Expr, to: Scalar, saturate: bool, rounding: Roun
 /// Whether every value of `from` is one of `to`.
 fn fits(from: Scalar, to: Scalar) -> bool {
     from == to
-        || from.is_integer()
-            && to.is_integer()
-            && from.size() < to.size()
-            && (!from.is_signed() || to.is_signed())
+        || from.is_integer() && to.is_integer() && from.size() < to.size() && (!from.is_signed() || to.is_signed())
 }
 
 /// `as_T(arg)`: the same bits. A vector of three counts as four.

@@ -95,7 +95,10 @@ fn lower_convert(e: &mut Expr) {
 fn statements(block: &mut Block, cx: &mut Cx<'_>) {
     for stmt in &mut block.stmts {
         match &mut stmt.kind {
-            StmtKind::Expr(e) => vector::lower_uses(e, false, cx),
+            StmtKind::Expr(e) => {
+                unwrap_assignment(e);
+                vector::lower_uses(e, false, cx);
+            }
             StmtKind::Decl(decls) => {
                 for decl in decls {
                     if let Some(init) = &mut decl.init {
@@ -138,6 +141,16 @@ fn statements(block: &mut Block, cx: &mut Cx<'_>) {
             }
             _ => {}
         }
+    }
+}
+
+/// A store that yields nothing is printed as the assignment it is.
+fn unwrap_assignment(e: &mut Expr) {
+    if let ExprKind::Convert(inner) = &mut e.kind
+        && e.ty == Type::Void
+        && matches!(inner.kind, ExprKind::Assign(..))
+    {
+        *e = take(inner);
     }
 }
 

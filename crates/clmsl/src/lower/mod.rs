@@ -128,10 +128,8 @@ impl Reach {
             match ty {
                 crate::types::Type::Pointer(p) => work.push(p.ty.clone()),
                 crate::types::Type::Array(e, _) => work.push((*e).clone()),
-                crate::types::Type::Struct(id) => {
-                    if !std::mem::replace(&mut self.structs[id.0 as usize], true) {
-                        work.extend(structs[id.0 as usize].fields.iter().map(|f| f.ty.clone()));
-                    }
+                crate::types::Type::Struct(id) if !std::mem::replace(&mut self.structs[id.0 as usize], true) => {
+                    work.extend(structs[id.0 as usize].fields.iter().map(|f| f.ty.clone()));
                 }
                 _ => {}
             }

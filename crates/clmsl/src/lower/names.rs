@@ -18,7 +18,8 @@ pub(super) fn assign(
     instances: &mut [Instance],
     kernels: &mut [KernelReflection],
 ) {
-    let mut pool = Pool { user: user_names(structs, constants, instances), taken: HashSet::new(), next: HashMap::new() };
+    let mut pool =
+        Pool { user: user_names(structs, constants, instances), taken: HashSet::new(), next: HashMap::new() };
     name_functions(instances, kernels, &mut pool);
     for constant in constants {
         constant.name = pool.claim(&constant.name);
@@ -95,10 +96,10 @@ fn name_functions(instances: &mut [Instance], kernels: &mut [KernelReflection], 
     for instance in instances.iter() {
         *copies.entry(instance.function.name.clone()).or_default() += 1;
     }
-    // Kernels first: their names are what the host knows.
+    // Kernels first: their names are what the host knows. Nobody calls them, so only reserved words matter.
     let mut kernels = kernels.iter_mut();
     for instance in instances.iter_mut().filter(|i| i.function.kernel.is_some()) {
-        instance.function.name = pool.claim_function(&instance.function.name.clone());
+        instance.function.name = pool.claim(&instance.function.name.clone());
         if let Some(kernel) = kernels.next() {
             kernel.msl_name = instance.function.name.clone();
         }

@@ -83,7 +83,8 @@ fn assign_place(place: Expr, init: Expr, span: crate::source::Span, out: &mut Ve
             ExprKind::Aggregate(parts) => parts,
             _ => Vec::new(),
         };
-        parts.resize_with(*count as usize, || Expr::new(ExprKind::Zero, (**element).clone(), span));
+        let zero = Expr::new(ExprKind::Zero, (**element).clone(), span);
+        parts.resize(*count as usize, zero);
         for (i, part) in parts.into_iter().enumerate() {
             let index = Expr::int(i as i128, Type::INT, span);
             let kind = ExprKind::Index(Box::new(place.clone()), Box::new(index));
@@ -119,10 +120,8 @@ fn split_declarations(list: &mut Vec<Stmt>, function: &Function) {
                 let mixed = matches!(&init.kind, StmtKind::Decl(decls) if !together(decls));
                 if let (true, StmtKind::Decl(decls)) = (mixed, &init.kind) {
                     let end = body.end;
-                    let mut stmts: Vec<Stmt> = decls
-                        .iter()
-                        .map(|d| Stmt { kind: StmtKind::Decl(vec![d.clone()]), span })
-                        .collect();
+                    let mut stmts: Vec<Stmt> =
+                        decls.iter().map(|d| Stmt { kind: StmtKind::Decl(vec![d.clone()]), span }).collect();
                     stmts.push(Stmt { kind: StmtKind::For { init: None, cond, step, body }, span });
                     out.push(Stmt { kind: StmtKind::Block(Block { stmts, end }), span });
                 } else {

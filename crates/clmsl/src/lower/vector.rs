@@ -56,11 +56,7 @@ pub(super) fn lower_binary(e: &mut Expr) -> bool {
     }
     let (op, a, b) = (*op, take(a), take(b));
     let truth = Type::Vector(Scalar::Bool, lanes);
-    let compared = if op.is_logical() {
-        binary(op, non_zero(a), non_zero(b), truth)
-    } else {
-        binary(op, a, b, truth)
-    };
+    let compared = if op.is_logical() { binary(op, non_zero(a), non_zero(b), truth) } else { binary(op, a, b, truth) };
     *e = truth_value(compared, e.ty.clone());
     true
 }

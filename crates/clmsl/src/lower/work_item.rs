@@ -11,7 +11,7 @@ use super::Instance;
 use super::expr::{binary, call};
 use crate::ast::BinaryOp;
 use crate::builtins::{Resolved, Special, WorkItem};
-use crate::hir::{Expr, ExprKind, Function, LocalId, Local};
+use crate::hir::{Expr, ExprKind, Function, Local, LocalId};
 use crate::sema::{const_int, convert, is_pure};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
@@ -143,9 +143,7 @@ fn query(item: WorkItem, argument: Option<Expr>, hidden: &Hidden, span: Span) ->
         WorkItem::GlobalOffset => {
             let zero = Expr::int(0, Type::ULONG, span);
             match argument {
-                Some(a) if !is_pure(&a) => {
-                    Expr::new(ExprKind::Comma(Box::new(a), Box::new(zero)), Type::ULONG, span)
-                }
+                Some(a) if !is_pure(&a) => Expr::new(ExprKind::Comma(Box::new(a), Box::new(zero)), Type::ULONG, span),
                 _ => zero,
             }
         }

@@ -47,8 +47,19 @@ impl Parser<'_> {
         self.word().is_some_and(|w| {
             matches!(
                 w,
-                "typedef" | "static" | "extern" | "inline" | "__inline" | "__inline__" | "auto" | "register"
-                    | "__kernel" | "kernel" | "__attribute__" | "__attribute" | "pipe"
+                "typedef"
+                    | "static"
+                    | "extern"
+                    | "inline"
+                    | "__inline"
+                    | "__inline__"
+                    | "auto"
+                    | "register"
+                    | "__kernel"
+                    | "kernel"
+                    | "__attribute__"
+                    | "__attribute"
+                    | "pipe"
             )
         })
     }
@@ -590,8 +601,5 @@ fn space_word(word: &str) -> Option<Option<Space>> {
 
 /// Access qualifiers belong to images, which are refused by their type.
 fn access_word(word: &str) -> bool {
-    matches!(
-        word,
-        "read_only" | "write_only" | "read_write" | "__read_only" | "__write_only" | "__read_write"
-    )
+    matches!(word, "read_only" | "write_only" | "read_write" | "__read_only" | "__write_only" | "__read_write")
 }

@@ -62,7 +62,8 @@ impl Parser<'_> {
     /// Makes a node, refusing trees that later stages could not walk.
     fn node(&mut self, kind: ExprKind, span: Span, height: u32) -> Parse<Expr> {
         if height > MAX_DEPTH {
-            return self.error(span, format!("expression nests deeper than {MAX_DEPTH} levels, which is not supported"));
+            return self
+                .error(span, format!("expression nests deeper than {MAX_DEPTH} levels, which is not supported"));
         }
         Ok(Expr { kind, span, height })
     }

@@ -36,14 +36,7 @@ struct Parser<'a> {
 
 /// Parses a whole file. `tokens` ends with `Eof`.
 pub(crate) fn parse(tokens: &[Token], names: &Interner) -> (Program, Vec<Diagnostic>) {
-    let mut parser = Parser {
-        tokens,
-        at: 0,
-        names,
-        diagnostics: Vec::new(),
-        depth: 0,
-        scopes: vec![HashMap::new()],
-    };
+    let mut parser = Parser { tokens, at: 0, names, diagnostics: Vec::new(), depth: 0, scopes: vec![HashMap::new()] };
     let mut program = Program::default();
     while parser.kind() != TokenKind::Eof {
         let start = parser.at;
@@ -260,13 +253,72 @@ impl<'a> Parser<'a> {
 fn is_keyword(word: &str) -> bool {
     matches!(
         word,
-        "auto" | "break" | "case" | "char" | "const" | "continue" | "default" | "do" | "double" | "else" | "enum"
-            | "extern" | "float" | "for" | "goto" | "if" | "inline" | "int" | "long" | "register" | "restrict"
-            | "return" | "short" | "signed" | "sizeof" | "static" | "struct" | "switch" | "typedef" | "union"
-            | "unsigned" | "void" | "volatile" | "while" | "_Bool" | "__kernel" | "kernel" | "__global" | "global"
-            | "__local" | "local" | "__constant" | "constant" | "__private" | "private" | "__generic" | "generic"
-            | "__attribute__" | "__attribute" | "read_only" | "write_only" | "read_write" | "__read_only"
-            | "__write_only" | "__read_write" | "pipe" | "asm" | "__asm" | "__asm__" | "__inline" | "__inline__"
-            | "__restrict" | "__restrict__" | "__const" | "__volatile__" | "_Complex" | "_Imaginary"
+        "auto"
+            | "break"
+            | "case"
+            | "char"
+            | "const"
+            | "continue"
+            | "default"
+            | "do"
+            | "double"
+            | "else"
+            | "enum"
+            | "extern"
+            | "float"
+            | "for"
+            | "goto"
+            | "if"
+            | "inline"
+            | "int"
+            | "long"
+            | "register"
+            | "restrict"
+            | "return"
+            | "short"
+            | "signed"
+            | "sizeof"
+            | "static"
+            | "struct"
+            | "switch"
+            | "typedef"
+            | "union"
+            | "unsigned"
+            | "void"
+            | "volatile"
+            | "while"
+            | "_Bool"
+            | "__kernel"
+            | "kernel"
+            | "__global"
+            | "global"
+            | "__local"
+            | "local"
+            | "__constant"
+            | "constant"
+            | "__private"
+            | "private"
+            | "__generic"
+            | "generic"
+            | "__attribute__"
+            | "__attribute"
+            | "read_only"
+            | "write_only"
+            | "read_write"
+            | "__read_only"
+            | "__write_only"
+            | "__read_write"
+            | "pipe"
+            | "asm"
+            | "__asm"
+            | "__asm__"
+            | "__inline"
+            | "__inline__"
+            | "__restrict"
+            | "__restrict__"
+            | "__const"
+            | "__volatile__"
+            | "_Complex"
+            | "_Imaginary"
     )
 }

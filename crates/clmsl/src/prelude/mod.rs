@@ -43,8 +43,7 @@ const FILES: &[File] = &[
 
 /// The files that hold the called functions, in the order of the table, which puts dependencies first.
 pub(crate) fn files(calls: &BTreeSet<String>) -> Vec<&'static str> {
-    let used: Vec<&File> =
-        FILES.iter().filter(|f| f.provides.iter().any(|name| calls.contains(*name))).collect();
+    let used: Vec<&File> = FILES.iter().filter(|f| f.provides.iter().any(|name| calls.contains(*name))).collect();
     let lanes = used.iter().any(|f| f.lanes);
     FILES
         .iter()

@@ -234,7 +234,8 @@ impl Sema<'_> {
                     }
                     1 => {
                         let name = &self.program.functions[callee].name;
-                        let message = format!("recursion is not supported (OpenCL C 3.0 §6.11.i): '{name}' calls itself");
+                        let message =
+                            format!("recursion is not supported (OpenCL C 3.0 §6.11.i): '{name}' calls itself");
                         self.error(calls[call].span, message);
                     }
                     _ => {}

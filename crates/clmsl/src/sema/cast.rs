@@ -77,7 +77,8 @@ impl Sema<'_> {
         }
         if ty.vector().is_none() {
             let shown = self.show(&ty);
-            return self.bad(span, format!("'{shown}' is not a vector type, so this list of values cannot be cast to it"));
+            return self
+                .bad(span, format!("'{shown}' is not a vector type, so this list of values cannot be cast to it"));
         }
         self.vector_of(ty, values, span)
     }

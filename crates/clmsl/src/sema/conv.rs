@@ -2,7 +2,7 @@
 
 use super::Sema;
 use crate::hir::{Expr, ExprKind};
-use crate::types::{Scalar, Space, Type};
+use crate::types::{Quals, Scalar, Space, Type};
 
 /// Converts an arithmetic value; a scalar fills a vector. Conversions of constants are done here, and a conversion that
 /// only widens on the way to a narrower type is left out.
@@ -31,7 +31,6 @@ pub(crate) fn convert(expr: Expr, to: &Type) -> Expr {
         kind => Expr::new(kind, expr.ty, span).convert(to.clone()),
     }
 }
-
 
 /// Whether `from -> via -> to` equals `from -> to` for all values: integers, and `via` keeps the low bits `to` needs.
 fn skips(from: &Type, via: &Type, to: Scalar) -> bool {
@@ -85,9 +84,7 @@ impl Sema<'_> {
         let (Some(from), Some(into)) = (value.ty.pointee().cloned(), to.pointee().cloned()) else {
             return value;
         };
-        let compatible = from.ty.same_shape(&into.ty)
-            || matches!(from.ty, Type::Void)
-            || matches!(into.ty, Type::Void);
+        let compatible = from.ty.same_shape(&into.ty) || matches!(from.ty, Type::Void) || matches!(into.ty, Type::Void);
         if !compatible {
             let (a, b) = (self.show(&value.ty), self.show(to));
             return self.bad(span, format!("{what}: '{a}' does not convert to '{b}' without a cast"));
@@ -99,9 +96,10 @@ impl Sema<'_> {
             let (a, b) = (self.show(&value.ty), self.show(to));
             self.warning(span, format!("{what}: '{a}' to '{b}' drops a qualifier"));
         }
-        let identical = from.ty.same_shape(&into.ty) && from.quals == into.quals;
-        if identical {
-            // The same type once the inference variables have their values.
+        let gains_only = from.quals.union(into.quals)
+            == Quals { is_restrict: from.quals.is_restrict || into.quals.is_restrict, ..into.quals };
+        if from.ty.same_shape(&into.ty) && gains_only {
+            // The same type once the inference variables have their values; C++ adds qualifiers by itself.
             Expr { ty: to.clone(), ..value }
         } else {
             value.convert(to.clone())

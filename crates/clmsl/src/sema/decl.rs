@@ -252,9 +252,7 @@ impl Sema<'_> {
     }
 
     pub(super) fn add_local(&mut self, name: String, ty: Type, space: Space, quals: Quals, span: Span) -> LocalId {
-        let Some(current) = &mut self.current else {
-            unreachable!("a local variable outside a function")
-        };
+        let Some(current) = &mut self.current else { unreachable!("a local variable outside a function") };
         let id = LocalId(current.locals.len() as u32);
         let mut local = Local::new(name, ty, space, span);
         local.quals = quals;

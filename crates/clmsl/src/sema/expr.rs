@@ -105,9 +105,10 @@ impl Sema<'_> {
                 let ty = if i32::try_from(value).is_ok() { Type::INT } else { Type::UINT };
                 Expr::int(value, ty, span)
             }
-            Some(Entity::Function(_)) => {
-                self.bad(span, format!("'{name}' is a function: pointers to functions are not supported (OpenCL C 3.0 §6.11.a)"))
-            }
+            Some(Entity::Function(_)) => self.bad(
+                span,
+                format!("'{name}' is a function: pointers to functions are not supported (OpenCL C 3.0 §6.11.a)"),
+            ),
             Some(Entity::Typedef(_)) => self.bad(span, format!("'{name}' is a type, not a value")),
             Some(Entity::Broken) => Expr::error(span),
             None => match predeclared(name) {
@@ -224,10 +225,8 @@ impl Sema<'_> {
         let ty = Type::lanes(scalar, lanes.len() as u8);
         let (base, lanes) = match base.kind {
             ExprKind::Swizzle(inner, outer) => {
-                let composed = lanes
-                    .iter()
-                    .map(|&l| outer.get(usize::from(l)).copied().unwrap_or(UNDEFINED_LANE))
-                    .collect();
+                let composed =
+                    lanes.iter().map(|&l| outer.get(usize::from(l)).copied().unwrap_or(UNDEFINED_LANE)).collect();
                 (inner, composed)
             }
             kind => (Box::new(Expr::new(kind, base.ty, base.span)), lanes),

@@ -21,7 +21,8 @@ impl Sema<'_> {
             let text = self.name(name.name);
             let note = self.function_ref(id).span;
             self.diagnostics.push(
-                Diagnostic::error(name.span, format!("'{text}' is defined twice")).with_note(note, "first defined here"),
+                Diagnostic::error(name.span, format!("'{text}' is defined twice"))
+                    .with_note(note, "first defined here"),
             );
             return;
         }
@@ -56,7 +57,13 @@ impl Sema<'_> {
         self.declare_function(specs, name, ret, params);
     }
 
-    fn declare_function(&mut self, specs: &Specs, name: Ident, ret: &Qualified, params: &[Param]) -> Option<FunctionId> {
+    fn declare_function(
+        &mut self,
+        specs: &Specs,
+        name: Ident,
+        ret: &Qualified,
+        params: &[Param],
+    ) -> Option<FunctionId> {
         let text = self.name(name.name).to_owned();
         let mut locals = Vec::new();
         for param in params {

@@ -2,7 +2,7 @@
 //!
 //! The result is a tree of `Aggregate` nodes in the order of elements and members, every leaf converted.
 
-use super::{Sema, const_int};
+use super::{Sema, const_int, convert};
 use crate::ast::{self, Designator, Init, InitList};
 use crate::hir::{Expr, ExprKind};
 use crate::source::Span;
@@ -226,9 +226,7 @@ impl Sema<'_> {
     fn element_type(&self, ty: &Type, index: u64) -> Option<Type> {
         match ty {
             Type::Array(e, _) => Some((**e).clone()),
-            Type::Struct(id) => {
-                self.program.structs[id.0 as usize].fields.get(index as usize).map(|f| f.ty.clone())
-            }
+            Type::Struct(id) => self.program.structs[id.0 as usize].fields.get(index as usize).map(|f| f.ty.clone()),
             _ => None,
         }
     }
@@ -266,6 +264,7 @@ impl Sema<'_> {
 
     fn finish(&mut self, slot: Slot, ty: &Type, span: Span) -> Expr {
         match slot {
+            Slot::Empty if ty.scalar().is_some() => convert(Expr::int(0, Type::INT, span), ty),
             Slot::Empty => Expr::new(ExprKind::Zero, ty.clone(), span),
             Slot::Leaf(expr) => expr,
             Slot::List(list) => {

@@ -14,8 +14,8 @@ mod function;
 mod init;
 mod ops;
 mod place;
-mod special;
 pub(crate) mod spaces;
+mod special;
 mod stmt;
 mod types;
 
@@ -28,9 +28,9 @@ use crate::source::Span;
 use crate::token::{Interner, Symbol};
 use crate::types::{Quals, Space, StructId, Type, describe};
 
+pub(crate) use call::signature_vars;
 pub(crate) use const_eval::const_int;
 pub(crate) use conv::convert;
-pub(crate) use call::signature_vars;
 pub(crate) use place::{is_pure, place_space};
 use spaces::Spaces;
 

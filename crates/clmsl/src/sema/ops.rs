@@ -176,7 +176,10 @@ impl Sema<'_> {
             _ if a.ty == b.ty => Some((a, b)),
             _ => {
                 let (x, y) = (self.show(&a.ty), self.show(&b.ty));
-                self.error(span, format!("'{op}': vectors of different types '{x}' and '{y}' do not mix (use convert_T)"));
+                self.error(
+                    span,
+                    format!("'{op}': vectors of different types '{x}' and '{y}' do not mix (use convert_T)"),
+                );
                 None
             }
         }
@@ -188,7 +191,9 @@ impl Sema<'_> {
         let (Some(from), Some((element, _))) = (scalar.ty.scalar(), vector.vector()) else { return None };
         let fits = match super::const_int(&scalar) {
             Some(v) if element.is_integer() => {
-                element.wrap(v) == v || element.unsigned_of_width().wrap(v) == v || Scalar::wider(from, element) == element
+                element.wrap(v) == v
+                    || element.unsigned_of_width().wrap(v) == v
+                    || Scalar::wider(from, element) == element
             }
             _ => {
                 from == Scalar::Bool

@@ -19,11 +19,8 @@ impl Sema<'_> {
             Special::Store(_) | Special::StoreHalf(..) => 3,
         };
         if args.len() != expected {
-            let extra = if special == Special::Barrier && args.len() == 2 {
-                " (a memory scope is not supported)"
-            } else {
-                ""
-            };
+            let extra =
+                if special == Special::Barrier && args.len() == 2 { " (a memory scope is not supported)" } else { "" };
             return self.bad(span, format!("'{name}' takes {expected} arguments, these are {}{extra}", args.len()));
         }
         match self.type_special(special, name, args, span) {
@@ -35,10 +32,17 @@ impl Sema<'_> {
         }
     }
 
-    fn type_special(&mut self, special: Special, name: &str, mut args: Vec<Expr>, span: Span) -> Option<(Vec<Expr>, Type)> {
+    fn type_special(
+        &mut self,
+        special: Special,
+        name: &str,
+        mut args: Vec<Expr>,
+        span: Span,
+    ) -> Option<(Vec<Expr>, Type)> {
         match special {
             Special::WorkItem(item) => {
-                let args = args.into_iter().map(|a| self.integer_argument(a, &Type::UINT, name)).collect::<Option<_>>()?;
+                let args =
+                    args.into_iter().map(|a| self.integer_argument(a, &Type::UINT, name)).collect::<Option<_>>()?;
                 let ty = if item == WorkItem::WorkDim { Type::UINT } else { Type::ULONG };
                 Some((args, ty))
             }
@@ -47,7 +51,10 @@ impl Sema<'_> {
                 match const_int(&flags) {
                     Some(f) if f & !3 == 0 => {}
                     Some(_) => {
-                        self.error(flags.span, format!("'{name}': only the local and global memory fences are supported"));
+                        self.error(
+                            flags.span,
+                            format!("'{name}': only the local and global memory fences are supported"),
+                        );
                         return None;
                     }
                     None => {
@@ -181,7 +188,10 @@ impl Sema<'_> {
             return self.bad_argument(arg, name);
         }
         if saturate && to.is_float() {
-            self.error(arg.span, format!("'{name}': conversions to floating point do not saturate (OpenCL C 3.0 §6.4.3.1)"));
+            self.error(
+                arg.span,
+                format!("'{name}': conversions to floating point do not saturate (OpenCL C 3.0 §6.4.3.1)"),
+            );
             return None;
         }
         let exact = from.is_integer() && to.is_integer();
@@ -242,7 +252,10 @@ impl Sema<'_> {
             Some(s @ (Scalar::Int | Scalar::UInt)) => s,
             Some(Scalar::Float) if op == AtomicOp::Exchange => Scalar::Float,
             Some(s) if s.size() == 8 => {
-                self.error(pointer.span, format!("'{name}': 64-bit atomics are not supported (Metal has only some of them)"));
+                self.error(
+                    pointer.span,
+                    format!("'{name}': 64-bit atomics are not supported (Metal has only some of them)"),
+                );
                 return None;
             }
             _ => return self.bad_argument(&pointer, name),
@@ -250,7 +263,10 @@ impl Sema<'_> {
         match self.spaces.resolve(pointee.space) {
             Space::Global | Space::Local | Space::Var(_) if !pointee.quals.is_const => {}
             _ => {
-                self.error(pointer.span, format!("'{name}' needs a pointer to __global or __local memory that is not const"));
+                self.error(
+                    pointer.span,
+                    format!("'{name}' needs a pointer to __global or __local memory that is not const"),
+                );
                 return None;
             }
         }

@@ -99,7 +99,7 @@ impl Sema<'_> {
                 StmtKind::Break
             }
             ast::StmtKind::Continue => {
-                if !self.current.as_ref().is_some_and(|c| c.loops > 0) {
+                if self.current.as_ref().is_none_or(|c| c.loops == 0) {
                     self.error(span, "'continue' outside a loop");
                 }
                 StmtKind::Continue
@@ -192,7 +192,10 @@ impl Sema<'_> {
         }
         let first = stmts.iter().find(|s| !matches!(s.kind, StmtKind::Case(_) | StmtKind::Default));
         let before_label = stmts.first().is_some_and(|s| !matches!(s.kind, StmtKind::Case(_) | StmtKind::Default));
-        if before_label && let Some(first) = first && !matches!(first.kind, StmtKind::Decl(_)) {
+        if before_label
+            && let Some(first) = first
+            && !matches!(first.kind, StmtKind::Decl(_))
+        {
             self.warning(first.span, "this statement before the first label of the switch is never reached");
         }
     }

@@ -20,12 +20,8 @@ pub(super) struct Declared<'d> {
 impl Sema<'_> {
     /// The type the specifiers name, without the declarator.
     pub(super) fn base_type(&mut self, specs: &Specs) -> Qualified {
-        let mut out = Qualified {
-            ty: Type::Error,
-            quals: specs.quals,
-            space: specs.space.map(|(s, _)| s),
-            pointer_sized: None,
-        };
+        let mut out =
+            Qualified { ty: Type::Error, quals: specs.quals, space: specs.space.map(|(s, _)| s), pointer_sized: None };
         match &specs.ty {
             TypeSpec::Void => out.ty = Type::Void,
             TypeSpec::Scalar(s) => out.ty = Type::Scalar(*s),
@@ -278,7 +274,10 @@ impl Sema<'_> {
     pub(super) fn refuse_attributes(&mut self, attributes: &[Attribute]) {
         for attribute in attributes {
             let name = self.attribute_name(attribute).to_owned();
-            if matches!(name.as_str(), "aligned" | "packed" | "endian" | "vector_size" | "ext_vector_type" | "address_space") {
+            if matches!(
+                name.as_str(),
+                "aligned" | "packed" | "endian" | "vector_size" | "ext_vector_type" | "address_space"
+            ) {
                 self.error(attribute.name.span, format!("attribute '{name}' is not supported here"));
             }
         }
