@@ -7,6 +7,8 @@
 // The Rust side of these structs is crates/hostmetal/src/msl/loaded.rs; hm_info_version changes whenever one of them does.
 #pragma once
 
+#pragma OPENCL EXTENSION __cl_clang_bitfields : enable
+
 #define HM_EXPORT extern "C" __attribute__((used, visibility("default")))
 
 extern "C" {
@@ -81,6 +83,14 @@ template <class T>
 inline __attribute__((always_inline)) constexpr T value(T object) {
   return object;
 }
+
+// T, where template argument deduction must not look.
+template <class T>
+struct same_as {
+  typedef T type;
+};
+template <class T>
+using same = typename same_as<T>::type;
 
 // ---------------------------------------------------------------- reflection
 
@@ -204,6 +214,8 @@ struct argument {
   template <class P>
   struct direct {
     static_assert(parameter<P>::indirect, "a buffer or threadgroup argument must be a pointer or a reference");
+    direct(const hm_group *) {}
+    P get(const place &) const;
   };
   template <class T>
   struct direct<T *> {
@@ -240,10 +252,14 @@ struct argument {
 
   template <class P>
   static constexpr hm_binding binding() {
-    typedef typename parameter<P>::target target;
-    typedef plain<target> object;
-    return hm_binding{Kind, (unsigned)Index, __is_const(target) ? 0u : 1u, data_type_of<object>(), parameter<P>::is_pointer, Present ? 1u : 0u,
-                      extent_of<object>::size, extent_of<object>::alignment};
+    if constexpr (parameter<P>::indirect) {
+      typedef typename parameter<P>::target target;
+      typedef plain<target> object;
+      return hm_binding{Kind, (unsigned)Index, __is_const(target) ? 0u : 1u, data_type_of<object>(), parameter<P>::is_pointer, Present ? 1u : 0u,
+                        extent_of<object>::size, extent_of<object>::alignment};
+    } else {
+      return hm_binding{}; // refused by `direct`
+    }
   }
 };
 

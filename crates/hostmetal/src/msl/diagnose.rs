@@ -142,12 +142,12 @@ impl<'a> Printer<'a> {
         let same_line = |i: usize| self.stream.tokens[i].line == token.line && self.stream.tokens[i].file == token.file;
         let first = (0..index).rev().take_while(|&i| same_line(i)).last().unwrap_or(index);
         let last = (index..self.stream.len()).take_while(|&i| same_line(i)).last().unwrap_or(index);
-        // Lines of enormous length are not worth a table of their square.
-        const LONGEST: usize = 400;
+        // Enormous lines are not worth a table of their square.
+        const LARGEST: usize = 1 << 22;
         let user = Stream::new(line.to_owned());
         let mine: Vec<&str> = (first..=last).map(|i| self.stream.at(i)).collect();
         let (n, m) = (mine.len(), user.len());
-        if n == 0 || m == 0 || n > LONGEST || m > LONGEST || self.stream.kind(index) == Some(Kind::Pragma) {
+        if n == 0 || m == 0 || n * m > LARGEST || self.stream.kind(index) == Some(Kind::Pragma) {
             return token.column;
         }
         // Longest common subsequence, from the back, so that the walk goes forward.
@@ -197,6 +197,7 @@ pub(crate) fn read_clang(output: &str, file: &str, map: &Map) -> Vec<Finding> {
         let text = tidy(text);
         let text = match token {
             Some(_) => text,
+            None if line.contains("static assertion failed") => text,
             // In our headers: name the header, not its path on this machine.
             None => match place.rsplit('/').next().map(|p| p.split(':').next().unwrap_or(p)) {
                 Some(header) if !header.is_empty() && severity == Severity::Note => continue_note(header, &text),
@@ -246,7 +247,15 @@ fn split_severity(line: &str) -> Option<(&str, Severity, &str)> {
 
 /// Clang's words for the address spaces in Metal's.
 fn tidy(text: &str) -> String {
-    const WORDS: [(&str, &str); 10] = [
+    // Our own assertions say all that matters themselves.
+    let text = match text.strip_prefix("static assertion failed due to requirement '").and_then(|t| t.split_once("': "))
+    {
+        Some((_, own)) => own,
+        None => text,
+    };
+    const WORDS: [(&str, &str); 12] = [
+        ("*__private", "*"),
+        ("&__private", "&"),
         ("const __global ", "constant "),
         ("__global const ", "constant "),
         ("__attribute__((opencl_global_host)) ", "device "),

@@ -13,7 +13,6 @@ macro_rules! headers {
 pub(crate) const HEADERS: &[Header] = headers!(
     "hostmetal.h",
     "hostmetal_intrinsics.h",
-    "hostmetal_intrinsics.h",
     "hostmetal_kernel.h",
     "hostmetal_language.h",
     "hostmetal_math.inc",
@@ -29,7 +28,6 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "metal_graphics",
     "metal_integer",
     "metal_limits",
-    "metal_logging",
     "metal_logging",
     "metal_macros.h",
     "metal_math",

@@ -7,6 +7,7 @@ use super::constants::{Known, evaluate};
 use super::diagnose::Finding;
 use super::scan::Function;
 use super::token::Stream;
+use std::collections::HashMap;
 
 /// The highest index in the buffer and in the threadgroup argument table (Metal feature set tables).
 pub(crate) const LAST_INDEX: i64 = 30;
@@ -205,7 +206,11 @@ fn is_indirect(stream: &Stream, start: usize, end: usize) -> bool {
             "*" | "&" => return true,
             "=" => return false,
             "<" => i = stream.angle_close(i, end).map_or(i, |c| c),
-            "[" => i = stream.mate[i],
+            "[" => match stream.attribute(i) {
+                Some(behind) => i = behind - 1,
+                // `constant int x[2]` is a pointer in a parameter list.
+                None => return true,
+            },
             _ => {}
         }
         i += 1;
@@ -316,7 +321,11 @@ fn check_type(
         }
         Role::Buffer | Role::Threadgroup if !indirect => {
             // An alias of a pointer type cannot be told from a value here: the glue's templates refuse a value.
-            None
+            let words: Vec<&str> =
+                (start..at).map(|i| stream.at(i)).filter(|w| !matches!(*w, "const" | "metal" | "::")).collect();
+            let spelled = words.join(" ");
+            super::constants::DataType::of_spelling(&spelled)
+                .map(|_| format!("invalid type '{spelled}' for buffer declaration: a pointer or reference is needed"))
         }
         Role::Buffer | Role::Threadgroup => match space {
             None => Some(format!(
@@ -409,15 +418,48 @@ fn assign(stream: &Stream, parameters: &mut [Parameter], findings: &mut Vec<Find
     }
 }
 
+/// The values of a template's parameters in one instance, as text.
+pub(crate) type Substitution = HashMap<String, String>;
+
+/// The parameters of the template headers `start..head` with the arguments of an instance, given as token ranges, or their defaults.
+pub(crate) fn substitution(stream: &Stream, start: usize, head: usize, arguments: &[(usize, usize)]) -> Substitution {
+    let mut values = Substitution::new();
+    let Some(close) = stream.angle_close(start + 1, head) else { return values };
+    for (number, (from, to)) in stream.split(start + 2, close).into_iter().enumerate() {
+        let equals = (from..to).find(|&i| stream.is(i, "=")).unwrap_or(to);
+        let Some(name) = (from..equals).rev().find(|&i| stream.is_ident(i)) else { continue };
+        let (value_from, value_to) = match arguments.get(number) {
+            Some(&range) => range,
+            None if equals < to => (equals + 1, to),
+            None => continue,
+        };
+        // A default may name the parameters before it.
+        let value = expression(stream, value_from, value_to, &values);
+        let is_type = matches!(stream.at(from), "typename" | "class");
+        values.insert(stream.at(name).to_owned(), if is_type { value } else { format!("({value})") });
+    }
+    values
+}
+
+/// The spelling of `from..to` with the template's parameters replaced.
+fn expression(stream: &Stream, from: usize, to: usize, values: &Substitution) -> String {
+    let words = (from..to).map(|i| match values.get(stream.at(i)) {
+        Some(value) if !matches!(stream.at(i.wrapping_sub(1)), "." | "->" | "::") => value.as_str(),
+        _ => stream.at(i),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// The template arguments of `hostmetal_kernel.h` for one parameter.
-pub(crate) fn argument(stream: &Stream, parameter: &Parameter) -> String {
+fn argument(stream: &Stream, parameter: &Parameter, values: &Substitution) -> String {
     let index = match &parameter.index {
         Some(Index::Known(value)) => value.to_string(),
-        Some(Index::Expression(from, to)) => format!("({})", stream.words(*from, *to)),
+        Some(Index::Expression(from, to)) => format!("({})", expression(stream, *from, *to, values)),
         None => "0".to_owned(),
     };
-    let present =
-        parameter.condition.map_or("true".to_owned(), |(from, to)| format!("(bool)({})", stream.words(from, to)));
+    let present = parameter
+        .condition
+        .map_or("true".to_owned(), |(from, to)| format!("(bool)({})", expression(stream, from, to, values)));
     match &parameter.role {
         Role::Buffer => format!("hostmetal::argument<hostmetal::kind_buffer, {index}, {present}>"),
         Role::Threadgroup => format!("hostmetal::argument<hostmetal::kind_threadgroup, {index}, {present}>"),
@@ -434,15 +476,24 @@ pub(crate) enum Mode {
     Thread,
 }
 
-/// A function that instantiates everything a call of the kernel needs; or, with a mode, the exported entry and the table of bindings.
+/// How a kernel is named in C++.
+pub(crate) struct Instance {
+    /// `f` or `f<float, 4>`.
+    pub(crate) text: String,
+    pub(crate) values: Substitution,
+}
+
+/// A function that instantiates everything a call of the kernel needs; or, with a mode, the exported entry and the table of bindings. `number` makes
+/// the name of the former unique.
 pub(crate) fn wrapper(
     stream: &Stream,
     signature: &Signature,
-    instance: &str,
+    instance: &Instance,
     scope: &[String],
     entry: Option<Mode>,
     number: usize,
 ) -> String {
+    let Instance { text: instance, values } = instance;
     let mut text = String::new();
     for name in scope {
         text.push_str(if name.is_empty() { "namespace { " } else { "namespace " });
@@ -451,9 +502,9 @@ pub(crate) fn wrapper(
             text.push_str(" { ");
         }
     }
-    let arguments: String = signature.parameters.iter().map(|p| format!(", {}", argument(stream, p))).collect();
+    let arguments: String = signature.parameters.iter().map(|p| format!(", {}", argument(stream, p, values))).collect();
     let call = format!("hostmetal::call<void{arguments}>");
-    let limit = signature.max_threads.map_or("0".to_owned(), |(from, to)| stream.words(from, to));
+    let limit = signature.max_threads.map_or("0".to_owned(), |(from, to)| expression(stream, from, to, values));
     let table = format!("{call}::describe({instance}, (unsigned)({limit}))");
     match entry {
         None => text.push_str(&format!(

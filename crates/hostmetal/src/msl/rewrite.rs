@@ -257,6 +257,15 @@ impl Pass<'_> {
                 }
             }
             "template" if s.is(i + 1, "<") => self.template_parameters(i + 1),
+            "using" if s.is(i + 2, "=") => {
+                // An alias for the type of such a parameter.
+                let end = (i..s.len()).find(|&j| matches!(s.at(j), ";" | "{" | "}")).unwrap_or(i);
+                let pointer =
+                    (i..end).find(|&j| s.is(j, "(") && s.is(j + 1, "*") && s.is(j + 2, ")") && s.is(j + 3, "("));
+                if let Some(paren) = pointer {
+                    self.edits.replace(paren + 1, "&");
+                }
+            }
             _ => {}
         }
     }
@@ -371,14 +380,8 @@ impl Pass<'_> {
             return;
         }
         let Some((names, end)) = self.declared(i) else { return };
-        let mut j = i + 1;
-        while j < end {
-            if s.attribute(j).is_none() && matches!(s.at(j), "=" | "{") {
-                self.findings
-                    .push(Finding::error(names[0], "variable in threadgroup address space cannot be initialized"));
-                return;
-            }
-            j = s.skip(j);
+        if !self.drop_initialisers(i + 1, end, names[0]) {
+            return;
         }
         self.variables += 1;
         let class = format!("hm_tg_{}", self.variables);
@@ -405,6 +408,31 @@ impl Pass<'_> {
             references.push_str(&format!(" auto &{name} = hostmetal::threadgroup_object<{class}>().{name};"));
         }
         self.edits.behind(end, &references);
+    }
+
+    /// Threadgroup memory cannot be initialised; Apple's compiler lets `= {0}` pass without effect, so it is left out here, with a warning.
+    fn drop_initialisers(&mut self, start: usize, end: usize, name: usize) -> bool {
+        let s = self.s;
+        let mut i = start;
+        while i < end {
+            if s.attribute(i).is_some() || !matches!(s.at(i), "=" | "{") {
+                i = s.skip(i);
+                continue;
+            }
+            let mut stop = i;
+            while stop < end && !s.is(stop, ",") {
+                stop = s.skip(stop);
+            }
+            let zero = (i..stop).all(|j| matches!(s.at(j), "=" | "{" | "}" | "0" | "0.0" | "0.0f" | "0.f" | "0u"));
+            if !zero {
+                self.findings.push(Finding::error(name, "variable in threadgroup address space cannot be initialized"));
+                return false;
+            }
+            self.findings.push(Finding::warning(name, "the initializer of a threadgroup variable has no effect"));
+            self.edits.drop(i, stop);
+            i = stop;
+        }
+        true
     }
 
     /// `template <void (*fn)(device float *)>` -> `(&fn)`: clang cannot match a pointer's address spaces there.
@@ -494,6 +522,37 @@ pub(crate) fn wrap_conditional(stream: &Stream, edits: &mut Edits, question: usi
     edits.before(colon + 1, "hostmetal::value(");
     edits.behind(end - 1, ")");
     true
+}
+
+/// Takes the address space off the type of the automatic variable at `name` (`T w = a;`, where clang deduced T from an object elsewhere); false
+/// when the type is not a single name.
+pub(crate) fn strip_address_space(stream: &Stream, edits: &mut Edits, name: usize) -> bool {
+    let Some(last) = name.checked_sub(1).filter(|&t| stream.is_ident(t) && !stream.is(t, "auto")) else { return false };
+    if !matches!(stream.at(last.wrapping_sub(1)), ";" | "{" | "}" | "(" | "const") {
+        return false;
+    }
+    edits.before(last, "metal::remove_addrspace_t<");
+    edits.behind(last, ">");
+    true
+}
+
+/// Keeps the template parameter `parameter` of the function named at `name` from being deduced through `thread T *` and `thread T &`, where clang
+/// would deduce an address space as well; false when there is no such function parameter.
+pub(crate) fn undeduce(stream: &Stream, program: &Program, edits: &mut Edits, name: usize, parameter: &str) -> bool {
+    let Some(function) = program.functions.iter().find(|f| f.name == name) else { return false };
+    let (open, close) = function.params;
+    let mut changed = false;
+    for i in open..close {
+        let mut word = i + 1;
+        while stream.is(word, "const") {
+            word += 1;
+        }
+        if stream.is(i, "thread") && stream.is(word, parameter) && matches!(stream.at(word + 1), "*" | "&") {
+            edits.replace(word, format!("hostmetal::same<{parameter}>"));
+            changed = true;
+        }
+    }
+    changed
 }
 
 /// Writes the edited text. `tail` follows it, one line each, as if written at the given tokens.

@@ -353,7 +353,7 @@ impl Rules<'_> {
                     s.is_ident(i)
                         && s.is(i + 1, "(")
                         && !matches!(s.at(i - 1), "." | "->" | "::")
-                        && !s.is_ident(i - 1)
+                        && (!s.is_ident(i - 1) || matches!(s.at(i - 1), "return" | "else" | "do" | "case"))
                         && unique.contains_key(s.at(i))
                 })
                 .collect()

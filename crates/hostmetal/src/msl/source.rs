@@ -2,11 +2,13 @@
 
 use super::constants::{ConstantKey, ConstantValue, DataType, Known, enumerators, evaluate};
 use super::diagnose::{Finding, Printer, SOURCE_NAME, Severity, read_clang};
-use super::kernels::{Mode, Role, Signature, attributes, signature, wrapper};
+use super::kernels::{Instance, Mode, Role, Signature, Substitution, attributes, signature, substitution, wrapper};
 use super::loaded;
 use super::memo::Memo;
 use super::reach::Reach;
-use super::rewrite::{Constant, Edits, Rewrite, bodies, emit, rewrite, set_constant, wrap_conditional};
+use super::rewrite::{
+    Constant, Edits, Rewrite, bodies, emit, rewrite, set_constant, strip_address_space, undeduce, wrap_conditional,
+};
 use super::rules;
 use super::scan::{Program, Stage, scan};
 use super::token::{Kind, NONE, Stream};
@@ -20,11 +22,12 @@ use std::sync::{Arc, LazyLock};
 /// The rewritten source's name in its job directory.
 const PROGRAM: &str = "program.clcpp";
 /// Warnings worth telling: what Apple's compiler shows by default and the rewrite cannot cause.
-const WARNINGS: [&str; 15] = [
+const WARNINGS: [&str; 16] = [
     "-Wreturn-type",
     "-Wuninitialized",
     "-Wsometimes-uninitialized",
     "-Wunused-variable",
+    "-Wno-unused-const-variable",
     "-Wshift-count-overflow",
     "-Wshift-count-negative",
     "-Wdivision-by-zero",
@@ -60,8 +63,7 @@ pub struct KernelInfo {
 
 /// A kernel as the rewrite knows it.
 struct Kernel {
-    /// What C++ calls: `f` or `f<float, 4>`.
-    instance: String,
+    instance: Instance,
     scope: usize,
     /// The token that stands for it in messages.
     token: usize,
@@ -157,7 +159,7 @@ fn check(
     if let Some(token) = stream.unbalanced {
         // Nothing can be told about such a source; clang says what is missing.
         let rewrite = rewrite(&stream, &Program::default(), &mut findings);
-        let mut found = syntax(toolchain, options, &stream, &rewrite.edits, &[])?;
+        let mut found = syntax(toolchain, options, &stream, &rewrite.edits, &with_foot(&stream, &[]))?;
         if !found.iter().any(|f| f.severity == Severity::Error) {
             found.push(Finding::error(token, format!("'{}' has no partner", stream.at(token))));
         }
@@ -189,7 +191,7 @@ fn check(
             set_constant(&stream, &mut checking, constant, None);
         }
         let said: BTreeSet<Option<u32>> = findings.iter().map(|f| f.token.map(|t| stream.tokens[t].line)).collect();
-        let more = syntax(toolchain, options, &stream, &checking, &[])?;
+        let more = syntax(toolchain, options, &stream, &checking, &with_foot(&stream, &[]))?;
         findings.extend(
             more.into_iter()
                 .filter(|f| f.severity == Severity::Error && !said.contains(&f.token.map(|t| stream.tokens[t].line))),
@@ -262,8 +264,9 @@ fn preprocess(
         SOURCE_NAME.into(),
     ]);
     let finished = toolchain.clang(job.path(), flags)?;
-    let log: String =
-        finished.output.lines().filter(|l| !l.ends_with("generated.")).map(|l| format!("{l}\n")).collect();
+    // Our own headers go by their names, wherever they lie on this machine.
+    let output = finished.output.replace(&format!("{}/", toolchain.headers().display()), "");
+    let log: String = output.lines().filter(|l| !l.ends_with("generated.")).map(|l| format!("{l}\n")).collect();
     if !finished.success {
         return Err(source_failure(log));
     }
@@ -366,7 +369,7 @@ fn find_kernels(
             let name = host_name(stream, function.start, function.params.0)
                 .unwrap_or_else(|| stream.at(function.name).to_owned());
             let kernel = Kernel {
-                instance: stream.at(function.name).to_owned(),
+                instance: Instance { text: stream.at(function.name).to_owned(), values: Substitution::new() },
                 scope: function.scope,
                 token: function.name,
                 signature: own,
@@ -377,7 +380,7 @@ fn find_kernels(
     }
     for instantiation in &program.instantiations {
         let (start, end) = (instantiation.start, instantiation.end);
-        let Some((name, instance)) = instantiated(stream, start, end) else { continue };
+        let Some((name, text, arguments)) = instantiated(stream, start, end) else { continue };
         let marked = (start..end).any(|i| stream.is(i, "kernel")) || host_name(stream, start, end).is_some();
         let template = program
             .functions
@@ -391,6 +394,8 @@ fn find_kernels(
             continue;
         };
         removed.push((start, end));
+        let values = substitution(stream, function.start, function.head, &arguments);
+        let instance = Instance { text, values };
         let host = host_name(stream, start, end).unwrap_or_else(|| stream.at(name).to_owned());
         let kernel = Kernel {
             instance,
@@ -429,19 +434,14 @@ fn host_name(stream: &Stream, start: usize, end: usize) -> Option<String> {
     None
 }
 
-/// The template name in an explicit instantiation, and the instance as written: `f<float, 4>`.
-fn instantiated(stream: &Stream, start: usize, end: usize) -> Option<(usize, String)> {
+/// The template name in an explicit instantiation, the instance as written (`f<float, 4>`), and the tokens of its arguments.
+fn instantiated(stream: &Stream, start: usize, end: usize) -> Option<(usize, String, Vec<(usize, usize)>)> {
     let mut last = end.checked_sub(1)?;
-    while last > start {
-        if stream.is(last, "]") && stream.mate[last] != NONE {
-            last = stream.mate[last].checked_sub(1)?;
-        } else if stream.is(last, ")") && stream.mate[last] != NONE {
-            last = stream.mate[last].checked_sub(1)?;
-        } else {
-            break;
-        }
+    while last > start && matches!(stream.at(last), "]" | ")") && stream.mate[last] != NONE {
+        last = stream.mate[last].checked_sub(1)?;
     }
-    let name = if stream.is(last, ">") { stream.angle_open(last, start)?.checked_sub(1)? } else { last };
+    let open = if stream.is(last, ">") { Some(stream.angle_open(last, start)?) } else { None };
+    let name = open.map_or(Some(last), |open| open.checked_sub(1))?;
     if name <= start || !stream.is_ident(name) {
         return None;
     }
@@ -449,7 +449,8 @@ fn instantiated(stream: &Stream, start: usize, end: usize) -> Option<(usize, Str
     while from >= start + 2 && stream.is(from - 1, "::") && stream.is_ident(from - 2) {
         from -= 2;
     }
-    Some((name, stream.words(from, last + 1)))
+    let arguments = open.map_or(Vec::new(), |open| stream.split(open + 1, last));
+    Some((name, stream.words(from, last + 1), arguments))
 }
 
 fn describe_constants(
@@ -493,7 +494,8 @@ fn describe_constants(
     described
 }
 
-/// Lets clang check the program with a wrapper for every kernel. Conditional operators whose arms it cannot unite are wrapped and tried again.
+/// Lets clang check the program with a wrapper for every kernel. Three things it cannot do
+/// with address spaces are repaired where it says so, and it is asked again (see the functions at the end of rewrite.rs).
 #[allow(
     clippy::too_many_arguments,
     reason = "the pieces of one analysis, taken apart because the result is made of them"
@@ -509,7 +511,7 @@ fn accept(
     kernels: &[Named],
     findings: &mut Vec<Finding>,
 ) -> Result<Edits, CompileFailure> {
-    let mut wrapped: HashSet<usize> = HashSet::new();
+    let mut repaired_at: HashSet<usize> = HashSet::new();
     let tail: Vec<(usize, String)> = kernels
         .iter()
         .enumerate()
@@ -531,12 +533,23 @@ fn accept(
             return Ok(edits);
         }
         let mut repaired = false;
-        for finding in found.iter().filter(|f| {
-            f.text.starts_with("incompatible operand types")
-                || f.text.contains("conditional operator with the second and third operands")
-        }) {
-            let Some(question) = finding.token.filter(|&t| stream.is(t, "?")) else { continue };
-            repaired |= wrapped.insert(question) && wrap_conditional(stream, &mut edits, question);
+        for finding in &found {
+            let Some(token) = finding.token.filter(|t| !repaired_at.contains(t)) else { continue };
+            let conditional = finding.text.starts_with("incompatible operand types")
+                || finding.text.contains("conditional operator with the second and third operands");
+            let done = if conditional && stream.is(token, "?") {
+                wrap_conditional(stream, &mut edits, token)
+            } else if finding.text.starts_with("automatic variable qualified with") {
+                strip_address_space(stream, &mut edits, token)
+            } else if let Some(rest) = finding.text.split("deduced conflicting types for parameter '").nth(1) {
+                undeduce(stream, program, &mut edits, token, rest.split('\'').next().unwrap_or(""))
+            } else {
+                false
+            };
+            if done {
+                repaired = true;
+                repaired_at.insert(token);
+            }
         }
         if !repaired {
             findings.extend(found);

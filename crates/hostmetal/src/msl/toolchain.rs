@@ -107,6 +107,11 @@ impl Toolchain {
         &self.cache
     }
 
+    /// The directory of the headers.
+    pub(crate) fn headers(&self) -> &Path {
+        &self.headers
+    }
+
     /// A text that is equal for toolchains that compile alike.
     pub(crate) fn identity(&self) -> String {
         format!("{}\n{}\n{}", self.clang.to_string_lossy(), self.version, self.headers.display())

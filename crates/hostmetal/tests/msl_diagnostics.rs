@@ -1,0 +1,457 @@
+//! Which MSL is accepted, and what is said about what is not: message, line and column.
+//!
+//! The rules are those of the MSL specification (chapters 1.5.4, 4 and 5); the places were counted by hand.
+
+use hostmetal::msl::{CompileOptions, Failure, check};
+
+/// A program and the findings it must give, each `line:column: severity: start of the text`.
+struct Case {
+    name: &'static str,
+    source: &'static str,
+    findings: &'static [&'static str],
+}
+
+const fn accepted(name: &'static str, source: &'static str) -> Case {
+    Case { name, source, findings: &[] }
+}
+
+const fn rejected(name: &'static str, source: &'static str, findings: &'static [&'static str]) -> Case {
+    Case { name, source, findings }
+}
+
+const CASES: &[Case] = &[
+    // ---- what clang finds, at the user's place
+    rejected(
+        "undeclared name behind a rewritten literal",
+        "kernel void k(device float *y [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n  y[i] = 0.5 * 2.0 * q;\n}",
+        &["2:22: error: use of undeclared identifier 'q'"],
+    ),
+    rejected(
+        "two errors on one line with attributes before them",
+        "kernel void k(device float *y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] = a; y[i] = b; }",
+        &["1:91: error: use of undeclared identifier 'a'", "1:101: error: use of undeclared identifier 'b'"],
+    ),
+    rejected(
+        "an error in a macro's argument",
+        "#define TWICE(x) ((x) + (x))\nkernel void k(device float *y) { y[0] = TWICE(1) + zz; }",
+        &["2:52: error: use of undeclared identifier 'zz'"],
+    ),
+    rejected(
+        "an error behind a threadgroup variable",
+        "kernel void k(device float *y) {\n  threadgroup float a[4], b; a[0] = b; y[0] = c;\n}",
+        &["2:47: error: use of undeclared identifier 'c'"],
+    ),
+    rejected(
+        "#line moves the place",
+        "#line 40 \"kernels.cl\"\nkernel void k(device float *y) {\n  y[0] = q; }",
+        &["41:10: error: use of undeclared identifier 'q'"],
+    ),
+    rejected("a missing brace", "kernel void k(device float *y) {\n  y[0] = 1;\n", &["2:11: error: expected '}'"]),
+    rejected("a missing header", "#include <nothing>\n", &["1:10: fatal error: 'nothing' file not found"]),
+    rejected("#error", "\n#error stop\n", &["2:2: error: stop"]),
+    rejected(
+        "a write through constant",
+        "kernel void k(constant float *x) { x[0] = 1; }",
+        &["1:41: error: read-only variable is not assignable"],
+    ),
+    rejected(
+        "device memory as threadgroup memory",
+        "kernel void k(device float *x) { threadgroup float *t = x; t[0] = 1; }",
+        &[
+            "1:53: error: cannot initialize a variable of type 'threadgroup float *' with an lvalue of type 'device float *'",
+        ],
+    ),
+    rejected(
+        "float4 to half4",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device half4 *h) { float4 f = 1; h[0] = f; }",
+        &["3:53: error: no viable overloaded '='"],
+    ),
+    rejected(
+        "a component that is not there",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float2 *v) { v[0].z = 1; }",
+        &["3:40: error: no member named 'z'"],
+    ),
+    // ---- rules that clang does not have
+    rejected(
+        "double",
+        "kernel void k(device float *y) { double d = 1; y[0] = d; }",
+        &["1:34: error: 'double' is not supported in Metal"],
+    ),
+    rejected(
+        "long double",
+        "void f() { long double d = 1; (void)d; }",
+        &["1:17: error: 'double' is not supported in Metal"],
+    ),
+    rejected(
+        "goto",
+        "void f(device float *p) { goto a; a: p[0] = 1; }",
+        &["1:27: error: 'goto' is not supported in Metal"],
+    ),
+    rejected(
+        "virtual",
+        "struct A { virtual void f(); };",
+        &["1:12: error: virtual functions are not supported in Metal"],
+    ),
+    rejected(
+        "thread_local",
+        "thread_local constant int x = 1;",
+        &["1:1: error: 'thread_local' is not supported in Metal"],
+    ),
+    rejected("asm", "void f() { asm(\"nop\"); }", &["1:12: error: inline assembly is not supported by hostmetal"]),
+    rejected(
+        "new",
+        "void f() { thread int *p = new int; (void)p; }",
+        &["1:28: error: 'new' is not supported in Metal"],
+    ),
+    rejected("exceptions", "void f() { throw 1; }", &["1:12: error: exceptions are not supported in Metal"]),
+    rejected(
+        "variadic function",
+        "void f(int n, ...);",
+        &["1:15: error: variadic functions are not supported in Metal"],
+    ),
+    rejected(
+        "function pointer variable",
+        "void g(); void f() { void (*q)() = g; q(); }",
+        &["1:29: error: function pointers are not supported by hostmetal"],
+    ),
+    rejected(
+        "function pointer parameter",
+        "int f(int (*g)(int)) { return g(1); }",
+        &["1:13: error: function pointers are not supported by hostmetal"],
+    ),
+    rejected(
+        "pointer without address space",
+        "void f(device float *p) {\n  float *q = p;\n  q[0] = 1;\n}",
+        &["2:3: error: pointer type must have explicit address space qualifier"],
+    ),
+    rejected(
+        "reference without address space",
+        "void f(float &r) { r = 1; }",
+        &["1:8: error: reference type must have explicit address space qualifier"],
+    ),
+    rejected(
+        "struct member without address space",
+        "struct Item { int a; };\nstruct T { const Item *s; };",
+        &["2:12: error: pointer type must have explicit address space qualifier"],
+    ),
+    rejected(
+        "vector pointer without address space",
+        "#include <metal_stdlib>\nusing namespace metal;\nvoid f(device float4 *p) { float4 *q = p; *q = 0; }",
+        &["3:28: error: pointer type must have explicit address space qualifier"],
+    ),
+    rejected(
+        "global variable",
+        "float g = 1.0;\nkernel void k(device float *p) { p[0] = g; }",
+        &["1:7: error: program scope variable must reside in constant address space"],
+    ),
+    rejected(
+        "const global variable",
+        "const float g = 1.0;",
+        &["1:13: error: program scope variable must reside in constant address space"],
+    ),
+    rejected(
+        "global array in a namespace",
+        "namespace n { int a[2] = {1, 2}; }",
+        &["1:19: error: program scope variable must reside in constant address space"],
+    ),
+    rejected(
+        "static local",
+        "void f(device int *p) { static int n = 0; p[0] = ++n; }",
+        &["1:25: error: static local variables must be in the constant address space"],
+    ),
+    rejected(
+        "recursion",
+        "int f(int n) { return n < 2 ? n : f(n - 1); }",
+        &["1:35: error: recursive call of 'f': recursion is not supported in Metal"],
+    ),
+    rejected(
+        "mutual recursion",
+        "int g(int n);\nint f(int n) { return g(n); }\nint g(int n) { return f(n); }",
+        &["3:23: error: recursive call of 'f': recursion is not supported in Metal"],
+    ),
+    rejected(
+        "initialised threadgroup variable",
+        "kernel void k(device float *p) { threadgroup float a = 1; p[0] = a; }",
+        &["1:52: error: variable in threadgroup address space cannot be initialized"],
+    ),
+    // ---- kernels
+    rejected(
+        "kernel that returns a value",
+        "kernel int k(device int *p) { return p[0]; }",
+        &["1:12: error: kernel 'k' must have void return type"],
+    ),
+    rejected(
+        "kernel pointer without address space",
+        "kernel void k(float *p [[buffer(0)]]) { p[0] = 1; }",
+        &[
+            "1:15: error: pointer type must have explicit address space qualifier",
+            "1:22: error: pointer or reference parameter 'p' of a kernel must be in address space",
+        ],
+    ),
+    rejected(
+        "kernel pointer to thread",
+        "kernel void k(thread float *p [[buffer(0)]]) { }",
+        &["1:29: error: parameter 'p' of a kernel cannot point to address space 'thread'"],
+    ),
+    rejected(
+        "buffer attribute on threadgroup memory",
+        "kernel void k(threadgroup float *p [[buffer(0)]]) { }",
+        &["1:34: error: 'buffer' attribute needs parameter 'p' in address space 'device' or 'constant'"],
+    ),
+    rejected(
+        "threadgroup attribute on device memory",
+        "kernel void k(device float *p [[threadgroup(0)]]) { }",
+        &["1:29: error: 'threadgroup' attribute needs parameter 'p' in address space 'threadgroup'"],
+    ),
+    rejected(
+        "buffer by value",
+        "kernel void k(float x [[buffer(0)]]) { }",
+        &["1:21: error: invalid type 'float' for buffer declaration: a pointer or reference is needed"],
+    ),
+    rejected(
+        "struct buffer by value",
+        "struct S { float a; };\nkernel void k(S s [[buffer(0)]]) { }",
+        &["2:13: error: a buffer or threadgroup argument must be a pointer or a reference"],
+    ),
+    rejected(
+        "value without attribute",
+        "kernel void k(device float *p, uint n) { p[n] = 1; }",
+        &["1:37: error: parameter 'n' of a kernel needs an attribute"],
+    ),
+    rejected(
+        "duplicate buffer index",
+        "kernel void k(device float *a [[buffer(1)]], device float *b [[buffer(1)]]) { a[0] = b[0]; }",
+        &["1:60: error: cannot reserve 'buffer' resource location at index 1"],
+    ),
+    rejected(
+        "buffer index out of bounds",
+        "kernel void k(device float *a [[buffer(31)]]) { a[0] = 0; }",
+        &["1:29: error: 'buffer' attribute parameter is out of bounds: must be between 0 and 30"],
+    ),
+    rejected(
+        "input of a wrong type",
+        "kernel void k(device float *a, float i [[thread_position_in_grid]]) { a[0] = i; }",
+        &["1:38: error: invalid type 'float' for attribute 'thread_position_in_grid'"],
+    ),
+    rejected(
+        "scalar input as a vector",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device uint *a, uint2 i [[thread_index_in_threadgroup]]) { a[0] = i.x; }",
+        &["3:37: error: invalid type 'uint2' for attribute 'thread_index_in_threadgroup'"],
+    ),
+    rejected(
+        "unknown attribute on a parameter",
+        "kernel void k(device float *a [[nonsense]]) { }",
+        &["1:33: error: '[[nonsense]]' is not supported by hostmetal on a kernel's parameter"],
+    ),
+    rejected(
+        "stage_in",
+        "struct V { float a; };\nkernel void k(V v [[stage_in]]) { }",
+        &["2:21: error: '[[stage_in]]' is not supported by hostmetal"],
+    ),
+    rejected(
+        "texture",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(texture2d<float> t [[texture(0)]]) { }",
+        &[
+            "3:15: error: textures are not supported by hostmetal yet",
+            "3:32: error: textures are not supported by hostmetal yet",
+        ],
+    ),
+    rejected(
+        "sampler",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(sampler s [[sampler(0)]]) { }",
+        &[
+            "3:15: error: textures are not supported by hostmetal yet",
+            "3:23: error: textures are not supported by hostmetal yet",
+        ],
+    ),
+    rejected(
+        "two kernels of one name",
+        "template <class T> kernel void f(device T *p) { p[0] = 1; }\ntemplate [[host_name(\"a\")]] kernel void f<float>(device float *);\ntemplate [[host_name(\"a\")]] kernel void f<int>(device int *);",
+        &["3:41: error: redefinition of kernel 'a'"],
+    ),
+    rejected(
+        "an instantiation of nothing",
+        "template [[host_name(\"a\")]] [[kernel]] void nothing<float>(device float *);",
+        &["1:45: error: 'nothing' does not name a kernel template"],
+    ),
+    // ---- function constants
+    rejected(
+        "two constants of one index",
+        "constant int a [[function_constant(0)]];\nconstant int b [[function_constant(0)]];",
+        &["2:14: error: function constants 'a' and 'b' have the same index 0"],
+    ),
+    rejected(
+        "constant of a struct type",
+        "struct S { int a; };\nconstant S s [[function_constant(0)]];",
+        &["2:12: error: function constant 's' must be a scalar or a vector, not 'S'"],
+    ),
+    rejected(
+        "constant index that is none",
+        "constant int a [[function_constant(x)]];",
+        &["1:36: error: 'function_constant' index must be an integer constant between 0 and 65535"],
+    ),
+    // ---- warnings
+    accepted(
+        "plain kernel",
+        "kernel void k(device float *y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] = 0.5 * y[i]; }",
+    ),
+    // ---- accepted
+    accepted("nothing", ""),
+    accepted(
+        "attributes in every place",
+        "[[kernel]] void k(device float *y [[buffer(0)]], const uint i [[thread_position_in_grid]]) { y[i] = 1; }",
+    ),
+    accepted(
+        "kernel in a namespace",
+        "namespace a { namespace b { struct S { float x; }; kernel void k(device S *y) { y[0].x = 1; } } }",
+    ),
+    accepted(
+        "overloads are no recursion",
+        "float f(half x) { return x; }\nfloat f(float x) { return f(half(x)); }\nkernel void k(device float *p) { p[0] = f(p[0]); }",
+    ),
+    accepted(
+        "a method named as the function that calls it",
+        "struct S { int f() const { return 1; } };\nint f() { S s; return s.f(); }\nkernel void k(device int *p) { p[0] = f(); }",
+    ),
+    accepted(
+        "templates that count down",
+        "template <int N> int f() { if constexpr (N > 0) { return f<N - 1>() + 1; } else { return 0; } }\nkernel void k(device int *p) { p[0] = f<4>(); }",
+    ),
+    accepted(
+        "constants at program scope",
+        "constant float a = 1.0, b[2] = {1, 2};\nconstant constexpr int c = 3;\nconstexpr constant static float d[] = {1.f};\nstatic constant constexpr uint e = 4;\nkernel void k(device float *p) { p[0] = a + b[1] + c + d[0] + e; }",
+    ),
+    accepted(
+        "constants in a function",
+        "kernel void k(device float *p, uint i [[thread_position_in_grid]]) { constant float t[2] = {1, 2}; constexpr int n = 2; p[i] = t[i % n]; }",
+    ),
+    accepted(
+        "enumerations",
+        "enum Kind : uint { one = 1, two };\nenum class Other { a, b };\nkernel void k(device uint *p) { p[0] = two; p[1] = (uint)Other::b; }",
+    ),
+    accepted(
+        "multiplication is no pointer",
+        "kernel void k(device float *p) { float a = p[0], b = p[1]; p[2] = (a * b); }",
+    ),
+    accepted(
+        "pointers with address spaces",
+        "struct S { device float *p; thread int *q; };\nvoid f(thread float &r, device S *s, constant S &c, threadgroup float *t) { r = 1; s->p[0] = t[0]; (void)c; }\nkernel void k(device float *p) { thread float *q; float x = 0; q = &x; *q = 2; p[0] = x; auto &z = x; z = 3; }",
+    ),
+    accepted(
+        "methods with address spaces",
+        "struct S { float x; float g() const thread { return x; } float g() const device { return x + 1; } float g() const constant { return x; } void s(float v) device { x = v; } };\nkernel void k(device S *d, constant S &c) { S s = c; d->s(s.g() + d->g()); }",
+    ),
+    accepted(
+        "conditional with operands of two spaces",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float4 *p, constant bool &c) { float4 z(0.0); p[1] = c ? p[0] : z; p[2] = c ? z : (c ? p[0] : z); }",
+    ),
+    accepted(
+        "function as a template argument",
+        "void add(device float *p, short n) { p[0] += n; }\ntemplate <void (*fn)(device float *, short)> void call(device float *p) { fn(p, 1); }\nkernel void k(device float *p) { call<add>(p); }",
+    ),
+    accepted(
+        "literals",
+        "#include <metal_stdlib>\nusing namespace metal;\ntemplate <class T> void f(T x, device int *p) { static_assert(sizeof(x + 0.5) == 4, \"\"); static_assert(sizeof(1e3) == 4 && sizeof(0x1p3) == 4 && sizeof(.5) == 4 && sizeof(1.) == 4 && sizeof(1.0h) == 2 && sizeof(1.0bf) == 2 && sizeof(1e2f) == 4, \"\"); p[0] = 0xE; }\nkernel void k(device int *p) { f(1.0f, p); }",
+    ),
+    accepted(
+        "pragmas",
+        "#define MAX(a, b) ((a) > (b) ? (a) : (b))\nkernel void k(device float *p) {\n#pragma METAL fp contract(off)\n#pragma unroll(MAX(2, 4))\n  for (int i = 0; i < 4; i++) p[i] += 1;\n#pragma unroll\n  for (int i = 0; i < 4; i++) p[i] += 1;\n#pragma clang loop unroll(full)\n  for (int i = 0; i < 4; i++) p[i] += 1;\n}",
+    ),
+    accepted(
+        "threadgroup variables",
+        "#include <metal_stdlib>\nusing namespace metal;\ntemplate <class T, int N> void f(device T *p) { threadgroup T a[N][2], b; alignas(16) threadgroup T c[4]; threadgroup atomic_uint n; a[0][1] = p[0]; b = a[0][1]; c[0] = b; atomic_store_explicit(&n, 1u, memory_order_relaxed); p[0] = c[0]; }\nkernel void k(device float *p, device int *q) { f<float, 4>(p); f<int, 8>(q); threadgroup float *t; threadgroup float u; t = &u; *t = 1; }",
+    ),
+    accepted(
+        "names of OpenCL",
+        "kernel void k(device int *p) { int local = 1, global = 2, generic = 3, pipe = 4, read_only = 5; p[0] = local + global + generic + pipe + read_only; }",
+    ),
+    accepted(
+        "a lambda, a union, a bit field",
+        "kernel void k(device uint *p) { union { uint u; float f; } z; z.f = 1; struct { uint a : 4; } b; b.a = 3; auto l = [&](uint x) { return x + p[0] + b.a; }; p[1] = l(z.u); }",
+    ),
+    accepted(
+        "argument buffer",
+        "struct A { device float *p [[id(0)]]; float s [[id(1)]]; };\nkernel void k(constant A &a [[buffer(0)]], uint i [[thread_position_in_grid]]) { a.p[i] = a.s; }",
+    ),
+    accepted(
+        "array parameters",
+        "kernel void k(constant const int x[2] [[buffer(0)]], device int *y [[buffer(1)]], constant float (&z)[3] [[buffer(2)]]) { y[0] = x[1] + (int)z[2]; }",
+    ),
+];
+
+/// `line:column: severity: text` of each finding in a log.
+fn findings(log: &str) -> Vec<String> {
+    log.lines()
+        .filter_map(|line| {
+            let severity = ["fatal error: ", "error: "].iter().find(|s| line.contains(&format!(": {s}")))?;
+            let at = line.find(&format!(": {severity}"))?;
+            let place: Vec<&str> = line[..at].split(':').collect();
+            let [.., line_number, column] = place.as_slice() else { return Some(line.to_owned()) };
+            Some(format!("{line_number}:{column}{}", &line[at..]))
+        })
+        .collect()
+}
+
+#[test]
+fn programs_are_accepted_or_rejected_at_the_right_place() {
+    let mut wrong = Vec::new();
+    for case in CASES {
+        let result = check(case.source, &CompileOptions::default());
+        let log = match &result {
+            Ok(_) => String::new(),
+            Err(failure) => failure.log.clone(),
+        };
+        let found = findings(&log);
+        let kind_fits = result.as_ref().err().is_none_or(|f| f.kind == Failure::Source);
+        let fits = found.len() == case.findings.len() && found.iter().zip(case.findings).all(|(f, e)| f.starts_with(e));
+        if !kind_fits || !fits || result.is_ok() != case.findings.is_empty() {
+            wrong.push(format!("--- {}\nexpected {:#?}\nfound {found:#?}\n{log}", case.name, case.findings));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), CASES.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_log_shows_the_line_and_a_caret() {
+    let failure = check("kernel void k(device float *y) {\n\ty[0] = 0.5 * q; // no q\n}", &CompileOptions::default())
+        .unwrap_err();
+    assert_eq!(failure.kind, Failure::Source);
+    let expected =
+        "program_source:2:15: error: use of undeclared identifier 'q'\n\ty[0] = 0.5 * q; // no q\n\t             ^\n";
+    assert_eq!(failure.log, expected);
+}
+
+#[test]
+fn line_directives_name_their_file_and_show_its_line() {
+    let failure =
+        check("\n#line 7 \"my kernel.cl\"\nkernel void k(device float *y) { y[0] = q; }", &CompileOptions::default())
+            .unwrap_err();
+    let expected = "my kernel.cl:7:41: error: use of undeclared identifier 'q'\nkernel void k(device float *y) { y[0] = q; }\n                                        ^\n";
+    assert_eq!(failure.log, expected);
+}
+
+#[test]
+fn warnings_do_not_fail_and_are_told() {
+    let source = "vertex float4 v() { return float4(1); }\nkernel void k(device float *y) {\n  int unused = 1;\n  threadgroup float t[2] = {0};\n  t[0] = 1; y[0] = t[0];\n}";
+    let checked = check(source, &CompileOptions::default()).unwrap();
+    let warnings = checked.warnings().unwrap();
+    for expected in [
+        "program_source:1:15: warning: vertex function 'v' is left out: hostmetal runs compute functions only",
+        "program_source:3:7: warning: unused variable 'unused'",
+        "program_source:4:21: warning: the initializer of a threadgroup variable has no effect",
+    ] {
+        assert!(warnings.contains(expected), "{expected}\n{warnings}");
+    }
+    assert_eq!(checked.kernels().iter().map(|k| k.name.as_str()).collect::<Vec<_>>(), ["k"]);
+}
+
+#[test]
+fn macros_and_the_language_version_reach_the_preprocessor() {
+    let source = "#if __METAL_VERSION__ != 230 || WIDTH != 4 || !defined(EMPTY)\n#error wrong\n#endif\nkernel void NAME(device float *y) { y[0] = WIDTH EMPTY; }";
+    let macros = [("WIDTH", "4"), ("EMPTY", ""), ("NAME", "renamed")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+    let options = CompileOptions { language_version: (2, 3), macros: macros.to_vec(), ..CompileOptions::default() };
+    let checked = check(source, &options).unwrap();
+    assert_eq!(checked.kernels()[0].name, "renamed");
+    let bad = CompileOptions { macros: vec![("A B".to_owned(), "1".to_owned())], ..CompileOptions::default() };
+    assert_eq!(check("", &bad).unwrap_err().log, "'A B' = '1' is no preprocessor macro");
+}
