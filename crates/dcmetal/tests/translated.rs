@@ -3,9 +3,10 @@
 //! `// run: KERNEL grid=X[,Y[,Z]] [group=X[,Y[,Z]]] ARG=VALUE ... -> ARG=[...] ...`
 //!
 //! A VALUE is `[a,b,...]` (a buffer's scalars in memory order, or a vector), `[a;n]` (n times a), a number, or `local:N`
-//! (N bytes of local memory). What stands behind the arrow are the buffers' scalars after the run. Numbers are decimal,
-//! hexadecimal, `inf`, `-inf` or `nan`; integers must come out exactly, floats within 2 units in the last place, which is
-//! what decimal text and OpenCL's accuracy of basic functions need. Structures are given as their 32-bit words.
+//! (N bytes of local memory). Structures are `{f32:1,u8:2,...}`: scalars with their types in memory order, padding
+//! included. What stands behind the arrow are the buffers' scalars after the run. Numbers are decimal, hexadecimal, `inf`,
+//! `-inf` or `nan`; integers must come out exactly, floats within 2 units in the last place, which is what decimal text
+//! and OpenCL's accuracy of basic functions need.
 //! Every case that translates must have such a line.
 
 mod common;
@@ -14,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::gpu;
-use dcmetal::{Accelerator, Arg, Argument, ArgumentKind, Buffer, Grid, Kernel, Library, Scalar, Size, clmsl};
+use dcmetal::{Accelerator, Access, Arg, Argument, ArgumentKind, Buffer, Grid, Kernel, Library, Scalar, Size, clmsl};
 
 #[test]
 fn every_run_line_of_the_translator_gives_what_it_says() {
@@ -140,13 +141,10 @@ fn pass(gpu: &Accelerator, argument: &Argument, given: &[(String, String)]) -> R
     let name = &argument.name;
     let value = given.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str());
     let value = value.ok_or_else(|| format!("no value for `{name}`"))?;
-    let scalar = argument.scalar.unwrap_or(Scalar::U32);
-    let encode = |numbers: &[String]| -> Result<Vec<u8>, String> {
-        let mut bytes = Vec::new();
-        for number in numbers {
-            bytes.extend(bits(scalar, number)?);
-        }
-        Ok(bytes)
+    let encode = || -> Result<Vec<u8>, String> {
+        let numbers = numbers(argument, value)?;
+        let bytes = numbers.iter().map(|(scalar, number)| bits(*scalar, number)).collect::<Result<Vec<_>, _>>()?;
+        Ok(bytes.concat())
     };
     match argument.kind {
         ArgumentKind::Threadgroup => {
@@ -154,14 +152,14 @@ fn pass(gpu: &Accelerator, argument: &Argument, given: &[(String, String)]) -> R
             bytes.map(Passed::Local).ok_or_else(|| format!("`{name}` wants local:N"))
         }
         ArgumentKind::Buffer => {
-            let bytes = encode(&numbers(value)?)?;
-            let buffer = gpu.buffer_from(&bytes).map_err(|error| format!("{name}: {error}"))?;
+            let buffer = gpu.buffer_from(&encode()?).map_err(|error| format!("{name}: {error}"))?;
             Ok(Passed::Buffer(buffer))
         }
         ArgumentKind::Value => {
-            let mut bytes = encode(&numbers(value)?)?;
+            let mut bytes = encode()?;
             if argument.lanes == 3 {
-                bytes.resize(4 * scalar.size(), 0);
+                // A three-element vector has the room of four.
+                bytes.resize(bytes.len() / 3 * 4, 0);
             }
             Ok(Passed::Value(bytes))
         }
@@ -175,8 +173,8 @@ fn words(text: &str) -> Vec<String> {
         match c {
             ' ' if depth == 0 => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
             ' ' => {}
-            '[' => (depth += 1, word.push(c)).1,
-            ']' => (depth -= 1, word.push(c)).1,
+            '[' | '{' => (depth += 1, word.push(c)).1,
+            ']' | '}' => (depth -= 1, word.push(c)).1,
             c => word.push(c),
         }
     }
@@ -184,22 +182,47 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// `[a,b]`, `[a;n]` or `a` as texts of numbers.
-fn numbers(value: &str) -> Result<Vec<String>, String> {
-    let Some(inside) = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
-        return Ok(vec![value.to_owned()]);
-    };
+/// `[a,b]`, `[a;n]` or `a` as texts of the argument's scalars, `{type:a,...}` as texts of those types.
+fn numbers(argument: &Argument, value: &str) -> Result<Vec<(Scalar, String)>, String> {
+    let within = |open, close| value.strip_prefix(open).and_then(|rest: &str| rest.strip_suffix(close));
     let mut list = Vec::new();
+    if let Some(inside) = within('{', '}') {
+        for part in inside.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (kind, number) = part.split_once(':').ok_or_else(|| format!("`{part}` has no type"))?;
+            list.push((scalar(kind)?, number.to_owned()));
+        }
+        return Ok(list);
+    }
+    let kind =
+        argument.scalar.ok_or_else(|| format!("`{}` is a structure: write {{type:value,...}}", argument.name))?;
+    let Some(inside) = within('[', ']') else {
+        return Ok(vec![(kind, value.to_owned())]);
+    };
     for part in inside.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         match part.split_once(';') {
             Some((number, times)) => {
                 let times = times.trim().parse::<usize>().map_err(|error| format!("`{part}`: {error}"))?;
-                list.extend(std::iter::repeat_n(number.trim().to_owned(), times));
+                list.extend(std::iter::repeat_n((kind, number.trim().to_owned()), times));
             }
-            None => list.push(part.to_owned()),
+            None => list.push((kind, part.to_owned())),
         }
     }
     Ok(list)
+}
+
+fn scalar(name: &str) -> Result<Scalar, String> {
+    Ok(match name {
+        "f32" => Scalar::F32,
+        "i8" => Scalar::I8,
+        "u8" => Scalar::U8,
+        "i16" => Scalar::I16,
+        "u16" => Scalar::U16,
+        "i32" => Scalar::I32,
+        "u32" => Scalar::U32,
+        "i64" => Scalar::I64,
+        "u64" => Scalar::U64,
+        other => return Err(format!("no type `{other}`")),
+    })
 }
 
 /// `X[,Y[,Z]]` and how many numbers it has.
@@ -251,17 +274,19 @@ fn whole(text: &str) -> Option<i128> {
 
 /// Compares a buffer with what is expected of it.
 fn compare(argument: &Argument, bytes: &[u8], value: &str) -> Result<(), String> {
-    let scalar = argument.scalar.unwrap_or(Scalar::U32);
-    let expected = numbers(value)?;
-    let got: Vec<&[u8]> = bytes.chunks(scalar.size()).collect();
-    if got.len() != expected.len() {
-        return Err(format!("{} numbers are expected of a buffer of {}", expected.len(), got.len()));
+    let expected = numbers(argument, value)?;
+    let size: usize = expected.iter().map(|(scalar, _)| scalar.size()).sum();
+    if size != bytes.len() {
+        return Err(format!("{} numbers of {size} bytes are expected of a buffer of {}", expected.len(), bytes.len()));
     }
-    for (index, (got, text)) in got.iter().zip(&expected).enumerate() {
-        let wanted = bits(scalar, text)?;
+    let mut rest = bytes;
+    for (index, (scalar, text)) in expected.iter().enumerate() {
+        let (got, after) = rest.split_at(scalar.size());
+        rest = after;
+        let wanted = bits(*scalar, text)?;
         let same = match scalar {
             Scalar::F32 => close(f32::from_bits(word(got)), f32::from_bits(word(&wanted))),
-            _ => **got == *wanted,
+            _ => got == wanted,
         };
         if !same {
             let shown = match scalar {
@@ -288,7 +313,27 @@ fn close(a: f32, b: f32) -> bool {
 #[test]
 fn numbers_are_read_as_written() {
     assert_eq!(words(" k grid=4  x=[1, 2] "), ["k", "grid=4", "x=[1,2]"]);
-    assert_eq!(numbers("[1,2;3]").unwrap(), ["1", "2", "2", "2"]);
+    let int = Argument {
+        name: "x".to_owned(),
+        position: 0,
+        slot: 0,
+        kind: ArgumentKind::Buffer,
+        access: Access::ReadOnly,
+        type_name: "int".to_owned(),
+        scalar: Some(Scalar::I32),
+        lanes: 1,
+        size: 4,
+        alignment: 4,
+        used: true,
+    };
+    assert_eq!(
+        numbers(&int, "[1,2;3]").unwrap().iter().map(|n| n.1.as_str()).collect::<Vec<_>>(),
+        ["1", "2", "2", "2"]
+    );
+    assert_eq!(numbers(&int, "{u8:1,f32:2}").unwrap(), [(Scalar::U8, "1".into()), (Scalar::F32, "2".into())]);
+    assert!(numbers(&Argument { scalar: None, ..int.clone() }, "[1]").is_err());
+    assert!(compare(&int, &[1, 0, 0, 0], "[1]").is_ok());
+    assert!(compare(&int, &[1, 0, 0, 0], "[2]").is_err() && compare(&int, &[1, 0, 0, 0], "[1,1]").is_err());
     assert_eq!(bits(Scalar::I32, "-1").unwrap(), [0xFF; 4]);
     assert_eq!(bits(Scalar::U8, "0xFE").unwrap(), [0xFE]);
     assert!(bits(Scalar::U8, "256").is_err() && bits(Scalar::I32, "1.5").is_err());
