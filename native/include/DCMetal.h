@@ -34,6 +34,14 @@
 #endif
 #define DC_METAL_API __attribute__((visibility("default")))
 
+/* What an enumeration is passed as. C takes unsigned int on both systems; C++ must be told, for there a value beyond the
+ * enumerators (of a newer caller, or a wrong one) is undefined without it. */
+#ifdef __cplusplus
+#define DC_METAL_ENUM(name) enum name : uint32_t
+#else
+#define DC_METAL_ENUM(name) enum name
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -61,7 +69,7 @@ typedef struct DCMetalCommandBuffer_s *DCMetalCommandBuffer;
 typedef struct DCMetalComputeEncoder_s *DCMetalComputeEncoder;
 typedef struct DCMetalBlitEncoder_s *DCMetalBlitEncoder;
 
-typedef enum DCMetalStatus {
+typedef DC_METAL_ENUM(DCMetalStatus) {
   DC_METAL_OK = 0,
   DC_METAL_INVALID_ARGUMENT = 1, /* a NULL handle, an index or range outside its limits */
   DC_METAL_INVALID_STATE = 2,    /* right call, wrong moment: commit twice, encode after the end, no pipeline set */
@@ -78,26 +86,36 @@ typedef struct DCMetalSize {
 } DCMetalSize;
 
 /* MTLStorageMode, same values */
-typedef enum DCMetalStorageMode {
+typedef DC_METAL_ENUM(DCMetalStorageMode) {
   DC_METAL_STORAGE_SHARED = 0,
   DC_METAL_STORAGE_MANAGED = 1,
   DC_METAL_STORAGE_PRIVATE = 2
 } DCMetalStorageMode;
 
 /* MTLCPUCacheMode, same values */
-typedef enum DCMetalCacheMode { DC_METAL_CACHE_DEFAULT = 0, DC_METAL_CACHE_WRITE_COMBINED = 1 } DCMetalCacheMode;
+typedef DC_METAL_ENUM(DCMetalCacheMode) {
+  DC_METAL_CACHE_DEFAULT = 0,
+  DC_METAL_CACHE_WRITE_COMBINED = 1
+} DCMetalCacheMode;
 
 /* MTLMathMode, same values. Before macOS 15: SAFE is fastMathEnabled = NO, the others are YES. */
-typedef enum DCMetalMathMode { DC_METAL_MATH_SAFE = 0, DC_METAL_MATH_RELAXED = 1, DC_METAL_MATH_FAST = 2 } DCMetalMathMode;
+typedef DC_METAL_ENUM(DCMetalMathMode) {
+  DC_METAL_MATH_SAFE = 0,
+  DC_METAL_MATH_RELAXED = 1,
+  DC_METAL_MATH_FAST = 2
+} DCMetalMathMode;
 
 /* MTLDispatchType, same values */
-typedef enum DCMetalDispatchType { DC_METAL_DISPATCH_SERIAL = 0, DC_METAL_DISPATCH_CONCURRENT = 1 } DCMetalDispatchType;
+typedef DC_METAL_ENUM(DCMetalDispatchType) {
+  DC_METAL_DISPATCH_SERIAL = 0,
+  DC_METAL_DISPATCH_CONCURRENT = 1
+} DCMetalDispatchType;
 
 /* MTLBarrierScope, same values; a bit set */
-typedef enum DCMetalBarrierScope { DC_METAL_BARRIER_BUFFERS = 1 } DCMetalBarrierScope;
+typedef DC_METAL_ENUM(DCMetalBarrierScope) { DC_METAL_BARRIER_BUFFERS = 1 } DCMetalBarrierScope;
 
 /* MTLCommandBufferStatus, same values */
-typedef enum DCMetalCommandBufferStatus {
+typedef DC_METAL_ENUM(DCMetalCommandBufferStatus) {
   DC_METAL_COMMAND_BUFFER_NOT_ENQUEUED = 0,
   DC_METAL_COMMAND_BUFFER_ENQUEUED = 1,
   DC_METAL_COMMAND_BUFFER_COMMITTED = 2,
@@ -107,7 +125,7 @@ typedef enum DCMetalCommandBufferStatus {
 } DCMetalCommandBufferStatus;
 
 /* MTLCommandEncoderErrorState, same values */
-typedef enum DCMetalEncoderState {
+typedef DC_METAL_ENUM(DCMetalEncoderState) {
   DC_METAL_ENCODER_UNKNOWN = 0,
   DC_METAL_ENCODER_COMPLETED = 1,
   DC_METAL_ENCODER_AFFECTED = 2,
@@ -116,7 +134,7 @@ typedef enum DCMetalEncoderState {
 } DCMetalEncoderState;
 
 /* MTLBindingType, same values; other values can occur on newer systems */
-typedef enum DCMetalBindingKind {
+typedef DC_METAL_ENUM(DCMetalBindingKind) {
   DC_METAL_BINDING_BUFFER = 0,
   DC_METAL_BINDING_THREADGROUP_MEMORY = 1,
   DC_METAL_BINDING_TEXTURE = 2,
@@ -124,7 +142,7 @@ typedef enum DCMetalBindingKind {
 } DCMetalBindingKind;
 
 /* MTLBindingAccess, same values */
-typedef enum DCMetalAccess {
+typedef DC_METAL_ENUM(DCMetalAccess) {
   DC_METAL_ACCESS_READ_ONLY = 0,
   DC_METAL_ACCESS_READ_WRITE = 1,
   DC_METAL_ACCESS_WRITE_ONLY = 2

@@ -23,6 +23,8 @@ mod library;
 mod lifetime;
 #[path = "abi/pipeline.rs"]
 mod pipeline;
+#[path = "abi/plant.rs"]
+mod plant;
 #[path = "abi/support.rs"]
 mod support;
 
@@ -378,6 +380,14 @@ fn every_case_holds() {
         }
     }
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), CASES.len(), wrong.join("\n"));
+}
+
+/// Does nothing but for scripts/sanitize, which sets the variable to see that its sanitizers report what is planted.
+#[test]
+fn planted_misuse() {
+    if let Ok(name) = std::env::var("DCMETAL_ABI_PLANT") {
+        plant::misuse(&name);
+    }
 }
 
 /// The functions that a C header declares with DC_METAL_API.
