@@ -1,0 +1,72 @@
+//! What our metal_stdlib refuses, with the words it refuses it, and that its generated files are those of the generator.
+
+mod stdlib;
+mod support;
+
+use std::process::Command;
+
+use stdlib::refusal;
+
+#[test]
+fn generated_headers_are_current() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../native/hostmetal/msl/generate.py");
+    let run = Command::new("python3").args([script, "--check"]).output().expect("python3 runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+/// Source that Metal refuses, or that is not supported here, and a part of the diagnostic.
+const REFUSED: &[(&str, &str, &str)] = &[
+    ("texture", "kernel void run(texture2d<float> t [[texture(0)]]) {}", "textures are not supported"),
+    (
+        "texture in a helper",
+        "float f(texture3d<half> t) { return 0; }\nkernel void run() {}",
+        "textures are not supported",
+    ),
+    ("sampler", "kernel void run(device float *o) { constexpr sampler s(filter::linear); }", "not supported"),
+    (
+        "matrix of a SIMD-group of another size",
+        "kernel void run() { simdgroup_matrix<float, 4, 4> m; }",
+        "only 8 columns by 8 rows exist",
+    ),
+    (
+        "bitwise reduction of floats",
+        "kernel void run(device float *o) { o[0] = simd_and(o[0]); }",
+        "simd_and: the argument must be an integer",
+    ),
+    (
+        "atomic of a small type",
+        "kernel void run(device atomic<short> *a) { atomic_load_explicit(a, memory_order_relaxed); }",
+        "atomic<T>: T must be",
+    ),
+    (
+        "bitwise atomic of floats",
+        "kernel void run(device atomic_float *a) { atomic_fetch_or_explicit(a, 1.0f, memory_order_relaxed); }",
+        "not defined for bool and float",
+    ),
+    (
+        "as_type between sizes",
+        "kernel void run(device float *o) { o[0] = as_type<half>(o[1]); }",
+        "as_type: the two types differ in size",
+    ),
+    ("vector of another type", "kernel void run(device float4 *o) { int4 i = 1; o[0] = i; }", "error:"),
+    ("scalars for a vector part", "kernel void run(device float4 *o) { o[0] = float4(o[1].xy, 1); }", "error:"),
+    ("too few components", "kernel void run(device float4 *o) { o[0] = float4(1, 2); }", "error:"),
+    ("swizzle beyond the vector", "kernel void run(device float2 *o) { o[0].x = o[0].z; }", "error:"),
+    ("repeated component written", "kernel void run(device float4 *o) { o[0].xx = float2(1); }", "error:"),
+    ("float to bfloat", "kernel void run(device bfloat *o) { o[0] = 1.5f; }", "error:"),
+    ("bfloat to half", "kernel void run(device bfloat *b, device half *h) { h[0] = b[0]; }", "error:"),
+    ("read of an atomic", "kernel void run(device atomic_int *a, device int *o) { o[0] = a[0] + 1; }", "error:"),
+    (
+        "cross of two components",
+        "kernel void run(device float2 *o) { o[0] = cross(o[1], o[2]); }",
+        "cross: the arguments must have three components",
+    ),
+];
+
+#[test]
+fn what_does_not_exist_is_refused_by_name() {
+    for (what, source, words) in REFUSED {
+        let log = refusal(source);
+        assert!(log.contains(words), "{what}: '{words}' is not in\n{log}");
+    }
+}

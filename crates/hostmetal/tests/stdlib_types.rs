@@ -1,0 +1,339 @@
+//! Vectors, packed vectors, matrices, conversions, geometric and packing functions, limits and atomics of our metal_stdlib. Expected values
+//! are worked out by hand in the tables, next to the expressions.
+
+mod stdlib;
+mod support;
+
+use hostmetal::msl::MathMode;
+use stdlib::*;
+use support::Buffer;
+
+/// An expression (vector or scalar) and its components. Statements before it end with `;`.
+type Row = (&'static str, &'static [f64]);
+
+/// Runs each row with `d` (device float4, zero), `p` (packed_float3: 1 2 3, 4 5 6), `c` (constant float4: 11 12 13 14).
+fn check_rows(rows: &[Row]) {
+    let mut body = String::new();
+    for (number, (row, _)) in rows.iter().enumerate() {
+        let (statements, expression) = row.rsplit_once("; ").unwrap_or(("", row));
+        body += &format!("  {{ {statements}; put(out + {number} * 4, {expression}); }}\n");
+    }
+    let source = format!(
+        "template <class T> void put(device float *o, T s) {{ o[0] = float(s); }}\n\
+         template <class T, int N> void put(device float *o, vec<T, N> v) {{ for (int i = 0; i < N; i++) o[i] = float(v[i]); }}\n\
+         template <class T, int N> void put(device float *o, packed_vec<T, N> v) {{ put(o, vec<T, N>(v)); }}\n\
+         kernel void run(device float *out [[buffer(0)]], device float4 *d [[buffer(1)]], device packed_float3 *p [[buffer(2)]],\n\
+                         constant float4 &c [[buffer(3)]]) {{\n  float4 v(1, 2, 3, 4); float2 a(5, 6); float3 b(7, 8, 9);\n{body}}}\n"
+    );
+    for mode in ALL_MODES {
+        let out = Buffer::of(&vec![f32::NAN; rows.len() * 4]);
+        let (d, p, c) = (
+            Buffer::of(&[0f32; 64]),
+            Buffer::of(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0]),
+            Buffer::of(&[11f32, 12.0, 13.0, 14.0]),
+        );
+        run(&compile(&source, mode), &[&out, &d, &p, &c], 1, 1);
+        for ((row, expected), got) in rows.iter().zip(out.read::<[f32; 4]>()) {
+            let size = got.iter().position(|x| x.is_nan()).unwrap_or(4);
+            assert_eq!(size, expected.len(), "components of {row}");
+            for (g, e) in got.iter().zip(*expected) {
+                let near = (f64::from(*g) - e).abs() <= 2.5e-7 * e.abs().max(1.0);
+                assert!(f64::from(*g) == *e || near, "{row} in {mode:?}: {:?}, not {expected:?}", &got[..size]);
+            }
+        }
+    }
+}
+
+#[test]
+fn vectors() {
+    check_rows(&[
+        ("float4(a, 1, 2)", &[5., 6., 1., 2.]),
+        ("float4(1, a, 2)", &[1., 5., 6., 2.]),
+        ("float4(1, 2, a)", &[1., 2., 5., 6.]),
+        ("float4(a, a.yx)", &[5., 6., 6., 5.]),
+        ("float4(b, 1)", &[7., 8., 9., 1.]),
+        ("float4(1, b)", &[1., 7., 8., 9.]),
+        ("float3(a, 1)", &[5., 6., 1.]),
+        ("float3(1, a)", &[1., 5., 6.]),
+        ("float4(p[0], 9)", &[1., 2., 3., 9.]),
+        ("float4(2.5f)", &[2.5, 2.5, 2.5, 2.5]),
+        ("float4 z = 3; z", &[3., 3., 3., 3.]),
+        ("float4 z = {1, 2, 3, 4}; z", &[1., 2., 3., 4.]),
+        ("float4 z = {}; z", &[0., 0., 0., 0.]),
+        ("float4(int4(1, -2, 3, 4))", &[1., -2., 3., 4.]),
+        ("int4(float4(1.9f, -1.9f, 3, 4))", &[1., -1., 3., 4.]),
+        ("uchar4(uint4(255, 256, 257, 511))", &[255., 0., 1., 255.]),
+        ("half4(float4(1, 2049, 65519, 0.1f))", &[1., 2048., 65504., 0.0999755859375]),
+        ("bfloat4(float4(1, 257, 3, 0.1f))", &[1., 256., 3., 0.10009765625]),
+        ("half2(bfloat2(1, 2))", &[1., 2.]),
+        ("int3(bool3(true, false, true))", &[1., 0., 1.]),
+        ("uint2(float2(-1, 5e9f))", &[0., 4_294_967_295.]),
+        ("v.wzyx", &[4., 3., 2., 1.]),
+        ("v.xxyy", &[1., 1., 2., 2.]),
+        ("v.bgr", &[3., 2., 1.]),
+        ("v.ar", &[4., 1.]),
+        ("float4 z = v; z.xz = float2(10, 30); z", &[10., 2., 30., 4.]),
+        ("float4 z = v; z.wx = z.xw; z", &[4., 2., 3., 1.]),
+        ("float4 z = v; z.rgb = b; z", &[7., 8., 9., 4.]),
+        ("float4 z = v; z.a = 42; z", &[1., 2., 3., 42.]),
+        ("float4 z = v; z.yz += 1; z", &[1., 3., 4., 4.]),
+        ("float4 z = v; z.xy *= z.zw; z", &[3., 8., 3., 4.]),
+        ("float4 z = v; z[2] = -1; z", &[1., 2., -1., 4.]),
+        ("float4 z = v; z.x++; z", &[2., 2., 3., 4.]),
+        ("d[0] = v; d[0].yw = float2(100, 200); d[0]", &[1., 100., 3., 200.]),
+        ("d[1] = v; d[1].xyz /= 2; d[1]", &[0.5, 1., 1.5, 4.]),
+        ("d[2] = c; d[2].w = c.x; d[2] += v; d[2]", &[12., 14., 16., 15.]),
+        ("c.wzyx", &[14., 13., 12., 11.]),
+        ("p[1].zyx", &[6., 5., 4.]),
+        ("p[0] + p[1]", &[5., 7., 9.]),
+        ("2 - p[0]", &[1., 0., -1.]),
+        ("packed_float3 z = p[0]; z.xy = p[1].yz; z.z += 1; z *= 2; z", &[10., 12., 8.]),
+        ("packed_float3 z = float3(1, 2, 3); -z", &[-1., -2., -3.]),
+    ]);
+}
+
+#[test]
+fn operators() {
+    check_rows(&[
+        ("v + 1", &[2., 3., 4., 5.]),
+        ("10 - v", &[9., 8., 7., 6.]),
+        ("float4(8) / float4(1, 2, 4, 8)", &[8., 4., 2., 1.]),
+        ("-v", &[-1., -2., -3., -4.]),
+        ("int4(7, -7, 8, 9) % int4(3, 3, 5, 2)", &[1., -1., 3., 1.]),
+        ("int4(7, -7, 8, 9) / 2", &[3., -3., 4., 4.]),
+        ("~int4(0, 1, 2, -1)", &[-1., -2., -3., 0.]),
+        ("!int4(0, 1, 2, 0)", &[1., 0., 0., 1.]),
+        ("v < float4(2)", &[1., 0., 0., 0.]),
+        ("v >= 2", &[0., 1., 1., 1.]),
+        ("int3(1, 2, 3) == int3(1, 5, 3)", &[1., 0., 1.]),
+        ("int3(1, 2, 3) != 2", &[1., 0., 1.]),
+        ("bool3(true, false, true) && bool3(true, true, false)", &[1., 0., 0.]),
+        ("bool3(true, false, false) || bool3(false, false, true)", &[1., 0., 1.]),
+        ("int2(all(bool2(true, false)), any(bool2(true, false)))", &[0., 1.]),
+        ("uchar4(200) + uchar4(100)", &[44., 44., 44., 44.]),
+        ("int4 z(1, 2, 3, 4); z <<= 2; z |= 1; z", &[5., 9., 13., 17.]),
+        ("int4 z(1, 2, 3, 4); --z; z--; z", &[-1., 0., 1., 2.]),
+        ("select(v, float4(5, 6, 7, 8), bool4(true, false, true, false))", &[5., 2., 7., 4.]),
+        ("select(int2(1, 2), 9, bool2(false, true))", &[1., 9.]),
+        ("select(1.0f, 2.0f, true)", &[2.]),
+        ("v.x > 5 ? v : c", &[11., 12., 13., 14.]),
+        ("int4(sizeof(float3), alignof(float3), sizeof(packed_float3), alignof(packed_float3))", &[16., 16., 12., 4.]),
+        ("int4(sizeof(half3), sizeof(uchar3), sizeof(bool3), sizeof(bfloat4))", &[8., 4., 4., 8.]),
+        ("int4(sizeof(float3x3), sizeof(half2x3), sizeof(float4x4), sizeof(long3))", &[48., 16., 64., 32.]),
+        (
+            "as_type<int>(1.0f) == 0x3f800000 && as_type<uint>(half2(1.0h, 2.0h)) == 0x40003c00u && as_type<ulong>(uint2(1, 2)) == 0x200000001ul",
+            &[1.],
+        ),
+        ("as_type<float2>(as_type<uint2>(float2(3, 4)))", &[3., 4.]),
+        ("0.1 * 3 == 0.1f * 3.0f", &[1.]),
+    ]);
+}
+
+#[test]
+fn bfloat_arithmetic_and_conversions() {
+    check_rows(&[
+        ("bfloat z = 1; z + 0.25f", &[1.25]),
+        ("bfloat z = 256; z += 1; z", &[256.]),
+        ("bfloat z = bfloat(bfloat(1.0f) + 0.00390625f); z", &[1.]),
+        ("bfloat(float(0x1.01p0))", &[1.]),
+        ("bfloat(float(0x1.03p0))", &[1.015625]),
+        ("bfloat(16842753)", &[16_908_288.]),
+        ("bfloat z = 3; z / 2", &[1.5]),
+        ("bfloat z = 3; 2 * z", &[6.]),
+        ("bfloat z = 3; z > 2.5f && z == 3 && 2 < z && -z < 0", &[1.]),
+        ("float z = 1; z += bfloat(2); z *= bfloat(3); z", &[9.]),
+        ("bfloat z = v.x > 5 ? bfloat(7) : 0; z", &[0.]),
+        ("half(bfloat(2.5f))", &[2.5]),
+        ("bfloat4(2) * bfloat4(1, 2, 3, 4) + 1", &[3., 5., 7., 9.]),
+        ("max(bfloat(2), bfloat(3))", &[3.]),
+        ("max(bfloat(2), 3)", &[3.]),
+        ("exp2(bfloat2(3, -1))", &[8., 0.5]),
+        ("precise::exp2(bfloat2(3, -1)) + fast::max(bfloat2(1, 2), bfloat2(2, 1))", &[10., 2.5]),
+    ]);
+}
+
+#[test]
+fn matrices() {
+    // The matrix m has the columns 1 2 3 and 4 5 6; its transpose t the columns 1 4, 2 5, 3 6.
+    check_rows(&[
+        ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); transpose(m)[1]", &[2., 5.]),
+        ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); m * float2(1, 10)", &[41., 52., 63.]),
+        ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); float3(1, 10, 100) * m", &[321., 654.]),
+        ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); (transpose(m) * m)[1]", &[32., 77.]),
+        ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); (m * transpose(m))[0]", &[17., 22., 27.]),
+        (
+            "float2x3 m(1, 2, 3, 4, 5, 6); m[1][2] = 60; m[0].xy = float2(7, 8); float4(m[0].xyz, m[1].z)",
+            &[7., 8., 3., 60.],
+        ),
+        ("float2x3 m(1, 2, 3, 4, 5, 6); (m + m * 2.0f - m)[0]", &[2., 4., 6.]),
+        ("float2x3 m(1, 2, 3, 4, 5, 6); m *= 2; (-m)[1]", &[-8., -10., -12.]),
+        ("float4x4 m(2); m *= m; m[2]", &[0., 0., 4., 0.]),
+        ("half3x3 m(float3x3(1.5f)); m[1]", &[0., 1.5, 0.]),
+        ("float2x2 m(1, 2, 3, 4); float2(m == m, m != m)", &[1., 0.]),
+        ("determinant(half2x2(1, 2, 3, 4))", &[-2.]),
+        ("determinant(float3x3(2, 0, 1, 1, 3, 2, 1, 1, 4))", &[18.]),
+        // Triangular after adding multiples of columns: 1 * 2 * 3 * 4.
+        ("determinant(float4x4(1, 2, 3, 4, 2, 6, 7, 9, 3, 6, 12, 12, 1, 2, 3, 8))", &[24.]),
+    ]);
+}
+
+#[test]
+fn geometry_and_common_functions() {
+    check_rows(&[
+        ("dot(float3(1, 2, 3), float3(4, -5, 6))", &[12.]),
+        ("dot(p[0], p[1])", &[32.]),
+        ("length(float2(3, 4))", &[5.]),
+        ("length(half2(300, 400))", &[500.]),
+        ("length_squared(float3(1, 2, 3))", &[14.]),
+        ("distance(float3(1, 2, 3), float3(4, 6, 3))", &[5.]),
+        ("distance_squared(float2(1, 2), float2(4, 6))", &[25.]),
+        ("cross(float3(1, 2, 3), float3(4, 5, 6))", &[-3., 6., -3.]),
+        ("normalize(float2(3, 4))", &[0.6, 0.8]),
+        ("reflect(float2(1, -1), float2(0, 1))", &[1., 1.]),
+        ("refract(float2(0.6f, -0.8f), float2(0, 1), 0.5f)", &[0.3, -0.953_939_201]),
+        ("refract(float2(0.8f, -0.6f), float2(0, 1), 2.0f)", &[0., 0.]),
+        ("faceforward(float3(0, 1, 0), float3(0, 1, 0), float3(0, 1, 0))", &[0., -1., 0.]),
+        ("fast::length(float2(3, 4)) + precise::distance(float2(0), float2(3, 4))", &[10.]),
+        ("float4 z; float4 s = precise::sincos(float4(0), z); float2(s.x, z.x)", &[0., 1.]),
+        ("precise::normalize(float2(3, 4)) + fast::refract(float2(0.8f, -0.6f), float2(0, 1), 2.0f)", &[0.6, 0.8]),
+        ("float2 w; float2 f = precise::modf(float2(2.5f, -3.25f), w); float4(f, w)", &[0.5, -0.25, 2., -3.]),
+        ("int2 e; float2 f = fast::frexp(float2(8, 0.75f), e); float4(f, float2(e))", &[0.5, 0.75, 4., 0.]),
+        ("precise::ldexp(float2(1, 3), int2(3, -1)) + float2(fast::ilogb(float2(8, 2)))", &[11., 2.5]),
+        ("precise::smoothstep(float2(0), float2(2), float2(0.5f))", &[0.15625, 0.15625]),
+        (
+            "precise::faceforward(float3(0, 1, 0), float3(0, -1, 0), float3(0, 1, 0)) + fast::reflect(float3(1, 0, 0), float3(0, 1, 0))",
+            &[1., 1., 0.],
+        ),
+        ("mix(float2(0, 10), float2(10, 20), 0.5f)", &[5., 15.]),
+        ("smoothstep(0.0f, 2.0f, 0.5f)", &[0.15625]),
+        ("clamp(float3(-1, 0.5f, 9), 0, 1)", &[0., 0.5, 1.]),
+        ("max(float3(-1, 0.5f, 9), 0)", &[0., 0.5, 9.]),
+        ("min(0, float3(-1, 0.5f, 9))", &[-1., 0., 0.]),
+        ("max(packed_float3(1, 5, 2), p[0])", &[1., 5., 3.]),
+        ("step(0.5f, float2(0.25f, 0.75f))", &[0., 1.]),
+        ("pow(float2(2, 3), 2)", &[4., 9.]),
+        ("sign(half3(-2, 0, 3))", &[-1., 0., 1.]),
+        ("median3(float2(1, 5), float2(3, 2), float2(2, 9))", &[2., 5.]),
+        ("fma(half2(2), half2(3), half2(1))", &[7., 7.]),
+        ("float4 z; float4 s = sincos(float4(0), z); float2(s.x, z.x)", &[0., 1.]),
+        ("int2 e; float2 f = frexp(float2(8, 0.75f), e); float4(f, float2(e))", &[0.5, 0.75, 4., 0.]),
+        ("int e; float f = frexp(-0x1p-149f, e); float2(f, e)", &[-0.5, -148.]),
+        ("float2 w; float2 f = modf(float2(2.5f, -3.25f), w); float4(f, w)", &[0.5, -0.25, 2., -3.]),
+        ("ldexp(float2(1, 3), int2(3, -1))", &[8., 1.5]),
+        ("ilogb(float4(8, 0.5f, 0x1p-149f, 3))", &[3., -1., -149., 1.]),
+        ("nextafter(1.0h, 2.0h)", &[1.0009765625]),
+        ("fract(half(-0x1p-24))", &[0.99951171875]),
+        ("isnan(float4(0, NAN, INFINITY, 1))", &[0., 1., 0., 0.]),
+        ("isinf(float4(0, NAN, -INFINITY, 1))", &[0., 0., 1., 0.]),
+        ("isnormal(float4(0, NAN, 0x1p-149f, 1))", &[0., 0., 0., 1.]),
+        ("signbit(float3(-0.0f, 0.0f, -INFINITY))", &[1., 0., 1.]),
+        ("isunordered(float2(1, NAN), float2(1))", &[0., 1.]),
+    ]);
+}
+
+#[test]
+fn packing() {
+    check_rows(&[
+        ("pack_float_to_unorm4x8(float4(0, 0.5f, 1, 2)) == 0xffff8000u", &[1.]),
+        ("pack_float_to_snorm4x8(float4(-1, -2, 1, 0.5f)) == 0x407f8181u", &[1.]),
+        ("pack_float_to_unorm2x16(float2(0.25f, 1)) == 0xffff4000u", &[1.]),
+        ("pack_float_to_snorm2x16(float2(-1, 0.5f)) == 0x40008001u", &[1.]),
+        ("pack_float_to_unorm10a2(float4(1, 0.5f, 0, 1)) == 0xc00803ffu", &[1.]),
+        ("pack_half_to_unorm4x8(half4(1, 0, 1, 0)) == 0x00ff00ffu", &[1.]),
+        ("pack_float_to_unorm4x8(float4(NAN)) == 0u", &[1.]),
+        // 0.5 is 187.5 of 255 in sRGB, 188 when rounded: 1.055 * 0.5^(1/2.4) - 0.055 = 0.73536.
+        ("pack_float_to_srgb_unorm4x8(float4(0.5f, 0, 1, 0.5f)) == 0x80ff00bcu", &[1.]),
+        ("unpack_unorm4x8_to_float(0xff800001u)", &[1. / 255., 0., 128. / 255., 1.]),
+        ("unpack_snorm4x8_to_float(0x7f8081ffu)", &[-1. / 127., -1., -1., 1.]),
+        ("unpack_unorm2x16_to_float(0xffff0001u)", &[1. / 65535., 1.]),
+        ("unpack_snorm2x16_to_float(0x7fff8000u)", &[-1., 1.]),
+        ("unpack_unorm10a2_to_float(0x800ffc01u)", &[1. / 1023., 1., 0., 2. / 3.]),
+        // 188 / 255 = 0.737255 is 0.502886 in linear light; 10 / 255 is on the straight part: / 12.92.
+        ("unpack_unorm4x8_srgb_to_float(0xffbc0a00u)", &[0., 0.003_035_27, 0.502_886_5, 1.]),
+    ]);
+}
+
+#[test]
+fn limits_and_constants() {
+    check_rows(&[
+        (
+            "numeric_limits<float>::max() == FLT_MAX && FLT_MAX == MAXFLOAT && as_type<uint>(FLT_MAX) == 0x7f7fffffu",
+            &[1.],
+        ),
+        ("numeric_limits<float>::min() == FLT_MIN && as_type<uint>(FLT_MIN) == 0x00800000u", &[1.]),
+        ("numeric_limits<float>::infinity() == INFINITY && isnan(numeric_limits<float>::quiet_NaN())", &[1.]),
+        ("float2(numeric_limits<half>::max(), numeric_limits<half>::lowest())", &[65504., -65504.]),
+        ("float3(HALF_MAX, HALF_MIN * 16384, HALF_EPSILON * 1024)", &[65504., 1., 1.]),
+        (
+            "float2(float(numeric_limits<bfloat>::max()) == 0x1.fep127f, numeric_limits<bfloat>::epsilon() * 128)",
+            &[1., 1.],
+        ),
+        ("int2(numeric_limits<int>::max() == INT_MAX, numeric_limits<int>::min() == INT_MIN)", &[1., 1.]),
+        (
+            "int3(numeric_limits<char>::min(), numeric_limits<short>::max(), numeric_limits<ushort>::max())",
+            &[-128., 32767., 65535.],
+        ),
+        (
+            "numeric_limits<ulong>::max() == ~0ul && numeric_limits<long>::min() == LONG_MIN && numeric_limits<const uchar>::max() == 255",
+            &[1.],
+        ),
+        (
+            "float4(M_PI_F, M_E_F, M_SQRT2_F, M_LN2_F)",
+            &[std::f64::consts::PI, std::f64::consts::E, std::f64::consts::SQRT_2, std::f64::consts::LN_2],
+        ),
+        ("float2(M_PI_H, M_PI_BF)", &[3.140625, 3.140625]),
+        (
+            "array<float, 4> z = {1, 2, 3, 4}; z[1] + z.size() + is_same_v<int, int32_t> + is_same_v<uint2, vec<uint, 2>>",
+            &[8.],
+        ),
+    ]);
+}
+
+/// Sequences whose results depend on every step, by one thread.
+#[test]
+fn atomic_functions() {
+    let source = "kernel void run(device atomic_int *i [[buffer(0)]], device atomic_uint *u [[buffer(1)]], device atomic_float *f [[buffer(2)]],\n\
+                     device atomic_ulong *l [[buffer(3)]], device atomic_bool *b [[buffer(4)]], device long *o [[buffer(5)]]) {\n\
+          constexpr memory_order r = memory_order_relaxed; int k = 0;\n\
+          o[k++] = atomic_fetch_add_explicit(i, 5, r); o[k++] = atomic_fetch_sub_explicit(i, 2, r); o[k++] = atomic_fetch_min_explicit(i, -7, r);\n\
+          o[k++] = atomic_fetch_max_explicit(i, 9, r); o[k++] = atomic_fetch_and_explicit(i, 12, r); o[k++] = atomic_fetch_or_explicit(i, 3, r);\n\
+          o[k++] = atomic_fetch_xor_explicit(i, 1, r); o[k++] = atomic_exchange_explicit(i, 77, r); int e = 1;\n\
+          o[k++] = atomic_compare_exchange_weak_explicit(i, &e, 5, r, r); o[k++] = e;\n\
+          while (!atomic_compare_exchange_weak_explicit(i, &e, 6, r, r)) {}\n\
+          o[k++] = atomic_load_explicit(i, r); atomic_store_explicit(i, -3, r); o[k++] = atomic_load_explicit(i, r);\n\
+          o[k++] = atomic_fetch_max_explicit(u, 4000000000u, r); o[k++] = atomic_fetch_min_explicit(u, 7u, r); o[k++] = atomic_load_explicit(u, r);\n\
+          o[k++] = long(atomic_fetch_add_explicit(f, 1.5f, r) * 100); o[k++] = long(atomic_fetch_sub_explicit(f, 0.25f, r) * 100); o[k++] = long(atomic_load_explicit(f, r) * 100);\n\
+          atomic_max_explicit(l, 1ul << 40, r); o[k++] = atomic_load_explicit(l, r); atomic_min_explicit(l, 5ul, r); o[k++] = atomic_load_explicit(l, r);\n\
+          atomic_store_explicit(b, true, r); o[k++] = atomic_exchange_explicit(b, false, r); o[k++] = atomic_load_explicit(b, r);\n\
+          atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);\n}\n";
+    let zero = || Buffer::of(&[0u64]);
+    let (i, u, f, l, b, o) = (zero(), zero(), zero(), zero(), zero(), Buffer::new(22 * 8));
+    run(&compile(source, MathMode::Fast), &[&i, &u, &f, &l, &b, &o], 1, 1);
+    let expected = [0, 5, 3, -7, 9, 8, 11, 10, 0, 77, 6, -3, 0, 4_000_000_000, 7, 0, 150, 125, 1 << 40, 5, 1, 0];
+    assert_eq!(o.read::<i64>(), expected);
+}
+
+/// Many threads on few cells, in device and in threadgroup memory.
+#[test]
+fn atomics_under_contention() {
+    let source = "kernel void run(device atomic_uint *counts [[buffer(0)]], device atomic_float *sum [[buffer(1)]], device atomic_int *most [[buffer(2)]],\n\
+                     device uint *groups [[buffer(3)]], uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],\n\
+                     uint g [[threadgroup_position_in_grid]]) {\n\
+          threadgroup atomic_uint local_count;\n\
+          if (t == 0) atomic_store_explicit(&local_count, 0u, memory_order_relaxed);\n\
+          threadgroup_barrier(mem_flags::mem_threadgroup);\n\
+          atomic_fetch_add_explicit(&local_count, t, memory_order_relaxed);\n\
+          atomic_fetch_add_explicit(&counts[i % 3], 1u, memory_order_relaxed);\n\
+          atomic_fetch_add_explicit(sum, 0.5f, memory_order_relaxed);\n\
+          atomic_fetch_max_explicit(most, int(i ^ 0x55), memory_order_relaxed);\n\
+          threadgroup_barrier(mem_flags::mem_threadgroup);\n\
+          if (t == 0) groups[g] = atomic_load_explicit(&local_count, memory_order_relaxed);\n}\n";
+    let n = 30_000usize;
+    let (counts, sum, most, groups) =
+        (Buffer::of(&[0u32; 4]), Buffer::of(&[0f32; 4]), Buffer::of(&[0i32; 4]), Buffer::new((n / 100 * 4) as u64));
+    run(&compile(source, MathMode::Fast), &[&counts, &sum, &most, &groups], n, 100);
+    assert_eq!(counts.read::<u32>()[..3], [10_000; 3]);
+    assert_eq!(sum.read::<f32>()[0], 15_000.0);
+    assert_eq!(most.read::<i32>()[0], (0..n as i32).map(|i| i ^ 0x55).max().expect("threads"));
+    assert!(groups.read::<u32>().iter().all(|&g| g == 99 * 100 / 2));
+}
