@@ -1,0 +1,319 @@
+//! The compiler as a process: missing, wrong, slow, crashing; and its cache: shared, broken, not ours.
+
+use hostmetal::msl::{Checked, CompileFailure, CompileOptions, Failure, Toolchain, ToolchainOptions};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+const SOURCE: &str = "kernel void k(device float *p, uint i [[thread_position_in_grid]]) { p[i] = 1; }";
+
+fn toolchain(options: &ToolchainOptions) -> Result<Arc<Toolchain>, CompileFailure> {
+    Toolchain::new(options).map(Arc::new)
+}
+
+fn in_cache(cache: &Path) -> ToolchainOptions {
+    ToolchainOptions { cache: Some(cache.to_owned()), ..ToolchainOptions::default() }
+}
+
+/// A script in place of clang that answers `--version` like clang 19 and then does what `body` says.
+fn script(directory: &Path, version: &str, body: &str) -> PathBuf {
+    let path = directory.join("clang");
+    fs::write(&path, format!("#!/bin/sh\nif [ \"$1\" = --version ]; then echo '{version}'; exit 0; fi\n{body}\n"))
+        .unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn with_script(directory: &Path, version: &str, body: &str) -> Result<Arc<Toolchain>, CompileFailure> {
+    let clang = Some(script(directory, version, body).into());
+    toolchain(&ToolchainOptions { clang, cache: Some(directory.join("cache")), deadline: Some(Duration::from_secs(1)) })
+}
+
+/// Entries of a cache directory without their hashes.
+fn entries(cache: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(cache)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap().split('-').next().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn precompiled(cache: &Path) -> PathBuf {
+    let mut found = fs::read_dir(cache).unwrap().map(|e| e.unwrap().path());
+    found.find(|p| p.file_name().unwrap().to_str().unwrap().starts_with("pch-")).unwrap().join("prefix.pch")
+}
+
+fn compiles(toolchain: &Arc<Toolchain>, source: &str) {
+    Checked::new(toolchain, source, &CompileOptions::default()).unwrap().build("k", &[]).unwrap();
+}
+
+#[test]
+fn a_missing_compiler_is_named_with_the_package_to_install() {
+    let place = tempfile::tempdir().unwrap();
+    let options = ToolchainOptions { clang: Some("/nowhere/clang-99".into()), ..in_cache(place.path()) };
+    let failure = toolchain(&options).unwrap_err();
+    assert_eq!(failure.kind, Failure::Toolchain);
+    for part in ["/nowhere/clang-99", "apt install clang-19 lld-19", "HOSTMETAL_CLANG"] {
+        assert!(failure.log.contains(part), "{}", failure.log);
+    }
+    assert_eq!(entries(place.path()), [""; 0]);
+}
+
+#[test]
+fn an_unsuitable_compiler_is_refused() {
+    let cases = [
+        ("Debian clang version 14.0.6", "is too old: Debian clang version 14.0.6, at least clang 17 is needed"),
+        ("gcc (Debian 12.2.0) 12.2.0", "is not clang"),
+    ];
+    for (version, expected) in cases {
+        let place = tempfile::tempdir().unwrap();
+        let failure = with_script(place.path(), version, "").unwrap_err();
+        assert_eq!(failure.kind, Failure::Toolchain);
+        assert!(failure.log.contains(expected), "{}", failure.log);
+    }
+}
+
+#[test]
+fn a_slow_compiler_is_stopped_with_all_its_children() {
+    let place = tempfile::tempdir().unwrap();
+    let (fifo, marker) = (place.path().join("alive"), place.path().join("survived"));
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    // The child holds the fifo open; it is closed when the last process of the group is gone.
+    let body = format!("exec 9>'{}'\n(sleep 30; : > '{}') &\nsleep 30", fifo.display(), marker.display());
+    let toolchain = with_script(place.path(), "clang version 19.1.7", &body).unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        fs::File::open(fifo).unwrap().read_to_string(&mut text).unwrap();
+    });
+    let failure = Checked::new(&toolchain, SOURCE, &CompileOptions::default()).unwrap_err();
+    assert_eq!(failure.kind, Failure::Deadline);
+    assert!(failure.log.contains("was stopped: it took longer than 1 s"), "{}", failure.log);
+    reader.join().unwrap();
+    assert!(!marker.exists(), "a child of the compiler outlived the deadline");
+    assert_eq!(entries(&place.path().join("cache")), ["headers"]);
+}
+
+#[test]
+fn a_crashing_compiler_is_told_by_its_signal() {
+    let bodies = [
+        ("kill -SEGV $$", "SIGSEGV"),
+        ("kill -ABRT $$", "SIGABRT"),
+        // The driver survives the tool that it started.
+        (
+            "echo 'error: clang frontend command failed with exit code 139 (use -v to see invocation)' >&2; exit 139",
+            "SIGSEGV",
+        ),
+    ];
+    for (body, signal) in bodies {
+        let place = tempfile::tempdir().unwrap();
+        let toolchain = with_script(place.path(), "clang version 19.1.7", body).unwrap();
+        let failure = Checked::new(&toolchain, SOURCE, &CompileOptions::default()).unwrap_err();
+        assert_eq!(failure.kind, Failure::Crash, "{}", failure.log);
+        assert!(failure.log.contains(&format!("crashed ({signal})")), "{}", failure.log);
+        assert_eq!(entries(&place.path().join("cache")), ["headers"]);
+    }
+}
+
+#[test]
+fn a_compiler_that_fails_without_a_word_about_the_source_is_a_toolchain_failure() {
+    let place = tempfile::tempdir().unwrap();
+    // Preprocessing works, nothing else does.
+    let body = "for a; do [ \"$a\" = -E ] && exec clang-19 \"$@\"; done; echo 'clang: error: out of order' >&2; exit 1";
+    let failure = Checked::new(
+        &with_script(place.path(), "clang version 19.1.7", body).unwrap(),
+        SOURCE,
+        &CompileOptions::default(),
+    )
+    .unwrap_err();
+    assert_eq!(failure.kind, Failure::Toolchain);
+    assert!(failure.log.contains("out of order"), "{}", failure.log);
+}
+
+#[test]
+fn endless_output_of_a_compiler_is_cut() {
+    let place = tempfile::tempdir().unwrap();
+    let failure = Checked::new(
+        &with_script(place.path(), "clang version 19.1.7", "exec yes").unwrap(),
+        SOURCE,
+        &CompileOptions::default(),
+    )
+    .unwrap_err();
+    assert!(matches!(failure.kind, Failure::Deadline | Failure::Crash), "{failure:?}");
+    assert!(failure.log.len() < 1 << 21);
+    assert_eq!(entries(&place.path().join("cache")), ["headers"]);
+}
+
+#[test]
+fn nothing_is_left_behind_whatever_becomes_of_a_source() {
+    let place = tempfile::tempdir().unwrap();
+    let toolchain = toolchain(&in_cache(place.path())).unwrap();
+    compiles(&toolchain, SOURCE);
+    for bad in
+        ["#error no", "kernel void k(device float *p) { p[0] = q; }", "double d;", "kernel void k(device float *p) {"]
+    {
+        let failure = Checked::new(&toolchain, bad, &CompileOptions::default()).unwrap_err();
+        assert_eq!(failure.kind, Failure::Source);
+        assert!(!failure.log.contains(place.path().to_str().unwrap()), "{}", failure.log);
+    }
+    assert_eq!(entries(place.path()), ["headers", "pch"]);
+    let mode = fs::metadata(place.path()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn a_broken_precompiled_header_is_made_anew() {
+    let place = tempfile::tempdir().unwrap();
+    compiles(&toolchain(&in_cache(place.path())).unwrap(), SOURCE);
+    let file = precompiled(place.path());
+    let good = fs::read(&file).unwrap();
+    let breaks: [fn(&Path, &[u8]); 4] = [
+        |file, good| fs::write(file, vec![b'x'; good.len()]).unwrap(),
+        |file, good| fs::write(file, &good[..good.len() / 2]).unwrap(),
+        |file, good| {
+            let mut flipped = good.to_vec();
+            flipped[good.len() / 3] ^= 0x40;
+            fs::write(file, flipped).unwrap();
+        },
+        |file, _| fs::remove_file(file).unwrap(),
+    ];
+    for (number, damage) in breaks.iter().enumerate() {
+        damage(&file, &good);
+        // The same source is remembered by this process: another one each time.
+        compiles(&toolchain(&in_cache(place.path())).unwrap(), &format!("{SOURCE} // found broken {number}"));
+        assert_eq!(fs::read(&file).unwrap().len(), good.len(), "damage {number}");
+
+        // Now behind the back of a toolchain that has checked it.
+        let running = toolchain(&in_cache(place.path())).unwrap();
+        compiles(&running, &format!("{SOURCE} // used {number}"));
+        if number != 2 {
+            damage(&file, &good);
+            compiles(&running, &format!("{SOURCE} // broken behind its back {number}"));
+            assert_eq!(fs::read(&file).unwrap().len(), good.len(), "damage {number}");
+        }
+    }
+    assert_eq!(entries(place.path()), ["headers", "pch"]);
+}
+
+#[test]
+fn changed_headers_are_put_right() {
+    let place = tempfile::tempdir().unwrap();
+    let first = toolchain(&in_cache(place.path())).unwrap();
+    let headers = fs::read_dir(place.path()).unwrap().next().unwrap().unwrap().path();
+    let file = headers.join("metal_stdlib");
+    let good = fs::read(&file).unwrap();
+    fs::write(&file, "#error not ours\n").unwrap();
+    compiles(&first, SOURCE);
+    assert_eq!(fs::read(&file).unwrap(), good);
+    fs::remove_file(&file).unwrap();
+    compiles(&toolchain(&in_cache(place.path())).unwrap(), &format!("{SOURCE} // removed"));
+    assert_eq!(fs::read(&file).unwrap(), good);
+}
+
+#[test]
+fn a_cache_directory_of_somebody_else_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let open = place.path().join("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    let link = place.path().join("link");
+    symlink(place.path(), &link).unwrap();
+    let file = place.path().join("file");
+    fs::write(&file, "").unwrap();
+    for (path, why) in [(&open, "others may write to it"), (&link, "it is a link"), (&file, "")] {
+        let failure = toolchain(&in_cache(path)).unwrap_err();
+        assert_eq!(failure.kind, Failure::Toolchain);
+        assert!(failure.log.contains(path.to_str().unwrap()) && failure.log.contains(why), "{}", failure.log);
+    }
+    assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
+}
+
+/// Run as a process of its own by the next test; does nothing otherwise.
+#[test]
+fn child_process() {
+    if std::env::var_os("HOSTMETAL_TEST_CHILD").is_some() {
+        compiles(&Toolchain::shared().unwrap(), SOURCE);
+    }
+}
+
+#[test]
+fn several_processes_fill_one_cache_at_once() {
+    let place = tempfile::tempdir().unwrap();
+    let cache = place.path().join("cache");
+    let mut children: Vec<_> = (0..4)
+        .map(|_| {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command
+                .args(["--exact", "child_process"])
+                .env("HOSTMETAL_TEST_CHILD", "1")
+                .env("HOSTMETAL_CACHE_DIR", &cache);
+            command.spawn().unwrap()
+        })
+        .collect();
+    for child in &mut children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(entries(&cache), ["headers", "pch"]);
+    compiles(&toolchain(&in_cache(&cache)).unwrap(), &format!("{SOURCE} // after them"));
+}
+
+#[test]
+fn the_deadline_variable_must_be_a_number_of_seconds() {
+    for (value, success) in [("soon", false), ("0", false), ("-1", false), ("30", true)] {
+        let place = tempfile::tempdir().unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--exact", "child_process"])
+            .env("HOSTMETAL_TEST_CHILD", "1")
+            .env("HOSTMETAL_CACHE_DIR", place.path());
+        let output = command.env("HOSTMETAL_COMPILE_TIMEOUT", value).output().unwrap();
+        assert_eq!(output.status.success(), success, "{value}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert_eq!(text.contains("must be a number of seconds above 0"), !success, "{text}");
+    }
+}
+
+#[test]
+fn threads_compile_different_sources_at_once() {
+    let place = tempfile::tempdir().unwrap();
+    let toolchain = toolchain(&in_cache(place.path())).unwrap();
+    std::thread::scope(|scope| {
+        for number in 0..6 {
+            let toolchain = &toolchain;
+            scope.spawn(move || {
+                let source = format!("kernel void k{number}(device float *p) {{ p[0] = {number}; }}");
+                let checked = Checked::new(toolchain, &source, &CompileOptions::default()).unwrap();
+                assert_eq!(checked.kernels()[0].name, format!("k{number}"));
+                checked.build(&format!("k{number}"), &[]).unwrap();
+            });
+        }
+    });
+    assert_eq!(entries(place.path()), ["headers", "pch"]);
+}
+
+/// What is in native/hostmetal/msl is what gets embedded.
+#[test]
+fn every_header_is_embedded() {
+    fn collect(directory: &Path, prefix: &str, names: &mut BTreeSet<String>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+            if entry.path().is_dir() {
+                collect(&entry.path(), &format!("{name}/"), names);
+            } else if !name.ends_with(".py") && !name.ends_with(".md") && !name.starts_with('.') {
+                names.insert(name);
+            }
+        }
+    }
+    let place = tempfile::tempdir().unwrap();
+    toolchain(&in_cache(place.path())).unwrap();
+    let (mut written, mut owned) = (BTreeSet::new(), BTreeSet::new());
+    collect(&fs::read_dir(place.path()).unwrap().next().unwrap().unwrap().path(), "", &mut written);
+    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../native/hostmetal/msl"), "", &mut owned);
+    assert!(owned.is_subset(&written), "not embedded: {:?}", owned.difference(&written).collect::<Vec<_>>());
+}
