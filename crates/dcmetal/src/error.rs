@@ -447,6 +447,8 @@ impl fmt::Display for SubmissionError {
     }
 }
 
+impl std::error::Error for SubmissionError {}
+
 /// `` `a`, `b` ``, or `none`.
 fn names(list: &[String]) -> String {
     if list.is_empty() {

@@ -9,6 +9,7 @@
 //! among the handlers of different command buffers) it is done by the one that settles last.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -78,14 +79,19 @@ impl Inflight {
 
     /// Metal's completion handler: `own` is the command buffer's outcome.
     pub(crate) fn complete(self: Arc<Self>, own: Own) {
-        let mut ready = vec![(self, own)];
+        let (mut ready, mut wakers) = (vec![(self, own)], Vec::new());
         while let Some((flight, own)) = ready.pop() {
-            ready.extend(flight.settle(own));
+            ready.extend(flight.settle(own, &mut wakers));
+        }
+        // Last, each by itself: these are the user's code and may panic, which must keep nobody else from waking.
+        for waker in wakers {
+            // The panic belongs to no caller; the panic hook has reported it.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
     }
 
     /// Settles, unless a submission it depends on has to settle first. Returns those that waited for this one.
-    fn settle(self: Arc<Self>, own: Own) -> Vec<(Arc<Inflight>, Own)> {
+    fn settle(self: Arc<Self>, own: Own, wakers: &mut Vec<Waker>) -> Vec<(Arc<Inflight>, Own)> {
         let mut cause = None;
         let after = lock(&self.state).held.after.clone();
         for earlier in after {
@@ -112,16 +118,13 @@ impl Inflight {
         }
         // Pooled buffers go home before anybody learns that the submission is done.
         drop(held);
-        let (waker, followers) = {
-            let mut state = lock(&self.state);
-            assert!(state.outcome.is_none(), "a submission settles once");
-            state.outcome = Some(outcome);
-            (state.waker.take(), std::mem::take(&mut state.followers))
-        };
+        let mut state = lock(&self.state);
+        assert!(state.outcome.is_none(), "a submission settles once");
+        state.outcome = Some(outcome);
+        wakers.extend(state.waker.take());
+        let followers = std::mem::take(&mut state.followers);
+        drop(state);
         self.settled.notify_all();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
         followers
     }
 }
@@ -246,14 +249,15 @@ impl Future for Submission {
     type Output = Result<()>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        // A waker's clone and drop are the executor's code: not under the lock.
+        let waker = cx.waker().clone();
         let mut state = lock(&self.flight.state);
         if let Some(outcome) = &state.outcome {
             return Poll::Ready(outcome.clone().map_err(Error::Submission));
         }
-        match &mut state.waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            none => *none = Some(cx.waker().clone()),
-        }
+        let stale = state.waker.replace(waker);
+        drop(state);
+        drop(stale);
         Poll::Pending
     }
 }
@@ -262,5 +266,95 @@ impl std::fmt::Debug for Submission {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kernels = kernel_names(&lock(&self.flight.state).held);
         f.debug_struct("Submission").field("done", &self.is_done()).field("kernels", &kernels).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+
+    fn flight(after: &[&Arc<Inflight>]) -> Arc<Inflight> {
+        let flight = Arc::new(Inflight::default());
+        let after = after.iter().map(|&flight| Arc::clone(flight)).collect();
+        flight.hold(Held { after, ..Held::default() });
+        flight
+    }
+
+    fn outcome(flight: &Arc<Inflight>) -> Option<Outcome> {
+        lock(&flight.state).outcome.clone()
+    }
+
+    fn failure() -> Failure {
+        Failure::for_tests("it broke")
+    }
+
+    /// Metal may call the handlers of two command buffers in any order.
+    #[test]
+    fn a_submission_settles_after_those_it_depends_on() {
+        let first = flight(&[]);
+        let second = flight(&[&first]);
+        let third = flight(&[&first, &second]);
+        let apart = flight(&[]);
+        for flight in [&third, &second, &apart] {
+            Arc::clone(flight).complete(Ok(()));
+        }
+        assert!(outcome(&third).is_none() && outcome(&second).is_none());
+        assert_eq!(outcome(&apart), Some(Ok(())));
+        Arc::clone(&first).complete(Err(failure()));
+        let first = outcome(&first).expect("settled").expect_err("failed");
+        assert_eq!((first.text.as_str(), &first.caused_by), ("it broke", &None));
+        let second = outcome(&second).expect("settled").expect_err("its input failed");
+        assert_eq!(second.caused_by.as_ref(), Some(&first));
+        let third = outcome(&third).expect("settled").expect_err("its input failed");
+        assert_eq!(third.caused_by.as_ref(), Some(&first));
+    }
+
+    #[test]
+    fn its_own_failure_comes_first() {
+        let first = flight(&[]);
+        let second = flight(&[&first]);
+        Arc::clone(&first).complete(Err(failure()));
+        Arc::clone(&second).complete(Err(Failure::for_tests("this one too")));
+        let error = outcome(&second).expect("settled").expect_err("failed");
+        assert_eq!((error.text.as_str(), &error.caused_by), ("this one too", &None));
+    }
+
+    #[test]
+    fn what_follows_a_success_succeeds() {
+        let first = flight(&[]);
+        let second = flight(&[&first]);
+        Arc::clone(&second).complete(Ok(()));
+        Arc::clone(&first).complete(Ok(()));
+        assert_eq!((outcome(&first), outcome(&second)), (Some(Ok(())), Some(Ok(()))));
+        assert!(lock(&second.state).held.after.is_empty(), "a settled submission keeps no other alive");
+    }
+
+    struct Loud(AtomicUsize);
+
+    impl Wake for Loud {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            panic!("a waker of the user's");
+        }
+    }
+
+    /// A waker that panics keeps neither the submissions that waited for its own nor their wakers from theirs.
+    #[test]
+    fn every_waker_is_called_whatever_the_others_do() {
+        let first = flight(&[]);
+        let second = flight(&[&first]);
+        let loud = [Arc::new(Loud(AtomicUsize::new(0))), Arc::new(Loud(AtomicUsize::new(0)))];
+        for (flight, loud) in [&first, &second].into_iter().zip(&loud) {
+            let mut submission = std::pin::pin!(Submission::new(Arc::clone(flight)));
+            let waker = Waker::from(Arc::clone(loud));
+            assert!(submission.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        Arc::clone(&second).complete(Ok(()));
+        Arc::clone(&first).complete(Ok(()));
+        assert_eq!(outcome(&second), Some(Ok(())));
+        assert_eq!(loud.map(|loud| loud.0.load(Ordering::SeqCst)), [1, 1]);
     }
 }

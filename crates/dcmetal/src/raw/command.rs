@@ -101,8 +101,8 @@ impl DCMetalCommandBuffer {
     }
 }
 
-/// The one function Metal calls. A panic must not reach it: it would abort the process ("panic in a function that cannot
-/// unwind"). The completion settles the submission before it runs anything of the user's (a waker), so nothing is lost.
+/// The one function Metal calls. A panic must not leave it: it would abort the process ("panic in a function that cannot
+/// unwind"). The completion runs the user's code (wakers) last and contains its panics itself.
 unsafe extern "C" fn completed(context: *mut c_void, status: sys::DCMetalStatus, failure: sys::DCMetalError) {
     let outcome = {
         let error = MetalError::owned(failure);
@@ -110,7 +110,7 @@ unsafe extern "C" fn completed(context: *mut c_void, status: sys::DCMetalStatus,
     };
     // SAFETY: `context` is the box of `on_completed`, and this is the one call that gets it.
     let completion = unsafe { Box::from_raw(context.cast::<Completion>()) };
-    // The panic of a user's waker belongs to no caller; the default hook has printed it.
+    // Only a broken invariant of ours panics here; the panic hook has reported it, and there is no caller to tell.
     let _ = catch_unwind(AssertUnwindSafe(|| completion(outcome)));
 }
 

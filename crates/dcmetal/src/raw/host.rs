@@ -432,7 +432,7 @@ impl<T: Pod> DerefMut for WriteGuard<'_, T> {
 
 impl<T: Pod> Drop for WriteGuard<'_, T> {
     fn drop(&mut self) {
-        if self.tracked.memory.storage == StorageMode::Managed {
+        if self.tracked.memory.storage == StorageMode::Managed && self.len > 0 {
             let bytes = self.len * size_of::<T>();
             let told = self.tracked.memory.did_modify(self.offset, bytes);
             assert!(told.is_ok(), "a range of a live managed buffer is always accepted: {told:?}");

@@ -55,6 +55,13 @@ impl Failure {
         }
     }
 
+    /// A failure as a command buffer has it, for tests without a device.
+    #[cfg(test)]
+    pub(crate) fn for_tests(text: &str) -> Failure {
+        let (status, domain) = (sys::DC_METAL_FAILED, "MTLCommandBufferErrorDomain".to_owned());
+        Failure { status, domain, code: 1, text: text.to_owned(), encoders: Vec::new() }
+    }
+
     /// Whether the compiler found the source wrong (`MTLLibraryErrorCompileFailure`), as opposed to failing itself.
     pub(crate) fn is_source_error(&self) -> bool {
         const COMPILE_FAILURE: i64 = 3;
@@ -201,8 +208,21 @@ impl DCMetalError {
     }
 }
 
+/// Refuses a library of another ABI: possible where it is linked dynamically.
+fn check_abi() -> Result<(), Failure> {
+    // SAFETY: no preconditions.
+    let version = unsafe { sys::DCMetal_AbiVersion() };
+    if version == sys::DC_METAL_ABI_VERSION {
+        return Ok(());
+    }
+    let mut failure = Failure::new(sys::DC_METAL_UNSUPPORTED, None);
+    failure.text = format!("the DCMetal library has ABI version {version}, this program {}", sys::DC_METAL_ABI_VERSION);
+    Err(failure)
+}
+
 impl DCMetalDevice {
     pub(crate) fn system_default() -> Result<Device, Failure> {
+        check_abi()?;
         let (mut device, mut error) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: both out-parameters are valid for the call.
         let status = unsafe { sys::DCMetalDevice_CreateSystemDefault(&mut device, &mut error) };
@@ -211,6 +231,7 @@ impl DCMetalDevice {
     }
 
     pub(crate) fn all() -> Result<Vec<Device>, Failure> {
+        check_abi()?;
         let mut capacity = 0;
         loop {
             let mut handles = vec![ptr::null_mut(); capacity];
