@@ -21,30 +21,8 @@ done
 scripts/apple/fetch.sh
 "$apple/venv/bin/python" -B scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/foundation.fwinfo" "$apple/libSystem.tbd" "$apple/stubs"
 
-# Debian's packages of one version of rustc; which libraries belong to it, apt tells.
-debian_rustc() {
-  local rust=$apple/rustc
-  if [ ! -e "$rust/complete" ]; then
-    command -v apt-get >/dev/null || fail "no Rust compiler for $target; install one with: rustup target add $target"
-    rm -rf "$rust" && mkdir -p "$rust/packages"
-    local packages
-    packages=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances \
-      rustc-web | grep -E '^(libstd-rust-web-|libllvm)' | sort -u)
-    [ -n "$packages" ] || fail "apt knows no rustc-web (run apt-get update), and rustup's toolchain lacks the target $target"
-    # shellcheck disable=SC2086 # one word each
-    (cd "$rust/packages" && apt-get download -q rustc-web rust-web-src $packages) >"$rust/log" 2>&1 ||
-      { tail -n 5 "$rust/log" >&2; fail "apt-get could not download Debian's rustc"; }
-    local package
-    for package in "$rust"/packages/*.deb; do dpkg-deb -x "$package" "$rust/root"; done
-    rm -rf "$rust/packages"
-    touch "$rust/complete"
-  fi
-  export RUSTC=$rust/root/usr/bin/rustc RUSTC_BOOTSTRAP=1
-  LD_LIBRARY_PATH=$(find "$rust/root" -name 'librustc_driver-*.so' -printf '%h\n' | head -n 1):$(find "$rust/root" -name 'libLLVM*.so*' -printf '%h\n' | head -n 1)
-  export LD_LIBRARY_PATH
-  "$RUSTC" --version >/dev/null || fail "Debian's rustc does not run here"
-}
-
+# shellcheck source=scripts/apple/rustc.sh
+. scripts/apple/rustc.sh
 std=()
 if [ ! -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ]; then
   debian_rustc

@@ -2,14 +2,32 @@
 //! their own, so that what the Objective-C runtime writes to stderr (an object autoreleased without a pool, an uncaught
 //! exception) counts as well.
 
+use std::ffi::CString;
 use std::process::{Command, ExitCode};
 
 const CHILD: &str = "--run-cases";
+/// Makes the mistake that the next argument names.
+const PLANT: &str = "--plant";
 /// GNUstep says this of a pool whose drain raised; one case makes that happen.
 const OF_A_RAISING_POOL: &str = "nil object encountered in autorelease pool";
 
 fn main() -> ExitCode {
-    if std::env::args().any(|argument| argument == CHILD) { run_cases() } else { check_child() }
+    let arguments: Vec<String> = std::env::args().collect();
+    match arguments.iter().position(|argument| argument == PLANT) {
+        Some(at) => plant(arguments.get(at + 1).map_or("", String::as_str)),
+        None if arguments.iter().any(|argument| argument == CHILD) => run_cases(),
+        None => check_child(),
+    }
+}
+
+/// For scripts/sanitize: the sanitizer must end the process.
+fn plant(name: &str) -> ExitCode {
+    let name = CString::new(name).expect("an argument has no NUL");
+    if hostmetal_faces::plant(&name) {
+        return ExitCode::SUCCESS;
+    }
+    println!("there is no mistake {name:?}");
+    ExitCode::from(2)
 }
 
 fn run_cases() -> ExitCode {

@@ -8,6 +8,7 @@ use std::ffi::{CStr, c_char};
 unsafe extern "C" {
     fn faces_case_name(number: usize) -> *const c_char;
     fn faces_case_run(number: usize) -> *const c_char;
+    fn faces_plant(name: *const c_char) -> bool;
 }
 
 /// Name of a case; `None` past the last.
@@ -31,4 +32,10 @@ pub fn run(number: usize) -> String {
     let notes = unsafe { faces_case_run(number) };
     // SAFETY: a text that is valid until the next case runs.
     unsafe { CStr::from_ptr(notes) }.to_string_lossy().into_owned()
+}
+
+/// Makes a mistake on purpose, for sanitizers to report; false when there is none of that name.
+pub fn plant(name: &CStr) -> bool {
+    // SAFETY: a text that ends with NUL. What it does is wrong, which is its purpose.
+    unsafe { faces_plant(name.as_ptr()) }
 }
