@@ -353,3 +353,19 @@ fn small_formats_round_once() {
         }
     }
 }
+
+/// Reciprocals and square roots at 0 and infinity: estimates with a Newton step would make NaN of them.
+#[test]
+fn special_values_of_fast_division() {
+    let source = "kernel void run(device const float *in [[buffer(0)]], device float4 *out [[buffer(1)]], uint i [[thread_position_in_grid]]) {\n\
+          out[i] = float4(1.0f / sqrt(in[i]), 1.0f / in[i], sqrt(in[i]), rsqrt(in[i]));\n}\n";
+    let xs = [0.0, f32::INFINITY, 4.0, 0.25, f32::MIN_POSITIVE, 1e-40, 1.0, 3.0].repeat(8);
+    let out = Buffer::new((xs.len() * 16) as u64);
+    run(&compile(source, MathMode::Fast), &[&Buffer::of(&xs), &out], xs.len(), 64);
+    for (x, got) in xs.iter().zip(out.read::<[f32; 4]>()) {
+        let exact = f64::from(*x);
+        for (got, exact) in got.into_iter().zip([1.0 / exact.sqrt(), 1.0 / exact, exact.sqrt(), 1.0 / exact.sqrt()]) {
+            assert!(ulps(got, exact) <= 2.5, "of {x:e}: {got:e}, not {exact:e}");
+        }
+    }
+}

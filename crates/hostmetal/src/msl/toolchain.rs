@@ -285,6 +285,8 @@ fn language_flags(math: MathMode) -> Vec<String> {
         // all the same; clang's version of the assumption breaks them, so it is not made.
         MathMode::Fast | MathMode::Relaxed => {
             flags.extend(["-ffast-math", "-fhonor-nans", "-fhonor-infinities"].map(str::to_owned));
+            // Estimates with a Newton step make NaN of 1 / sqrt(0). The macro makes rsqrt the fast one.
+            flags.extend(["-mrecip=none", "-DHOSTMETAL_FAST_MATH"].map(str::to_owned));
             if architecture == "x86_64" {
                 flags.push("-fveclib=libmvec".to_owned());
             }
