@@ -166,3 +166,219 @@ impl Schedule {
 fn bits(mask: u32) -> impl Iterator<Item = u32> {
     (0..SIMD_WIDTH).filter(move |bit| mask >> bit & 1 != 0)
 }
+
+#[cfg(test)]
+mod tests {
+    //! Random structured kernels, scheduled as here and executed in lockstep, must see the same lanes at each operation.
+
+    use super::*;
+
+    /// A statement; `site` numbers ascend in the order of the text, as addresses of call sites do.
+    enum Statement {
+        Barrier,
+        Operation {
+            site: usize,
+            width: u32,
+        },
+        If {
+            condition: u32,
+            yes: Vec<Statement>,
+            no: Vec<Statement>,
+        },
+        /// Lane-dependent trip count; the body ends in an operation, at which the lanes that stay meet again.
+        Loop {
+            trips: u32,
+            body: Vec<Statement>,
+        },
+        Return {
+            condition: u32,
+        },
+    }
+
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, limit: u32) -> u32 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((self.0 >> 33) as u32) % limit
+        }
+    }
+
+    fn holds(condition: u32, thread: u32) -> bool {
+        (thread.wrapping_mul(0x9e37_79b9) ^ condition).wrapping_mul(0x85eb_ca6b) >> 28 < 8
+    }
+
+    fn block(random: &mut Random, depth: u32, site: &mut usize, top: bool) -> Vec<Statement> {
+        let count = random.below(4) + 1;
+        (0..count).map(|_| statement(random, depth, site, top)).collect()
+    }
+
+    fn statement(random: &mut Random, depth: u32, site: &mut usize, top: bool) -> Statement {
+        let operation = |random: &mut Random, site: &mut usize| {
+            *site += 1;
+            Statement::Operation { site: *site, width: if random.below(3) == 0 { 4 } else { 32 } }
+        };
+        match random.below(8) {
+            0 if top => Statement::Barrier,
+            1 if top && random.below(3) == 0 => Statement::Return { condition: random.below(u32::MAX) },
+            2 | 3 if depth > 0 => {
+                let condition = random.below(u32::MAX);
+                let yes = block(random, depth - 1, site, false);
+                Statement::If { condition, yes, no: block(random, depth - 1, site, false) }
+            }
+            4 | 5 if depth > 0 => {
+                let trips = random.below(5) + 1;
+                let mut body = block(random, depth - 1, site, false);
+                *site += 1;
+                body.push(Statement::Operation { site: *site, width: 32 });
+                Statement::Loop { trips, body }
+            }
+            _ => operation(random, site),
+        }
+    }
+
+    /// What a thread meets: at a barrier, or at a site with lanes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Event {
+        Barrier,
+        Operation { site: usize, width: u32 },
+    }
+
+    /// The events of one thread alone; false when it returned.
+    fn trace(program: &[Statement], thread: u32, events: &mut Vec<Event>) -> bool {
+        program.iter().all(|statement| match statement {
+            Statement::Barrier => {
+                events.push(Event::Barrier);
+                true
+            }
+            Statement::Operation { site, width } => {
+                events.push(Event::Operation { site: *site, width: *width });
+                true
+            }
+            Statement::If { condition, yes, no } => {
+                trace(if holds(*condition, thread) { yes } else { no }, thread, events)
+            }
+            Statement::Loop { trips, body } => (0..thread % (trips + 1)).all(|_| trace(body, thread, events)),
+            Statement::Return { condition } => !holds(*condition, thread),
+        })
+    }
+
+    /// Executes a SIMD-group in lockstep; `seen[lane]` gets the lanes of each operation. Returns the lanes that go on.
+    fn lockstep(program: &[Statement], first: u32, mut active: u32, seen: &mut [Vec<u32>]) -> u32 {
+        let select = |active: u32, condition: &dyn Fn(u32) -> bool| {
+            bits(active).filter(|&lane| condition(first + lane)).fold(0, |lanes, lane| lanes | 1 << lane)
+        };
+        for statement in program {
+            match statement {
+                Statement::Barrier => {}
+                Statement::Operation { width, .. } => {
+                    for lane in bits(active) {
+                        let group = if *width == 32 { u32::MAX } else { 15 << (lane / 4 * 4) };
+                        seen[lane as usize].push(active & group);
+                    }
+                }
+                Statement::If { condition, yes, no } => {
+                    let taken = select(active, &|thread| holds(*condition, thread));
+                    lockstep(yes, first, taken, seen);
+                    lockstep(no, first, active & !taken, seen);
+                }
+                Statement::Loop { trips, body } => {
+                    for round in 0..=*trips {
+                        lockstep(body, first, select(active, &|thread| thread % (trips + 1) > round), seen);
+                    }
+                }
+                Statement::Return { condition } => active &= !select(active, &|thread| holds(*condition, thread)),
+            }
+        }
+        active
+    }
+
+    #[test]
+    fn lanes_meet_as_in_lockstep() {
+        let mut random = Random(7);
+        let mut schedule = Schedule::new();
+        let cases = if cfg!(miri) { 20 } else { 300 };
+        for case in 0..cases {
+            let threads = [1, 3, 32, 33, 64, 100, 1 + random.below(1024)][random.below(7) as usize];
+            let program = block(&mut random, 3, &mut 0, true);
+            let traces: Vec<Vec<Event>> = (0..threads)
+                .map(|thread| {
+                    let mut events = Vec::new();
+                    trace(&program, thread, &mut events);
+                    events
+                })
+                .collect();
+            let mut expected = vec![Vec::new(); threads as usize];
+            for first in (0..threads).step_by(32) {
+                let lanes = (threads - first).min(32);
+                let all = ((1u64 << lanes) - 1) as u32;
+                let end = (first + lanes) as usize;
+                lockstep(&program, first, all, &mut expected[first as usize..end]);
+            }
+
+            let mut seen: Vec<Vec<u32>> = vec![Vec::new(); threads as usize];
+            let mut position = vec![0; threads as usize];
+            let mut barriers = vec![0; threads as usize];
+            schedule.start(threads);
+            let mut finished = 0;
+            loop {
+                let thread = schedule.current() as usize;
+                match traces[thread].get(position[thread]) {
+                    Some(Event::Barrier) => {
+                        barriers[thread] += 1;
+                        schedule.block(Wait::Threadgroup);
+                    }
+                    Some(Event::Operation { site, width }) => {
+                        schedule.block(Wait::Lanes { site: *site, width: *width });
+                    }
+                    None => {
+                        // Done: whoever still runs has at least as many barriers before it.
+                        finished += 1;
+                        barriers[thread] = usize::MAX;
+                        schedule.finish();
+                    }
+                }
+                position[thread] += 1;
+                let next = schedule.next(|Meeting { first, lanes }| {
+                    for lane in bits(lanes) {
+                        seen[(first + lane) as usize].push(lanes);
+                    }
+                });
+                let Some(next) = next else { break };
+                // A thread that goes on behind a barrier must find nobody who has not come to it.
+                let passed =
+                    traces[next as usize][..position[next as usize]].iter().filter(|e| **e == Event::Barrier).count();
+                assert!(barriers.iter().all(|&reached| reached >= passed), "case {case}: a barrier was passed early");
+            }
+            assert_eq!(finished, threads, "case {case}: every thread finishes once");
+            assert_eq!(seen, expected, "case {case}");
+        }
+    }
+
+    #[test]
+    fn barriers_in_divergent_code_end() {
+        // Thread t waits at t % 5 barriers, some also at operations that others never reach.
+        let mut schedule = Schedule::new();
+        let threads = 70;
+        let mut left: Vec<u32> = (0..threads).map(|thread| thread % 5).collect();
+        schedule.start(threads);
+        let mut steps = 0;
+        loop {
+            let thread = schedule.current();
+            let waits = &mut left[thread as usize];
+            if *waits == 0 {
+                schedule.finish();
+            } else {
+                *waits -= 1;
+                let odd = thread % 2 == 1 && *waits % 2 == 0;
+                schedule.block(if odd { Wait::Lanes { site: thread as usize, width: 32 } } else { Wait::Threadgroup });
+            }
+            steps += 1;
+            assert!(steps < 1000, "the threadgroup hangs");
+            if schedule.next(|_| {}).is_none() {
+                break;
+            }
+        }
+        assert!(left.iter().all(|&waits| waits == 0));
+    }
+}
