@@ -480,3 +480,42 @@ fn arguments_tell_what_the_source_declares() {
     let slots: Vec<usize> = unused.arguments().iter().map(|a| a.slot).collect();
     assert_eq!(slots, [2, 5]);
 }
+
+#[test]
+fn opencl_kernels_learn_the_number_of_dimensions() {
+    let gpu = gpu();
+    let source = "__kernel void dims(__global uint *y) { if (get_global_id(0) == 0) y[0] = get_work_dim(); }";
+    let kernel = gpu.compile_opencl(source).unwrap_or_else(|error| panic!("{error}")).kernel("dims").unwrap();
+    assert_eq!(kernel.arguments().len(), 1, "what the translator adds is not the caller's");
+    let mut y = gpu.buffer_zeroed::<u32>(1).unwrap();
+    for (grid, wanted) in [
+        (Grid::linear(4), 1),
+        (Grid::threads((4u32, 2u32)), 2),
+        (Grid::threads((4u32, 1u32, 2u32)), 3),
+        (Grid::threadgroups((1u32, 3u32), 2u32), 2),
+        (Grid::threads((5u32, 1u32)), 1),
+        (Grid::threads((5u32, 1u32)).work_dim(2), 2),
+        (Grid::linear(4).work_dim(3), 3),
+    ] {
+        go(&kernel, grid, args![&mut y]).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [wanted], "{grid}");
+    }
+}
+
+#[test]
+fn values_of_every_type_arrive() {
+    let gpu = gpu();
+    let source = "
+        kernel void k(device long* y [[buffer(0)]], constant bool& b [[buffer(1)]], constant char& c [[buffer(2)]],
+                      constant ushort& s [[buffer(3)]], constant long& l [[buffer(4)]],
+                      constant uchar3& v [[buffer(5)]], constant short2& w [[buffer(6)]]) {
+            y[0] = b; y[1] = c; y[2] = s; y[3] = l; y[4] = v.x + v.y * 1000 + v.z * 1000000; y[5] = w.x - w.y;
+        }";
+    // The types without their namespace are those of every MSL program.
+    let source = format!("#include <metal_stdlib>\nusing namespace metal;\n{source}");
+    let kernel = msl(&gpu, &source, "k");
+    let mut y = gpu.buffer_zeroed::<i64>(6).unwrap();
+    let args = args![&mut y, true, -7i8, 65535u16, i64::MIN, [1u8, 2, 3], [-5i16, 300]];
+    go(&kernel, Grid::linear(1), args).unwrap();
+    assert_eq!(y.to_vec().unwrap(), [1, -7, 65535, i64::MIN, 3_002_001, -305]);
+}

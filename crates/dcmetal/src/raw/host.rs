@@ -446,3 +446,108 @@ impl<T: Pod + std::fmt::Debug> std::fmt::Debug for WriteGuard<'_, T> {
         self.deref().fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tracked(storage: StorageMode) -> Tracked {
+        let device = Device::system_default().expect("a Metal device");
+        Tracked::new(Memory::new(&device, 64, storage).expect("64 bytes"))
+    }
+
+    fn flight() -> Arc<Inflight> {
+        Arc::new(Inflight::default())
+    }
+
+    fn begin(tracked: &Tracked, kind: DeviceUse) -> Arc<Inflight> {
+        let flight = flight();
+        tracked.begin_device(kind, &flight).expect("nobody is in the way");
+        flight
+    }
+
+    fn readable(tracked: &Tracked) -> bool {
+        tracked.read::<u8>(0, 64, Patience::Refuse).expect("nothing is in flight").is_some()
+    }
+
+    #[test]
+    fn managed_memory_is_read_only_after_its_writes_were_synchronised() {
+        let memory = tracked(StorageMode::Managed);
+        assert!(readable(&memory) && !memory.is_stale());
+        let write = begin(&memory, DeviceUse::Write);
+        memory.end_device(DeviceUse::Write, &write, None);
+        assert!(memory.is_stale() && !readable(&memory));
+        assert!(memory.write::<u8>(0, 64, Patience::Refuse, false).expect("nothing is in flight").is_none());
+        // A failed one shows nothing; one that a later write overtook shows what was before that.
+        let sync = begin(&memory, DeviceUse::Synchronize);
+        memory.end_device(DeviceUse::Synchronize, &sync, Some(&Arc::new(error())));
+        assert!(!readable(&memory));
+        let (sync, write) = (begin(&memory, DeviceUse::Synchronize), begin(&memory, DeviceUse::Write));
+        memory.end_device(DeviceUse::Write, &write, None);
+        memory.end_device(DeviceUse::Synchronize, &sync, None);
+        assert!(!readable(&memory));
+        let sync = begin(&memory, DeviceUse::Synchronize);
+        assert!(memory.read::<u8>(0, 64, Patience::Refuse).is_err(), "the copy is being made");
+        memory.end_device(DeviceUse::Synchronize, &sync, None);
+        assert!(readable(&memory));
+        // Writing everything needs no copy of what was there.
+        let write = begin(&memory, DeviceUse::Write);
+        memory.end_device(DeviceUse::Write, &write, None);
+        assert!(memory.write::<u8>(0, 64, Patience::Refuse, true).expect("nothing is in flight").is_some());
+        assert!(readable(&memory));
+        // A part of no bytes is told to nobody.
+        drop(memory.write::<u8>(64, 0, Patience::Refuse, false).expect("nothing is in flight"));
+    }
+
+    #[test]
+    fn shared_memory_needs_no_copy() {
+        let memory = tracked(StorageMode::Shared);
+        let write = begin(&memory, DeviceUse::Write);
+        memory.end_device(DeviceUse::Write, &write, None);
+        assert!(readable(&memory));
+    }
+
+    #[test]
+    fn a_cancelled_use_leaves_the_one_before_it() {
+        let memory = tracked(StorageMode::Shared);
+        let first = begin(&memory, DeviceUse::Write);
+        let second = flight();
+        let before = memory.begin_device(DeviceUse::Write, &second).expect("writes queue up");
+        assert!(before.as_ref().is_some_and(|before| Arc::ptr_eq(before, &first)));
+        memory.cancel_device(DeviceUse::Write, &second, before);
+        let third = flight();
+        let before = memory.begin_device(DeviceUse::Read, &third).expect("reads queue up");
+        assert!(before.is_some_and(|before| Arc::ptr_eq(&before, &first)));
+        assert!(memory.read::<u8>(0, 1, Patience::Refuse).is_err(), "the first still writes");
+        memory.end_device(DeviceUse::Write, &first, None);
+        assert!(readable(&memory), "the third only reads");
+        assert!(memory.write::<u8>(0, 1, Patience::Refuse, false).is_err());
+        memory.end_device(DeviceUse::Read, &third, None);
+        assert!(memory.write::<u8>(0, 1, Patience::Refuse, false).is_ok());
+    }
+
+    #[test]
+    fn the_first_fault_stays_until_it_is_forgotten() {
+        let memory = tracked(StorageMode::Shared);
+        for text in ["first", "second"] {
+            let write = flight();
+            // The second was in flight already when the first failed.
+            lock(&memory.uses).device_writers += 1;
+            memory.end_device(
+                DeviceUse::Write,
+                &write,
+                Some(&Arc::new(SubmissionError { text: text.into(), ..error() })),
+            );
+        }
+        let told = memory.read::<u8>(0, 1, Patience::Wait).err();
+        assert!(matches!(&told, Some(Error::Faulted { cause }) if cause.text == "first"), "{told:?}");
+        assert!(memory.begin_device(DeviceUse::Read, &flight()).is_err());
+        memory.clear_fault();
+        assert!(readable(&memory));
+    }
+
+    fn error() -> SubmissionError {
+        let (domain, text) = (String::new(), String::new());
+        SubmissionError { kernels: Vec::new(), encoders: Vec::new(), domain, code: 0, text, caused_by: None }
+    }
+}
