@@ -41,9 +41,11 @@ fn prefix() -> &'static Path {
         fs::create_dir_all(&folder).expect("a folder");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install");
         let mut install = Command::new(script);
-        // The compiler's variables of this test's own build are not the script's.
-        for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_")) {
-            if name != "CARGO_HOME" && name != "CARGO_TARGET_DIR" {
+        // What is installed is built as users build it: none of the flags of this test's own build, sanitizers among them.
+        let ours = |name: &str| name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_TARGET_DIR";
+        let flags = ["RUSTFLAGS", "RUSTC_BOOTSTRAP", "DCMETAL_SANITIZE"];
+        for name in env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
+            if ours(&name) || flags.contains(&name.as_str()) {
                 install.env_remove(name);
             }
         }

@@ -43,17 +43,23 @@ fn misaligned() {
     dc!(DCMetalCommandBuffer_GetGPUTimes(command_buffer.0, &mut start, end));
 }
 
-/// Two threads enqueue one command buffer, which belongs to one of them.
+/// Two threads enqueue the same command buffers, each of which belongs to one of them.
 fn race() {
-    let gpu = Gpu::new();
-    for _ in 0..200 {
-        let command_buffer = &gpu.command_buffer();
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(move || {
-                    let _one_is_refused = attempt(|error| dc!(DCMetalCommandBuffer_Enqueue(command_buffer.0, error)));
-                });
-            }
-        });
-    }
+    let Gpu { device, queue: _ } = Gpu::new();
+    let queue = create(|out, error| dc!(DCMetalQueue_Create(device.0, 1000, out, error))).expect("a queue");
+    let gpu = Gpu { device, queue };
+    let command_buffers: Vec<_> = (0..1000).map(|_| gpu.command_buffer()).collect();
+    let both = std::sync::Barrier::new(2);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                both.wait();
+                for command_buffer in &command_buffers {
+                    // Not through `dc!`, whose lock would order the threads.
+                    // SAFETY: none; this is the misuse.
+                    unsafe { DCMetalCommandBuffer_Enqueue(command_buffer.0, std::ptr::null_mut()) };
+                }
+            });
+        }
+    });
 }
