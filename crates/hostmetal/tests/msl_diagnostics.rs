@@ -350,6 +350,19 @@ const CASES: &[Case] = &[
         "void add(device float *p, short n) { p[0] += n; }\ntemplate <void (*fn)(device float *, short)> void call(device float *p) { fn(p, 1); }\nkernel void k(device float *p) { call<add>(p); }",
     ),
     accepted(
+        "an instantiation that is told by its parameters",
+        "template <class T, int N> [[kernel]] void f(device T *p [[buffer(0)]], constant T (&q)[N] [[buffer(1)]]) { p[0] = q[N - 1]; }\ntemplate [[host_name(\"k\")]] [[kernel]] void f(device float *p [[buffer(0)]], constant float (&q)[3] [[buffer(1)]]);",
+    ),
+    accepted(
+        "a template argument deduced from two address spaces",
+        "template <class T, int N> void copy(thread T (&to)[N], device const T (&from)[N]) { for (int i = 0; i < N; i++) to[i] = from[i]; }\ntemplate <class T> void swap_values(thread T &a, thread T &b) { T w = a; a = b; b = w; }\ntemplate <class T> void put(thread T *to, T value) { *to = value; }\nstruct S { float v[4]; };\nkernel void k(device S *s) { float v[4]; copy(v, s->v); swap_values(v[0], v[1]); put(&v[2], 1.0f); s->v[0] = v[0] + v[2]; }",
+    ),
+    rejected(
+        "two kernel templates of one name",
+        "template <class T> kernel void f(device T *p) { p[0] = 1; }\ntemplate <int N> kernel void f(device int *p) { p[0] = N; }\ntemplate [[host_name(\"a\")]] kernel void f<3>(device int *);",
+        &["3:41: error: there are several kernel templates named 'f', which hostmetal cannot tell apart"],
+    ),
+    accepted(
         "literals",
         "#include <metal_stdlib>\nusing namespace metal;\ntemplate <class T> void f(T x, device int *p) { static_assert(sizeof(x + 0.5) == 4, \"\"); static_assert(sizeof(1e3) == 4 && sizeof(0x1p3) == 4 && sizeof(.5) == 4 && sizeof(1.) == 4 && sizeof(1.0h) == 2 && sizeof(1.0bf) == 2 && sizeof(1e2f) == 4, \"\"); p[0] = 0xE; }\nkernel void k(device int *p) { f(1.0f, p); }",
     ),

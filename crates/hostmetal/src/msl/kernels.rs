@@ -345,15 +345,13 @@ fn check_type(
         findings.push(Finding::error(at, text));
         return false;
     }
-    if let Some(Index::Known(index)) = parameter.index {
-        if !(0..=LAST_INDEX).contains(&index) {
-            let word = if parameter.role == Role::Buffer { "buffer" } else { "threadgroup" };
-            findings.push(Finding::error(
-                at,
-                format!("'{word}' attribute parameter is out of bounds: must be between 0 and {LAST_INDEX}"),
-            ));
-            return false;
-        }
+    if let Some(Index::Known(index)) = parameter.index
+        && !(0..=LAST_INDEX).contains(&index)
+    {
+        let word = if parameter.role == Role::Buffer { "buffer" } else { "threadgroup" };
+        let text = format!("'{word}' attribute parameter is out of bounds: must be between 0 and {LAST_INDEX}");
+        findings.push(Finding::error(at, text));
+        return false;
     }
     true
 }

@@ -189,7 +189,7 @@ fn variables(first: *const u8, last: *const u8) -> Result<Vec<ThreadgroupVariabl
     if begin.is_null() && end.is_null() {
         return Ok(Vec::new());
     }
-    if begin.is_null() || bytes % size_of::<Slot>() != 0 || bytes / size_of::<Slot>() > MOST_VARIABLES {
+    if begin.is_null() || !bytes.is_multiple_of(size_of::<Slot>()) || bytes / size_of::<Slot>() > MOST_VARIABLES {
         return Err("the compiled kernel's list of threadgroup variables is broken".to_owned());
     }
     let mut variables = Vec::new();

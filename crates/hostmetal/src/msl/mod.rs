@@ -15,7 +15,9 @@
 mod compile;
 mod constants;
 mod diagnose;
+mod discover;
 mod headers;
+mod invoke;
 mod kernels;
 mod loaded;
 mod memo;
@@ -28,8 +30,9 @@ mod token;
 mod toolchain;
 
 pub use constants::{ConstantKey, ConstantValue, DataType};
+pub use discover::{ConstantInfo, KernelInfo};
 pub use loaded::{Access, Binding, BindingKind};
-pub use source::{Checked, ConstantInfo, KernelInfo};
+pub use source::Checked;
 pub use toolchain::{Toolchain, ToolchainOptions};
 
 use crate::executor::{Entry, ThreadgroupVariable};

@@ -206,10 +206,9 @@ impl Pass<'_> {
         let mut words =
             text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty()).skip(1);
         match words.next() {
-            Some("unroll" | "nounroll") => {
-                if words.any(|w| w.starts_with(|c: char| !c.is_ascii_digit())) {
-                    self.edits.replace(i, "");
-                }
+            // A count that is an expression: what is left of a macro has no meaning to clang, or crashes it.
+            Some("unroll" | "nounroll") if words.any(|w| w.starts_with(|c: char| !c.is_ascii_digit())) => {
+                self.edits.replace(i, "");
             }
             Some("METAL") => {
                 // MSL 1.6.3 and 7.4; other METAL pragmas are internal to Apple's headers.
@@ -237,11 +236,14 @@ impl Pass<'_> {
                 self.edits.replace(i, format!("__mq_{}", s.at(i)))
             }
             "threadgroup" if self.inside[i] => self.threadgroup_variable(i),
-            "constant" if self.inside[i] && self.starts_statement(i) && !self.is_indirect_declaration(i) => {
-                // A constant of a function lives as long as the program: clang wants the word.
-                if !self.statement_words(i).contains(&"static") {
-                    self.edits.before(i, "static ");
-                }
+            // A constant of a function lives as long as the program: clang wants the word.
+            "constant"
+                if self.inside[i]
+                    && self.starts_statement(i)
+                    && self.declared(i).is_some()
+                    && !self.statement_words(i).contains(&"static") =>
+            {
+                self.edits.before(i, "static ");
             }
             "is_function_constant_defined" if s.is(i + 1, "(") && s.mate[i + 1] != NONE => {
                 let close = s.mate[i + 1];
@@ -313,11 +315,6 @@ impl Pass<'_> {
                 }
             }
         }
-    }
-
-    /// Whether the declaration that begins at `i` declares a pointer or reference (or is none at all).
-    fn is_indirect_declaration(&self, i: usize) -> bool {
-        self.declared(i).is_none()
     }
 
     /// The names that the declaration at `i` (an address space) declares as objects, and its `;`; none for pointers and references.
@@ -547,7 +544,9 @@ pub(crate) fn undeduce(stream: &Stream, program: &Program, edits: &mut Edits, na
         while stream.is(word, "const") {
             word += 1;
         }
-        if stream.is(i, "thread") && stream.is(word, parameter) && matches!(stream.at(word + 1), "*" | "&") {
+        let indirect =
+            matches!(stream.at(word + 1), "*" | "&") || (stream.is(word + 1, "(") && stream.is(word + 2, "&"));
+        if stream.is(i, "thread") && stream.is(word, parameter) && indirect {
             edits.replace(word, format!("hostmetal::same<{parameter}>"));
             changed = true;
         }

@@ -238,11 +238,10 @@ impl Scanner<'_> {
                         && !seen.initialised
                         && i > head
                         && s.mate[i] != NONE
+                        && let Some(name) = self.function_name(i, head)
                     {
-                        if let Some(name) = self.function_name(i, head) {
-                            seen.name = Some(name);
-                            seen.params = Some((i, s.mate[i]));
-                        }
+                        seen.name = Some(name);
+                        seen.params = Some((i, s.mate[i]));
                     }
                     i = s.skip(i);
                 }

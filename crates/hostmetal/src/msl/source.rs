@@ -1,76 +1,25 @@
 //! A checked source and its kernels: the way from text to `Checked`, and from there to a loaded kernel.
 
-use super::constants::{ConstantKey, ConstantValue, DataType, Known, enumerators, evaluate};
+use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, Printer, SOURCE_NAME, Severity, read_clang};
-use super::kernels::{Instance, Mode, Role, Signature, Substitution, attributes, signature, substitution, wrapper};
+use super::discover::{ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish};
+use super::invoke::{FOOT, HEAD, PROGRAM, compile, preprocess, source_failure, syntax};
+use super::kernels::{Mode, Role, wrapper};
 use super::loaded;
 use super::memo::Memo;
-use super::reach::Reach;
 use super::rewrite::{
     Constant, Edits, Rewrite, bodies, emit, rewrite, set_constant, strip_address_space, undeduce, wrap_conditional,
 };
 use super::rules;
-use super::scan::{Program, Stage, scan};
-use super::token::{Kind, NONE, Stream};
-use super::toolchain::{Toolchain, fingerprint, libraries};
+use super::scan::{Program, scan};
+use super::token::Stream;
+use super::toolchain::{Toolchain, fingerprint};
 use super::{CompileFailure, CompileOptions, Failure, LoadedKernel};
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ffi::OsString;
-use std::fs;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
 
-/// The rewritten source's name in its job directory.
-const PROGRAM: &str = "program.clcpp";
-/// Warnings worth telling: what Apple's compiler shows by default and the rewrite cannot cause.
-const WARNINGS: [&str; 16] = [
-    "-Wreturn-type",
-    "-Wuninitialized",
-    "-Wsometimes-uninitialized",
-    "-Wunused-variable",
-    "-Wno-unused-const-variable",
-    "-Wshift-count-overflow",
-    "-Wshift-count-negative",
-    "-Wdivision-by-zero",
-    "-Warray-bounds",
-    "-Wtautological-compare",
-    "-Winfinite-recursion",
-    "-Wparentheses",
-    "-Wswitch",
-    "-Wunsequenced",
-    "-Wconstant-conversion",
-    "-Wself-assign",
-];
 /// As many findings as are printed.
 const MOST_FINDINGS: usize = 100;
-
-/// A function constant of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConstantInfo {
-    pub name: String,
-    pub index: u32,
-    pub data_type: DataType,
-    /// A value must be given: the source never asks whether the constant is defined.
-    pub required: bool,
-}
-
-/// A kernel of a checked source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelInfo {
-    pub name: String,
-    /// The function constants that it may use, by index.
-    pub constants: Vec<ConstantInfo>,
-}
-
-/// A kernel as the rewrite knows it.
-struct Kernel {
-    instance: Instance,
-    scope: usize,
-    /// The token that stands for it in messages.
-    token: usize,
-    signature: Signature,
-    /// Nothing reachable makes threads wait for each other.
-    group: bool,
-}
 
 /// A source that compiles. Clones share everything.
 #[derive(Clone)]
@@ -141,10 +90,6 @@ impl Checked {
         }
         BUILT.get(&fingerprint(&parts), abandoned(), || inner.build(number, &values))
     }
-}
-
-fn source_failure(log: impl Into<String>) -> CompileFailure {
-    CompileFailure { kind: Failure::Source, log: log.into() }
 }
 
 fn check(
@@ -235,265 +180,6 @@ fn print(stream: &Stream, source: &str, findings: &[Finding]) -> String {
     log
 }
 
-/// Expands macros and includes. The second text is what the preprocessor warns of.
-fn preprocess(
-    toolchain: &Toolchain,
-    source: &str,
-    options: &CompileOptions,
-) -> Result<(String, String), CompileFailure> {
-    let job = toolchain.job()?;
-    let broken = |e: std::io::Error| CompileFailure {
-        kind: Failure::Toolchain,
-        log: format!("cannot write to '{}': {e}", job.path().display()),
-    };
-    fs::write(job.path().join(SOURCE_NAME), source).map_err(broken)?;
-    let mut flags = toolchain.preprocess_flags(options.language_version, options.math_mode);
-    for (name, value) in &options.macros {
-        let valid = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
-            && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
-        if !valid || value.contains(['\n', '\r', '\0']) {
-            return Err(source_failure(format!("'{name}' = '{value}' is no preprocessor macro")));
-        }
-        flags.push(format!("-D{name}={value}").into());
-    }
-    flags.extend([
-        OsString::from("-o"),
-        "expanded".into(),
-        "-Wno-everything".into(),
-        "-W#warnings".into(),
-        SOURCE_NAME.into(),
-    ]);
-    let finished = toolchain.clang(job.path(), flags)?;
-    // Our own headers go by their names, wherever they lie on this machine.
-    let output = finished.output.replace(&format!("{}/", toolchain.headers().display()), "");
-    let log: String = output.lines().filter(|l| !l.ends_with("generated.")).map(|l| format!("{l}\n")).collect();
-    if !finished.success {
-        return Err(source_failure(log));
-    }
-    let text = fs::read(job.path().join("expanded")).map_err(broken)?;
-    let text = String::from_utf8(text)
-        .map_err(|_| source_failure(format!("{SOURCE_NAME}: error: the source is not UTF-8\n")))?;
-    Ok((text, log))
-}
-
-/// What clang finds in the rewritten text.
-fn syntax(
-    toolchain: &Toolchain,
-    options: &CompileOptions,
-    stream: &Stream,
-    edits: &Edits,
-    tail: &[(usize, String)],
-) -> Result<Vec<Finding>, CompileFailure> {
-    let (text, map) = emit(stream, edits, HEAD, tail);
-    let (_, output) = compile(toolchain, options, &text, &["-fsyntax-only"], None)?;
-    Ok(read_clang(&output, PROGRAM, &map))
-}
-
-/// Functions of the source are the program's own: what the kernel does not reach is not even generated.
-const HEAD: &str = "#pragma clang attribute push(__attribute__((internal_linkage)), apply_to = function)\n";
-const FOOT: &str = "\n#pragma clang attribute pop\n";
-
-/// Runs clang on a rewritten text, once more when it does not accept the precompiled header. With `output`, that file's path is the directory to keep.
-fn compile(
-    toolchain: &Toolchain,
-    options: &CompileOptions,
-    text: &str,
-    flags: &[&str],
-    output: Option<&str>,
-) -> Result<(Option<tempfile::TempDir>, String), CompileFailure> {
-    for attempt in 0.. {
-        let job = toolchain.job()?;
-        let broken = |e: std::io::Error| CompileFailure {
-            kind: Failure::Toolchain,
-            log: format!("cannot write to '{}': {e}", job.path().display()),
-        };
-        fs::write(job.path().join(PROGRAM), text).map_err(broken)?;
-        let mut arguments = toolchain.compile_flags(options.math_mode)?;
-        arguments.extend(WARNINGS.iter().map(OsString::from));
-        arguments.extend(flags.iter().map(OsString::from));
-        arguments.push(PROGRAM.into());
-        if let Some(output) = output {
-            arguments.extend([OsString::from("-o"), output.into()]);
-            arguments.extend(libraries().iter().map(OsString::from));
-        }
-        let finished = toolchain.clang(job.path(), arguments)?;
-        let stale = ["PCH file", "precompiled", "AST file", ".pch'"].iter().any(|word| finished.output.contains(word));
-        if !finished.success && stale && attempt == 0 {
-            toolchain.renew(options.math_mode);
-            continue;
-        }
-        if !finished.success && !finished.output.contains(&format!("{PROGRAM}:")) {
-            return Err(CompileFailure {
-                kind: Failure::Toolchain,
-                log: format!("{} failed:\n{}", toolchain.version(), explain(&finished.output)),
-            });
-        }
-        if !finished.success && output.is_some() {
-            return Ok((None, finished.output));
-        }
-        return Ok((Some(job), finished.output));
-    }
-    unreachable!("the loop ends in its second round")
-}
-
-/// Adds what to do when the linker is missing.
-fn explain(output: &str) -> String {
-    if output.contains("invalid linker name")
-        || output.contains("unable to execute command")
-        || output.contains("ld.lld") && output.contains("No such file")
-    {
-        return format!("{output}(on Debian: apt install lld-19)\n");
-    }
-    output.to_owned()
-}
-
-type Named = (String, Kernel, Vec<(usize, usize)>);
-
-/// All kernels with their names and the tokens that they begin at for reachability; and the instantiations that clang must not see.
-fn find_kernels(
-    stream: &Stream,
-    program: &Program,
-    known: &Known,
-    findings: &mut Vec<Finding>,
-) -> (Vec<Named>, Vec<(usize, usize)>) {
-    let mut kernels = Vec::new();
-    let mut removed = Vec::new();
-    let mut signatures: HashMap<usize, Signature> = HashMap::new();
-    for (number, function) in program.functions.iter().enumerate() {
-        if function.stage != Some(Stage::Kernel) || function.body.is_none() {
-            continue;
-        }
-        let own = signature(stream, function, known, findings);
-        signatures.insert(number, own.clone());
-        if !function.is_template() {
-            let name = host_name(stream, function.start, function.params.0)
-                .unwrap_or_else(|| stream.at(function.name).to_owned());
-            let kernel = Kernel {
-                instance: Instance { text: stream.at(function.name).to_owned(), values: Substitution::new() },
-                scope: function.scope,
-                token: function.name,
-                signature: own,
-                group: true,
-            };
-            kernels.push((name, kernel, vec![(function.start, function.end)]));
-        }
-    }
-    for instantiation in &program.instantiations {
-        let (start, end) = (instantiation.start, instantiation.end);
-        let Some((name, text, arguments)) = instantiated(stream, start, end) else { continue };
-        let marked = (start..end).any(|i| stream.is(i, "kernel")) || host_name(stream, start, end).is_some();
-        let template = program
-            .functions
-            .iter()
-            .enumerate()
-            .find(|(number, f)| signatures.contains_key(number) && stream.at(f.name) == stream.at(name));
-        let Some((number, function)) = template else {
-            if marked {
-                findings.push(Finding::error(name, format!("'{}' does not name a kernel template", stream.at(name))));
-            }
-            continue;
-        };
-        removed.push((start, end));
-        let values = substitution(stream, function.start, function.head, &arguments);
-        let instance = Instance { text, values };
-        let host = host_name(stream, start, end).unwrap_or_else(|| stream.at(name).to_owned());
-        let kernel = Kernel {
-            instance,
-            scope: instantiation.scope,
-            token: name,
-            signature: signatures[&number].clone(),
-            group: true,
-        };
-        kernels.push((host, kernel, vec![(start, end), (function.start, function.end)]));
-    }
-    (kernels, removed)
-}
-
-/// The text of `[[host_name("...")]]` in the given tokens.
-fn host_name(stream: &Stream, start: usize, end: usize) -> Option<String> {
-    let mut i = start;
-    while i < end {
-        let Some(behind) = stream.attribute(i) else {
-            i += 1;
-            continue;
-        };
-        for attribute in attributes(stream, i) {
-            if stream.is(attribute.name, "host_name") {
-                // Adjacent literals are one, as macros write them.
-                let (from, to) = attribute.arguments?;
-                return Some(
-                    (from..to)
-                        .filter(|&j| stream.kind(j) == Some(Kind::Text))
-                        .map(|j| stream.at(j).trim_matches('"'))
-                        .collect(),
-                );
-            }
-        }
-        i = behind;
-    }
-    None
-}
-
-/// The template name in an explicit instantiation, the instance as written (`f<float, 4>`), and the tokens of its arguments.
-fn instantiated(stream: &Stream, start: usize, end: usize) -> Option<(usize, String, Vec<(usize, usize)>)> {
-    let mut last = end.checked_sub(1)?;
-    while last > start && matches!(stream.at(last), "]" | ")") && stream.mate[last] != NONE {
-        last = stream.mate[last].checked_sub(1)?;
-    }
-    let open = if stream.is(last, ">") { Some(stream.angle_open(last, start)?) } else { None };
-    let name = open.map_or(Some(last), |open| open.checked_sub(1))?;
-    if name <= start || !stream.is_ident(name) {
-        return None;
-    }
-    let mut from = name;
-    while from >= start + 2 && stream.is(from - 1, "::") && stream.is_ident(from - 2) {
-        from -= 2;
-    }
-    let arguments = open.map_or(Vec::new(), |open| stream.split(open + 1, last));
-    Some((name, stream.words(from, last + 1), arguments))
-}
-
-fn describe_constants(
-    stream: &Stream,
-    constants: Vec<Constant>,
-    tested: &[usize],
-    known: &Known,
-    findings: &mut Vec<Finding>,
-) -> Vec<(Constant, ConstantInfo)> {
-    let asked: HashSet<&str> = tested.iter().map(|&t| stream.at(t)).collect();
-    let mut described: Vec<(Constant, ConstantInfo)> = Vec::new();
-    for constant in constants {
-        let name = stream.at(constant.name).to_owned();
-        let Some(data_type) = DataType::of_spelling(&constant.spelling) else {
-            findings.push(Finding::error(
-                constant.name,
-                format!("function constant '{name}' must be a scalar or a vector, not '{}'", constant.spelling),
-            ));
-            continue;
-        };
-        let index = evaluate(stream, constant.index.0, constant.index.1, known)
-            .and_then(|i| u32::try_from(i).ok())
-            .filter(|i| *i <= 65535);
-        let Some(index) = index else {
-            findings.push(Finding::error(
-                constant.index.0,
-                "'function_constant' index must be an integer constant between 0 and 65535",
-            ));
-            continue;
-        };
-        if let Some((_, other)) = described.iter().find(|(_, c)| c.index == index) {
-            findings.push(Finding::error(
-                constant.name,
-                format!("function constants '{}' and '{name}' have the same index {index}", other.name),
-            ));
-            continue;
-        }
-        let required = !asked.contains(name.as_str());
-        described.push((constant, ConstantInfo { name, index, data_type, required }));
-    }
-    described
-}
-
 /// Lets clang check the program with a wrapper for every kernel. Three things it cannot do
 /// with address spaces are repaired where it says so, and it is asked again (see the functions at the end of rewrite.rs).
 #[allow(
@@ -562,28 +248,6 @@ fn with_foot(stream: &Stream, tail: &[(usize, String)]) -> Vec<(usize, String)> 
     let mut all = vec![(stream.len().saturating_sub(1), FOOT.to_owned())];
     all.extend_from_slice(tail);
     all
-}
-
-/// The kernels' public description, and what building needs; both in the given order.
-fn finish(
-    stream: &Stream,
-    program: &Program,
-    constants: &[(Constant, ConstantInfo)],
-    kernels: Vec<Named>,
-) -> (Vec<KernelInfo>, Vec<Kernel>) {
-    let numbers: HashMap<&str, usize> =
-        constants.iter().enumerate().map(|(i, (_, info))| (info.name.as_str(), i)).collect();
-    let reach = Reach::new(stream, program, &numbers);
-    kernels
-        .into_iter()
-        .map(|(name, mut kernel, roots)| {
-            let reached = reach.from(stream, program, &roots, &numbers);
-            kernel.group = !reached.synchronises;
-            let mut own: Vec<ConstantInfo> = reached.constants.iter().map(|&c| constants[c].1.clone()).collect();
-            own.sort_by_key(|c| c.index);
-            (KernelInfo { name, constants: own }, kernel)
-        })
-        .unzip()
 }
 
 impl Inner {

@@ -1,0 +1,238 @@
+//! The kernels and function constants of a program: plain kernels, instantiated templates, and what each may reach.
+
+use super::constants::{DataType, Known, evaluate};
+use super::diagnose::Finding;
+use super::kernels::{Instance, Signature, Substitution, attributes, signature, substitution};
+use super::reach::Reach;
+use super::rewrite::Constant;
+use super::scan::{Program, Stage};
+use super::token::{Kind, NONE, Stream};
+use std::collections::{HashMap, HashSet};
+
+/// A function constant of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConstantInfo {
+    pub name: String,
+    pub index: u32,
+    pub data_type: DataType,
+    /// A value must be given: the source never asks whether the constant is defined.
+    pub required: bool,
+}
+
+/// A kernel of a checked source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelInfo {
+    pub name: String,
+    /// The function constants that it may use, by index.
+    pub constants: Vec<ConstantInfo>,
+}
+
+/// A kernel as the rewrite knows it.
+pub(super) struct Kernel {
+    pub(super) instance: Instance,
+    pub(super) scope: usize,
+    /// The token that stands for it in messages.
+    pub(super) token: usize,
+    pub(super) signature: Signature,
+    /// Nothing reachable makes threads wait for each other.
+    pub(super) group: bool,
+}
+
+/// A kernel's name, the kernel, and the tokens that it consists of.
+pub(super) type Named = (String, Kernel, Vec<(usize, usize)>);
+
+/// All kernels with their names and the tokens that they begin at for reachability; and the instantiations that clang must not see.
+pub(super) fn find_kernels(
+    stream: &Stream,
+    program: &Program,
+    known: &Known,
+    findings: &mut Vec<Finding>,
+) -> (Vec<Named>, Vec<(usize, usize)>) {
+    let mut kernels = Vec::new();
+    let mut removed = Vec::new();
+    let mut signatures: HashMap<usize, Signature> = HashMap::new();
+    for (number, function) in program.functions.iter().enumerate() {
+        if function.stage != Some(Stage::Kernel) || function.body.is_none() {
+            continue;
+        }
+        let own = signature(stream, function, known, findings);
+        signatures.insert(number, own.clone());
+        if !function.is_template() {
+            let name = host_name(stream, function.start, function.params.0)
+                .unwrap_or_else(|| stream.at(function.name).to_owned());
+            let kernel = Kernel {
+                instance: Instance { text: stream.at(function.name).to_owned(), values: Substitution::new() },
+                scope: function.scope,
+                token: function.name,
+                signature: own,
+                group: true,
+            };
+            kernels.push((name, kernel, vec![(function.start, function.end)]));
+        }
+    }
+    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+    for &number in signatures.keys() {
+        by_name.entry(stream.at(program.functions[number].name)).or_default().push(number);
+    }
+    for instantiation in &program.instantiations {
+        let (start, end) = (instantiation.start, instantiation.end);
+        let Some((name, text, arguments)) = instantiated(stream, start, end) else { continue };
+        let marked = (start..end).any(|i| stream.is(i, "kernel")) || host_name(stream, start, end).is_some();
+        let mut templates: Vec<usize> = by_name.get(stream.at(name)).cloned().unwrap_or_default();
+        if templates.iter().any(|&t| program.functions[t].scope == instantiation.scope) {
+            templates.retain(|&t| program.functions[t].scope == instantiation.scope);
+        }
+        let &[number] = templates.as_slice() else {
+            if marked && templates.is_empty() {
+                findings.push(Finding::error(name, format!("'{}' does not name a kernel template", stream.at(name))));
+            } else if marked {
+                let text = format!(
+                    "there are several kernel templates named '{}', which hostmetal cannot tell apart",
+                    stream.at(name)
+                );
+                findings.push(Finding::error(name, text));
+            }
+            continue;
+        };
+        let function = &program.functions[number];
+        removed.push((start, end));
+        let values = substitution(stream, function.start, function.head, &arguments);
+        let instance = Instance { text, values };
+        let host = host_name(stream, start, end).unwrap_or_else(|| stream.at(name).to_owned());
+        let kernel = Kernel {
+            instance,
+            scope: instantiation.scope,
+            token: name,
+            signature: signatures[&number].clone(),
+            group: true,
+        };
+        kernels.push((host, kernel, vec![(start, end), (function.start, function.end)]));
+    }
+    (kernels, removed)
+}
+
+/// The text of `[[host_name("...")]]` in the given tokens.
+fn host_name(stream: &Stream, start: usize, end: usize) -> Option<String> {
+    let mut i = start;
+    while i < end {
+        let Some(behind) = stream.attribute(i) else {
+            i += 1;
+            continue;
+        };
+        for attribute in attributes(stream, i) {
+            if stream.is(attribute.name, "host_name") {
+                // Adjacent literals are one, as macros write them.
+                let (from, to) = attribute.arguments?;
+                return Some(
+                    (from..to)
+                        .filter(|&j| stream.kind(j) == Some(Kind::Text))
+                        .map(|j| stream.at(j).trim_matches('"'))
+                        .collect(),
+                );
+            }
+        }
+        i = behind;
+    }
+    None
+}
+
+/// What an explicit instantiation names: the token of the template's name, the instance as written (`f<float, 4>`), the tokens of its arguments.
+type Instantiated = (usize, String, Vec<(usize, usize)>);
+
+fn instantiated(stream: &Stream, start: usize, end: usize) -> Option<Instantiated> {
+    let mut last = end.checked_sub(1)?;
+    while last > start && matches!(stream.at(last), "]" | ")") && stream.mate[last] != NONE {
+        last = stream.mate[last].checked_sub(1)?;
+    }
+    let open = if stream.is(last, ">") { Some(stream.angle_open(last, start)?) } else { None };
+    let name = open.map_or(Some(last), |open| open.checked_sub(1))?;
+    if name <= start || !stream.is_ident(name) {
+        return None;
+    }
+    let mut from = name;
+    while from >= start + 2 && stream.is(from - 1, "::") && stream.is_ident(from - 2) {
+        from -= 2;
+    }
+    let arguments = open.map_or(Vec::new(), |open| stream.split(open + 1, last));
+    let mut text = stream.words(from, last + 1);
+    if open.is_none() && stream.is(last + 1, "(") {
+        // `template [[kernel]] void f(device float *);`: the types of the parameters tell the arguments.
+        let mut types = String::new();
+        let mut i = last + 2;
+        while i < stream.mate[last + 1] {
+            match stream.attribute(i) {
+                Some(behind) => i = behind,
+                None => {
+                    types.push_str(stream.at(i));
+                    types.push(' ');
+                    i += 1;
+                }
+            }
+        }
+        text = format!("static_cast<void (&)({types})>({text})");
+    }
+    Some((name, text, arguments))
+}
+
+pub(super) fn describe_constants(
+    stream: &Stream,
+    constants: Vec<Constant>,
+    tested: &[usize],
+    known: &Known,
+    findings: &mut Vec<Finding>,
+) -> Vec<(Constant, ConstantInfo)> {
+    let asked: HashSet<&str> = tested.iter().map(|&t| stream.at(t)).collect();
+    let mut described: Vec<(Constant, ConstantInfo)> = Vec::new();
+    for constant in constants {
+        let name = stream.at(constant.name).to_owned();
+        let Some(data_type) = DataType::of_spelling(&constant.spelling) else {
+            findings.push(Finding::error(
+                constant.name,
+                format!("function constant '{name}' must be a scalar or a vector, not '{}'", constant.spelling),
+            ));
+            continue;
+        };
+        let index = evaluate(stream, constant.index.0, constant.index.1, known)
+            .and_then(|i| u32::try_from(i).ok())
+            .filter(|i| *i <= 65535);
+        let Some(index) = index else {
+            findings.push(Finding::error(
+                constant.index.0,
+                "'function_constant' index must be an integer constant between 0 and 65535",
+            ));
+            continue;
+        };
+        if let Some((_, other)) = described.iter().find(|(_, c)| c.index == index) {
+            findings.push(Finding::error(
+                constant.name,
+                format!("function constants '{}' and '{name}' have the same index {index}", other.name),
+            ));
+            continue;
+        }
+        let required = !asked.contains(name.as_str());
+        described.push((constant, ConstantInfo { name, index, data_type, required }));
+    }
+    described
+}
+
+/// The kernels' public description, and what building needs; both in the given order.
+pub(super) fn finish(
+    stream: &Stream,
+    program: &Program,
+    constants: &[(Constant, ConstantInfo)],
+    kernels: Vec<Named>,
+) -> (Vec<KernelInfo>, Vec<Kernel>) {
+    let numbers: HashMap<&str, usize> =
+        constants.iter().enumerate().map(|(i, (_, info))| (info.name.as_str(), i)).collect();
+    let reach = Reach::new(stream, program, &numbers);
+    kernels
+        .into_iter()
+        .map(|(name, mut kernel, roots)| {
+            let reached = reach.from(stream, program, &roots, &numbers);
+            kernel.group = !reached.synchronises;
+            let mut own: Vec<ConstantInfo> = reached.constants.iter().map(|&c| constants[c].1.clone()).collect();
+            own.sort_by_key(|c| c.index);
+            (KernelInfo { name, constants: own }, kernel)
+        })
+        .unzip()
+}
