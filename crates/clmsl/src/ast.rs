@@ -18,6 +18,8 @@ pub(crate) struct Ident {
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub(crate) items: Vec<Item>,
+    /// Whether there were syntax errors, behind which declarations may be missing.
+    pub(crate) incomplete: bool,
 }
 
 /// Something at program scope.

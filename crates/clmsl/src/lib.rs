@@ -76,10 +76,9 @@ pub fn translate(name: &str, source: &str, options: &Options<'_>) -> Translation
     let (program, found) = parser::parse(&tokens, &names);
     diagnostics.extend(found);
     let failed = |diagnostics: &[Diagnostic]| diagnostics.iter().any(|d| d.severity == Severity::Error);
-    let syntax_failed = failed(&diagnostics);
     let (checked, found) = sema::check(&program, &names);
-    // Behind a syntax error declarations are missing, so what sema finds is only of use without one.
-    if !syntax_failed {
+    // Behind a syntax error declarations are missing, and most of what sema finds would only follow from that.
+    if !program.incomplete {
         diagnostics.extend(found);
     }
     let mut out = Translation { msl: None, reflection: Reflection::default(), diagnostics, sources };

@@ -75,8 +75,7 @@ impl Parser<'_> {
         }
         let start = self.span();
         if !self.starts_declaration() {
-            let found = self.describe();
-            return self.error(start, format!("expected a declaration, found {found}"));
+            return self.not_a_type("a declaration");
         }
         let specs = self.specs()?;
         if self.eat(Punct::Semi) {
@@ -98,6 +97,14 @@ impl Parser<'_> {
             return Ok(Some(Item::Function(FunctionDef { specs, declarator, body: body? })));
         }
         self.declarators(specs, declarator, start).map(|d| Some(Item::Declaration(d)))
+    }
+
+    fn not_a_type<T>(&mut self, wanted: &str) -> Parse<T> {
+        let (span, found) = (self.span(), self.describe());
+        match self.kind() {
+            TokenKind::Ident(_) => self.error(span, format!("unknown type name {found}")),
+            _ => self.error(span, format!("expected {wanted}, found {found}")),
+        }
     }
 
     /// A declaration inside a function.
@@ -314,7 +321,7 @@ impl Parser<'_> {
         quals
     }
 
-    fn attributes(&mut self, out: &mut Vec<Attribute>) -> Parse<()> {
+    pub(super) fn attributes(&mut self, out: &mut Vec<Attribute>) -> Parse<()> {
         while self.is_word("__attribute__") || self.is_word("__attribute") {
             self.advance();
             self.expect(Punct::LParen)?;
@@ -461,8 +468,7 @@ impl Parser<'_> {
                 return self.error(span, "variadic functions are not supported (OpenCL C 3.0 §6.11.g)");
             }
             if !self.starts_declaration() {
-                let (span, found) = (self.span(), self.describe());
-                return self.error(span, format!("expected a parameter, found {found}"));
+                return self.not_a_type("a parameter");
             }
             let specs = self.specs()?;
             let declarator = self.declarator()?;

@@ -30,13 +30,23 @@ struct Parser<'a> {
     names: &'a Interner,
     diagnostics: Vec<Diagnostic>,
     depth: u32,
+    /// Whether something could not be parsed, so that declarations may be missing.
+    incomplete: bool,
     /// Innermost last; true for a typedef name, false for a name that hides one.
     scopes: Vec<HashMap<Symbol, bool>>,
 }
 
 /// Parses a whole file. `tokens` ends with `Eof`.
 pub(crate) fn parse(tokens: &[Token], names: &Interner) -> (Program, Vec<Diagnostic>) {
-    let mut parser = Parser { tokens, at: 0, names, diagnostics: Vec::new(), depth: 0, scopes: vec![HashMap::new()] };
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        names,
+        diagnostics: Vec::new(),
+        depth: 0,
+        incomplete: false,
+        scopes: vec![HashMap::new()],
+    };
     let mut program = Program::default();
     while parser.kind() != TokenKind::Eof {
         let start = parser.at;
@@ -45,6 +55,7 @@ pub(crate) fn parse(tokens: &[Token], names: &Interner) -> (Program, Vec<Diagnos
             Err(Reported) => parser.skip_item(start),
         }
     }
+    program.incomplete = parser.incomplete;
     (program, parser.diagnostics)
 }
 
@@ -170,6 +181,7 @@ impl<'a> Parser<'a> {
 
     fn error<T>(&mut self, span: Span, message: impl Into<String>) -> Parse<T> {
         self.report(span, message);
+        self.incomplete = true;
         Err(Reported)
     }
 

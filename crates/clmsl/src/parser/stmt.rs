@@ -29,6 +29,7 @@ impl Parser<'_> {
                     crate::diagnostic::Diagnostic::error(self.span(), "expected '}', found the end of the file")
                         .with_note(start, "to match this '{'"),
                 );
+                self.incomplete = true;
                 return Err(Reported);
             }
             let at = self.at;
@@ -70,6 +71,11 @@ impl Parser<'_> {
                 return Ok(Stmt { kind: StmtKind::Empty, span: start });
             }
             TokenKind::Ident(_) => {
+                // Attributes of statements are hints, such as `opencl_unroll_hint`.
+                if self.is_word("__attribute__") || self.is_word("__attribute") {
+                    self.attributes(&mut Vec::new())?;
+                    return self.statement_inner();
+                }
                 if let Some(kind) = self.keyword_statement(start)? {
                     return Ok(Stmt { kind, span: start.to(self.previous_span()) });
                 }
@@ -79,6 +85,9 @@ impl Parser<'_> {
         if self.starts_declaration() {
             let declaration = self.declaration()?;
             return Ok(Stmt { span: declaration.span, kind: StmtKind::Decl(declaration) });
+        }
+        if let (Some(word), TokenKind::Ident(_)) = (self.word(), self.kind_at(1)) {
+            return self.error(start, format!("unknown type name '{word}'"));
         }
         let expr = self.expr()?;
         self.expect(Punct::Semi)?;

@@ -24,14 +24,15 @@ impl Sema<'_> {
             }
             Some(_) => self.bad(callee.span, format!("'{name}' is not a function")),
             None => {
-                let args: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
-                if let Some(reason) = builtins::refusal(name) {
+                let special = builtins::find_special(name);
+                if let (None, Some(reason)) = (special, builtins::refusal(name)) {
                     return self.bad(callee.span, reason);
                 }
+                let args: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
                 if args.iter().any(|a| a.ty.is_error()) {
                     return Expr::error(span);
                 }
-                if let Some(special) = builtins::find_special(name) {
+                if let Some(special) = special {
                     return self.special_call(special, name, args, span);
                 }
                 self.table_call(name, callee.span, args, span)

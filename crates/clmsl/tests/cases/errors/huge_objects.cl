@@ -1,0 +1,6 @@
+struct S { int a[1 << 30]; };
+__kernel void k(__global int* a) {
+    int b[4294967296];
+    int c[65536][65536][65536];
+    int d[2147483647 + 1];
+}

@@ -1,0 +1,4 @@
+#include "missing.h"
+__kernel void k(__global int* a) {
+    a[0] = 1;
+}
