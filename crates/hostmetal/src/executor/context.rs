@@ -33,14 +33,37 @@ unsafe extern "C" {
     pub(crate) fn hostmetal_fibers(stack: usize, unused: usize, recovery: *const Recovery) -> u32;
     /// Saves this stack's position in `save` and continues on `stack`.
     pub(crate) fn hostmetal_switch(save: *mut usize, stack: usize);
-    /// Lets the entrance noted in `recovery` return `code`.
-    pub(crate) fn hostmetal_abandon(recovery: *const Recovery, code: u32) -> !;
+    /// Lets the entrance noted in `recovery` return `code`. Does not return, but is not declared so: AddressSanitizer calls
+    /// its runtime before a call that does not return, which takes offence at the stack.
+    pub(crate) fn hostmetal_abandon(recovery: *const Recovery, code: u32);
     /// Continuation of `hostmetal_abandon` with the stack restored and the code in the result register.
     pub(crate) fn hostmetal_recover();
+    static hostmetal_asan_unpoison: usize;
     fn hostmetal_fiber_start();
     /// Runtime table entries that add their caller's return address as a last argument.
     pub(crate) fn hostmetal_simdgroup_barrier(flags: u32);
     pub(crate) fn hostmetal_simd_combine(combine: Combine, value: *mut std::ffi::c_void, width: u32);
+}
+
+/// Whether the program runs under AddressSanitizer.
+pub(crate) fn has_address_sanitizer() -> bool {
+    // SAFETY: a constant of the assembly below.
+    unsafe { hostmetal_asan_unpoison != 0 }
+}
+
+/// Tells AddressSanitizer, if there is one, that frames in a range of a stack were forgotten without returning.
+///
+/// # Safety
+/// No frame that is still used lies in the range.
+pub(crate) unsafe fn forget_frames(start: *const u8, length: usize) {
+    if has_address_sanitizer() {
+        // SAFETY: a constant of the assembly below.
+        let address = unsafe { hostmetal_asan_unpoison };
+        // SAFETY: it is the address of a function of this type.
+        let unpoison = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*const u8, usize)>(address) };
+        // SAFETY: changes only AddressSanitizer's own notes of the range.
+        unsafe { unpoison(start, length) };
+    }
 }
 
 /// What a thread of a threadgroup starts with.

@@ -143,3 +143,14 @@ hostmetal_simd_combine:
     mov x3, x30
     b hostmetal_simd_combine_at
     .size hostmetal_simd_combine, .-hostmetal_simd_combine
+
+// The address of AddressSanitizer's function, 0 when the program has none.
+    .weak __asan_unpoison_memory_region
+    .section .data.rel.ro.hostmetal,"aw",@progbits
+    .p2align 3
+    .globl hostmetal_asan_unpoison
+    .type hostmetal_asan_unpoison,@object
+hostmetal_asan_unpoison:
+    .quad __asan_unpoison_memory_region
+    .size hostmetal_asan_unpoison, .-hostmetal_asan_unpoison
+    .text

@@ -11,9 +11,11 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::Ordering;
 
 use super::context::{
-    FINISHED, FirstFrame, Recovery, first_frame, hostmetal_abandon, hostmetal_call, hostmetal_fibers, hostmetal_switch,
+    FINISHED, FirstFrame, Recovery, first_frame, forget_frames, has_address_sanitizer, hostmetal_abandon,
+    hostmetal_call, hostmetal_fibers, hostmetal_switch,
 };
 use super::guard::Record;
 use super::schedule::{Meeting, Schedule, Wait};
@@ -166,6 +168,10 @@ pub(crate) unsafe fn run_group(
             unsafe { hostmetal_fibers(stack, 0, recovery) }
         }
     };
+    if has_address_sanitizer() {
+        // SAFETY: the kernel has been left, so the place is the caller's alone again.
+        forget(unsafe { &*place }, code);
+    }
     match code {
         FINISHED => Ok(()),
         super::guard::FAULTED => Err(Halt::Faulted),
@@ -175,6 +181,27 @@ pub(crate) unsafe fn run_group(
             Err(Halt::Misused(unsafe { (*place).complaint }))
         }
         other => unreachable!("the entrance to a kernel returned {other}"),
+    }
+}
+
+/// For AddressSanitizer: forgets the frames of a kernel that was left; where its threads returned, that is one of ours.
+#[inline(never)]
+fn forget(place: &Place, code: u32) {
+    if place.switched
+        && let Some(stacks) = &place.stacks
+    {
+        let threads = place.size.iter().product::<u32>() as usize;
+        let length = if code == FINISHED { 8192 } else { STACK };
+        for thread in 1..=threads {
+            // SAFETY: no thread of the threadgroup runs any more.
+            unsafe { forget_frames(stacks.pages.data().wrapping_add(thread * STACK - length), length) };
+        }
+    }
+    if code != FINISHED {
+        let entrance = place.record.recovery.stack.load(Ordering::Relaxed);
+        let end = place.record.stack_end();
+        // SAFETY: below the entrance's frame are forgotten frames and this function's own, which needs no protection.
+        unsafe { forget_frames(end as *const u8, entrance.saturating_sub(end)) };
     }
 }
 
@@ -205,13 +232,13 @@ fn current() -> *mut Place {
     place
 }
 
-/// Ends the kernel with a named fault.
-fn misuse(place: *mut Place, complaint: &'static str) -> ! {
+/// Ends the kernel with a named fault; does not return (see `hostmetal_abandon`).
+fn misuse(place: *mut Place, complaint: &'static str) {
     // SAFETY: the place is this thread's, and no other borrow of it is used any more.
     let own = unsafe { &mut *place };
     own.complaint = complaint;
     // SAFETY: this is between entrance and way back, since a kernel called.
-    unsafe { hostmetal_abandon(&own.record.recovery, MISUSED) }
+    unsafe { hostmetal_abandon(&own.record.recovery, MISUSED) };
 }
 
 /// Lets the current thread wait, and others run until it may go on.
@@ -303,20 +330,19 @@ unsafe extern "C" fn hostmetal_simd_combine_at(operation: Combine, value: *mut c
 
 /// Called by context_*.s when the entry of a thread has returned.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hostmetal_thread_finished() -> ! {
+unsafe extern "C" fn hostmetal_thread_finished() {
     let place = current();
     // SAFETY: the place is this thread's; the borrow is not used after the switch below.
     let own = unsafe { &mut *place };
     own.schedule.finish();
     let Some(next) = continue_with(own) else {
         // SAFETY: this is between entrance and way back.
-        unsafe { hostmetal_abandon(&own.record.recovery, FINISHED) }
+        return unsafe { hostmetal_abandon(&own.record.recovery, FINISHED) };
     };
     let target = own.saved[next as usize];
     let mut forgotten = 0;
     // SAFETY: the target is the saved position of a live thread, or a new stack; this stack is not used again.
     unsafe { hostmetal_switch(&mut forgotten, target) };
-    unreachable!("a finished thread was continued")
 }
 
 /// See `RuntimeTable::threadgroup_allocate`.
@@ -329,7 +355,10 @@ pub(crate) unsafe extern "C" fn threadgroup_allocate(id: u32, size: u64, _alignm
     match variables.iter().find(|variable| variable.id == id && variable.size >= size) {
         // SAFETY: the offset is inside the dispatch's threadgroup memory, which the pipeline laid out.
         Some(variable) => unsafe { base.add(variable.offset) }.cast(),
-        None => misuse(place, "the kernel asked for a threadgroup variable that is not in its table"),
+        None => {
+            misuse(place, "the kernel asked for a threadgroup variable that is not in its table");
+            ptr::null_mut()
+        }
     }
 }
 

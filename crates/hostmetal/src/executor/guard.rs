@@ -113,6 +113,11 @@ impl Record {
         task != 0 && self.stop.load(Ordering::Relaxed) == task
     }
 
+    /// Lowest address of the worker's own stack.
+    pub(crate) fn stack_end(&self) -> usize {
+        self.stack.load(Ordering::Relaxed)
+    }
+
     /// Whether an address lies around the end of the worker's own stack, where its guard is.
     pub(crate) fn near_stack(&self, address: usize) -> bool {
         address.abs_diff(self.stack.load(Ordering::Relaxed)) <= 64 << 10
