@@ -21,6 +21,11 @@ fn increment(gpu: &Accelerator) -> Kernel {
     msl(gpu, source, "increment")
 }
 
+/// Waits for one more submission: what came before it has ended, its completion handlers included.
+fn everything_is_done(gpu: &Accelerator) {
+    gpu.batch().unwrap().submit().unwrap().wait().unwrap();
+}
+
 fn allocated_bytes_count() {
     let gpu = gpu();
     let before = gpu.allocated_bytes();
@@ -53,6 +58,7 @@ fn nothing_is_freed_while_the_device_uses_it() {
     gate.open();
     assert!(copy.read().unwrap().iter().all(|&v| v == 1));
     drop(copy);
+    everything_is_done(&gpu);
     assert!(gpu.allocated_bytes() < held + (8 << 20), "memory was leaked");
 }
 
@@ -108,8 +114,7 @@ fn a_loop_of_everything_leaves_nothing_behind() {
             drop(batch.submit().unwrap());
         }
     }
-    // One more, so that everything before it is done.
-    gpu.batch().unwrap().submit().unwrap().wait().unwrap();
+    everything_is_done(&gpu);
     pool.trim(0);
     assert!(gpu.allocated_bytes() <= before, "{} bytes more", gpu.allocated_bytes() - before);
 }
