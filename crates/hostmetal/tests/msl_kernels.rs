@@ -453,6 +453,18 @@ fn arguments_may_share_an_index_when_constants_choose_between_them() {
 }
 
 #[test]
+fn program_scope_constants_have_their_values() {
+    // Some are known to the compiler, some only when the object is loaded.
+    let kernel = kernel(
+        "constant float x = exp(0.0) + 1;\nconstant float4 y = float4(x) * 2;\nconstant int t[3] = {1, 2, 3};\nstruct S { int a, b; };\nconstant S s = {4, 5};\nconstant S u[2] = {{6, 7}, {8, 9}};\n\
+         kernel void k(device float *p, uint i [[thread_position_in_grid]]) { constant int local_table[2] = {10, 20}; S copy = u[i]; p[i] = x + y.z + t[i] + s.b + copy.b + local_table[i]; }",
+    );
+    let mut p = [0f32; 2];
+    run(&kernel, &[(0, p.as_mut_ptr().cast())], [2, 1, 1]);
+    assert_eq!(p, [2.0 + 4.0 + 1.0 + 5.0 + 7.0 + 10.0, 2.0 + 4.0 + 2.0 + 5.0 + 9.0 + 20.0]);
+}
+
+#[test]
 fn math_modes_keep_their_promises() {
     // Infinities and NaNs are honoured in every mode; in safe mode a sum is not reassociated.
     let text = format!(

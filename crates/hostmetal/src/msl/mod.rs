@@ -26,6 +26,8 @@ mod rewrite;
 mod rules;
 mod scan;
 mod source;
+#[cfg(test)]
+mod tests;
 mod token;
 mod toolchain;
 

@@ -198,7 +198,10 @@ impl Scanner<'_> {
             if !s.is(head + 1, "<") {
                 let stop = self.statement_end(head, end);
                 let (Around::Namespace(scope) | Around::Class(scope)) = around;
-                self.program.instantiations.push(Instantiation { start, end: stop, scope });
+                // Without its `;` it is clang's to complain about.
+                if stop < end {
+                    self.program.instantiations.push(Instantiation { start, end: stop, scope });
+                }
                 return stop + 1;
             }
             let Some(close) = s.angle_close(head + 1, end) else { return self.statement_end(head, end) + 1 };
