@@ -39,6 +39,9 @@ unsafe extern "C" {
     /// Continuation of `hostmetal_abandon` with the stack restored and the code in the result register.
     pub(crate) fn hostmetal_recover();
     static hostmetal_asan_unpoison: usize;
+    static hostmetal_tsan: usize;
+    /// Returns from a signal handler; the address is given to the kernel.
+    pub(crate) fn hostmetal_signal_return();
     fn hostmetal_fiber_start();
     /// Runtime table entries that add their caller's return address as a last argument.
     pub(crate) fn hostmetal_simdgroup_barrier(flags: u32);
@@ -49,6 +52,12 @@ unsafe extern "C" {
 pub(crate) fn has_address_sanitizer() -> bool {
     // SAFETY: a constant of the assembly below.
     unsafe { hostmetal_asan_unpoison != 0 }
+}
+
+/// Whether the program runs under ThreadSanitizer.
+pub(crate) fn has_thread_sanitizer() -> bool {
+    // SAFETY: a constant of the assembly below.
+    unsafe { hostmetal_tsan != 0 }
 }
 
 /// Tells AddressSanitizer, if there is one, that frames in a range of a stack were forgotten without returning.

@@ -140,3 +140,22 @@ hostmetal_asan_unpoison:
     .quad __asan_unpoison_memory_region
     .size hostmetal_asan_unpoison, .-hostmetal_asan_unpoison
     .text
+
+// Whether the program runs under ThreadSanitizer: 0 when it does not.
+    .weak __tsan_init
+    .section .data.rel.ro.hostmetal,"aw",@progbits
+    .p2align 3
+    .globl hostmetal_tsan
+    .type hostmetal_tsan,@object
+hostmetal_tsan:
+    .quad __tsan_init
+    .size hostmetal_tsan, .-hostmetal_tsan
+    .text
+
+// What a signal handler installed by the system call itself returns to: rt_sigreturn.
+    .globl hostmetal_signal_return
+    .type hostmetal_signal_return,@function
+hostmetal_signal_return:
+    movl $15, %eax
+    syscall
+    .size hostmetal_signal_return, .-hostmetal_signal_return

@@ -8,9 +8,10 @@
 //! allocates, or owns anything: kernel code cannot, and the runtime functions (fiber.rs) only touch the per-threadgroup
 //! state of their own worker, which is rebuilt before the next threadgroup.
 //!
-//! Not covered: a program that installs its own handlers after the first kernel ran without calling ours; and
-//! ThreadSanitizer, which delays asynchronous signals, so that under it an endless kernel is stopped only between
-//! threadgroups.
+//! ThreadSanitizer delays asynchronous signals until the next system call, which an endless kernel never makes; under it
+//! the handler of SIGURG is installed by the system call itself, past its interception.
+//!
+//! Not covered: a program that installs its own handlers after the first kernel ran without calling ours.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -19,7 +20,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
 use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::context::{Recovery, hostmetal_recover};
+use super::context::{Recovery, has_thread_sanitizer, hostmetal_recover, hostmetal_signal_return};
 use super::event;
 use crate::device::number_from_environment;
 use crate::memory::Mapping;
@@ -244,8 +245,31 @@ fn install_handlers() {
             ours.sa_sigaction = on_signal as *const () as usize;
             ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
             action(signal, Some(&ours));
+            if signal == STOP_SIGNAL && has_thread_sanitizer() {
+                install_directly(signal, &ours);
+            }
         }
     });
+}
+
+/// The kernel's own sigaction.
+#[repr(C)]
+struct KernelAction {
+    handler: usize,
+    flags: u64,
+    restorer: usize,
+    mask: u64,
+}
+
+/// Installs a handler without the C library, in which ThreadSanitizer would take it.
+fn install_directly(signal: c_int, new: &libc::sigaction) {
+    const SA_RESTORER: u64 = 0x0400_0000;
+    let flags = u64::from(new.sa_flags.cast_unsigned()) | SA_RESTORER;
+    let restorer = hostmetal_signal_return as *const () as usize;
+    let new = KernelAction { handler: new.sa_sigaction, flags, restorer, mask: 0 };
+    let none = ptr::null_mut::<KernelAction>();
+    // SAFETY: the kernel reads its structure; the handler may run at any point of the program.
+    unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, &new, none, size_of::<u64>()) };
 }
 
 fn action(signal: c_int, new: Option<&libc::sigaction>) -> libc::sigaction {
