@@ -5,6 +5,7 @@ mod support;
 
 use std::process::Command;
 
+use hostmetal::msl::{CompileOptions, check};
 use stdlib::refusal;
 
 #[test]
@@ -68,5 +69,19 @@ fn what_does_not_exist_is_refused_by_name() {
     for (what, source, words) in REFUSED {
         let log = refusal(source);
         assert!(log.contains(words), "{what}: '{words}' is not in\n{log}");
+    }
+}
+
+/// Sources ask these macros what there is; bfloat is a type of MSL 3.1.
+#[test]
+fn macros_follow_the_language_version() {
+    for (version, number, bfloat) in [((3, 0), 300, false), ((3, 1), 310, true), ((3, 2), 320, true)] {
+        let refused = if bfloat { "!defined" } else { "defined" };
+        let source = format!(
+            "#if __METAL_VERSION__ != {number} || !defined(__METAL__)\n#error version\n#endif\n\
+             #if {refused}(__HAVE_BFLOAT__)\n#error bfloat\n#endif\n#include <metal_stdlib>\nkernel void run() {{}}\n"
+        );
+        let checked = check(&source, &CompileOptions { language_version: version, ..CompileOptions::default() });
+        checked.unwrap_or_else(|failure| panic!("{version:?}: {failure}"));
     }
 }

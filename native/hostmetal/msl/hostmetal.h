@@ -11,7 +11,6 @@
 //     -mrecip=none                      estimates make NaN of 1/sqrt(0)
 //     -DHOSTMETAL_FAST_MATH             functions without a namespace are the fast ones
 //   -fno-strict-float-cast-overflow     float to integer saturates, as on Apple's GPUs, instead of being undefined
-//   -fsigned-char                       `char` is signed in MSL on every host
 #pragma once
 #define HOSTMETAL_DECLARATIONS 1
 #pragma clang diagnostic push

@@ -13,7 +13,8 @@
 
 extern "C" {
 
-// value[lane] is that lane's struct, or null when the lane does not take part. Always indexed by thread_index_in_simdgroup.
+// value[lane] is that lane's struct, or null when the lane does not take part. In a quad the lanes may be numbered from 0 or as in the
+// SIMD-group.
 struct hm_simd_values {
   void *value[32];
 };
