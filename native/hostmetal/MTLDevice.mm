@@ -204,6 +204,8 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
            completionHandler:(MTLNewLibraryCompletionHandler)handler {
   HM_REQUIRE(source != nil, "the source must not be nil");
   HM_REQUIRE(handler != nil, "the completion handler must not be nil");
+  // Misuse is raised here and not on the thread that compiles.
+  [options withEngineOptions:^(const HMCompileOptions *){}];
   NSString *sourceCopy = [[source copy] autorelease];
   MTLCompileOptions *optionsCopy = [[options copy] autorelease];
   hostmetal_async(^{
@@ -215,16 +217,20 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
 
 // ------------------------------------------------------------------ pipelines
 
+- (void)requireFunction:(id<MTLFunction>)function selector:(SEL)selector {
+  static const Class functionClass = [HostMTLFunction class];
+  if (object_getClass(function) != functionClass) hostmetal_raise(self, selector, "the compute function must not be nil");
+  if ([function device] != self) hostmetal_raise(self, selector, "the compute function is of another device");
+}
+
 - (id<MTLComputePipelineState>)newPipelineWithFunction:(id<MTLFunction>)function
                                             descriptor:(MTLComputePipelineDescriptor *)descriptor
                                                options:(MTLPipelineOption)options
                                             reflection:(MTLComputePipelineReflection **)reflection
                                                  error:(NSError **)error
                                               selector:(SEL)selector {
-  static const Class functionClass = [HostMTLFunction class];
-  if (object_getClass(function) != functionClass) hostmetal_raise(self, selector, "the compute function must not be nil");
+  [self requireFunction:function selector:selector];
   HostMTLFunction *host = (HostMTLFunction *)function;
-  if ([host device] != self) hostmetal_raise(self, selector, "the compute function is of another device");
   if (error) *error = nil;
   if (reflection) *reflection = nil;
   if (!host->_engine) {
@@ -284,7 +290,7 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
 
 - (void)newComputePipelineStateWithFunction:(id<MTLFunction>)function
                           completionHandler:(MTLNewComputePipelineStateCompletionHandler)handler {
-  HM_REQUIRE(function != nil, "the compute function must not be nil");
+  [self requireFunction:function selector:_cmd];
   HM_REQUIRE(handler != nil, "the completion handler must not be nil");
   hostmetal_async(^{
     NSError *error = nil;

@@ -128,6 +128,9 @@ void options_reach_the_compiler() {
   check_values(values, 701, 702);
   [options setPreprocessorMacros:(NSDictionary *)@{@"STEP" : @[]}];
   CHECK_RAISES([device() newLibraryWithSource:source options:options error:nullptr], @"withEngineOptions:", @"preprocessorMacros");
+  MTLNewLibraryCompletionHandler handler = ^(id<MTLLibrary>, NSError *) {
+  };
+  CHECK_RAISES([device() newLibraryWithSource:source options:options completionHandler:handler], @"withEngineOptions:", @"preprocessorMacros");
 }
 
 void a_source_may_be_compiled_in_the_background() {
@@ -285,6 +288,47 @@ void a_descriptor_limits_a_pipeline() {
                @"newComputePipelineStateWithDescriptor:", @"nil");
   CHECK_RAISES([device() newComputePipelineStateWithFunction:(id<MTLFunction>)nil error:&error],
                @"newComputePipelineStateWithFunction:", @"nil");
+  MTLNewComputePipelineStateCompletionHandler handler = ^(id<MTLComputePipelineState>, NSError *) {
+  };
+  id<MTLFunction> stranger = (id<MTLFunction>)[[[NSObject alloc] init] autorelease];
+  CHECK_RAISES([device() newComputePipelineStateWithFunction:stranger completionHandler:handler],
+               @"newComputePipelineStateWithFunction:completionHandler:", @"function");
+}
+
+void a_pipeline_may_be_made_in_the_background() {
+  sem_t done;
+  sem_init(&done, 0, 0);
+  sem_t *const signal = &done;
+  __block id<MTLComputePipelineState> made = nil;
+  __block NSInteger code = 0;
+  [device() newComputePipelineStateWithFunction:function(@"add")
+                              completionHandler:^(id<MTLComputePipelineState> state, NSError *) {
+                                made = [state retain];
+                                sem_post(signal);
+                              }];
+  [device() newComputePipelineStateWithFunction:function(@"scale")
+                              completionHandler:^(id<MTLComputePipelineState> state, NSError *error) {
+                                if (!state) code = [error code];
+                                sem_post(signal);
+                              }];
+  const int four = 4;
+  MTLFunctionConstantValues *values = constants();
+  [values setConstantValue:&four type:MTLDataTypeInt atIndex:3];
+  __block id<MTLFunction> scale = nil;
+  [library() newFunctionWithName:@"scale"
+                  constantValues:values
+               completionHandler:^(id<MTLFunction> function, NSError *) {
+                 scale = [function retain];
+                 sem_post(signal);
+               }];
+  for (int i = 0; i < 3; i++) sem_wait(signal);
+  sem_destroy(&done);
+  CHECK_EQUAL([made maxTotalThreadsPerThreadgroup] > 0, 1);
+  CHECK_EQUAL(code, MTLLibraryErrorCompileFailure);
+  id<MTLBuffer> numbers = ints(1, 2);
+  run(pipeline([scale autorelease]), numbers, 0);
+  check_values(numbers, 4, 8);
+  [made release];
 }
 
 void a_pipeline_outlives_what_it_was_made_of() {
@@ -367,6 +411,7 @@ const FaceCase library_cases[] = {
     CASE(constants_are_given_by_index_name_or_range),
     CASE(reflection_lists_the_arguments),
     CASE(a_descriptor_limits_a_pipeline),
+    CASE(a_pipeline_may_be_made_in_the_background),
     CASE(a_pipeline_outlives_what_it_was_made_of),
     CASE(a_fault_names_its_encoder),
     CASE(an_error_names_encoders_only_when_asked),

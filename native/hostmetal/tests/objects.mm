@@ -274,9 +274,18 @@ void a_released_command_buffer_still_completes() {
 }
 
 void an_uncommitted_command_buffer_drops_what_it_holds() {
+  const NSUInteger page = (NSUInteger)sysconf(_SC_PAGESIZE);
+  void *memory = aligned_alloc(page, page);
   @autoreleasepool {
     Probe *probe = [[[Probe alloc] init] autorelease];
     id<MTLCommandBuffer> commandBuffer = [queue() commandBuffer];
+    id<MTLBuffer> recorded = [[device() newBufferWithBytesNoCopy:memory
+                                                          length:page
+                                                         options:MTLResourceStorageModeShared
+                                                     deallocator:^(void *, NSUInteger) {
+                                                       (void)[probe self];
+                                                     }] autorelease];
+    fill(commandBuffer, recorded, 1);
     [commandBuffer addScheduledHandler:^(id<MTLCommandBuffer>) {
       (void)[probe self];
     }];
@@ -285,6 +294,7 @@ void an_uncommitted_command_buffer_drops_what_it_holds() {
     }];
   }
   CHECK_EQUAL([Probe living], 0);
+  free(memory);
 }
 
 // ------------------------------------------------------------------ command buffers

@@ -40,6 +40,7 @@ API_AVAILABLE(macos(13.0))
 @property(readonly) NSUInteger threadgroupMemoryDataSize;
 @end
 
+// For programs that look at every kind of argument; hostmetal's kernels have no textures.
 API_AVAILABLE(macos(13.0))
 @protocol MTLTextureBinding <MTLBinding>
 @property(readonly) MTLDataType textureDataType;
