@@ -202,7 +202,8 @@ fn attempt(tools: &Tools, out: &Path, name: &str, text: &str, arguments: &[&str]
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(text.lines().find(|line| line.contains("error")).unwrap_or("it failed without a message").to_owned())
+    let telling = |line: &&str| ["error", "cannot", "unable", "undefined"].iter().any(|word| line.contains(word));
+    Err(text.lines().find(telling).unwrap_or("it failed without a message").to_owned())
 }
 
 /// Rust's name of the target as clang spells it (it has no vendor `unknown` folders to look in).

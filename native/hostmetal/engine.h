@@ -132,7 +132,7 @@ void hm_command_buffer_release(HMCommandBuffer command_buffer);
 // Misuse is answered with a static text for an exception, NULL when fine; so are all calls below that return one.
 const char *hm_command_buffer_enqueue(HMCommandBuffer command_buffer);
 // scheduled and completed are each called exactly once with context, on a thread of the engine; completed after the status
-// is final and before hm_command_buffer_wait_completed returns. context must stay valid until then.
+// is final and before hm_command_buffer_wait_completed returns. context must stay valid until then. Either may be NULL.
 typedef void (*HMNotify)(void *context);
 const char *hm_command_buffer_commit(HMCommandBuffer command_buffer, HMNotify scheduled, HMNotify completed, void *context);
 const char *hm_command_buffer_wait_scheduled(HMCommandBuffer command_buffer);
