@@ -5,8 +5,7 @@
 //! A VALUE is `[a,b,...]` (a buffer's scalars in memory order, or a vector), `[a;n]` (n times a), a number, or `local:N`
 //! (N bytes of local memory). Structures are `{f32:1,u8:2,...}`: scalars with their types in memory order, padding
 //! included. What stands behind the arrow are the buffers' scalars after the run. Numbers are decimal, hexadecimal, `inf`,
-//! `-inf` or `nan`; integers must come out exactly, floats within 2 units in the last place, which is what decimal text
-//! and OpenCL's accuracy of basic functions need.
+//! `-inf` or `nan`; integers must come out exactly, floats as close as `close` says, halves exactly.
 //! Every case that translates must have such a line.
 
 mod common;
@@ -213,6 +212,7 @@ fn numbers(argument: &Argument, value: &str) -> Result<Vec<(Scalar, String)>, St
 fn scalar(name: &str) -> Result<Scalar, String> {
     Ok(match name {
         "f32" => Scalar::F32,
+        "f16" => Scalar::F16,
         "i8" => Scalar::I8,
         "u8" => Scalar::U8,
         "i16" => Scalar::I16,
@@ -252,7 +252,15 @@ fn bits(scalar: Scalar, text: &str) -> Result<Vec<u8>, String> {
         Scalar::I16 | Scalar::U16 => (fits(-0x8000, 0xFFFF)? as u16).to_ne_bytes().to_vec(),
         Scalar::I32 | Scalar::U32 => (fits(-0x8000_0000, 0xFFFF_FFFF)? as u32).to_ne_bytes().to_vec(),
         Scalar::I64 | Scalar::U64 => (fits(i64::MIN.into(), u64::MAX.into())? as u64).to_ne_bytes().to_vec(),
-        Scalar::F16 | Scalar::BF16 => return Err(format!("{scalar} in a run line is not supported; use its words")),
+        Scalar::F16 => {
+            let value = float(text)?;
+            let half = half::f16::from_f32(value);
+            if half.to_f32() != value && !value.is_nan() {
+                return Err(format!("{text} is no half"));
+            }
+            half.to_ne_bytes().to_vec()
+        }
+        Scalar::BF16 => return Err("OpenCL C has no bfloat".to_owned()),
     })
 }
 
@@ -303,11 +311,15 @@ fn word(bytes: &[u8]) -> u32 {
     u32::from_ne_bytes(bytes.try_into().expect("four bytes"))
 }
 
-/// Equal, both NaN, or at most 2 units in the last place apart.
-fn close(a: f32, b: f32) -> bool {
-    // The bits of floats of one sign count them in order.
-    let steps = |a: f32, b: f32| a.abs().to_bits().abs_diff(b.abs().to_bits());
-    a == b || (a.is_nan() && b.is_nan()) || (a.is_sign_positive() == b.is_sign_positive() && steps(a, b) <= 2)
+/// Equal, both NaN, or close. Close is 4 units in the last place, which is OpenCL's bound for most of its functions; the
+/// cases add results of functions, so for sums from 2^-10 to 1/2 those of 1/2 count, the size of what was added.
+fn close(got: f32, wanted: f32) -> bool {
+    if got == wanted || (got.is_nan() && wanted.is_nan()) {
+        return true;
+    }
+    let size = if wanted.abs() < 1.0 / 1024.0 { wanted.abs() } else { wanted.abs().max(0.5) };
+    let unit = f64::from(f32::from_bits(size.to_bits() + 1)) - f64::from(size);
+    wanted.is_finite() && (f64::from(got) - f64::from(wanted)).abs() <= 4.0 * unit
 }
 
 #[test]
@@ -339,6 +351,10 @@ fn numbers_are_read_as_written() {
     assert!(bits(Scalar::U8, "256").is_err() && bits(Scalar::I32, "1.5").is_err());
     assert_eq!(float("-1.5f").unwrap(), -1.5);
     assert!(float("inf").unwrap().is_infinite() && float("nan").unwrap().is_nan());
-    assert!(close(1.0, 1.0 + f32::EPSILON) && !close(1.0, 1.0 + 3.0 * f32::EPSILON) && !close(1.0, -1.0));
+    assert!(close(1.0, 1.0 + 4.0 * f32::EPSILON) && !close(1.0, 1.0 + 5.0 * f32::EPSILON) && !close(1.0, -1.0));
+    assert!(close(0.25, 0.25 + 2.0 * f32::EPSILON) && !close(0.25, 0.25 + 3.0 * f32::EPSILON));
+    assert!(!close(0.0, 1e-7) && !close(1e-7, 0.0) && !close(f32::MAX, f32::INFINITY) && !close(f32::NAN, 1.0));
+    assert_eq!(bits(Scalar::F16, "-2").unwrap(), [0x00, 0xC0]);
+    assert!(bits(Scalar::F16, "0.1").is_err(), "no half has that value");
     assert_eq!(size("4,2").unwrap(), (Size { x: 4, y: 2, z: 1 }, 2));
 }
