@@ -251,8 +251,8 @@ DC_METAL_API void DCMetalCompileOptions_Release(DCMetalCompileOptions options);
 
 /* ------------------------------------------------------------------ DCMetalLibrary (MTLLibrary) */
 
-/* Compiles MSL source of `length` bytes of UTF-8. options may be NULL for Metal's defaults. On DC_METAL_OK *error is an owned error of domain
- * MTLLibraryErrorDomain when the compiler gave warnings, else NULL. */
+/* Compiles MSL source of `length` bytes of UTF-8. options may be NULL for Metal's defaults. On DC_METAL_OK *error is an
+ * owned error of domain MTLLibraryErrorDomain when the compiler gave warnings, else NULL. */
 DC_METAL_API DCMetalStatus DCMetalLibrary_CreateWithSource(DCMetalDevice device, const char *source, size_t length,
                                                            DCMetalCompileOptions options, DCMetalLibrary *library,
                                                            DCMetalError *error);

@@ -486,8 +486,8 @@ unsafe extern "C" {
     pub fn DCMetalCompileOptions_Release(options: DCMetalCompileOptions);
 }
 unsafe extern "C" {
-    /** Compiles MSL source of `length` bytes of UTF-8. options may be NULL for Metal's defaults. On DC_METAL_OK *error is an owned error of domain
- MTLLibraryErrorDomain when the compiler gave warnings, else NULL.*/
+    /** Compiles MSL source of `length` bytes of UTF-8. options may be NULL for Metal's defaults. On DC_METAL_OK *error is an
+ owned error of domain MTLLibraryErrorDomain when the compiler gave warnings, else NULL.*/
     pub fn DCMetalLibrary_CreateWithSource(
         device: DCMetalDevice,
         source: *const ::std::os::raw::c_char,
