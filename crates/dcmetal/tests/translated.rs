@@ -12,6 +12,8 @@ mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::gpu;
 use dcmetal::{Accelerator, Access, Arg, Argument, ArgumentKind, Buffer, Grid, Kernel, Library, Scalar, Size, clmsl};
@@ -23,14 +25,25 @@ fn every_run_line_of_the_translator_gives_what_it_says() {
     let mut files = Vec::new();
     collect(&folder, &mut files);
     files.sort();
-    let (mut wrong, mut lines) = (Vec::new(), 0);
-    for file in &files {
-        let name = file.strip_prefix(&folder).expect("it was found there").display().to_string();
-        match run_case(&gpu, file) {
-            Ok(runs) => lines += runs,
-            Err(text) => wrong.push(format!("{name}: {text}")),
+    // Most of the time is the compiler's, in processes of its own: a few threads share the cases.
+    let (next, lines, wrong) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    match run_case(&gpu, file) {
+                        Ok(runs) => _ = lines.fetch_add(runs, Ordering::Relaxed),
+                        Err(text) => {
+                            let name = file.strip_prefix(&folder).expect("it was found there").display();
+                            wrong.lock().expect("no panic holds it").push(format!("{name}: {text}"));
+                        }
+                    }
+                }
+            });
         }
-    }
+    });
+    let (mut wrong, lines) = (wrong.into_inner().expect("no panic holds it"), lines.into_inner());
+    wrong.sort();
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), files.len(), wrong.join("\n"));
     assert!(lines > 0, "no run line under {}", folder.display());
 }

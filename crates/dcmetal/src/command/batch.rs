@@ -347,3 +347,32 @@ fn blit_bytes(what: &'static str, (allocation, offset): (&Arc<Allocation>, usize
     }
     Err(Error::Alignment { what, wanted: BLIT_UNIT, offset: offset + bytes })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args;
+
+    /// Metal keeps the lengths of threadgroup memory from launch to launch of an encoder.
+    #[test]
+    fn threadgroup_memory_of_one_launch_is_not_left_to_another() {
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        let source = "
+            kernel void with(device uint* y [[buffer(0)]], threadgroup uint* t [[threadgroup(1)]]) { y[0] = t[0] = 1u; }
+            kernel void without(device uint* y [[buffer(0)]]) { y[0] += 1u; }";
+        let library = gpu.compile_msl(source).unwrap_or_else(|error| panic!("{error}"));
+        let kernel = |name| library.kernel(name).unwrap_or_else(|error| panic!("{error}"));
+        let (with, without) = (kernel("with"), kernel("without"));
+        let mut y = gpu.buffer_zeroed::<u32>(1).expect("a buffer");
+        let mut batch = gpu.batch().expect("a batch");
+        let grid = Grid::linear(1);
+        for _ in 0..2 {
+            batch.launch(&without, grid, args![&mut y]).expect("it fits");
+            batch.launch(&with, grid, args![&mut y, Arg::threadgroup::<u32>(4)]).expect("it fits");
+            batch.launch(&with, grid, args![&mut y, Arg::threadgroup::<u32>(8)]).expect("it fits");
+        }
+        assert_eq!(batch.encoders, ["without, with"], "the third launch begins an encoder");
+        batch.submit().and_then(|submission| submission.wait()).expect("it runs");
+        assert_eq!(y.to_vec().expect("it ran"), [1]);
+    }
+}
