@@ -68,28 +68,60 @@ impl Translation {
     }
 }
 
+/// Stack of the thread that runs the recursive stages. The limits on nesting need an eighth of it in debug builds.
+const STACK: usize = 64 << 20;
+
 /// Translates the program `source`, called `name` in messages and `#line` directives.
+///
+/// The stages behind the preprocessor run on a thread of their own, whose stack holds the deepest nesting that is allowed
+/// whatever the caller's stack is.
 pub fn translate(name: &str, source: &str, options: &Options<'_>) -> Translation {
     let mut sources = Sources::new();
     let mut names = token::Interner::new();
-    let (tokens, mut diagnostics) = preprocess::preprocess(name, source, options, &mut sources, &mut names);
-    let (program, found) = parser::parse(&tokens, &names);
+    let (tokens, diagnostics) = preprocess::preprocess(name, source, options, &mut sources, &mut names);
+    let fast = options.fast_relaxed_math;
+    let result = std::thread::scope(|scope| {
+        let stages = || translate_tokens(&tokens, &names, &sources, diagnostics, fast);
+        let thread = std::thread::Builder::new().name("clmsl".to_owned()).stack_size(STACK);
+        thread.spawn_scoped(scope, stages).map(std::thread::ScopedJoinHandle::join)
+    });
+    let (msl, reflection, diagnostics) = match result {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(error) => {
+            let message = format!("the system gives no thread for the translation: {error}");
+            (None, Reflection::default(), vec![Diagnostic::error(Span::default(), message)])
+        }
+    };
+    Translation { msl, reflection, diagnostics, sources }
+}
+
+/// The stages from the parser to the printer. `diagnostics` holds what the preprocessor found.
+fn translate_tokens(
+    tokens: &[token::Token],
+    names: &token::Interner,
+    sources: &Sources,
+    mut diagnostics: Vec<Diagnostic>,
+    fast_relaxed_math: bool,
+) -> (Option<String>, Reflection, Vec<Diagnostic>) {
+    let failed = |diagnostics: &[Diagnostic]| diagnostics.iter().any(Diagnostic::is_error);
+    let (program, found) = parser::parse(tokens, names);
     diagnostics.extend(found);
-    let failed = |diagnostics: &[Diagnostic]| diagnostics.iter().any(|d| d.severity == Severity::Error);
-    let (checked, found) = sema::check(&program, &names);
+    let (checked, found) = sema::check(&program, names);
     // Behind a syntax error declarations are missing, and most of what sema finds would only follow from that.
     if !program.incomplete {
         diagnostics.extend(found);
     }
-    let mut out = Translation { msl: None, reflection: Reflection::default(), diagnostics, sources };
-    if failed(&out.diagnostics) {
-        return out;
+    if failed(&diagnostics) {
+        return (None, Reflection::default(), diagnostics);
     }
-    let (lowered, found) = lower::lower(checked, options);
-    out.diagnostics.extend(found);
-    if let (Some(lowered), false) = (lowered, failed(&out.diagnostics)) {
-        out.msl = Some(msl::print(&lowered, &out.sources));
-        out.reflection = Reflection { kernels: lowered.kernels };
+    let (lowered, found) = lower::lower(checked, fast_relaxed_math);
+    diagnostics.extend(found);
+    match lowered {
+        Some(lowered) if !failed(&diagnostics) => {
+            let msl = msl::print(&lowered, sources);
+            (Some(msl), Reflection { kernels: lowered.kernels }, diagnostics)
+        }
+        _ => (None, Reflection::default(), diagnostics),
     }
-    out
 }

@@ -14,8 +14,8 @@ use crate::sema::{place_space, signature_vars};
 use crate::source::Span;
 use crate::types::{Space, Type};
 
-/// More copies than this are refused; real programs need a handful.
-const MAX_INSTANCES: usize = 4096;
+/// More copies than this, beyond the first of each function, are refused; real programs need a handful.
+const MAX_EXTRA_COPIES: usize = 4096;
 
 /// A space nothing decided is private, as OpenCL C 1.2 says of unqualified pointers.
 pub(super) fn settle(space: Space) -> Space {
@@ -38,6 +38,7 @@ pub(super) fn specialise(
     let mut ids: HashMap<Key, u32> = HashMap::new();
     let mut made: Vec<Option<Instance>> = Vec::new();
     let mut emitted: Vec<(FunctionId, Vec<u32>)> = Vec::new();
+    let mut extra = 0;
     // Callers first, so that all uses of a function are known when it is copied.
     for &id in order.iter().rev() {
         let function = &program.functions[id.0 as usize];
@@ -50,7 +51,10 @@ pub(super) fn specialise(
         }
         let mut copies = Vec::new();
         for (key, called_kernel) in uses {
-            if made.len() >= MAX_INSTANCES {
+            if !copies.is_empty() {
+                extra += 1;
+            }
+            if extra > MAX_EXTRA_COPIES {
                 let message = "more than 4096 combinations of address spaces in calls are not supported";
                 diagnostics.push(Diagnostic::error(function.span, message));
                 return Vec::new();

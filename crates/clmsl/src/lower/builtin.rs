@@ -42,7 +42,7 @@ fn lower_row(lowering: Lowering, mut args: Vec<Expr>, shape: Shape, cx: &mut Cx<
     match lowering {
         Lowering::Metal(name) => call(format!("metal::{name}"), args, ty, span),
         Lowering::Math(name) => {
-            let variant = match (scalar, cx.options.fast_relaxed_math) {
+            let variant = match (scalar, cx.fast_relaxed_math) {
                 (Scalar::Half, _) => "",
                 (_, true) => "fast::",
                 (_, false) => "precise::",

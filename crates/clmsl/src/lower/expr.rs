@@ -4,13 +4,13 @@ use super::{builtin, divide, vector};
 use crate::ast::BinaryOp;
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Block, Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind, UnaryOp};
-use crate::options::Options;
 use crate::source::Span;
 use crate::types::Type;
 
 /// What the passes over expressions share.
 pub(super) struct Cx<'a> {
-    pub(super) options: &'a Options<'a>,
+    /// `-cl-fast-relaxed-math`
+    pub(super) fast_relaxed_math: bool,
     pub(super) locals: &'a mut Vec<Local>,
     /// Variables to declare at the top of the function.
     pub(super) temporaries: Vec<LocalId>,
@@ -28,9 +28,9 @@ impl Cx<'_> {
 }
 
 /// Lowers all expressions of a function.
-pub(super) fn lower_function(function: &mut Function, options: &Options<'_>, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn lower_function(function: &mut Function, fast_relaxed_math: bool, diagnostics: &mut Vec<Diagnostic>) {
     let Some(mut body) = function.body.take() else { return };
-    let mut cx = Cx { options, locals: &mut function.locals, temporaries: Vec::new(), diagnostics };
+    let mut cx = Cx { fast_relaxed_math, locals: &mut function.locals, temporaries: Vec::new(), diagnostics };
     body.for_each_expr_mut(&mut |e| {
         e.rewrite(&mut |e| lower_expr(e, &mut cx));
     });

@@ -23,7 +23,6 @@ use std::collections::BTreeSet;
 
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Constant, Expr, ExprKind, Function};
-use crate::options::Options;
 use crate::reflect::KernelReflection;
 use crate::sema::Checked;
 use crate::types::{Space, Struct};
@@ -49,7 +48,7 @@ struct Instance {
 }
 
 /// Lowers a program without errors.
-pub(crate) fn lower(checked: Checked, options: &Options<'_>) -> (Option<Lowered>, Vec<Diagnostic>) {
+pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool) -> (Option<Lowered>, Vec<Diagnostic>) {
     let Checked { program, spaces, order } = checked;
     let mut diagnostics = Vec::new();
     let mut instances = address_space::specialise(&program, &spaces, &order, &mut diagnostics);
@@ -69,7 +68,7 @@ pub(crate) fn lower(checked: Checked, options: &Options<'_>) -> (Option<Lowered>
         }
     }
     for instance in &mut instances {
-        expr::lower_function(&mut instance.function, options, &mut diagnostics);
+        expr::lower_function(&mut instance.function, fast_relaxed_math, &mut diagnostics);
     }
     let hidden = work_item::lower(&mut instances);
     let mut kernels = Vec::new();

@@ -1,6 +1,6 @@
 //! Expressions (C99 §6.5) and OpenCL's vector literals (OpenCL C 3.0 §6.4.1).
 
-use super::{MAX_DEPTH, Parse, Parser};
+use super::{MAX_HEIGHT, Parse, Parser};
 use crate::ast::{BinaryOp, Derived, Expr, ExprKind, Ident, TypeName, TypeSpec, UnaryOp};
 use crate::source::Span;
 use crate::token::{Punct, TokenKind};
@@ -61,9 +61,8 @@ impl Parser<'_> {
 
     /// Makes a node, refusing trees that later stages could not walk.
     fn node(&mut self, kind: ExprKind, span: Span, height: u32) -> Parse<Expr> {
-        if height > MAX_DEPTH {
-            return self
-                .error(span, format!("expression nests deeper than {MAX_DEPTH} levels, which is not supported"));
+        if height > MAX_HEIGHT {
+            return self.error(span, format!("expression of more than {MAX_HEIGHT} levels, which is not supported"));
         }
         Ok(Expr { kind, span, height })
     }

@@ -16,8 +16,13 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::token::{Interner, Punct, Symbol, Token, TokenKind};
 
-/// How deep constructs may nest; keeps every recursive stage within a small stack.
-pub(crate) const MAX_DEPTH: u32 = 96;
+/// How deep constructs may nest. With [`MAX_HEIGHT`] it keeps every recursive stage within the stack `translate` gives them.
+pub(crate) const MAX_DEPTH: u32 = 256;
+/// How high an expression's tree may grow without nesting, as the sum of many terms does.
+pub(crate) const MAX_HEIGHT: u32 = 2048;
+
+/// So many errors end the parse.
+const MAX_ERRORS: usize = 100;
 
 /// A syntax error that has been reported.
 struct Reported;
@@ -177,6 +182,11 @@ impl<'a> Parser<'a> {
 
     fn report(&mut self, span: Span, message: impl Into<String>) {
         self.diagnostics.push(Diagnostic::error(span, message));
+        if self.diagnostics.len() >= MAX_ERRORS {
+            // What follows is rarely of use, and each message costs time.
+            self.incomplete = true;
+            self.at = self.tokens.len().saturating_sub(1);
+        }
     }
 
     fn error<T>(&mut self, span: Span, message: impl Into<String>) -> Parse<T> {

@@ -56,7 +56,7 @@ impl Sema<'_> {
             .collect();
         if values.len() != params.len() {
             let message = format!("'{name}' takes {} arguments, these are {}", params.len(), values.len());
-            self.diagnostics.push(Diagnostic::error(span, message).with_note(declared_at, "declared here"));
+            self.report(Diagnostic::error(span, message).with_note(declared_at, "declared here"));
             return Expr::error(span);
         }
         let instance = |ty: &Type| {
@@ -250,7 +250,7 @@ impl Sema<'_> {
                 if callee.body.is_none() {
                     let message = format!("'{}' is called but not defined", callee.name);
                     let note = callee.span;
-                    self.diagnostics.push(Diagnostic::error(call.span, message).with_note(note, "declared here"));
+                    self.report(Diagnostic::error(call.span, message).with_note(note, "declared here"));
                 } else if let Err(conflict) = self.spaces.solve_call(&call.spaces) {
                     let what = format!("call of '{}'", callee.name);
                     self.space_conflict(call.span, &what, conflict.0, conflict.1);

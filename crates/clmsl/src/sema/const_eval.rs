@@ -90,7 +90,7 @@ fn binary(op: BinaryOp, a: Value, b: Value, scalar: Scalar, operand: &Type) -> O
 fn int_binary(op: BinaryOp, a: i128, b: i128, scalar: Scalar, operand: &Type) -> Option<Value> {
     let width = i128::from(operand.scalar()?.bits());
     let value = match op {
-        BinaryOp::Mul => a.checked_mul(b)?,
+        BinaryOp::Mul => a.wrapping_mul(b),
         BinaryOp::Div if b != 0 => a / b,
         BinaryOp::Rem if b != 0 => a % b,
         BinaryOp::Div | BinaryOp::Rem => return None,

@@ -20,7 +20,7 @@ impl Sema<'_> {
         if self.function_ref(id).body.is_some() {
             let text = self.name(name.name);
             let note = self.function_ref(id).span;
-            self.diagnostics.push(
+            self.report(
                 Diagnostic::error(name.span, format!("'{text}' is defined twice"))
                     .with_note(note, "first defined here"),
             );
@@ -132,7 +132,7 @@ impl Sema<'_> {
             && (old.ret.same_shape(&new.ret) || old.ret.is_error() || new.ret.is_error());
         if !same {
             let message = format!("'{}' is declared with different types", new.name);
-            self.diagnostics.push(Diagnostic::error(span, message).with_note(old.span, "first declared here"));
+            self.report(Diagnostic::error(span, message).with_note(old.span, "first declared here"));
             return None;
         }
         for (x, y) in a.iter().zip(&b).chain([(&old.ret, &new.ret)]) {

@@ -135,7 +135,7 @@ impl Sema<'_> {
     fn place_value(&mut self, target: &mut Slot, ty: &Type, e: &ast::Expr, items: &mut Items<'_>) {
         if matches!(ty, Type::Array(..) | Type::Struct(_)) {
             // A value of the very type initialises the whole; otherwise the braces were left out.
-            let errors = self.diagnostics.len();
+            let before = (self.diagnostics.len(), self.errors, self.warnings);
             let value = if matches!(ty, Type::Struct(_)) { Some(self.value(e)) } else { None };
             match value {
                 Some(value) if value.ty == *ty || value.ty.is_error() => {
@@ -143,7 +143,8 @@ impl Sema<'_> {
                     *target = Slot::Leaf(value);
                 }
                 _ => {
-                    self.diagnostics.truncate(errors);
+                    self.diagnostics.truncate(before.0);
+                    (self.errors, self.warnings) = (before.1, before.2);
                     self.fill(target, ty, items, false, e.span);
                 }
             }

@@ -34,6 +34,9 @@ pub(crate) use conv::convert;
 pub(crate) use place::{is_pure, place_space};
 use spaces::Spaces;
 
+/// Errors, and warnings, that are kept.
+const MAX_DIAGNOSTICS: usize = 100;
+
 /// What an ordinary name stands for.
 #[derive(Clone, Debug)]
 enum Entity {
@@ -86,6 +89,8 @@ struct Current {
 struct Sema<'a> {
     names: &'a Interner,
     diagnostics: Vec<Diagnostic>,
+    errors: usize,
+    warnings: usize,
     program: Program,
     scopes: Vec<HashMap<Symbol, Entity>>,
     tags: Vec<HashMap<Symbol, Tag>>,
@@ -107,6 +112,8 @@ pub(crate) fn check(program: &ast::Program, names: &Interner) -> (Checked, Vec<D
     let mut sema = Sema {
         names,
         diagnostics: Vec::new(),
+        errors: 0,
+        warnings: 0,
         program: Program::default(),
         scopes: vec![HashMap::new()],
         tags: vec![HashMap::new()],
@@ -131,11 +138,20 @@ impl<'a> Sema<'a> {
     }
 
     fn error(&mut self, span: Span, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::error(span, message));
+        self.report(Diagnostic::error(span, message));
     }
 
     fn warning(&mut self, span: Span, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::warning(span, message));
+        self.report(Diagnostic::warning(span, message));
+    }
+
+    /// Keeps a diagnostic, unless there are enough of its severity.
+    fn report(&mut self, diagnostic: Diagnostic) {
+        let kept = if diagnostic.is_error() { &mut self.errors } else { &mut self.warnings };
+        *kept += 1;
+        if *kept <= MAX_DIAGNOSTICS {
+            self.diagnostics.push(diagnostic);
+        }
     }
 
     /// Reports and stands in for an expression.
