@@ -349,6 +349,28 @@ const CASES: &[Case] = &[
         "function as a template argument",
         "void add(device float *p, short n) { p[0] += n; }\ntemplate <void (*fn)(device float *, short)> void call(device float *p) { fn(p, 1); }\nkernel void k(device float *p) { call<add>(p); }",
     ),
+    rejected(
+        "ray tracing",
+        "#include <metal_raytracing>\nusing namespace metal::raytracing;",
+        &["2:24: error: ray tracing is not supported by hostmetal"],
+    ),
+    rejected(
+        "required threads",
+        "[[required_threads_per_threadgroup(8, 8, 1)]] kernel void k(device int *p) { p[0] = 1; }",
+        &["1:3: error: '[[required_threads_per_threadgroup]]' is not supported by hostmetal"],
+    ),
+    accepted(
+        "element access in every address space",
+        "template <class T, uint N> struct A { T v[N]; thread T &operator[](uint i) thread { return v[i]; } const thread T &operator[](uint i) const thread { return v[i]; } device T &operator[](uint i) device { return v[i]; } const device T &operator[](uint i) const device { return v[i]; } constexpr const constant T &operator[](uint i) const constant { return v[i]; } threadgroup T &operator[](uint i) threadgroup { return v[i]; } const threadgroup T &operator[](uint i) const threadgroup { return v[i]; } };\nconstant A<A<int, 2>, 2> table = {};\nkernel void k(device A<int, 4> *p, constant A<int, 4> &c, uint i [[thread_position_in_grid]]) { A<int, 4> local; local[0] = c[i]; (*p)[i] = local[0] + table[i][1]; threadgroup A<int, 4> t; t[0] = (*p)[1]; }",
+    ),
+    accepted(
+        "methods that return device memory",
+        "struct B { float x; device float *p; device float &at() device { return x; } device float *address() device { return &x; } device float *pointer() const device { return p; } device float &deref(int i) device { return p[i]; } };\nkernel void k(device B *b) { b->at() = 1; *b->address() = 2; b->pointer()[0] = 3; device float &r = b->deref(1); r = 4; device float *q = b->address(); q[0] = 5; }",
+    ),
+    accepted(
+        "kernels named as a function of the library",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void transpose(device float *p) { p[0] = 1; }\nnamespace n { kernel void dot(device float *p) { p[0] = 2; } }\nnamespace { kernel void clamp(device float *p) { p[0] = 2; } }\ntemplate <class T> kernel void fill(device T *p) { p[0] = 3; }\ntemplate [[host_name(\"max\")]] kernel void fill<int>(device int *);",
+    ),
     accepted(
         "an instantiation that is told by its parameters",
         "template <class T, int N> [[kernel]] void f(device T *p [[buffer(0)]], constant T (&q)[N] [[buffer(1)]]) { p[0] = q[N - 1]; }\ntemplate [[host_name(\"k\")]] [[kernel]] void f(device float *p [[buffer(0)]], constant float (&q)[3] [[buffer(1)]]);",

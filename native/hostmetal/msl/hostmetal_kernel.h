@@ -84,6 +84,24 @@ inline __attribute__((always_inline)) constexpr T value(T object) {
   return object;
 }
 
+// What a method for objects in `device` returns: its object is in clang's __global, which contains `device` (hostmetal_language.h).
+template <class T>
+inline __attribute__((always_inline)) constexpr device T &in_device(__global T &object) {
+  return (device T &)object;
+}
+template <class T>
+inline __attribute__((always_inline)) constexpr device T *in_device(__global T *object) {
+  return (device T *)object;
+}
+template <class T>
+inline __attribute__((always_inline)) constexpr device T &in_device(device T &object) {
+  return object;
+}
+template <class T>
+inline __attribute__((always_inline)) constexpr device T *in_device(device T *object) {
+  return object;
+}
+
 // T, where template argument deduction must not look.
 template <class T>
 struct same_as {

@@ -61,7 +61,11 @@ pub(super) fn find_kernels(
             let name = host_name(stream, function.start, function.params.0)
                 .unwrap_or_else(|| stream.at(function.name).to_owned());
             let kernel = Kernel {
-                instance: Instance { text: stream.at(function.name).to_owned(), values: Substitution::new() },
+                instance: Instance {
+                    text: stream.at(function.name).to_owned(),
+                    types: None,
+                    values: Substitution::new(),
+                },
                 scope: function.scope,
                 token: function.name,
                 signature: own,
@@ -76,7 +80,7 @@ pub(super) fn find_kernels(
     }
     for instantiation in &program.instantiations {
         let (start, end) = (instantiation.start, instantiation.end);
-        let Some((name, text, arguments)) = instantiated(stream, start, end) else { continue };
+        let Some((name, text, types, arguments)) = instantiated(stream, start, end) else { continue };
         let marked = (start..end).any(|i| stream.is(i, "kernel")) || host_name(stream, start, end).is_some();
         let mut templates: Vec<usize> = by_name.get(stream.at(name)).cloned().unwrap_or_default();
         if templates.iter().any(|&t| program.functions[t].scope == instantiation.scope) {
@@ -97,7 +101,7 @@ pub(super) fn find_kernels(
         let function = &program.functions[number];
         removed.push((start, end));
         let values = substitution(stream, function.start, function.head, &arguments);
-        let instance = Instance { text, values };
+        let instance = Instance { text, types, values };
         let host = host_name(stream, start, end).unwrap_or_else(|| stream.at(name).to_owned());
         let kernel = Kernel {
             instance,
@@ -136,8 +140,9 @@ fn host_name(stream: &Stream, start: usize, end: usize) -> Option<String> {
     None
 }
 
-/// What an explicit instantiation names: the token of the template's name, the instance as written (`f<float, 4>`), the tokens of its arguments.
-type Instantiated = (usize, String, Vec<(usize, usize)>);
+/// What an explicit instantiation names: the token of the template's name, the instance as written (`f<float, 4>`), the types of the parameters where they
+/// tell the arguments, the tokens of the arguments.
+type Instantiated = (usize, String, Option<String>, Vec<(usize, usize)>);
 
 fn instantiated(stream: &Stream, start: usize, end: usize) -> Option<Instantiated> {
     let mut last = end.checked_sub(1)?;
@@ -154,7 +159,8 @@ fn instantiated(stream: &Stream, start: usize, end: usize) -> Option<Instantiate
         from -= 2;
     }
     let arguments = open.map_or(Vec::new(), |open| stream.split(open + 1, last));
-    let mut text = stream.words(from, last + 1);
+    let text = stream.words(from, last + 1);
+    let mut told = None;
     if open.is_none() && stream.is(last + 1, "(") {
         // `template [[kernel]] void f(device float *);`: the types of the parameters tell the arguments.
         let mut types = String::new();
@@ -169,9 +175,9 @@ fn instantiated(stream: &Stream, start: usize, end: usize) -> Option<Instantiate
                 }
             }
         }
-        text = format!("static_cast<void (&)({types})>({text})");
+        told = Some(types);
     }
-    Some((name, text, arguments))
+    Some((name, text, told, arguments))
 }
 
 pub(super) fn describe_constants(

@@ -183,11 +183,13 @@ pub(crate) fn signature(stream: &Stream, function: &Function, known: &Known, fin
         }
         if let Some(behind) = stream.attribute(i) {
             for attribute in attributes(stream, i) {
-                if matches!(
-                    stream.at(attribute.name),
-                    "max_total_threads_per_threadgroup" | "required_threads_per_threadgroup"
-                ) {
-                    max_threads = attribute.arguments;
+                match stream.at(attribute.name) {
+                    "max_total_threads_per_threadgroup" => max_threads = attribute.arguments,
+                    "required_threads_per_threadgroup" => {
+                        let text = "'[[required_threads_per_threadgroup]]' is not supported by hostmetal";
+                        findings.push(Finding::error(attribute.name, text));
+                    }
+                    _ => {}
                 }
             }
             i = behind;
@@ -478,6 +480,8 @@ pub(crate) enum Mode {
 pub(crate) struct Instance {
     /// `f` or `f<float, 4>`.
     pub(crate) text: String,
+    /// The parameters' types, where they choose the instance.
+    pub(crate) types: Option<String>,
     pub(crate) values: Substitution,
 }
 
@@ -491,7 +495,16 @@ pub(crate) fn wrapper(
     entry: Option<Mode>,
     number: usize,
 ) -> String {
-    let Instance { text: instance, values } = instance;
+    let Instance { text: instance, types, values } = instance;
+    // Qualified, so that `using namespace metal` adds none of its functions: a kernel may be called `transpose`.
+    let instance = match scope {
+        [] if !instance.starts_with("::") => format!("::{instance}"),
+        _ => instance.clone(),
+    };
+    let instance = match types {
+        Some(types) => format!("static_cast<void (&)({types})>({instance})"),
+        None => instance,
+    };
     let mut text = String::new();
     for name in scope {
         text.push_str(if name.is_empty() { "namespace { " } else { "namespace " });

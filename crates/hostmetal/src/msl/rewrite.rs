@@ -7,7 +7,7 @@
 //! | `is_function_constant_defined(x)` | an enumerator beside x |
 //! | `threadgroup T a[N], b;` in a function | a local struct and references into the object that the host allocates for it |
 //! | `template [[host_name("n")]] [[kernel]] decltype(f<T>) f<T>;` | nothing; a wrapper at the end names `f<T>` |
-//! | `) const device {` (method qualifiers) | `__mq_device` |
+//! | `) const device {` (method qualifiers) | `__mq_device`; what it returns goes through `hostmetal::in_device()` |
 //! | `template <void (*fn)(...)>` | `(&fn)` |
 //! | `0.5`, `1.0bf` | `0.5f`, `((bfloat)1.0f)` |
 //! | `#pragma unroll(MAX(a, b))`, `coherent(device)` | nothing |
@@ -122,6 +122,7 @@ pub(crate) fn rewrite(stream: &Stream, program: &Program, findings: &mut Vec<Fin
             None => {}
         }
     }
+    pass.device_results(program);
     for variable in &program.variables {
         pass.constant(variable.start, variable.end);
     }
@@ -287,6 +288,27 @@ impl Pass<'_> {
             behind += 1;
         }
         s.is(before, ")") && matches!(s.at(behind), "{" | ";" | ":" | "=" | "noexcept" | "->")
+    }
+
+    /// `device T &f() device { return x; }`: the object of such a method is in clang's `__global`, which converts to `device` only when told to. An
+    /// object in `constant` comes here as well, by the const version: clang never selects the one for `constant`.
+    fn device_results(&mut self, program: &Program) {
+        let s = self.s;
+        for function in program.functions.iter().filter(|f| f.in_class) {
+            let Some((open, close)) = function.body else { continue };
+            let (head, name, behind) = (function.head, function.name, function.params.1 + 1);
+            let qualified = (behind..open).take(3).any(|i| s.is(i, "device") && self.is_method_qualifier(i));
+            if !qualified || !(head..name).any(|i| s.is(i, "device")) {
+                continue;
+            }
+            for i in open..close {
+                let end = (i + 1..close).find(|&j| s.is(j, ";")).unwrap_or(close);
+                if s.is(i, "return") && end > i + 1 {
+                    self.edits.before(i + 1, "hostmetal::in_device(");
+                    self.edits.behind(end - 1, ")");
+                }
+            }
+        }
     }
 
     /// The specifiers directly before `i` that belong to the same declaration.

@@ -92,6 +92,9 @@ impl Rules<'_> {
                 "new" if !member && !s.is(i.wrapping_sub(1), "operator") && (s.is_ident(i + 1) || s.is(i + 1, "(")) => {
                     findings.push(Finding::error(i, "'new' is not supported in Metal"));
                 }
+                "raytracing" if s.is(i.wrapping_sub(1), "::") => {
+                    findings.push(Finding::error(i, "ray tracing is not supported by hostmetal"));
+                }
                 _ if !texture && !member && is_texture(word) && self.is_type_use(i) => {
                     texture = true;
                     findings.push(Finding::error(i, "textures are not supported by hostmetal yet"));
