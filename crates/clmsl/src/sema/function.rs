@@ -3,7 +3,7 @@
 use super::{Current, Entity, Qualified, Sema, const_int};
 use crate::ast::{Attribute, FunctionDef, Ident, Param, Specs};
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Function, FunctionId, KernelInfo, Local, LocalId};
+use crate::hir::{Expr, Function, FunctionId, KernelInfo, Local, LocalId};
 use crate::source::Span;
 use crate::types::{Scalar, Space, Type};
 
@@ -247,14 +247,12 @@ impl Sema<'_> {
     }
 
     fn work_group_size(&mut self, attribute: &Attribute) -> Option<[u32; 3]> {
-        let values: Vec<Option<u32>> = attribute
-            .args
-            .iter()
-            .map(|e| {
-                let value = self.value(e);
-                const_int(&value).and_then(|v| u32::try_from(v).ok()).filter(|&v| v > 0)
-            })
-            .collect();
+        let values: Vec<Expr> = attribute.args.iter().map(|e| self.value(e)).collect();
+        if values.iter().any(|v| v.ty.is_error()) {
+            return None;
+        }
+        let size = |v: &Expr| const_int(v).and_then(|v| u32::try_from(v).ok()).filter(|&v| v > 0);
+        let values: Vec<Option<u32>> = values.iter().map(size).collect();
         match values.as_slice() {
             [Some(x), Some(y), Some(z)] => Some([*x, *y, *z]),
             _ => {
