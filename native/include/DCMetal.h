@@ -1,7 +1,7 @@
 /* DCMetal.h: a C ABI over Apple's Metal compute API (https://developer.apple.com/documentation/metal).
  *
- * One opaque struct type per Metal object; a handle of one kind never passes for another. The same source,
- * native/DCMetalDevice.mm, serves Apple's Metal on macOS and hostmetal on Linux.
+ * For C99 and C++11. One opaque struct type per Metal object; a handle of one kind never passes for another. The same
+ * source, native/DCMetal*.mm, serves Apple's Metal on macOS and hostmetal on Linux.
  *
  * Ownership. Every `*_Create*` function and every out-parameter described as "owned" hands the caller one reference;
  * give it back with that type's `*_Release`. Nothing else owns it. `*_Release(NULL)` does nothing. A handle keeps alive
