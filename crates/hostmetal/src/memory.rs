@@ -83,8 +83,9 @@ impl Mapping {
     /// Takes access away from `length` bytes at `offset` of the data; both multiples of the page size.
     pub(crate) fn protect(&self, offset: usize, length: usize) -> bool {
         assert!(offset.checked_add(length).is_some_and(|end| end <= self.length), "guard outside of its mapping");
+        let start = self.data.as_ptr().wrapping_add(offset);
         // SAFETY: the range is inside this mapping.
-        unsafe { libc::mprotect(self.data.as_ptr().add(offset).cast(), length, libc::PROT_NONE) == 0 }
+        unsafe { libc::mprotect(start.cast(), length, libc::PROT_NONE) == 0 }
     }
 
     pub(crate) fn data(&self) -> *mut u8 {

@@ -85,7 +85,7 @@ fn contents_are_page_aligned_zero_and_writable_to_the_end() {
         assert_eq!(bytes.len() as u64, length);
         assert!(bytes.iter().all(|&byte| byte == 0), "{length} bytes");
         // SAFETY: the last byte of the buffer.
-        unsafe { buffer.contents().add(length as usize - 1).write(1) };
+        unsafe { buffer.contents().wrapping_add(length as usize - 1).write(1) };
     }
 }
 

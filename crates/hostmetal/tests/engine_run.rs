@@ -1,4 +1,5 @@
 //! Dispatches through the engine's C interface: positions, partial threadgroups, order, concurrency, blits.
+#![allow(clippy::multiple_unsafe_ops_per_block, reason = "kernels and sequences of calls on the same valid handles")]
 
 mod support;
 

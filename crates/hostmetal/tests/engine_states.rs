@@ -1,11 +1,12 @@
 //! Command buffers and queues: states, callbacks, order, back-pressure, life times, and what is told of misuse.
+#![allow(clippy::multiple_unsafe_ops_per_block, reason = "kernels and sequences of calls on the same valid handles")]
 
 mod support;
 
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Mutex, mpsc};
 
 use hostmetal::executor::{Entry, Group};
 use hostmetal::ffi::*;
@@ -136,7 +137,7 @@ fn callbacks_come_exactly_once_each_and_in_order() {
 
 #[test]
 fn creation_blocks_while_the_queue_is_full() {
-    let queue = Arc::new(Queue::limited(2));
+    let queue = Queue::limited(2);
     let (pipeline, gate) = (gate_pipeline(), Gate::default());
     let first = queue.command_buffer();
     record_gate(&first, &pipeline, &gate);
@@ -303,8 +304,10 @@ fn a_completed_callback_may_wait_for_its_queue() {
         let (own, later) = (queue.command_buffer(), queue.command_buffer());
         let chain = Chain { queue: queue.0, own: own.0, later: later.0, created: AtomicU32::new(0) };
         // SAFETY: the handle is valid, and the callback takes a chain.
-        ok(unsafe { hm_command_buffer_commit(own.0, None, Some(wait_inside), context(&chain)) });
+        ok(unsafe { hm_command_buffer_enqueue(own.0) });
         later.commit();
+        // SAFETY: as above.
+        ok(unsafe { hm_command_buffer_commit(own.0, None, Some(wait_inside), context(&chain)) });
         own.wait();
         assert_eq!(chain.created.load(Ordering::SeqCst), 10);
     }

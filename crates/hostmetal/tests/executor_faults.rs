@@ -1,4 +1,5 @@
 //! Kernels that do wrong: their command buffer fails with words, and the process and later work go on.
+#![allow(clippy::multiple_unsafe_ops_per_block, reason = "kernels and sequences of calls on the same valid handles")]
 
 mod support;
 
@@ -167,22 +168,22 @@ fn encoders_after_a_fault_do_not_run() {
     assert_eq!(values.read::<u32>(), [3]);
 }
 
-unsafe extern "C" fn overflow_stack(called: *const Group, x: u32, y: u32, z: u32) {
-    let mut frame = [x; 200];
+/// Calls itself as often as said, with a frame that stays.
+fn descend(depth: u64) -> u64 {
+    let mut frame = [depth; 100];
     std::hint::black_box(&mut frame);
-    if x == 3 {
-        // SAFETY: the same group.
-        unsafe { overflow_stack(called, x, y + 1, z) };
-    }
-    std::hint::black_box(&mut frame);
+    let below = if depth == 0 { 0 } else { descend(depth - 1) };
+    below.wrapping_add(frame[depth as usize % 100])
 }
 
-unsafe extern "C" fn overflow_worker_stack(called: *const Group) {
-    let mut frame = [0u32; 200];
-    std::hint::black_box(&mut frame);
-    // SAFETY: the same group.
-    unsafe { overflow_worker_stack(std::hint::black_box(called)) };
-    std::hint::black_box(&mut frame);
+unsafe extern "C" fn overflow_stack(_: *const Group, x: u32, _: u32, _: u32) {
+    if x == 3 {
+        std::hint::black_box(descend(1 << 40));
+    }
+}
+
+unsafe extern "C" fn overflow_worker_stack(_: *const Group) {
+    std::hint::black_box(descend(1 << 40));
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Kernels that do not end: the watchdog ends their command buffer. HOSTMETAL_WATCHDOG is short in this process.
+#![allow(clippy::multiple_unsafe_ops_per_block, reason = "kernels and sequences of calls on the same valid handles")]
 
 mod support;
 
@@ -30,7 +31,7 @@ unsafe extern "C" fn endless_thread(_: *const Group, x: u32, _: u32, _: u32) {
     // SAFETY: only kernels call this.
     unsafe { (runtime_table().threadgroup_barrier)(0) };
     let mut number = 0u32;
-    while x == 17 {
+    while std::hint::black_box(x) == 17 {
         number = std::hint::black_box(number.wrapping_add(1));
     }
     // SAFETY: as above.

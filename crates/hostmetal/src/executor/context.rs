@@ -38,41 +38,16 @@ unsafe extern "C" {
     pub(crate) fn hostmetal_abandon(recovery: *const Recovery, code: u32);
     /// Continuation of `hostmetal_abandon` with the stack restored and the code in the result register.
     pub(crate) fn hostmetal_recover();
-    static hostmetal_asan_unpoison: usize;
-    static hostmetal_tsan: usize;
+    pub(super) static hostmetal_asan_unpoison: usize;
+    pub(super) static hostmetal_tsan: [usize; 4];
+    /// A signal handler that ends in guard.rs's `hostmetal_stopped`; only its address is used.
+    pub(crate) fn hostmetal_filter_signal();
     /// Returns from a signal handler; the address is given to the kernel.
     pub(crate) fn hostmetal_signal_return();
     fn hostmetal_fiber_start();
     /// Runtime table entries that add their caller's return address as a last argument.
     pub(crate) fn hostmetal_simdgroup_barrier(flags: u32);
     pub(crate) fn hostmetal_simd_combine(combine: Combine, value: *mut std::ffi::c_void, width: u32);
-}
-
-/// Whether the program runs under AddressSanitizer.
-pub(crate) fn has_address_sanitizer() -> bool {
-    // SAFETY: a constant of the assembly below.
-    unsafe { hostmetal_asan_unpoison != 0 }
-}
-
-/// Whether the program runs under ThreadSanitizer.
-pub(crate) fn has_thread_sanitizer() -> bool {
-    // SAFETY: a constant of the assembly below.
-    unsafe { hostmetal_tsan != 0 }
-}
-
-/// Tells AddressSanitizer, if there is one, that frames in a range of a stack were forgotten without returning.
-///
-/// # Safety
-/// No frame that is still used lies in the range.
-pub(crate) unsafe fn forget_frames(start: *const u8, length: usize) {
-    if has_address_sanitizer() {
-        // SAFETY: a constant of the assembly below.
-        let address = unsafe { hostmetal_asan_unpoison };
-        // SAFETY: it is the address of a function of this type.
-        let unpoison = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*const u8, usize)>(address) };
-        // SAFETY: changes only AddressSanitizer's own notes of the range.
-        unsafe { unpoison(start, length) };
-    }
 }
 
 /// What a thread of a threadgroup starts with.

@@ -155,14 +155,20 @@ hostmetal_asan_unpoison:
     .size hostmetal_asan_unpoison, .-hostmetal_asan_unpoison
     .text
 
-// Whether the program runs under ThreadSanitizer: 0 when it does not.
-    .weak __tsan_init
+// The addresses of ThreadSanitizer's functions, 0 when the program has none.
+    .weak __tsan_get_current_fiber
+    .weak __tsan_create_fiber
+    .weak __tsan_destroy_fiber
+    .weak __tsan_switch_to_fiber
     .section .data.rel.ro.hostmetal,"aw",@progbits
     .p2align 3
     .globl hostmetal_tsan
     .type hostmetal_tsan,@object
 hostmetal_tsan:
-    .quad __tsan_init
+    .quad __tsan_get_current_fiber
+    .quad __tsan_create_fiber
+    .quad __tsan_destroy_fiber
+    .quad __tsan_switch_to_fiber
     .size hostmetal_tsan, .-hostmetal_tsan
     .text
 
@@ -173,3 +179,19 @@ hostmetal_signal_return:
     mov x8, #139
     svc #0
     .size hostmetal_signal_return, .-hostmetal_signal_return
+
+// A handler that goes on to hostmetal_stopped only when the interrupted worker is in a kernel. The signal carries the
+// worker's record, which begins with its Recovery. Nothing here is instrumented, so it may run inside a sanitizer.
+    .globl hostmetal_filter_signal
+    .type hostmetal_filter_signal,@function
+hostmetal_filter_signal:            // w0 number, x1 siginfo, x2 context
+    ldr w9, [x1, #8]                // si_code is SI_QUEUE
+    cmn w9, #1
+    b.ne 1f
+    ldr x10, [x1, #24]              // si_value
+    cbz x10, 1f
+    ldr w9, [x10, #8]               // in_kernel
+    cbz w9, 1f
+    b hostmetal_stopped
+1:  ret
+    .size hostmetal_filter_signal, .-hostmetal_filter_signal

@@ -141,14 +141,20 @@ hostmetal_asan_unpoison:
     .size hostmetal_asan_unpoison, .-hostmetal_asan_unpoison
     .text
 
-// Whether the program runs under ThreadSanitizer: 0 when it does not.
-    .weak __tsan_init
+// The addresses of ThreadSanitizer's functions, 0 when the program has none.
+    .weak __tsan_get_current_fiber
+    .weak __tsan_create_fiber
+    .weak __tsan_destroy_fiber
+    .weak __tsan_switch_to_fiber
     .section .data.rel.ro.hostmetal,"aw",@progbits
     .p2align 3
     .globl hostmetal_tsan
     .type hostmetal_tsan,@object
 hostmetal_tsan:
-    .quad __tsan_init
+    .quad __tsan_get_current_fiber
+    .quad __tsan_create_fiber
+    .quad __tsan_destroy_fiber
+    .quad __tsan_switch_to_fiber
     .size hostmetal_tsan, .-hostmetal_tsan
     .text
 
@@ -159,3 +165,18 @@ hostmetal_signal_return:
     movl $15, %eax
     syscall
     .size hostmetal_signal_return, .-hostmetal_signal_return
+
+// A handler that goes on to hostmetal_stopped only when the interrupted worker is in a kernel. The signal carries the
+// worker's record, which begins with its Recovery. Nothing here is instrumented, so it may run inside a sanitizer.
+    .globl hostmetal_filter_signal
+    .type hostmetal_filter_signal,@function
+hostmetal_filter_signal:            // edi number, rsi siginfo, rdx context
+    cmpl $-1, 8(%rsi)               // si_code is SI_QUEUE
+    jne 1f
+    movq 24(%rsi), %rax             // si_value
+    testq %rax, %rax
+    je 1f
+    cmpl $0, 8(%rax)                // in_kernel
+    jne hostmetal_stopped
+1:  retq
+    .size hostmetal_filter_signal, .-hostmetal_filter_signal

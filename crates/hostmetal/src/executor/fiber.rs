@@ -14,10 +14,10 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use super::context::{
-    FINISHED, FirstFrame, Recovery, first_frame, forget_frames, has_address_sanitizer, hostmetal_abandon,
-    hostmetal_call, hostmetal_fibers, hostmetal_switch,
+    FINISHED, FirstFrame, Recovery, first_frame, hostmetal_abandon, hostmetal_call, hostmetal_fibers, hostmetal_switch,
 };
 use super::guard::Record;
+use super::sanitizer::{KernelSide, forget_frames, has_address_sanitizer};
 use super::schedule::{Meeting, Schedule, Wait};
 use super::{Combine, Entry, Group, SimdValues};
 use crate::device::{MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP};
@@ -54,6 +54,7 @@ pub(crate) struct Place {
     /// What each thread brought to the SIMD-group operation that it waits for.
     offered: [(Option<Combine>, *mut c_void); THREADS],
     complaint: &'static str,
+    kernel_side: Option<KernelSide>,
 }
 
 struct Stacks {
@@ -92,6 +93,7 @@ impl Place {
             saved: [0; THREADS],
             offered: [(None, ptr::null_mut()); THREADS],
             complaint: "",
+            kernel_side: KernelSide::new(),
         }))
     }
 
@@ -147,15 +149,21 @@ pub(crate) unsafe fn run_group(
     own.size = size;
     let recovery: *const Recovery = &own.record.recovery;
     PLACE.set(place);
+    let mut kernel_side = own.kernel_side.take();
+    let mut enter = |grows, enter: &dyn Fn() -> u32| match &mut kernel_side {
+        None => enter(),
+        Some(side) => side.run(grows, FINISHED, enter),
+    };
     let code = match entry {
         Entry::Group(function) => {
             own.switched = false;
             // SAFETY: the entry is a function of this type, by the caller's contract.
-            unsafe { hostmetal_call(function as *const () as usize, group, recovery) }
+            enter(0, &|| unsafe { hostmetal_call(function as *const () as usize, group, recovery) })
         }
         Entry::Thread(function) => {
             let threads = size.iter().product::<u32>();
             if !own.grow_stacks(threads as usize) {
+                own.kernel_side = kernel_side;
                 return Err(Halt::NoStacks);
             }
             own.switched = true;
@@ -165,9 +173,13 @@ pub(crate) unsafe fn run_group(
             let stack = begin(own, 0);
             own.saved[0] = stack;
             // SAFETY: the stack was made by `begin`; the runtime functions abandon when all threads have finished.
-            unsafe { hostmetal_fibers(stack, 0, recovery) }
+            enter(threads, &|| unsafe { hostmetal_fibers(stack, 0, recovery) })
         }
     };
+    if kernel_side.is_some() {
+        // SAFETY: the kernel has been left, so the place is the caller's alone again.
+        unsafe { (*place).kernel_side = kernel_side };
+    }
     if has_address_sanitizer() {
         // SAFETY: the kernel has been left, so the place is the caller's alone again.
         forget(unsafe { &*place }, code);

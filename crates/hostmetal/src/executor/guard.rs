@@ -9,7 +9,8 @@
 //! state of their own worker, which is rebuilt before the next threadgroup.
 //!
 //! ThreadSanitizer delays asynchronous signals until the next system call, which an endless kernel never makes; under it
-//! the handler of SIGURG is installed by the system call itself, past its interception.
+//! the handler of SIGURG is installed by the system call itself, past its interception, and begins in assembly, so that a
+//! signal that meets the sanitizer's own code does nothing.
 //!
 //! Not covered: a program that installs its own handlers after the first kernel ran without calling ours.
 
@@ -20,8 +21,9 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
 use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::context::{Recovery, has_thread_sanitizer, hostmetal_recover, hostmetal_signal_return};
+use super::context::{Recovery, hostmetal_filter_signal, hostmetal_recover, hostmetal_signal_return};
 use super::event;
+use super::sanitizer::has_thread_sanitizer;
 use crate::device::number_from_environment;
 use crate::memory::Mapping;
 
@@ -35,9 +37,10 @@ const FAULT_SIGNALS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, li
 
 /// What signal handlers and the watchdog know of a worker thread. Never freed, so that a handler can walk the list at any
 /// time; a record whose thread has ended is used again.
+#[repr(C)]
 #[derive(Default)]
 pub(crate) struct Record {
-    /// Where to go back to; written on entering kernel code.
+    /// Where to go back to; written on entering kernel code. First, because the assembly looks for it here.
     pub(crate) recovery: Recovery,
     /// The worker's thread id; 0 when the record is free.
     thread: AtomicI32,
@@ -137,14 +140,54 @@ impl Record {
 /// Makes all workers of a task leave it: at once inside kernels, else before their next threadgroup. May be repeated.
 pub(crate) fn interrupt(task: u64) {
     let _change = change();
+    // SAFETY: getpid has no arguments and cannot fail.
+    let process = unsafe { libc::getpid() };
     for record in records() {
         let thread = record.thread.load(Ordering::Relaxed);
         if thread != 0 && record.task.load(Ordering::SeqCst) == task {
             record.stop.store(task, Ordering::SeqCst);
-            // SAFETY: the thread is alive, because a record is given up under the lock held here; the handler is installed.
-            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, STOP_SIGNAL) };
+            send_stop(process, thread, record);
         }
     }
+}
+
+/// Sends the signal to the worker of a record. The thread is alive, because records are given up under the caller's lock.
+fn send_stop(process: libc::pid_t, thread: libc::pid_t, record: &'static Record) {
+    if !has_thread_sanitizer() {
+        // SAFETY: a signal to a thread of this process; the handler is installed.
+        unsafe { libc::syscall(libc::SYS_tgkill, process, thread, STOP_SIGNAL) };
+        return;
+    }
+    let info =
+        QueuedSignal { number: STOP_SIGNAL, code: libc::SI_QUEUE, process, value: record, ..QueuedSignal::EMPTY };
+    // SAFETY: as above; the kernel copies the information, which is as long as a siginfo.
+    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, thread, STOP_SIGNAL, &info) };
+}
+
+/// A siginfo with a value.
+#[repr(C)]
+struct QueuedSignal {
+    number: c_int,
+    error: c_int,
+    code: c_int,
+    _padding: c_int,
+    process: libc::pid_t,
+    user: libc::uid_t,
+    value: *const Record,
+    _rest: [u64; 12],
+}
+
+impl QueuedSignal {
+    const EMPTY: QueuedSignal = QueuedSignal {
+        number: 0,
+        error: 0,
+        code: 0,
+        _padding: 0,
+        process: 0,
+        user: 0,
+        value: ptr::null(),
+        _rest: [0; 12],
+    };
 }
 
 /// A worker thread's registration: its record and its signal stack. Belongs to the thread that made it.
@@ -201,8 +244,10 @@ fn claim() -> &'static Record {
 /// Lowest address of the calling thread's stack, 0 when it is not known.
 fn stack_end() -> usize {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::zeroed();
+    // SAFETY: pthread_self cannot fail.
+    let thread = unsafe { libc::pthread_self() };
     // SAFETY: the calling thread exists, and `attributes` is a place for the result.
-    if unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) } != 0 {
+    if unsafe { libc::pthread_getattr_np(thread, attributes.as_mut_ptr()) } != 0 {
         return 0;
     }
     let (mut lowest, mut size) = (ptr::null_mut(), 0);
@@ -266,7 +311,8 @@ fn install_directly(signal: c_int, new: &libc::sigaction) {
     const SA_RESTORER: u64 = 0x0400_0000;
     let flags = u64::from(new.sa_flags.cast_unsigned()) | SA_RESTORER;
     let restorer = hostmetal_signal_return as *const () as usize;
-    let new = KernelAction { handler: new.sa_sigaction, flags, restorer, mask: 0 };
+    let handler = hostmetal_filter_signal as *const () as usize;
+    let new = KernelAction { handler, flags, restorer, mask: 0 };
     let none = ptr::null_mut::<KernelAction>();
     // SAFETY: the kernel reads its structure; the handler may run at any point of the program.
     unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, &new, none, size_of::<u64>()) };
@@ -302,13 +348,22 @@ unsafe extern "C" fn on_signal(number: c_int, info: *mut libc::siginfo_t, contex
         // SAFETY: the arguments are the kernel's, unchanged.
         return unsafe { chain(number, info, context) };
     }
+    // SAFETY: as above.
+    let info = unsafe { &*info };
     // SAFETY: fault signals carry an address.
-    let address = unsafe { (*info).si_addr() } as usize;
+    let address = unsafe { info.si_addr() } as usize;
     record.signal.store(number, Ordering::Relaxed);
     record.code.store(code, Ordering::Relaxed);
     record.address.store(address, Ordering::Relaxed);
     // SAFETY: this thread is between entrance and way back.
     unsafe { resume(record, context, FAULTED) };
+}
+
+/// The part of the handler of SIGURG for ThreadSanitizer that is reached inside kernels only.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hostmetal_stopped(number: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the arguments are the kernel's, unchanged.
+    unsafe { on_signal(number, info, context) };
 }
 
 /// Makes the interrupted thread go on in `hostmetal_recover` with the entrance's stack and `code` as its result.

@@ -13,6 +13,7 @@ pub(crate) mod fiber;
 pub(crate) mod guard;
 pub(crate) mod pool;
 pub(crate) mod run;
+pub(crate) mod sanitizer;
 pub(crate) mod schedule;
 
 use std::ffi::c_void;

@@ -429,8 +429,8 @@ fn simdgroups(size: [u32; 3]) -> u32 {
 fn place_group(group: &mut Group, dispatch: &Dispatch, number: u64) {
     let [width, height, _] = dispatch.groups.map(u64::from);
     let position = [number % width, number / width % height, number / width / height];
-    for axis in 0..3 {
-        let at = position[axis] as u32;
+    for (axis, at) in position.into_iter().enumerate() {
+        let at = at as u32;
         let left = dispatch.threads[axis] - at * dispatch.group_size[axis];
         group.threadgroup_position_in_grid[axis] = at;
         group.threads_per_threadgroup[axis] = left.min(dispatch.group_size[axis]);

@@ -370,7 +370,7 @@ mod tests {
                 schedule.finish();
             } else {
                 *waits -= 1;
-                let odd = thread % 2 == 1 && *waits % 2 == 0;
+                let odd = thread % 2 == 1 && (*waits).is_multiple_of(2);
                 schedule.block(if odd { Wait::Lanes { site: thread as usize, width: 32 } } else { Wait::Threadgroup });
             }
             steps += 1;

@@ -1,0 +1,423 @@
+//! The C interface: libraries, functions and pipelines.
+
+use std::ffi::{c_char, c_void};
+use std::ptr;
+use std::sync::Arc;
+
+use super::{
+    HMDevice, HMError, HMFunction, HMLibrary, HMPipeline, Handle, borrow, device_of, elements, give, hm_string_release,
+    put, release, share, text,
+};
+use crate::device::SIMD_WIDTH;
+use crate::library::{COMPILE_FAILURE, COMPILE_WARNING, Function, Library, LibraryError};
+use crate::msl::{CompileOptions, ConstantKey, ConstantValue, DataType, MathMode};
+use crate::pipeline::{Kernel, Pipeline};
+
+/// HMMacro.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HMMacro {
+    /// As in #define.
+    pub name: *const c_char,
+    /// NULL for none.
+    pub value: *const c_char,
+}
+
+/// HMCompileOptions.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HMCompileOptions {
+    /// MTLMathMode.
+    pub math_mode: u32,
+    /// MTLLanguageVersion; 0 for the newest.
+    pub language_version: u32,
+    /// `macro_count` of them.
+    pub macros: *const HMMacro,
+    /// Length of `macros`.
+    pub macro_count: usize,
+}
+
+impl From<LibraryError> for HMError {
+    fn from(error: LibraryError) -> HMError {
+        HMError::new(error.code, &error.text)
+    }
+}
+
+/// Gives the object, or NULL with the error.
+///
+/// # Safety
+/// `error` is NULL or valid for writes.
+unsafe fn give_or<H: Handle>(result: Result<H::Object, HMError>, error: *mut HMError) -> H {
+    let (handle, value) = match result {
+        Ok(object) => (give(Arc::new(object)), HMError::NONE),
+        Err(value) => (H::from_raw(ptr::null()), value),
+    };
+    // SAFETY: as the caller promises.
+    unsafe { tell(error, value) };
+    handle
+}
+
+/// # Safety
+/// `error` is NULL or valid for writes.
+unsafe fn tell(error: *mut HMError, value: HMError) {
+    if error.is_null() {
+        // SAFETY: the text was made a moment ago.
+        unsafe { hm_string_release(value.message) };
+    } else {
+        // SAFETY: as the caller promises.
+        unsafe { put(error, value) };
+    }
+}
+
+/// # Safety
+/// As the module says; `options` is NULL or valid.
+unsafe fn compile_options(options: *const HMCompileOptions) -> Result<CompileOptions, HMError> {
+    // SAFETY: as the caller promises.
+    let Some(given) = (unsafe { options.as_ref() }) else { return Ok(CompileOptions::default()) };
+    let math_mode = match given.math_mode {
+        0 => MathMode::Safe,
+        1 => MathMode::Relaxed,
+        2 => MathMode::Fast,
+        other => return Err(HMError::new(COMPILE_FAILURE, &format!("mathMode {other} is not a value of MTLMathMode"))),
+    };
+    let language_version = match given.language_version {
+        0 => CompileOptions::default().language_version,
+        version => (version >> 16, version & 0xffff),
+    };
+    // SAFETY: `macros` has `macro_count` elements.
+    let given = unsafe { elements(given.macros, given.macro_count) };
+    // SAFETY: the texts end with NUL.
+    let owned = |part: *const c_char| unsafe { text(part) }.to_string_lossy().into_owned();
+    let macros = given.iter().map(|one| (owned(one.name), owned(one.value))).collect();
+    Ok(CompileOptions { math_mode, language_version, macros })
+}
+
+/// Compiles MSL source; NULL with the error's code and text, or a library with code 4 and the warnings if there are any.
+///
+/// # Safety
+/// As the module says; `options` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_library_create(
+    device: HMDevice,
+    source: *const c_char,
+    length: usize,
+    options: *const HMCompileOptions,
+    error: *mut HMError,
+) -> HMLibrary {
+    // SAFETY: as the module says.
+    let device = unsafe { device_of(device) };
+    // SAFETY: as the module says.
+    let source = unsafe { elements(source.cast::<u8>(), length) };
+    let made = match std::str::from_utf8(source) {
+        // SAFETY: as the module says.
+        Ok(source) => match unsafe { compile_options(options) } {
+            Ok(options) => Library::new(device, source, &options).map_err(HMError::from),
+            Err(error) => Err(error),
+        },
+        Err(wrong) => {
+            let text = format!("the source is not UTF-8: byte {} is invalid", wrong.valid_up_to());
+            Err(HMError::new(COMPILE_FAILURE, &text))
+        }
+    };
+    let warnings =
+        made.as_ref().ok().and_then(|library| library.warnings().map(|log| HMError::new(COMPILE_WARNING, log)));
+    // SAFETY: as the module says.
+    let handle = unsafe { give_or(made, error) };
+    if let Some(warnings) = warnings {
+        // SAFETY: as the module says; there was no error, so nothing is overwritten that must be freed.
+        unsafe { tell(error, warnings) };
+    }
+    handle
+}
+
+/// Number of kernels.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_library_function_count(library: HMLibrary) -> usize {
+    // SAFETY: as the module says.
+    unsafe { borrow(library) }.function_count()
+}
+
+/// Name of a kernel, sorted, valid while the library lives; NULL when out of range.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_library_function_name(library: HMLibrary, index: usize) -> *const c_char {
+    // SAFETY: as the module says.
+    unsafe { borrow(library) }.function_name(index).map_or(ptr::null(), |name| name.as_ptr())
+}
+
+/// Gives up the caller's reference.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_library_release(library: HMLibrary) {
+    // SAFETY: as the module says.
+    unsafe { release(library) };
+}
+
+/// HMConstantInfo.
+#[repr(C)]
+#[derive(Debug)]
+pub struct HMConstantInfo {
+    /// Valid while the library lives.
+    pub name: *const c_char,
+    /// As in the source.
+    pub index: u32,
+    /// MTLDataType.
+    pub data_type: u32,
+    /// False when the kernel asks whether it is defined.
+    pub required: bool,
+}
+
+/// Number of function constants that a kernel may use.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_library_constant_count(library: HMLibrary, function: *const c_char) -> usize {
+    // SAFETY: as the module says.
+    let function = unsafe { text(function) };
+    // SAFETY: as the module says.
+    unsafe { borrow(library) }.constant_count(&function.to_string_lossy())
+}
+
+/// A function constant of a kernel; false when out of range.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_library_constant(
+    library: HMLibrary,
+    function: *const c_char,
+    position: usize,
+    info: *mut HMConstantInfo,
+) -> bool {
+    // SAFETY: as the module says.
+    let function = unsafe { text(function) };
+    // SAFETY: as the module says.
+    let Some((constant, name)) = (unsafe { borrow(library) }).constant(&function.to_string_lossy(), position) else {
+        return false;
+    };
+    let value = HMConstantInfo {
+        name: name.as_ptr(),
+        index: constant.index,
+        data_type: constant.data_type.0,
+        required: constant.required,
+    };
+    // SAFETY: as the module says.
+    unsafe { put(info, value) };
+    true
+}
+
+/// HMConstantValue: by name when name is not NULL, else by index.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HMConstantValue {
+    /// NULL to use `index`.
+    pub name: *const c_char,
+    /// As in the source.
+    pub index: u32,
+    /// MTLDataType.
+    pub data_type: u32,
+    /// One value of that type.
+    pub value: *const c_void,
+}
+
+/// # Safety
+/// As the module says.
+unsafe fn constant_value(given: HMConstantValue) -> Result<ConstantValue, HMError> {
+    let data_type = DataType(given.data_type);
+    let Some(size) = data_type.value_size() else {
+        let text = format!("values of MTLDataType {} cannot be function constants", given.data_type);
+        return Err(HMError::new(COMPILE_FAILURE, &text));
+    };
+    let key = if given.name.is_null() {
+        ConstantKey::Index(given.index)
+    } else {
+        // SAFETY: texts end with NUL.
+        ConstantKey::Name(unsafe { text(given.name) }.to_string_lossy().into_owned())
+    };
+    // SAFETY: the value points to one value of its type.
+    let bytes = unsafe { elements(given.value.cast::<u8>(), size) }.to_vec();
+    Ok(ConstantValue { key, data_type, bytes })
+}
+
+/// A kernel with values for its constants; NULL with code 5 for an unknown name, 3 when constants are missing or of
+/// another type.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_function_create(
+    library: HMLibrary,
+    name: *const c_char,
+    values: *const HMConstantValue,
+    count: usize,
+    error: *mut HMError,
+) -> HMFunction {
+    // SAFETY: as the module says.
+    let name = unsafe { text(name) }.to_string_lossy();
+    // SAFETY: as the module says.
+    let values = unsafe { elements(values, count) };
+    // SAFETY: as the module says.
+    let constants = values.iter().map(|value| unsafe { constant_value(*value) }).collect::<Result<_, _>>();
+    // SAFETY: as the module says.
+    let library = unsafe { share(library) };
+    let made = match (library, constants) {
+        (Some(library), Ok(constants)) => Function::new(library, &name, constants).map_err(HMError::from),
+        (None, _) => Err(HMError::new(COMPILE_FAILURE, "a function of no library")),
+        (_, Err(error)) => Err(error),
+    };
+    // SAFETY: as the module says.
+    unsafe { give_or(made, error) }
+}
+
+/// Gives up the caller's reference.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_function_release(function: HMFunction) {
+    // SAFETY: as the module says.
+    unsafe { release(function) };
+}
+
+/// Compiles a function's code; NULL with a code of MTLLibraryError and the compiler's log.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_pipeline_create(
+    device: HMDevice,
+    function: HMFunction,
+    max_total_threads_per_threadgroup: u64,
+    size_is_multiple_of_execution_width: bool,
+    error: *mut HMError,
+) -> HMPipeline {
+    // SAFETY: as the module says.
+    let device = unsafe { device_of(device) };
+    // SAFETY: as the module says.
+    let made = match unsafe { share(function) } {
+        Some(function) => function
+            .pipeline(device, max_total_threads_per_threadgroup, size_is_multiple_of_execution_width)
+            .map_err(HMError::from),
+        None => Err(HMError::new(COMPILE_FAILURE, "a pipeline of no function")),
+    };
+    // SAFETY: as the module says.
+    unsafe { give_or(made, error) }
+}
+
+/// HMPipelineInfo.
+#[repr(C)]
+#[derive(Debug)]
+pub struct HMPipelineInfo {
+    /// Limit of a dispatch with this pipeline.
+    pub max_total_threads_per_threadgroup: u64,
+    /// Threads of a SIMD-group.
+    pub thread_execution_width: u64,
+    /// Bytes.
+    pub static_threadgroup_memory_length: u64,
+    /// For hm_pipeline_binding.
+    pub binding_count: usize,
+}
+
+/// HMBinding.
+#[repr(C)]
+#[derive(Debug)]
+pub struct HMBinding {
+    /// Valid while the pipeline lives.
+    pub name: *const c_char,
+    /// MTLBindingType.
+    pub kind: u32,
+    /// 0 to 30.
+    pub index: u32,
+    /// MTLBindingAccess.
+    pub access: u32,
+    /// MTLDataType of the element.
+    pub data_type: u32,
+    /// Bytes of one element.
+    pub data_size: u64,
+    /// Bytes.
+    pub alignment: u64,
+    /// Many elements rather than one.
+    pub pointer: bool,
+    /// Whether dispatches need it.
+    pub used: bool,
+}
+
+/// A pipeline of a native function instead of a compiled kernel, for tests of the executor; NULL with the error's text
+/// when it does not fit.
+///
+/// # Safety
+/// As the module says; the kernel's entry keeps the contract of `executor::Entry` and touches only what its bindings
+/// and variables say.
+pub unsafe fn pipeline_from_native(
+    device: HMDevice,
+    kernel: Kernel,
+    max_total_threads_per_threadgroup: u64,
+    size_is_multiple_of_execution_width: bool,
+) -> Result<HMPipeline, String> {
+    // SAFETY: as the module says.
+    let device = unsafe { device_of(device) };
+    Pipeline::new(device, kernel, max_total_threads_per_threadgroup, size_is_multiple_of_execution_width)
+        .map(|pipeline| give(Arc::new(pipeline)))
+        .map_err(|unfit| unfit.0)
+}
+
+/// A pipeline's limits.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_pipeline_info(pipeline: HMPipeline, info: *mut HMPipelineInfo) {
+    // SAFETY: as the module says.
+    let pipeline = unsafe { borrow(pipeline) };
+    let value = HMPipelineInfo {
+        max_total_threads_per_threadgroup: u64::from(pipeline.max_threads),
+        thread_execution_width: u64::from(SIMD_WIDTH),
+        static_threadgroup_memory_length: pipeline.static_memory,
+        binding_count: pipeline.bindings.len(),
+    };
+    // SAFETY: as the module says.
+    unsafe { put(info, value) };
+}
+
+/// An argument of the kernel, sorted by kind and index; false when out of range.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_pipeline_binding(pipeline: HMPipeline, position: usize, binding: *mut HMBinding) -> bool {
+    // SAFETY: as the module says.
+    let pipeline = unsafe { borrow(pipeline) };
+    let Some(found) = pipeline.bindings.get(position) else { return false };
+    let value = HMBinding {
+        name: found.name.as_ptr(),
+        kind: found.kind,
+        index: found.index,
+        access: found.access,
+        data_type: found.data_type,
+        data_size: found.data_size,
+        alignment: found.alignment,
+        pointer: found.pointer,
+        used: found.used,
+    };
+    // SAFETY: as the module says.
+    unsafe { put(binding, value) };
+    true
+}
+
+/// Gives up the caller's reference.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_pipeline_release(pipeline: HMPipeline) {
+    // SAFETY: as the module says.
+    unsafe { release(pipeline) };
+}
