@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::VecDeque;
 
-use common::{Random, gpu};
+use common::{Random, gpu, leak};
 use dcmetal::{
     Accelerator, Batch, Buffer, BufferPool, Grid, Kernel, PageVec, PoolLimits, StorageMode, Submission, args,
 };
@@ -134,7 +134,7 @@ impl<'a> Program<'a> {
                 match self.random.range(0, 3) {
                     0 => self.kept.push_back(submission),
                     1 => drop(submission),
-                    _ => std::mem::forget(submission),
+                    _ => leak(submission),
                 }
             }
         }

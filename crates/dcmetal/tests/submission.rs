@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
 
-use common::{Gate, gpu, msl, refused};
+use common::{Gate, gpu, leak, msl, refused};
 use dcmetal::{Accelerator, EncoderState, Error, ErrorKind, Grid, Kernel, Submission, SubmissionError, args};
 
 const INCREMENT: &str =
@@ -97,7 +97,7 @@ fn a_leaked_submission_is_a_submission() {
     let gpu = gpu();
     let increment = increment(&gpu);
     let mut y = gpu.buffer_zeroed::<u32>(10).unwrap();
-    std::mem::forget(increment.launch(Grid::linear(10), args![&mut y]).unwrap());
+    leak(increment.launch(Grid::linear(10), args![&mut y]).unwrap());
     assert_eq!(y.to_vec().unwrap(), [1; 10]);
     // The accelerator may go first.
     let submission = increment.launch(Grid::linear(10), args![&mut y]).unwrap();

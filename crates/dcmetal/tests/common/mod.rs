@@ -1,6 +1,7 @@
 //! What the tests share: the device, seeded random numbers, poisoned buffers.
 #![allow(dead_code, reason = "each test uses a part")]
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use dcmetal::{Accelerator, Buffer, Error, Grid, Kernel, PageVec, Pod, Result, Submission, args};
@@ -109,6 +110,12 @@ impl Drop for Gate {
     fn drop(&mut self) {
         self.open();
     }
+}
+
+/// Never drops it. Unlike `mem::forget` it stays reachable, so that a leak checker reports only leaks that are mistakes.
+pub(crate) fn leak(submission: Submission) {
+    static LEAKED: Mutex<Vec<Submission>> = Mutex::new(Vec::new());
+    LEAKED.lock().expect("no panic holds it").push(submission);
 }
 
 /// The error a call must end with.
