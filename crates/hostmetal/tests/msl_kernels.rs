@@ -224,7 +224,8 @@ fn group(buffers: &[(usize, *mut c_void)], threads: [u32; 3]) -> Group {
 /// Calls a kernel that needs no executor for one threadgroup.
 fn call(kernel: &LoadedKernel, group: &Group) {
     let Entry::Group(entry) = kernel.entry() else { panic!("not a kernel whose threads run one after another") };
-    // SAFETY: the code is mapped while `kernel` lives; the group's addresses are those of live values large enough for what the sources of
+    // SAFETY: the code is mapped while `kernel` lives; the group's addresses are those of live values large enough for
+    // what the sources of
     // this file do with them, and without barriers the code needs nothing of the executor.
     unsafe { entry(group) };
 }
@@ -256,7 +257,8 @@ fn a_loop_kernel_computes() {
 
 #[test]
 fn every_input_has_its_value() {
-    // What, its expression as a uint, and the value for the thread at (x, y, z) of the second of three threadgroups of 5 x 4 x 3 threads, of
+    // What, its expression as a uint, and the value for the thread at (x, y, z) of the second of three threadgroups of
+    // 5 x 4 x 3 threads, of
     // which only 4 x 4 x 2 are inside the grid.
     type Value = fn(u32, u32, u32, u32) -> u32;
     let inputs: &[(&str, &str, &str, Value)] = &[
@@ -311,7 +313,8 @@ fn every_input_has_its_value() {
 
 #[test]
 fn memory_of_a_thread_is_its_own_in_a_vectorised_loop() {
-    // A local array with computed indices stays in memory: the iterations of the loop over threads must not be taken as independent.
+    // A local array with computed indices stays in memory: the iterations of the loop over threads must not be taken as
+    // independent.
     let kernel = kernel(
         "kernel void k(device const uint *in, device uint *out, uint i [[thread_position_in_grid]]) { uint t[8]; for (uint j = 0; j < 8; j++) t[j] = in[i] * j; t[in[i] % 8] = 1000; uint s = 0; for (uint j = 0; j < 8; j++) s += t[(j * 3 + in[i]) % 8]; out[i] = s; }",
     );

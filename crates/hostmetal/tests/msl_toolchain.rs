@@ -150,6 +150,35 @@ fn endless_output_of_a_compiler_is_cut() {
 }
 
 #[test]
+fn a_kernel_is_compiled_again_only_when_its_threads_keep_memory() {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("log");
+    let body =
+        format!("for a; do [ \"$a\" = -shared ] && echo linked >> '{}'; done\nexec clang-19 \"$@\"", log.display());
+    let clang = Some(script(place.path(), "clang version 19.1.7", &body).into());
+    let options = ToolchainOptions { clang, ..in_cache(&place.path().join("cache")) };
+    let toolchain = toolchain(&options).unwrap();
+    let cases = [
+        (1, SOURCE),
+        // A constant that is indexed is copied for the whole threadgroup.
+        (
+            1,
+            "struct P { float w[9]; int n; }; kernel void k(device float *p, constant P &c, uint i [[thread_position_in_grid]]) { float s = 0; for (int j = 0; j < c.n; j++) s += c.w[j]; p[i] = s; }",
+        ),
+        // An array of each thread.
+        (
+            2,
+            "kernel void k(device uint *p, uint i [[thread_position_in_grid]]) { uint t[8]; for (uint j = 0; j < 8; j++) t[j] = p[i] * j; p[i] = t[p[i] % 8]; }",
+        ),
+    ];
+    for (expected, source) in cases {
+        let _ = fs::remove_file(&log);
+        compiles(&toolchain, source);
+        assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), expected, "{source}");
+    }
+}
+
+#[test]
 fn nothing_is_left_behind_whatever_becomes_of_a_source() {
     let place = tempfile::tempdir().unwrap();
     let toolchain = toolchain(&in_cache(place.path())).unwrap();

@@ -1,6 +1,8 @@
-//! Runs a compiler in a process of its own: process group, no input, a deadline, limits on memory, core files and output.
+//! Runs a compiler in a process of its own: process group, no input, a deadline, limits on memory, core files and
+//! output.
 //!
-//! Output goes to a file in the job's temporary directory, not to a pipe, so that nothing a compiler leaves behind can keep us waiting.
+//! Output goes to a file in the job's temporary directory, not to a pipe, so that nothing a compiler leaves behind can
+//! keep us waiting.
 //! On the deadline the whole group is killed. The directory is removed when the job ends, however it ends.
 
 use super::{CompileFailure, Failure};
@@ -15,7 +17,8 @@ use std::time::{Duration, Instant};
 
 /// As much of a compiler's output as is kept.
 const OUTPUT_CAP: u64 = 1 << 20;
-/// The most address space one compiler process may use; the largest known source (ggml-metal, 689 kernels) takes 0.3 GB.
+/// The most address space one compiler process may use; the largest known source (ggml-metal, 689 kernels) takes 0.3
+/// GB.
 const MEMORY_CAP: u64 = 8 << 30;
 /// The most bytes one compiler may write to a file.
 const FILE_CAP: u64 = 1 << 30;
@@ -68,7 +71,8 @@ pub(crate) fn run(mut command: Command, directory: &Path, deadline: Duration) ->
     Ok(Finished { success: status.success(), output })
 }
 
-/// Limits what the child may use. It runs already: what it does in the microseconds before is bounded by nothing it could misuse.
+/// Limits what the child may use. It runs already: what it does in the microseconds before is bounded by nothing it
+/// could misuse.
 fn limit(child: &Child) {
     let Some(pid) = Pid::from_raw(child.id().cast_signed()) else { return };
     for (resource, most) in [(Resource::Core, 0), (Resource::As, MEMORY_CAP), (Resource::Fsize, FILE_CAP)] {

@@ -1,6 +1,7 @@
 //! Function constants: Metal's data types, the values given for a specialisation, and integer constant expressions.
 //!
-//! Numbers are Apple's `MTLDataType` (Metal/MTLArgument.h, <https://developer.apple.com/documentation/metal/mtldatatype>).
+//! Numbers are Apple's `MTLDataType` (Metal/MTLArgument.h,
+//! <https://developer.apple.com/documentation/metal/mtldatatype>).
 
 use super::token::{Kind, Stream};
 use std::collections::HashMap;

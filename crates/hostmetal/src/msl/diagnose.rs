@@ -1,6 +1,7 @@
 //! Diagnostics in Apple's format: `program_source:3:5: error: text`, the source line, a caret.
 //!
-//! clang sees rewritten text, so its places are mapped back twice: from the rewritten text to the token of the preprocessed text, and from
+//! clang sees rewritten text, so its places are mapped back twice: from the rewritten text to the token of the
+//! preprocessed text, and from
 //! there to the column in the user's own line (macro expansion shifts columns: the tokens of both lines are aligned).
 
 use super::token::{Kind, Stream};
@@ -135,7 +136,8 @@ impl<'a> Printer<'a> {
         out
     }
 
-    /// The column in the user's line of a token of the preprocessed line: both lines' tokens are walked side by side; a run that only the
+    /// The column in the user's line of a token of the preprocessed line: both lines' tokens are walked side by side; a
+    /// run that only the
     /// preprocessed line has is a macro's expansion and takes the column of the macro's name.
     fn column(&self, index: usize, line: &str) -> u32 {
         let token = &self.stream.tokens[index];

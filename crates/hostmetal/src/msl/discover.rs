@@ -41,7 +41,8 @@ pub(super) struct Kernel {
 /// A kernel's name, the kernel, and the tokens that it consists of.
 pub(super) type Named = (String, Kernel, Vec<(usize, usize)>);
 
-/// All kernels with their names and the tokens that they begin at for reachability; and the instantiations that clang must not see.
+/// All kernels with their names and the tokens that they begin at for reachability; and the instantiations that clang
+/// must not see.
 pub(super) fn find_kernels(
     stream: &Stream,
     program: &Program,
@@ -140,7 +141,8 @@ fn host_name(stream: &Stream, start: usize, end: usize) -> Option<String> {
     None
 }
 
-/// What an explicit instantiation names: the token of the template's name, the instance as written (`f<float, 4>`), the types of the parameters where they
+/// What an explicit instantiation names: the token of the template's name, the instance as written (`f<float, 4>`), the
+/// types of the parameters where they
 /// tell the arguments, the tokens of the arguments.
 type Instantiated = (usize, String, Option<String>, Vec<(usize, usize)>);
 

@@ -92,7 +92,8 @@ pub(super) fn syntax(
 pub(super) const HEAD: &str = "#pragma clang attribute push(__attribute__((internal_linkage)), apply_to = function)\n";
 pub(super) const FOOT: &str = "\n#pragma clang attribute pop\n";
 
-/// Runs clang on a rewritten text, once more when it does not accept the precompiled header. With `output`, that file's path is the directory to keep.
+/// Runs clang on a rewritten text, once more when it does not accept the precompiled header. With `output`, that file's
+/// path is the directory to keep.
 pub(super) fn compile(
     toolchain: &Toolchain,
     options: &CompileOptions,

@@ -1,7 +1,9 @@
 //! Kernels: their parameters and attributes, the index of each argument, and the C++ that calls them.
 //!
-//! The types of the arguments are deduced by the templates of `hostmetal_kernel.h`, so that aliases and dependent types need no parser here; this
-//! file decides what each parameter *is* (MSL specification 5.2.1 and 5.2.3.6): a buffer, threadgroup memory or one of the thread's positions.
+//! The types of the arguments are deduced by the templates of `hostmetal_kernel.h`, so that aliases and dependent types
+//! need no parser here; this
+//! file decides what each parameter *is* (MSL specification 5.2.1 and 5.2.3.6): a buffer, threadgroup memory or one of
+//! the thread's positions.
 
 use super::constants::{Known, evaluate};
 use super::diagnose::Finding;
@@ -132,7 +134,8 @@ pub(crate) struct Signature {
     pub(crate) max_threads: Option<(usize, usize)>,
 }
 
-/// The place of the declared name in `start..end`: the last identifier before an array part, outside of attributes and initialisers.
+/// The place of the declared name in `start..end`: the last identifier before an array part, outside of attributes and
+/// initialisers.
 pub(crate) fn declared_name(stream: &Stream, start: usize, end: usize) -> Option<usize> {
     let mut stop = start;
     while stop < end {
@@ -358,7 +361,8 @@ fn check_type(
     true
 }
 
-/// Inputs are ushort or uint, positions also their vectors of 2 and 3; a written builtin type is checked here, an alias by the glue.
+/// Inputs are ushort or uint, positions also their vectors of 2 and 3; a written builtin type is checked here, an alias
+/// by the glue.
 fn input_type(stream: &Stream, start: usize, end: usize, input: &str) -> Option<String> {
     let words: Vec<&str> =
         (start..end).map(|i| stream.at(i)).filter(|w| !matches!(*w, "const" | "metal" | "::")).collect();
@@ -372,7 +376,8 @@ fn input_type(stream: &Stream, start: usize, end: usize, input: &str) -> Option<
     (!fits).then(|| format!("invalid type '{}' for attribute '{input}'", words.join(" ")))
 }
 
-/// Arguments without an index get the lowest one that is free; two arguments must not share one unless function constants choose between them.
+/// Arguments without an index get the lowest one that is free; two arguments must not share one unless function
+/// constants choose between them.
 fn assign(stream: &Stream, parameters: &mut [Parameter], findings: &mut Vec<Finding>) {
     for role in [Role::Buffer, Role::Threadgroup] {
         let word = if role == Role::Buffer { "buffer" } else { "threadgroup" };
@@ -421,7 +426,8 @@ fn assign(stream: &Stream, parameters: &mut [Parameter], findings: &mut Vec<Find
 /// The values of a template's parameters in one instance, as text.
 pub(crate) type Substitution = HashMap<String, String>;
 
-/// The parameters of the template headers `start..head` with the arguments of an instance, given as token ranges, or their defaults.
+/// The parameters of the template headers `start..head` with the arguments of an instance, given as token ranges, or
+/// their defaults.
 pub(crate) fn substitution(stream: &Stream, start: usize, head: usize, arguments: &[(usize, usize)]) -> Substitution {
     let mut values = Substitution::new();
     let Some(close) = stream.angle_close(start + 1, head) else { return values };
@@ -485,7 +491,8 @@ pub(crate) struct Instance {
     pub(crate) values: Substitution,
 }
 
-/// A function that instantiates everything a call of the kernel needs; or, with a mode, the exported entry and the table of bindings. `number` makes
+/// A function that instantiates everything a call of the kernel needs; or, with a mode, the exported entry and the
+/// table of bindings. `number` makes
 /// the name of the former unique.
 pub(crate) fn wrapper(
     stream: &Stream,

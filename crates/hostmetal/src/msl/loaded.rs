@@ -1,7 +1,9 @@
 //! A compiled kernel in memory: the shared object, its entry and the tables it carries.
 //!
-//! The one place of the compiler front that needs `unsafe`: symbols of a shared object have no type. The object is our own compiler's output,
-//! built a moment ago in a directory only this user can write to; its tables are checked all the same, because the layouts are
+//! The one place of the compiler front that needs `unsafe`: symbols of a shared object have no type. The object is our
+//! own compiler's output,
+//! built a moment ago in a directory only this user can write to; its tables are checked all the same, because the
+//! layouts are
 //! stated twice (here and in native/hostmetal/msl/hostmetal_kernel.h).
 
 use super::constants::DataType;
@@ -91,10 +93,12 @@ pub(crate) struct Object {
     _library: Library,
 }
 
-/// Maps the shared object at `path` (which may be removed afterwards) and reads its tables. `names` are the names of its
+/// Maps the shared object at `path` (which may be removed afterwards) and reads its tables. `names` are the names of
+/// its
 /// buffer and threadgroup parameters in order; `group` says which of the two entries it must have.
 pub(crate) fn load(path: &Path, names: &[String], group: bool, table: &'static RuntimeTable) -> Result<Object, String> {
-    // SAFETY: loading runs the object's initialisers; it is our compiler's output, made from the headers of this crate, and has none that
+    // SAFETY: loading runs the object's initialisers; it is our compiler's output, made from the headers of this crate,
+    // and has none that
     // need anything of the process.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
         .map_err(|e| format!("cannot load the compiled kernel: {e}"))?;

@@ -1,6 +1,7 @@
 //! Results by content: the first request computes, requests for the same that come meanwhile wait for it.
 //!
-//! Only successes are kept, the most recent `capacity` of them; a failure is told to those who waited and then forgotten.
+//! Only successes are kept, the most recent `capacity` of them; a failure is told to those who waited and then
+//! forgotten.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -33,7 +34,8 @@ impl<V: Clone, E: Clone> Memo<V, E> {
         Self { capacity, state: Mutex::new(State { slots: HashMap::new(), order: VecDeque::new() }) }
     }
 
-    /// The result for `key`, computed by `compute` when it is not known. `abandoned` is told to those who wait for a computation that panics.
+    /// The result for `key`, computed by `compute` when it is not known. `abandoned` is told to those who wait for a
+    /// computation that panics.
     pub(crate) fn get(&self, key: &str, abandoned: E, compute: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
         let pending = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,9 +5,12 @@
 //! build:  rewrite with the values of the function constants  ->  clang (one kernel) -> shared object -> dlopen
 //! ```
 //!
-//! clang-19 runs in a process of its own (compile.rs) in its C++ for OpenCL mode, with our metal_stdlib as a precompiled header
-//! (toolchain.rs). What that mode does not accept is rewritten token by token (rewrite.rs); what it does not refuse is checked on tokens
-//! (rules.rs). Diagnostics carry the user's lines and columns (diagnose.rs). A kernel from which no function is reachable that makes threads
+//! clang-19 runs in a process of its own (compile.rs) in its C++ for OpenCL mode, with our metal_stdlib as a
+//! precompiled header
+//! (toolchain.rs). What that mode does not accept is rewritten token by token (rewrite.rs); what it does not refuse is
+//! checked on tokens
+//! (rules.rs). Diagnostics carry the user's lines and columns (diagnose.rs). A kernel from which no function is
+//! reachable that makes threads
 //! wait for each other (reach.rs) becomes a loop over the threads of a threadgroup, any other one function per thread.
 //!
 //! Checked sources and built kernels are remembered by content, so that the same request compiles once per process.

@@ -1,7 +1,9 @@
 //! What a kernel may reach, by name: an over-approximation that needs no types.
 //!
-//! A declaration reaches every declaration that defines a name it mentions; a class reaches all of its members; free operators are reached
-//! by everything. So nothing reachable is missed as long as code is reached by name, and a false answer only costs speed (stack-switched
+//! A declaration reaches every declaration that defines a name it mentions; a class reaches all of its members; free
+//! operators are reached
+//! by everything. So nothing reachable is missed as long as code is reached by name, and a false answer only costs
+//! speed (stack-switched
 //! threads where a loop would do) or lists one function constant too many.
 
 use super::scan::Program;

@@ -1,4 +1,5 @@
-//! Rewrites tokens so that clang's C++ for OpenCL mode accepts MSL. What is changed, and why (linux-metal-msl.md section 3):
+//! Rewrites tokens so that clang's C++ for OpenCL mode accepts MSL. What is changed, and why (linux-metal-msl.md
+//! section 3):
 //!
 //! | MSL | written instead |
 //! |---|---|
@@ -290,7 +291,8 @@ impl Pass<'_> {
         s.is(before, ")") && matches!(s.at(behind), "{" | ";" | ":" | "=" | "noexcept" | "->")
     }
 
-    /// `device T &f() device { return x; }`: the object of such a method is in clang's `__global`, which converts to `device` only when told to. An
+    /// `device T &f() device { return x; }`: the object of such a method is in clang's `__global`, which converts to
+    /// `device` only when told to. An
     /// object in `constant` comes here as well, by the const version: clang never selects the one for `constant`.
     fn device_results(&mut self, program: &Program) {
         let s = self.s;
@@ -339,7 +341,8 @@ impl Pass<'_> {
         }
     }
 
-    /// The names that the declaration at `i` (an address space) declares as objects, and its `;`; none for pointers and references.
+    /// The names that the declaration at `i` (an address space) declares as objects, and its `;`; none for pointers and
+    /// references.
     fn declared(&self, i: usize) -> Option<(Vec<usize>, usize)> {
         let s = self.s;
         let mut names = Vec::new();
@@ -429,7 +432,8 @@ impl Pass<'_> {
         self.edits.behind(end, &references);
     }
 
-    /// Threadgroup memory cannot be initialised; Apple's compiler lets `= {0}` pass without effect, so it is left out here, with a warning.
+    /// Threadgroup memory cannot be initialised; Apple's compiler lets `= {0}` pass without effect, so it is left out
+    /// here, with a warning.
     fn drop_initialisers(&mut self, start: usize, end: usize, name: usize) -> bool {
         let s = self.s;
         let mut i = start;
@@ -515,7 +519,8 @@ pub(crate) fn set_constant(stream: &Stream, edits: &mut Edits, constant: &Consta
     edits.behind(constant.end, &format!(" enum {{ hm_defined_{} = {defined} }};", stream.at(constant.name)));
 }
 
-/// Wraps both arms of the conditional operator at `question` in `hostmetal::value()`; false when the arms cannot be told.
+/// Wraps both arms of the conditional operator at `question` in `hostmetal::value()`; false when the arms cannot be
+/// told.
 pub(crate) fn wrap_conditional(stream: &Stream, edits: &mut Edits, question: usize) -> bool {
     let arm = |mut i: usize, stop: &[&str]| {
         let mut nested = 0;
@@ -543,7 +548,8 @@ pub(crate) fn wrap_conditional(stream: &Stream, edits: &mut Edits, question: usi
     true
 }
 
-/// Takes the address space off the type of the automatic variable at `name` (`T w = a;`, where clang deduced T from an object elsewhere); false
+/// Takes the address space off the type of the automatic variable at `name` (`T w = a;`, where clang deduced T from an
+/// object elsewhere); false
 /// when the type is not a single name.
 pub(crate) fn strip_address_space(stream: &Stream, edits: &mut Edits, name: usize) -> bool {
     let Some(last) = name.checked_sub(1).filter(|&t| stream.is_ident(t) && !stream.is(t, "auto")) else { return false };
@@ -555,7 +561,8 @@ pub(crate) fn strip_address_space(stream: &Stream, edits: &mut Edits, name: usiz
     true
 }
 
-/// Keeps the template parameter `parameter` of the function named at `name` from being deduced through `thread T *` and `thread T &`, where clang
+/// Keeps the template parameter `parameter` of the function named at `name` from being deduced through `thread T *` and
+/// `thread T &`, where clang
 /// would deduce an address space as well; false when there is no such function parameter.
 pub(crate) fn undeduce(stream: &Stream, program: &Program, edits: &mut Edits, name: usize, parameter: &str) -> bool {
     let Some(function) = program.functions.iter().find(|f| f.name == name) else { return false };

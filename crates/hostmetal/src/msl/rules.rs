@@ -1,6 +1,8 @@
-//! Rules of MSL that clang does not enforce in C++ for OpenCL mode (MSL specification 1.5.4 and 4; linux-metal-msl.md section 4).
+//! Rules of MSL that clang does not enforce in C++ for OpenCL mode (MSL specification 1.5.4 and 4; linux-metal-msl.md
+//! section 4).
 //!
-//! Each rule looks for a token pattern that has one reading; where a pattern is ambiguous the rule keeps silent, because rejecting a
+//! Each rule looks for a token pattern that has one reading; where a pattern is ambiguous the rule keeps silent,
+//! because rejecting a
 //! valid program is worse than accepting an invalid one. The wording is Apple's where its compiler's message is known.
 
 use super::diagnose::Finding;
@@ -326,7 +328,8 @@ impl Rules<'_> {
         }
     }
 
-    /// Call cycles among functions that are named once in the whole program and are no templates: there a name is a call of that function.
+    /// Call cycles among functions that are named once in the whole program and are no templates: there a name is a
+    /// call of that function.
     fn recursion(&self, findings: &mut Vec<Finding>) {
         let s = self.s;
         let mut named: HashMap<&str, Vec<&Function>> = HashMap::new();

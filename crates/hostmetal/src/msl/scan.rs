@@ -1,7 +1,9 @@
 //! The declarations of a program: which functions, classes and variables there are and which tokens each covers.
 //!
-//! Not a parser: function bodies and expressions stay opaque. What is recognised is what the pre-pass must know, namely where a declaration
-//! begins and ends, its name, its parameter list, its body, the template header before it and the namespaces around it. Anything
+//! Not a parser: function bodies and expressions stay opaque. What is recognised is what the pre-pass must know, namely
+//! where a declaration
+//! begins and ends, its name, its parameter list, its body, the template header before it and the namespaces around it.
+//! Anything
 //! odd is passed over; clang judges the program afterwards.
 
 use super::token::{Kind, NONE, Stream};
@@ -81,7 +83,8 @@ pub(crate) struct Program {
     /// Bodies of enumerations: `{`, `}`.
     pub(crate) enums: Vec<(usize, usize)>,
     pub(crate) regions: Vec<Region>,
-    /// The namespaces around a declaration, as they must be reopened: `["a", "b"]`; an unnamed one is "". 0 is the global one.
+    /// The namespaces around a declaration, as they must be reopened: `["a", "b"]`; an unnamed one is "". 0 is the
+    /// global one.
     pub(crate) scopes: Vec<Vec<String>>,
 }
 

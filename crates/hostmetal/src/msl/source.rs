@@ -74,10 +74,12 @@ impl Checked {
         self.inner.warnings.as_deref()
     }
 
-    /// Compiles one kernel with the given values of its function constants. Values for constants that the source does not have are ignored, as in Metal.
+    /// Compiles one kernel with the given values of its function constants. Values for constants that the source does
+    /// not have are ignored, as in Metal.
     ///
     /// # Errors
-    /// [`Failure::Source`] for an unknown kernel, a missing or wrong value, or diagnostics of this specialisation; or what went wrong with the compiler.
+    /// [`Failure::Source`] for an unknown kernel, a missing or wrong value, or diagnostics of this specialisation; or
+    /// what went wrong with the compiler.
     pub fn build(&self, kernel: &str, constants: &[ConstantValue]) -> Result<LoadedKernel, CompileFailure> {
         let inner = &self.inner;
         let Ok(number) = inner.infos.binary_search_by(|k| k.name.as_str().cmp(kernel)) else {
@@ -181,7 +183,8 @@ fn print(stream: &Stream, source: &str, findings: &[Finding]) -> String {
 }
 
 /// Lets clang check the program with a wrapper for every kernel. Three things it cannot do
-/// with address spaces are repaired where it says so, and it is asked again (see the functions at the end of rewrite.rs).
+/// with address spaces are repaired where it says so, and it is asked again (see the functions at the end of
+/// rewrite.rs).
 #[allow(
     clippy::too_many_arguments,
     reason = "the pieces of one analysis, taken apart because the result is made of them"
@@ -374,14 +377,16 @@ impl Inner {
 /// The shared object's name in its job directory.
 const OBJECT: &str = "kernel.so";
 
-/// Whether the printed code of `hm_kernel_group` has stack memory of a thread (not only the arguments held per threadgroup), or was not printed.
+/// Whether the printed code of `hm_kernel_group` has stack memory of a thread (not only the arguments held per
+/// threadgroup), or was not printed.
 fn keeps_memory(output: &str) -> bool {
     let Some(at) = output.find("define dso_local void @hm_kernel_group").or_else(|| output.find("@hm_kernel_group("))
     else {
         return true;
     };
-    output[at..]
-        .lines()
-        .filter_map(|line| line.split_once(" = alloca "))
-        .any(|(name, _)| !name.trim_start().starts_with("%hm_held"))
+    let mut allocations = output[at..].lines().filter_map(|line| line.split_once(" = alloca "));
+    // Arguments that `each_thread` holds go by their name or by their type, whichever the optimiser has left them.
+    allocations.any(|(name, kind)| {
+        !name.trim_start().starts_with("%hm_held") && !kind.starts_with("%\"struct.hostmetal::argument<")
+    })
 }

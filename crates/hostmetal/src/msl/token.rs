@@ -1,7 +1,9 @@
 //! Tokens of preprocessed MSL, with the place in the user's source that each came from.
 //!
-//! The text is what `clang -E` wrote: macros are expanded, comments are gone, line markers (`# 12 "file"`) say where the next line
-//! came from. Every token remembers presumed file, line and column; the bytes between tokens stay untouched in `Stream::text`, so
+//! The text is what `clang -E` wrote: macros are expanded, comments are gone, line markers (`# 12 "file"`) say where
+//! the next line
+//! came from. Every token remembers presumed file, line and column; the bytes between tokens stay untouched in
+//! `Stream::text`, so
 //! that a rewrite can copy them. One pass, O(n).
 
 /// What a token is; keywords are identifiers.
@@ -266,7 +268,8 @@ impl Cutter<'_> {
         });
     }
 
-    /// A `#` line: a line marker moves the presumed place, a pragma is a token, anything else has no meaning after `-E`.
+    /// A `#` line: a line marker moves the presumed place, a pragma is a token, anything else has no meaning after
+    /// `-E`.
     fn directive(&mut self) {
         let start = self.at;
         while self.at < self.bytes.len() && self.bytes[self.at] != b'\n' {

@@ -1,9 +1,13 @@
 //! The compiler and its cache: which clang, our headers on disk, one precompiled header per set of flags.
 //!
-//! The cache directory (`HOSTMETAL_CACHE_DIR`, else `$XDG_CACHE_HOME/hostmetal`, else `~/.cache/hostmetal`) is ours alone: mode 0700, owned
-//! by this user, no link. In it: `headers-<hash>` (the headers' texts), `pch-<hash>` (precompiled header and its checksum; the hash covers headers,
-//! compiler, flags and processor) and `job-*` (one compilation each, removed at its end). Entries appear by renaming a finished directory,
-//! so that any number of processes may create them at once; what is found is checked before it is used and replaced when it is broken.
+//! The cache directory (`HOSTMETAL_CACHE_DIR`, else `$XDG_CACHE_HOME/hostmetal`, else `~/.cache/hostmetal`) is ours
+//! alone: mode 0700, owned
+//! by this user, no link. In it: `headers-<hash>` (the headers' texts), `pch-<hash>` (precompiled header and its
+//! checksum; the hash covers headers,
+//! compiler, flags and processor) and `job-*` (one compilation each, removed at its end). Entries appear by renaming a
+//! finished directory,
+//! so that any number of processes may create them at once; what is found is checked before it is used and replaced
+//! when it is broken.
 
 use super::compile::{self, Finished};
 use super::headers::{EMPTY, HEADERS};
@@ -259,7 +263,8 @@ fn language_flags(math: MathMode) -> Vec<String> {
         "-fPIC",
         "-fvisibility=hidden",
         "-fno-math-errno",
-        // MSL's programs outlive what C++ leaves undefined: endless loops, other types' pointers, conversions out of range.
+        // MSL's programs outlive what C++ leaves undefined: endless loops, other types' pointers, conversions out of
+        // range.
         "-fno-finite-loops",
         "-fno-strict-aliasing",
         "-fno-strict-float-cast-overflow",
@@ -281,7 +286,8 @@ fn language_flags(math: MathMode) -> Vec<String> {
         flags.push("-mcpu=native".to_owned());
     }
     match math {
-        // Metal's default. Apple's compiler may assume that there are no infinities and NaNs, but kernels that use INFINITY as a start value work there
+        // Metal's default. Apple's compiler may assume that there are no infinities and NaNs, but kernels that use
+        // INFINITY as a start value work there
         // all the same; clang's version of the assumption breaks them, so it is not made.
         MathMode::Fast | MathMode::Relaxed => {
             flags.extend(["-ffast-math", "-fhonor-nans", "-fhonor-infinities"].map(str::to_owned));
