@@ -25,7 +25,7 @@ use crate::diagnostic::Diagnostic;
 use crate::hir::{Constant, Expr, ExprKind, Function};
 use crate::reflect::KernelReflection;
 use crate::sema::Checked;
-use crate::types::{Space, Struct};
+use crate::types::{Space, Struct, Type};
 
 /// The program as it is printed.
 pub(crate) struct Lowered {
@@ -121,13 +121,16 @@ struct Reach {
 }
 
 impl Reach {
-    fn ty(&mut self, ty: &crate::types::Type, structs: &[Struct]) {
+    fn ty(&mut self, ty: &Type, structs: &[Struct]) {
+        if matches!(ty, Type::Void | Type::Scalar(_) | Type::Vector(..)) {
+            return;
+        }
         let mut work = vec![ty.clone()];
         while let Some(ty) = work.pop() {
             match ty {
-                crate::types::Type::Pointer(p) => work.push(p.ty.clone()),
-                crate::types::Type::Array(e, _) => work.push((*e).clone()),
-                crate::types::Type::Struct(id) if !std::mem::replace(&mut self.structs[id.0 as usize], true) => {
+                Type::Pointer(p) => work.push(p.ty.clone()),
+                Type::Array(e, _) => work.push((*e).clone()),
+                Type::Struct(id) if !std::mem::replace(&mut self.structs[id.0 as usize], true) => {
                     work.extend(structs[id.0 as usize].fields.iter().map(|f| f.ty.clone()));
                 }
                 _ => {}

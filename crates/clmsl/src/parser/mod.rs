@@ -6,6 +6,7 @@
 
 mod decl;
 mod expr;
+mod specs;
 mod stmt;
 mod types;
 
