@@ -82,10 +82,15 @@ fn an_unsuitable_compiler_is_refused() {
 #[test]
 fn a_slow_compiler_is_stopped_with_all_its_children() {
     let place = tempfile::tempdir().unwrap();
-    let (fifo, marker) = (place.path().join("alive"), place.path().join("survived"));
+    let (fifo, marker, told) = (place.path().join("alive"), place.path().join("survived"), place.path().join("told"));
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     // The child holds the fifo open; it is closed when the last process of the group is gone.
-    let body = format!("exec 9>'{}'\n(sleep 30; : > '{}') &\nsleep 30", fifo.display(), marker.display());
+    let body = format!(
+        ": > \"$TMPDIR/half-done.o\"; echo \"$TMPDIR\" > '{}'\nexec 9>'{}'\n(sleep 30; : > '{}') &\nsleep 30",
+        told.display(),
+        fifo.display(),
+        marker.display()
+    );
     let toolchain = with_script(place.path(), "clang version 19.1.7", &body).unwrap();
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
@@ -96,6 +101,12 @@ fn a_slow_compiler_is_stopped_with_all_its_children() {
     assert!(failure.log.contains("was stopped: it took longer than 1 s"), "{}", failure.log);
     reader.join().unwrap();
     assert!(!marker.exists(), "a child of the compiler outlived the deadline");
+    // What the compiler had begun lay where it is removed.
+    let intermediate = fs::read_to_string(told).unwrap();
+    assert!(
+        Path::new(intermediate.trim()).starts_with(place.path().join("cache").canonicalize().unwrap()),
+        "{intermediate}"
+    );
     assert_eq!(entries(&place.path().join("cache")), ["headers"]);
 }
 

@@ -136,14 +136,12 @@ impl Toolchain {
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
     ) -> Result<Finished, CompileFailure> {
         let mut command = Command::new(&self.clang);
-        command.args(arguments);
-        // Messages in English, no colours, no configuration from outside.
-        command
-            .env("LC_ALL", "C")
-            .env_remove("CPATH")
-            .env_remove("C_INCLUDE_PATH")
-            .env_remove("CPLUS_INCLUDE_PATH")
-            .env_remove("CCC_OVERRIDE_OPTIONS");
+        command.args(["--no-default-config", "-fno-crash-diagnostics"]).args(arguments);
+        // Messages in English, no search paths from outside, intermediate files where they are removed with the job.
+        command.env("LC_ALL", "C").env("TMPDIR", directory);
+        for name in ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS"] {
+            command.env_remove(name);
+        }
         compile::run(command, directory, self.deadline)
     }
 
