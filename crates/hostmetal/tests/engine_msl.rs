@@ -123,6 +123,62 @@ fn simd_functions_in_divergent_code() {
     }
 }
 
+/// Rare branches, which a compiler likes to move to the end of the function: their lanes must still go first.
+#[test]
+fn simd_functions_in_rare_branches() {
+    let source = "#include <metal_stdlib>\nusing namespace metal;\n\
+        kernel void rare(device uint *out [[buffer(0)]], device const float *in [[buffer(1)]],\n\
+                         uint lane [[thread_index_in_simdgroup]], uint i [[thread_position_in_grid]]) {\n\
+          device uint *own = out + i * 8;\n\
+          device const float *p = in + i;\n\
+          if (lane == 5) own[0] = simd_sum(3u);\n\
+          own[1] = simd_sum(1u);\n\
+          if (p == in + 7) { own[2] = simd_sum(lane); own[3] = simd_max(lane); }\n\
+          own[4] = simd_sum(1u);\n\
+          if (__builtin_expect(in[i] < 0.0f, 0)) { own[5] = simd_sum(1u); }\n\
+          own[6] = simd_sum(1u);\n\
+          if (in[i] == 0.25f) { own[7] = simd_sum(1u); return; }\n\
+          own[7] = 100 + simd_sum(1u);\n\
+        }\n";
+    let library = library(source).expect("the source compiles");
+    let pipeline = pipeline(&library, "rare", &[]).expect("the kernel compiles");
+    let out = Buffer::new(32 * 32);
+    let input: Vec<f32> = (0..32)
+        .map(|lane| {
+            if lane % 11 == 0 {
+                -1.0
+            } else if lane == 9 {
+                0.25
+            } else {
+                1.0
+            }
+        })
+        .collect();
+    let input = Buffer::of(&input);
+    Queue::new()
+        .run(|encoder| {
+            encoder.pipeline(&pipeline);
+            encoder.buffer(&out, 0);
+            encoder.buffer(&input, 1);
+            encoder.threads([32, 1, 1], [32, 1, 1]);
+        })
+        .assert_completed();
+    for (lane, got) in out.read::<[u32; 8]>().into_iter().enumerate() {
+        let when = |condition: bool, value: u32| if condition { value } else { 0 };
+        let expected = [
+            when(lane == 5, 3),
+            32,
+            when(lane == 7, 7),
+            when(lane == 7, 7),
+            32,
+            when(lane % 11 == 0, 3),
+            32,
+            if lane == 9 { 1 } else { 131 },
+        ];
+        assert_eq!(got, expected, "lane {lane}");
+    }
+}
+
 #[test]
 fn function_constants() {
     let source = "#include <metal_stdlib>\nusing namespace metal;\n\

@@ -347,8 +347,14 @@ impl Inner {
         let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
         match mode {
             Mode::Group { .. } => flags.extend(["-mllvm", "-inline-threshold=2000"]),
-            // Later passes do not know that a synchronising call must stay one call (hostmetal_runtime.h).
+            // Later passes do not know that a synchronising call must stay one call (hostmetal_runtime.h). The executor takes the
+            // order of addresses for the order of the text (executor/schedule.rs), so no branch is so unlikely that its blocks
+            // are moved behind the others.
             Mode::Thread => flags.extend([
+                "-mllvm",
+                "-static-likely-prob=100",
+                "-mllvm",
+                "-profile-likely-prob=100",
                 "-mllvm",
                 "-tail-dup-placement=0",
                 "-mllvm",
