@@ -29,6 +29,9 @@
 //! refused while a guard is alive. A submission that fails is an error to whoever waits for it, and the buffers it was
 //! to write answer [`Error::Faulted`].
 //!
+//! What is trusted: the kernels. Like a linked C function a kernel can index past its arguments or cast a `const` away, and
+//! no host-side check sees that. Everything else that safe code can do with these types is checked.
+//!
 //! On a Mac this is Apple's Metal; on Linux hostmetal, which runs the same kernels on the CPU.
 
 #![warn(missing_docs)]
