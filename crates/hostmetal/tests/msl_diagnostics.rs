@@ -372,6 +372,10 @@ const CASES: &[Case] = &[
         "#include <metal_stdlib>\nusing namespace metal;\nkernel void transpose(device float *p) { p[0] = 1; }\nnamespace n { kernel void dot(device float *p) { p[0] = 2; } }\nnamespace { kernel void clamp(device float *p) { p[0] = 2; } }\ntemplate <class T> kernel void fill(device T *p) { p[0] = 3; }\ntemplate [[host_name(\"max\")]] kernel void fill<int>(device int *);",
     ),
     accepted(
+        "kernel templates of one name with different numbers of parameters",
+        "template <class T> kernel void f(device T *p [[buffer(1)]]) { p[0] = 1; }\ntemplate <class T, int N> kernel void f(device T *p [[buffer(N)]]) { p[0] = N; }\ntemplate [[host_name(\"a\")]] kernel void f<int>(device int *);\ntemplate [[host_name(\"b\")]] kernel void f<int, 4>(device int *);",
+    ),
+    accepted(
         "an instantiation that is told by its parameters",
         "template <class T, int N> [[kernel]] void f(device T *p [[buffer(0)]], constant T (&q)[N] [[buffer(1)]]) { p[0] = q[N - 1]; }\ntemplate [[host_name(\"k\")]] [[kernel]] void f(device float *p [[buffer(0)]], constant float (&q)[3] [[buffer(1)]]);",
     ),

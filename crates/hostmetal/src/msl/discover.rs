@@ -5,7 +5,7 @@ use super::diagnose::Finding;
 use super::kernels::{Instance, Signature, Substitution, attributes, signature, substitution};
 use super::reach::Reach;
 use super::rewrite::Constant;
-use super::scan::{Program, Stage};
+use super::scan::{Function, Program, Stage};
 use super::token::{Kind, NONE, Stream};
 use std::collections::{HashMap, HashSet};
 
@@ -87,6 +87,9 @@ pub(super) fn find_kernels(
         if templates.iter().any(|&t| program.functions[t].scope == instantiation.scope) {
             templates.retain(|&t| program.functions[t].scope == instantiation.scope);
         }
+        if templates.len() > 1 {
+            templates.retain(|&t| takes(stream, &program.functions[t], arguments.len()));
+        }
         let &[number] = templates.as_slice() else {
             if marked && templates.is_empty() {
                 findings.push(Finding::error(name, format!("'{}' does not name a kernel template", stream.at(name))));
@@ -114,6 +117,15 @@ pub(super) fn find_kernels(
         kernels.push((host, kernel, vec![(start, end), (function.start, function.end)]));
     }
     (kernels, removed)
+}
+
+/// Whether the template has room for so many arguments.
+fn takes(stream: &Stream, function: &Function, arguments: usize) -> bool {
+    let Some(close) = stream.angle_close(function.start + 1, function.head) else { return false };
+    let parameters = stream.split(function.start + 2, close);
+    let has = |&(from, to): &(usize, usize), what: &str| (from..to).any(|i| stream.is(i, what));
+    let needed = parameters.iter().filter(|p| !has(p, "=") && !has(p, "...")).count();
+    arguments >= needed && (arguments <= parameters.len() || parameters.iter().any(|p| has(p, "...")))
 }
 
 /// The text of `[[host_name("...")]]` in the given tokens.

@@ -139,9 +139,12 @@ fn check(
         }
         let said: BTreeSet<Option<u32>> = findings.iter().map(|f| f.token.map(|t| stream.tokens[t].line)).collect();
         let more = syntax(toolchain, options, &stream, &checking, &with_foot(&stream, &[]))?;
+        // The rules' own findings are never among those that are not shown.
+        let room = MOST_FINDINGS.saturating_sub(findings.len());
         findings.extend(
             more.into_iter()
-                .filter(|f| f.severity == Severity::Error && !said.contains(&f.token.map(|t| stream.tokens[t].line))),
+                .filter(|f| f.severity == Severity::Error && !said.contains(&f.token.map(|t| stream.tokens[t].line)))
+                .take(room),
         );
         findings.sort_by_key(|f| f.token);
         return Err(source_failure(print(&stream, source, &findings)));
