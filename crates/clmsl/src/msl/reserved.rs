@@ -3,7 +3,30 @@
 
 /// Whether the name cannot be declared at all.
 pub(crate) fn is_reserved(name: &str) -> bool {
-    CPP.contains(&name) || MSL.contains(&name) || MACROS.contains(&name)
+    CPP.contains(&name) || MSL.contains(&name) || MACROS.contains(&name) || is_metal_type(name)
+}
+
+/// `float4`, `packed_half3`, `float4x4` and the like, which may be visible without their namespace.
+fn is_metal_type(name: &str) -> bool {
+    let name = name.strip_prefix("packed_").or_else(|| name.strip_prefix("simdgroup_")).unwrap_or(name);
+    let Some(digits) = name.find(|c: char| c.is_ascii_digit()) else { return false };
+    let (element, shape) = name.split_at(digits);
+    let scalar = matches!(
+        element,
+        "bool"
+            | "char"
+            | "uchar"
+            | "short"
+            | "ushort"
+            | "int"
+            | "uint"
+            | "long"
+            | "ulong"
+            | "half"
+            | "float"
+            | "bfloat"
+    );
+    scalar && matches!(shape.as_bytes(), [b'2'..=b'4'] | [b'2'..=b'8', b'x', b'2'..=b'8'])
 }
 
 /// Whether `metal` has a function of this name.

@@ -50,6 +50,12 @@ impl Sema<'_> {
             ast::UnaryOp::BitNot => UnaryOp::BitNot,
             _ => return Expr { span, ..operand },
         };
+        if let (UnaryOp::Neg, ExprKind::Int { value, hexadecimal: false }, Some(scalar)) =
+            (op, &operand.kind, ty.scalar())
+            && scalar.is_signed()
+        {
+            return Expr::int(scalar.wrap(-value), ty, span);
+        }
         Expr::new(ExprKind::Unary(op, Box::new(operand)), ty, span)
     }
 
