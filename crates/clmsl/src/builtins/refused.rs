@@ -4,9 +4,6 @@
 pub(crate) fn refusal(name: &str) -> Option<String> {
     let reason = match name {
         "printf" => "formatted output is not supported",
-        "async_work_group_copy" | "async_work_group_strided_copy" | "wait_group_events" => {
-            "asynchronous copies are not supported"
-        }
         "erf" | "erfc" | "tgamma" | "lgamma" | "lgamma_r" | "remquo" => "this math function is not supported",
         "shuffle" | "shuffle2" | "vec_step" => "this vector function is not supported",
         "enqueue_kernel"

@@ -76,6 +76,10 @@ pub(crate) enum Special {
     Upsample,
     /// `nan`
     Nan,
+    /// `async_work_group_copy`; the flag is the strided form.
+    AsyncCopy(bool),
+    /// `wait_group_events`
+    WaitEvents,
     /// `prefetch`, which has no effect.
     Prefetch,
 }
@@ -102,6 +106,9 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         "upsample" => Special::Upsample,
         "nan" => Special::Nan,
         "prefetch" => Special::Prefetch,
+        "async_work_group_copy" => Special::AsyncCopy(false),
+        "async_work_group_strided_copy" => Special::AsyncCopy(true),
+        "wait_group_events" => Special::WaitEvents,
         "vload_half" => Special::LoadHalf(1, false),
         "vstore_half" | "vstore_half_rte" => Special::StoreHalf(1, false),
         _ => {

@@ -3,7 +3,7 @@
 
 use super::expr::{Cx, binary, call, take};
 use super::vector::{sign_bits, truth_value};
-use super::{atomic, conversion, memory};
+use super::{async_copy, atomic, conversion, memory};
 use crate::ast::BinaryOp;
 use crate::builtins::{Lowering, Resolved, ScalarForm, Special, TABLE};
 use crate::hir::{Expr, ExprKind};
@@ -154,6 +154,8 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span) ->
         Special::Store(n) => memory::store(args, n, span),
         Special::LoadHalf(n, aligned) => memory::load_half(args, n, aligned, ty, span),
         Special::StoreHalf(n, aligned) => memory::store_half(args, n, aligned, span),
+        Special::AsyncCopy(strided) => async_copy::copy(args, strided, span),
+        Special::WaitEvents => async_copy::wait(args, span),
         Special::Upsample => upsample(args, ty),
         Special::Nan => {
             let code = first(&mut args);

@@ -146,11 +146,13 @@ fn statements(block: &mut Block, cx: &mut Cx<'_>) {
 
 /// A store that yields nothing is printed as the assignment it is.
 fn unwrap_assignment(e: &mut Expr) {
-    if let ExprKind::Convert(inner) = &mut e.kind
-        && e.ty == Type::Void
-        && matches!(inner.kind, ExprKind::Assign(..))
-    {
-        *e = take(inner);
+    match &mut e.kind {
+        ExprKind::Convert(inner) if e.ty == Type::Void && matches!(inner.kind, ExprKind::Assign(..)) => {
+            *e = take(inner)
+        }
+        // The event of a copy that nobody keeps.
+        ExprKind::Comma(call, number) if call.ty == Type::Void && number.int_value().is_some() => *e = take(call),
+        _ => {}
     }
 }
 

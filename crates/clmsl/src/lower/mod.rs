@@ -1,12 +1,13 @@
 //! From OpenCL C's terms to MSL's: passes over the typed program, after which the printer has nothing to decide.
 //!
 //! 1. `address_space`: one copy of a helper per combination of address spaces it is called with; unused ones vanish.
-//! 2. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `convert`: each expression in MSL's terms.
+//! 2. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `async_copy`, `conversion`: each expression in MSL's terms.
 //! 3. `entry`, `work_item`: kernel parameters get their attributes, work-item functions become hidden parameters.
 //! 4. `scope`: threadgroup variables, switch scopes and declarations in the places C++ wants them.
 //! 5. `names`: everything gets the name it is printed with.
 
 mod address_space;
+mod async_copy;
 mod atomic;
 mod builtin;
 mod conversion;

@@ -23,7 +23,8 @@ pub(super) fn builtin_type(name: &str) -> Option<BuiltinType> {
         "uintptr_t" => TypeSpec::PointerSized(Scalar::ULong, "uintptr_t"),
         "ptrdiff_t" => TypeSpec::PointerSized(Scalar::Long, "ptrdiff_t"),
         "intptr_t" => TypeSpec::PointerSized(Scalar::Long, "intptr_t"),
-        "cl_mem_fence_flags" => TypeSpec::Scalar(Scalar::UInt),
+        // An event is a number that nobody looks at (see `lower::async_copy`).
+        "event_t" | "cl_mem_fence_flags" => TypeSpec::Scalar(Scalar::UInt),
         _ => return vector_type(name).or_else(|| refused_type(name).map(BuiltinType::Refused)),
     };
     Some(BuiltinType::Spec(spec))
@@ -68,7 +69,6 @@ fn refused_type(name: &str) -> Option<String> {
     let reason = match name {
         "double" => return Some(double_reason(name)),
         "sampler_t" => "samplers are not supported",
-        "event_t" => "asynchronous copies are not supported",
         "queue_t" | "clk_event_t" | "ndrange_t" => "device-side enqueue is not supported (Metal has none)",
         "reserve_id_t" => "pipes are not supported (Metal has none)",
         "va_list" => "variadic functions are not supported (OpenCL C 3.0 §6.11.g)",

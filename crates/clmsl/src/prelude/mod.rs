@@ -28,6 +28,7 @@ const FILES: &[File] = &[
     file!("dimension", false, ["dimension"]),
     file!("divide", false, ["div", "rem"]),
     file!("convert", false, ["convert_sat"]),
+    file!("async", false, ["async_copy", "async_gather", "async_scatter"]),
     file!("atomic", false, ["atomic_cmpxchg"]),
     file!("absolute", true, ["abs", "abs_diff"]),
     file!("saturate", true, ["add_sat", "sub_sat", "hadd", "rhadd"]),

@@ -15,7 +15,8 @@ impl Sema<'_> {
             Special::Atomic(AtomicOp::Increment | AtomicOp::Decrement) => 1,
             Special::Atomic(AtomicOp::CompareExchange) | Special::Select => 3,
             Special::Atomic(_) | Special::Load(_) | Special::LoadHalf(..) | Special::Upsample => 2,
-            Special::Prefetch => 2,
+            Special::Prefetch | Special::WaitEvents => 2,
+            Special::AsyncCopy(strided) => 4 + usize::from(strided),
             Special::Store(_) | Special::StoreHalf(..) => 3,
         };
         if args.len() != expected {
@@ -140,6 +141,15 @@ impl Sema<'_> {
                 }
             }
             Special::Prefetch => Some((args, Type::Void)),
+            Special::WaitEvents => {
+                let events = args.pop()?;
+                let count = self.integer_argument(args.pop()?, &Type::INT, name)?;
+                match events.ty.pointee() {
+                    Some(p) if p.ty == Type::UINT => Some((vec![count, events], Type::Void)),
+                    _ => self.bad_argument(&events, name),
+                }
+            }
+            Special::AsyncCopy(_) => self.type_async_copy(args, name),
         }
     }
 
@@ -240,6 +250,31 @@ impl Sema<'_> {
             return self.bad_argument(&low, name);
         }
         Some((vec![high, low], Type::lanes(wide, n)))
+    }
+
+    /// Between local and global memory, elements of one type.
+    fn type_async_copy(&mut self, args: Vec<Expr>, name: &str) -> Option<(Vec<Expr>, Type)> {
+        let mut args = args.into_iter();
+        let (to, from) = (args.next()?, args.next()?);
+        let (Some(d), Some(s)) = (to.ty.pointee().cloned(), from.ty.pointee().cloned()) else {
+            return self.bad_argument(&to, name);
+        };
+        if d.ty != s.ty || d.ty.arithmetic().is_none() || d.quals.is_const {
+            return self.bad_argument(&from, name);
+        }
+        let spaces = (self.spaces.resolve(d.space), self.spaces.resolve(s.space));
+        if !matches!(spaces, (Space::Local, Space::Global) | (Space::Global, Space::Local)) {
+            self.error(to.span, format!("'{name}' copies between __local and __global memory"));
+            return None;
+        }
+        let mut out = vec![to, from];
+        let rest: Vec<Expr> = args.collect();
+        let last = rest.len().checked_sub(1)?;
+        for (i, arg) in rest.into_iter().enumerate() {
+            let ty = if i == last { &Type::UINT } else { &Type::ULONG };
+            out.push(self.integer_argument(arg, ty, name)?);
+        }
+        Some((out, Type::UINT))
     }
 
     fn type_atomic(&mut self, op: AtomicOp, name: &str, args: Vec<Expr>) -> Option<(Vec<Expr>, Type)> {

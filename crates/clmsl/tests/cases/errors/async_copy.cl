@@ -1,4 +1,7 @@
-__kernel void k(__global int* a, __local int* b) {
-    event_t e = async_work_group_copy(b, a, 16, 0);
-    wait_group_events(1, &e);
+__kernel void k(__global int* a, __local int* b, __local float* f) {
+    event_t e = async_work_group_copy(b, b, 16, 0);
+    e = async_work_group_copy(f, a, 16, 0);
+    int own[4];
+    e = async_work_group_copy(own, a, 4, 0);
+    wait_group_events(1, a);
 }

@@ -1,0 +1,57 @@
+//! `async_work_group_copy` and its strided form (OpenCL C 3.0 §6.15.11): a loop of all work-items over all elements where
+//! the call stands, and a barrier at `wait_group_events`. An event is a number that nobody looks at.
+
+use super::expr::{binary, call};
+use crate::ast::BinaryOp;
+use crate::builtins::{Resolved, Special, WorkItem};
+use crate::hir::{Expr, ExprKind};
+use crate::sema::is_pure;
+use crate::source::Span;
+use crate::types::{Space, Type};
+
+/// A work-item query; `work_item` lowers it.
+fn query(item: WorkItem, args: Vec<Expr>, span: Span) -> Expr {
+    let builtin = Resolved::Special(Special::WorkItem(item));
+    Expr::new(ExprKind::Builtin { builtin, args }, Type::ULONG, span)
+}
+
+/// How many work-items the group has.
+fn group_size(span: Span) -> Expr {
+    let size = |d: i128| query(WorkItem::LocalSize, vec![Expr::int(d, Type::UINT, span)], span);
+    let plane = binary(BinaryOp::Mul, size(0), size(1), Type::ULONG);
+    binary(BinaryOp::Mul, plane, size(2), Type::ULONG)
+}
+
+/// `(e, then)` if evaluating `e` matters.
+fn after(e: Expr, then: Expr) -> Expr {
+    if is_pure(&e) {
+        return then;
+    }
+    let (ty, span) = (then.ty.clone(), then.span);
+    Expr::new(ExprKind::Comma(Box::new(e), Box::new(then)), ty, span)
+}
+
+/// The copy, with the event as its value.
+pub(super) fn copy(mut args: Vec<Expr>, strided: bool, span: Span) -> Expr {
+    let Some(event) = args.pop() else { unreachable!("the number of arguments was checked") };
+    let to_local = args.first().and_then(|to| to.ty.pointee()).is_some_and(|p| p.space == Space::Local);
+    let head = match (strided, to_local) {
+        (false, _) => "clmsl_async_copy",
+        (true, true) => "clmsl_async_gather",
+        (true, false) => "clmsl_async_scatter",
+    };
+    args.push(query(WorkItem::LocalLinearId, Vec::new(), span));
+    args.push(group_size(span));
+    let loop_call = call(head, args, Type::Void, span);
+    let number = Expr::int(0, Type::UINT, span);
+    let value = Expr::new(ExprKind::Comma(Box::new(loop_call), Box::new(number)), Type::UINT, span);
+    after(event, value)
+}
+
+/// The wait.
+pub(super) fn wait(args: Vec<Expr>, span: Span) -> Expr {
+    let flags = "metal::mem_flags::mem_device | metal::mem_flags::mem_threadgroup";
+    let flags = Expr::new(ExprKind::Name(flags.to_owned()), Type::INT, span);
+    let barrier = call("metal::threadgroup_barrier", vec![flags], Type::Void, span);
+    args.into_iter().rev().fold(barrier, |then, e| after(e, then))
+}
