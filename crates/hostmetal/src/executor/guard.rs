@@ -289,6 +289,12 @@ fn install_handlers() {
             let mut ours: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
             ours.sa_sigaction = on_signal as *const () as usize;
             ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+            // None of them during another: a stop that met a fault's handler would send that handler, instead of the kernel,
+            // to the recovery, and the fault's signal would stay blocked.
+            for other in handled() {
+                // SAFETY: the set is an empty one, and the signals exist.
+                unsafe { libc::sigaddset(&mut ours.sa_mask, other) };
+            }
             action(signal, Some(&ours));
             if signal == STOP_SIGNAL && has_thread_sanitizer() {
                 install_directly(signal, &ours);
@@ -312,7 +318,8 @@ fn install_directly(signal: c_int, new: &libc::sigaction) {
     let flags = u64::from(new.sa_flags.cast_unsigned()) | SA_RESTORER;
     let restorer = hostmetal_signal_return as *const () as usize;
     let handler = hostmetal_filter_signal as *const () as usize;
-    let new = KernelAction { handler, flags, restorer, mask: 0 };
+    let mask = handled().into_iter().fold(0, |mask, signal| mask | 1 << (signal - 1));
+    let new = KernelAction { handler, flags, restorer, mask };
     let none = ptr::null_mut::<KernelAction>();
     // SAFETY: the kernel reads its structure; the handler may run at any point of the program.
     unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, &new, none, size_of::<u64>()) };
