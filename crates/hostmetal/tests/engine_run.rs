@@ -253,3 +253,35 @@ fn copies_and_fills() {
     expected[95..].copy_from_slice(&repeated);
     assert_eq!(target.read::<u8>(), expected);
 }
+
+/// Counts its threadgroup, and takes long enough that a dispatch is worth sharing.
+unsafe extern "C" fn count_slowly(called: *const Group) {
+    // SAFETY: the executor's group; the buffer has an element per threadgroup.
+    let count = unsafe {
+        let called = group(called);
+        &*at::<AtomicU32>(called, 0, called.threadgroup_position_in_grid[0] as usize)
+    };
+    count.fetch_add(1, Ordering::Relaxed);
+    for number in 0..500u32 {
+        std::hint::black_box(number);
+    }
+}
+
+#[test]
+fn dispatches_that_workers_share_run_every_threadgroup() {
+    const GROUPS: u64 = 37;
+    const ROUNDS: u32 = 4000;
+    let queue = Queue::new();
+    let pipeline = Pipeline::new(kernel("slowly", Entry::Group(count_slowly), vec![buffer(0, 4)]));
+    let counts = Buffer::new(GROUPS * 4);
+    queue
+        .run(|encoder| {
+            encoder.pipeline(&pipeline);
+            encoder.buffer(&counts, 0);
+            for _ in 0..ROUNDS {
+                encoder.groups([GROUPS, 1, 1], [1, 1, 1]);
+            }
+        })
+        .assert_completed();
+    assert_eq!(counts.read::<u32>(), [ROUNDS; GROUPS as usize]);
+}

@@ -220,6 +220,7 @@ fn run_shared(
         next: AtomicU64::new(next),
         chunk,
         closed: AtomicBool::new(false),
+        failed: AtomicBool::new(false),
         running: AtomicU32::new(0),
         failure: Mutex::new(None),
     });
@@ -244,7 +245,8 @@ fn loop_chunks(
     let mut own = 0;
     loop {
         let start = share.next.fetch_add(share.chunk, Ordering::Relaxed);
-        if start >= share.wave.groups || share.closed.load(Ordering::Relaxed) {
+        // Not `closed`: whoever has taken a chunk runs it, though the driver may have found no other.
+        if start >= share.wave.groups || share.failed.load(Ordering::Relaxed) {
             return Ok(own);
         }
         let end = (start + share.chunk).min(share.wave.groups);
@@ -267,7 +269,10 @@ pub(crate) struct Share {
     wave: Wave,
     next: AtomicU64,
     chunk: u64,
+    /// No helper may begin any more.
     closed: AtomicBool,
+    /// What is left is not to be run.
+    failed: AtomicBool,
     running: AtomicU32,
     /// The first.
     failure: Mutex<Option<Failure>>,
@@ -322,7 +327,7 @@ impl Share {
             first
         };
         if first {
-            self.closed.store(true, Ordering::SeqCst);
+            self.failed.store(true, Ordering::Relaxed);
             interrupt(self.task);
         }
     }
