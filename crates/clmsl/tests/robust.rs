@@ -265,6 +265,10 @@ fn long_constructs_take_linear_space_and_time() {
         "__kernel void k(__global int* a) {{ {} a[0] = x1; }}",
         (0..n).map(|i| format!("int x{i} = {i};\n")).collect::<String>()
     ));
+    ok(format!(
+        "struct S {{ {} }}; __kernel void k(__global struct S* s) {{ s->f1 = 1; }}",
+        (0..n).map(|i| format!("int f{i};\n")).collect::<String>()
+    ));
     let sum = "a[1] + ".repeat(2000);
     ok(format!("__kernel void k(__global int* a) {{ {} }}", format!("a[0] = {sum} 1;\n").repeat(10)));
 }

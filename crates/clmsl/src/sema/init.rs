@@ -8,8 +8,8 @@ use crate::hir::{Expr, ExprKind};
 use crate::source::Span;
 use crate::types::Type;
 
-/// More elements than this in one initialised array are refused.
-const MAX_ELEMENTS: u64 = 1 << 20;
+/// A designator may leave out this many elements; each takes memory here and text in the output.
+const MAX_GAP: u64 = 4096;
 
 /// An initialiser under construction.
 #[derive(Clone)]
@@ -245,10 +245,6 @@ impl Sema<'_> {
                 _ => None,
             };
         }
-        if index >= MAX_ELEMENTS {
-            self.error(span, format!("initialisers beyond element {MAX_ELEMENTS} are not supported"));
-            return None;
-        }
         if let Slot::Leaf(_) = slot {
             self.error(span, "a designator into an element that was already initialised as a whole is not supported");
             return None;
@@ -257,6 +253,10 @@ impl Sema<'_> {
             *slot = Slot::List(Vec::new());
         }
         let Slot::List(list) = slot else { return None };
+        if index > list.len() as u64 + MAX_GAP {
+            self.error(span, format!("a designator that leaves out more than {MAX_GAP} elements is not supported"));
+            return None;
+        }
         if list.len() as u64 <= index {
             list.resize(index as usize + 1, Slot::Empty);
         }

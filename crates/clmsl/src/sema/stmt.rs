@@ -2,9 +2,12 @@
 
 use super::{Sema, const_int, convert};
 use crate::ast;
-use crate::hir::{Block, Expr, Stmt, StmtKind};
+use crate::hir::{Block, Decl, Expr, Stmt, StmtKind};
 use crate::source::Span;
-use crate::types::Type;
+use crate::types::{Type, layout};
+
+/// Bytes of an array that may be initialised directly in a switch.
+const MAX_SWITCH_ARRAY: u64 = 4096;
 
 impl Sema<'_> {
     fn block(&mut self, block: &ast::Block) -> Block {
@@ -48,6 +51,9 @@ impl Sema<'_> {
                 let decls = self.local_declaration(declaration);
                 if decls.is_empty() {
                     return;
+                }
+                if in_switch {
+                    self.check_switch_arrays(&decls);
                 }
                 StmtKind::Decl(decls)
             }
@@ -172,6 +178,19 @@ impl Sema<'_> {
         }
         self.check_labels(&stmts);
         Some(StmtKind::Switch(value, Block { stmts, end: block.end }))
+    }
+
+    /// What is initialised directly in a switch is assigned element by element later.
+    fn check_switch_arrays(&mut self, decls: &[Decl]) {
+        for decl in decls.iter().filter(|d| d.init.is_some()) {
+            let local = self.local(decl.local);
+            let large = matches!(local.ty, Type::Array(..))
+                && layout(&local.ty, &self.program.structs).is_none_or(|(size, _)| size > MAX_SWITCH_ARRAY);
+            if large {
+                let span = local.span;
+                self.error(span, "a large array initialised directly in a switch is not supported (put it in a block)");
+            }
+        }
     }
 
     fn check_labels(&mut self, stmts: &[Stmt]) {

@@ -198,6 +198,7 @@ impl Sema<'_> {
 
     fn fields(&mut self, decls: &[crate::ast::FieldDecl]) -> Vec<Field> {
         let mut out: Vec<Field> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
         for decl in decls {
             let base = self.base_type(&decl.specs);
             if decl.declarators.is_empty() {
@@ -234,7 +235,7 @@ impl Sema<'_> {
                     ty = Type::INT;
                 }
                 let text = self.name(name.name).to_owned();
-                if out.iter().any(|f| f.name == text) {
+                if !seen.insert(name.name) {
                     self.error(name.span, format!("member '{text}' is declared twice"));
                     continue;
                 }
