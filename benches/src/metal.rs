@@ -57,8 +57,7 @@ impl Device {
         };
         check(status, error, "library");
         // SAFETY: library was just created; name is terminated; out-pointers are valid.
-        let status =
-            unsafe { DCMetalFunction_Create(library, name.as_ptr(), null_mut(), &mut function, &mut error) };
+        let status = unsafe { DCMetalFunction_Create(library, name.as_ptr(), null_mut(), &mut function, &mut error) };
         check(status, error, "function");
         // SAFETY: device and function are alive; options may be null; out-pointers are valid.
         let status =
@@ -113,14 +112,8 @@ impl Device {
         let (mut encoder, mut error) = (null_mut(), null_mut());
         let one = DCMetalSize { width: 1, height: 1, depth: 1 };
         // SAFETY: command_buffer is uncommitted and alive; out-pointers are valid.
-        let status = unsafe {
-            DCMetalComputeEncoder_Create(
-                command_buffer,
-                DC_METAL_DISPATCH_SERIAL,
-                &mut encoder,
-                &mut error,
-            )
-        };
+        let status =
+            unsafe { DCMetalComputeEncoder_Create(command_buffer, DC_METAL_DISPATCH_SERIAL, &mut encoder, &mut error) };
         check(status, error, "encoder");
         // SAFETY: encoder and pipeline are alive.
         check(unsafe { DCMetalComputeEncoder_SetPipeline(encoder, pipeline, &mut error) }, error, "set pipeline");

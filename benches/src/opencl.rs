@@ -31,8 +31,8 @@ impl Peer {
         let program = Program::create_and_build_from_source(&context, source, "").expect("an OpenCL program");
         let kernel = Kernel::create(&program, kernel).expect("an OpenCL kernel");
         // SAFETY: no host memory is passed.
-        let mut number = unsafe { Buffer::<cl_uint>::create(&context, CL_MEM_READ_WRITE, 1, null_mut()) }
-            .expect("an OpenCL buffer");
+        let mut number =
+            unsafe { Buffer::<cl_uint>::create(&context, CL_MEM_READ_WRITE, 1, null_mut()) }.expect("an OpenCL buffer");
         // SAFETY: the write is blocking, so the source outlives it.
         unsafe { queue.enqueue_write_buffer(&mut number, CL_BLOCKING, 0, &[0], &[]) }.expect("an OpenCL write");
         let name = device.name().expect("an OpenCL device name");
