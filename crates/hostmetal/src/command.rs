@@ -170,7 +170,7 @@ impl CommandBuffer {
     }
 
     fn sleep_until(&self, flag: u32) {
-        if event::spin_until(&self.word, |word| word & flag != 0) {
+        if event::spin_until(&self.word, event::PATIENT, |word| word & flag != 0) {
             return;
         }
         loop {

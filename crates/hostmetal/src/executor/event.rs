@@ -8,8 +8,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How long a waiter looks at the word before it sleeps, in nanoseconds.
-const SPIN_NS: u64 = 20_000;
+/// How long an idle worker looks at its word before it sleeps, in nanoseconds.
+pub(crate) const BRIEF: u64 = 20_000;
+/// How long whoever waits for a command buffer looks before it sleeps: longer than it takes to wake a sleeping worker (some
+/// 40 us on a virtual machine). Were it shorter, both sides could fall asleep in every round trip and stay in that rhythm,
+/// each waiting for the other's wake-up; so the first round trip after a pause is slow and the next ones are not.
+pub(crate) const PATIENT: u64 = 150_000;
 
 /// Nanoseconds of CLOCK_MONOTONIC.
 pub(crate) fn now() -> u64 {
@@ -24,15 +28,16 @@ fn spins() -> bool {
     *SPINS.get_or_init(|| std::thread::available_parallelism().is_ok_and(|n| n.get() > 1))
 }
 
-/// Looks at the word for a while; true as soon as `done` holds of its value.
-pub(crate) fn spin_until(word: &AtomicU32, done: impl Fn(u32) -> bool) -> bool {
+/// Looks at the word for `nanoseconds`; true as soon as `done` holds of its value. Beyond BRIEF, others that could use the
+/// core go first.
+pub(crate) fn spin_until(word: &AtomicU32, nanoseconds: u64, done: impl Fn(u32) -> bool) -> bool {
     if done(word.load(Ordering::Acquire)) {
         return true;
     }
     if !spins() {
         return false;
     }
-    let end = now() + SPIN_NS;
+    let start = now();
     loop {
         for _ in 0..32 {
             if done(word.load(Ordering::Acquire)) {
@@ -40,8 +45,12 @@ pub(crate) fn spin_until(word: &AtomicU32, done: impl Fn(u32) -> bool) -> bool {
             }
             std::hint::spin_loop();
         }
-        if now() >= end {
+        let spent = now() - start;
+        if spent >= nanoseconds {
             return false;
+        }
+        if spent >= BRIEF {
+            std::thread::yield_now();
         }
     }
 }

@@ -114,7 +114,7 @@ impl Seat {
     }
 
     fn take(&self) -> Job {
-        if !event::spin_until(&self.word, |word| word == GIVEN) {
+        if !event::spin_until(&self.word, event::BRIEF, |word| word == GIVEN) {
             let sleep = self.word.compare_exchange(EMPTY, ASLEEP, Ordering::AcqRel, Ordering::Acquire);
             while sleep.is_ok() && self.word.load(Ordering::Acquire) == ASLEEP {
                 event::sleep_while(&self.word, ASLEEP, None);

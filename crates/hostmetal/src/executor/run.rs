@@ -335,7 +335,7 @@ impl Share {
     /// Waits until no helper runs.
     fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        while !event::spin_until(&self.running, |running| running == 0) {
+        while !event::spin_until(&self.running, event::BRIEF, |running| running == 0) {
             let running = self.running.load(Ordering::SeqCst);
             if running == 0 {
                 return;
