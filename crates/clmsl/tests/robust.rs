@@ -272,3 +272,53 @@ fn long_constructs_take_linear_space_and_time() {
     let sum = "a[1] + ".repeat(2000);
     ok(format!("__kernel void k(__global int* a) {{ {} }}", format!("a[0] = {sum} 1;\n").repeat(10)));
 }
+
+#[test]
+fn many_functions_are_no_reason_to_refuse() {
+    let kernels: String = (0..3000)
+        .map(|i| format!("__kernel void k{i}(__global float* a, float b) {{ a[get_global_id(0)] += b * {i}; }}\n"))
+        .collect();
+    assert_eq!(check(&kernels).reflection.kernels.len(), 3000);
+    // Two copies of each helper: the output has twice the helpers, not more.
+    let helpers: String = (0..5000)
+        .map(|i| {
+            format!(
+                "float h{i}(float* p) {{ return *p; }}\n\
+                 __kernel void k{i}(__global float* a, __local float* l) {{ a[0] = h{i}(a) + h{i}(l); }}\n"
+            )
+        })
+        .collect();
+    let translation = check(&helpers);
+    assert_eq!(translation.rendered(), "");
+    assert_eq!(translation.msl.expect("it has no errors").matches("\nfloat h").count(), 10_000);
+}
+
+/// Every function calls the next with all ways to choose its pointers from two address spaces.
+#[test]
+fn copies_that_multiply_are_refused() {
+    let pointers = 12;
+    let list = |f: &dyn Fn(usize) -> String| (0..pointers).map(f).collect::<Vec<_>>().join(", ");
+    let params = list(&|i| format!("int* p{i}"));
+    let mut source = format!("void f0({params}) {{ {} }}\n", "*p0 += 1; ".repeat(100));
+    for depth in 1..=pointers {
+        let same = list(&|i| format!("p{i}"));
+        let other = list(&|i| if i == depth - 1 { "p11".to_owned() } else { format!("p{i}") });
+        source.push_str(&format!("void f{depth}({params}) {{ f{0}({same}); f{0}({other}); }}\n", depth - 1));
+    }
+    let global = list(&|i| if i == 11 { "l".to_owned() } else { "g".to_owned() });
+    source.push_str(&format!("__kernel void k(__global int* g, __local int* l) {{ f{pointers}({global}); }}\n"));
+    let translation = check(&source);
+    assert!(translation.msl.is_none());
+    assert!(translation.rendered().contains("too many combinations of address spaces"), "{}", translation.rendered());
+}
+
+#[test]
+fn many_errors_of_one_kind_take_linear_time() {
+    let source = format!(
+        "void h(int* p) {{ {} }}\n__constant int c[] = {{ 1 }};\n__kernel void k(__global int* a) {{ h(c); }}\n",
+        "*p = 1;\n".repeat(150_000)
+    );
+    let translation = check(&source);
+    assert!(translation.diagnostics.len() < 1000, "{} diagnostics", translation.diagnostics.len());
+    assert!(translation.rendered().contains("__constant memory cannot be written"));
+}

@@ -10,12 +10,15 @@ use crate::builtins::{Resolved, Special};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, ExprKind, Function, FunctionId, Program};
 use crate::sema::spaces::Spaces;
-use crate::sema::{place_space, signature_vars};
+use crate::sema::{MAX_DIAGNOSTICS, place_space, signature_vars};
 use crate::source::Span;
 use crate::types::{Space, Type};
 
-/// More copies than this, beyond the first of each function, are refused; real programs need a handful.
-const MAX_EXTRA_COPIES: usize = 4096;
+/// Copies beyond the first of a function may have this many times the expressions of the program, which is enough for
+/// one use of each helper with every address space for two of its pointers ...
+const MAX_GROWTH: usize = 16;
+/// ... and in any case this many expressions: small programs may combine more pointers.
+const FREE_GROWTH: usize = 1 << 18;
 
 /// A space nothing decided is private, as OpenCL C 1.2 says of unqualified pointers.
 pub(super) fn settle(space: Space) -> Space {
@@ -38,7 +41,9 @@ pub(super) fn specialise(
     let mut ids: HashMap<Key, u32> = HashMap::new();
     let mut made: Vec<Option<Instance>> = Vec::new();
     let mut emitted: Vec<(FunctionId, Vec<u32>)> = Vec::new();
-    let mut extra = 0;
+    let sizes: Vec<usize> = program.functions.iter().map(size).collect();
+    let limit = MAX_GROWTH * sizes.iter().sum::<usize>() + FREE_GROWTH;
+    let mut growth = 0;
     // Callers first, so that all uses of a function are known when it is copied.
     for &id in order.iter().rev() {
         let function = &program.functions[id.0 as usize];
@@ -52,10 +57,11 @@ pub(super) fn specialise(
         let mut copies = Vec::new();
         for (key, called_kernel) in uses {
             if !copies.is_empty() {
-                extra += 1;
+                growth += sizes[id.0 as usize];
             }
-            if extra > MAX_EXTRA_COPIES {
-                let message = "more than 4096 combinations of address spaces in calls are not supported";
+            if growth > limit {
+                let message = "too many combinations of address spaces in calls are not supported: \
+                               each needs a copy of the function";
                 diagnostics.push(Diagnostic::error(function.span, message));
                 return Vec::new();
             }
@@ -104,6 +110,15 @@ pub(super) fn specialise(
         out.push(instance);
     }
     out
+}
+
+/// What a copy costs: its expressions, and one for itself.
+fn size(function: &Function) -> usize {
+    let mut count = 1 + function.locals.len();
+    if let Some(body) = &function.body {
+        body.for_each_expr(&mut |e| e.walk(&mut |_| count += 1));
+    }
+    count
 }
 
 fn refuse_local_memory(function: &Function, diagnostics: &mut Vec<Diagnostic>) {
@@ -216,7 +231,9 @@ impl Copy<'_> {
     }
 
     fn refuse(&mut self, span: Span, message: &str) {
-        if !self.diagnostics.iter().any(|d| d.span == span && d.message == message) {
+        if self.diagnostics.len() < MAX_DIAGNOSTICS
+            && !self.diagnostics.iter().any(|d| d.span == span && d.message == message)
+        {
             self.diagnostics.push(Diagnostic::error(span, message));
         }
     }

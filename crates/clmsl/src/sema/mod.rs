@@ -35,7 +35,7 @@ pub(crate) use place::{is_pure, place_space};
 use spaces::Spaces;
 
 /// Errors, and warnings, that are kept.
-const MAX_DIAGNOSTICS: usize = 100;
+pub(crate) const MAX_DIAGNOSTICS: usize = 100;
 
 /// What an ordinary name stands for.
 #[derive(Clone, Debug)]
