@@ -22,6 +22,7 @@ mod ast;
 mod builtins;
 #[doc(hidden)]
 pub mod diagnostic;
+mod half;
 mod hir;
 mod lexer;
 mod lower;

@@ -1,5 +1,6 @@
 //! Types, declarators and literals.
 
+use crate::half;
 use crate::types::{Quals, Scalar, Space, Struct, Type};
 
 /// The name of a type that needs no declarator.
@@ -85,11 +86,16 @@ pub(super) fn integer(value: i128, ty: &Type, hexadecimal: bool) -> (String, boo
 
 /// A floating constant that reads back as the same number.
 pub(super) fn float(value: f32, ty: &Type) -> (String, bool) {
-    if ty.scalar() == Some(Scalar::Half) {
-        return (format!("{value:?}h"), value.is_sign_negative());
+    let is_half = ty.scalar() == Some(Scalar::Half);
+    // The names of infinities and NaN may not survive fast math; their bits do.
+    if !value.is_finite() && is_half {
+        return (format!("as_type<half>(ushort({:#x}))", half::to_bits(f64::from(value))), false);
     }
-    if value.is_nan() || value.is_infinite() {
+    if !value.is_finite() {
         return (format!("as_type<float>({:#x}u)", value.to_bits()), false);
+    }
+    if is_half {
+        return (format!("{value:?}h"), value.is_sign_negative());
     }
     (format!("{value:?}f"), value.is_sign_negative())
 }
@@ -138,5 +144,6 @@ mod tests {
         assert_eq!(float(0.1, &Type::FLOAT).0, "0.1f");
         assert_eq!(float(1e-30, &Type::FLOAT).0, "1e-30f");
         assert_eq!(float(f32::INFINITY, &Type::FLOAT).0, "as_type<float>(0x7f800000u)");
+        assert_eq!(float(f32::NEG_INFINITY, &Type::Scalar(Scalar::Half)).0, "as_type<half>(ushort(0xfc00))");
     }
 }

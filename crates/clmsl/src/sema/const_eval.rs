@@ -1,13 +1,19 @@
 //! Constant expressions: array sizes, case labels, enumerators, initialisers at program scope (C99 §6.6).
+//!
+//! Of the built-in functions `as_T`, `convert_T` and `nan` have values here, since `INFINITY`, `NAN` and tables of bit
+//! patterns are made of them.
 
 use crate::ast::BinaryOp;
+use crate::builtins::{Resolved, Rounding, Special};
+use crate::half;
 use crate::hir::{Expr, ExprKind, UnaryOp};
-use crate::types::{Scalar, Type};
+use crate::types::Scalar;
 
 /// A constant value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value {
     Int(i128),
+    /// A `float`, or a `half` held in one.
     Float(f32),
 }
 
@@ -20,7 +26,6 @@ pub(crate) fn const_int(expr: &Expr) -> Option<i128> {
 }
 
 /// The value of a scalar constant expression, computed as the device computes: `float` in single precision.
-/// `half` arithmetic has no value here.
 pub(crate) fn const_value(expr: &Expr) -> Option<Value> {
     let scalar = expr.ty.scalar()?;
     match &expr.kind {
@@ -29,19 +34,81 @@ pub(crate) fn const_value(expr: &Expr) -> Option<Value> {
         ExprKind::Unary(op, a) => unary(*op, const_value(a)?, scalar),
         ExprKind::Binary(op, a, b) => {
             let left = const_value(a)?;
-            if let (BinaryOp::LogicalAnd | BinaryOp::LogicalOr, Value::Int(l)) = (op, left) {
+            if let BinaryOp::LogicalAnd | BinaryOp::LogicalOr = op {
                 let decided = *op == BinaryOp::LogicalOr;
-                if (l != 0) == decided {
-                    return Some(Value::Int(i128::from(decided)));
-                }
-                return const_value(b).map(|v| Value::Int(i128::from(truth(v))));
+                let result = if truth(left) == decided { decided } else { truth(const_value(b)?) };
+                return Some(Value::Int(i128::from(result)));
             }
-            binary(*op, left, const_value(b)?, scalar, &a.ty)
+            binary(*op, left, const_value(b)?, a.ty.scalar()?, scalar)
         }
         ExprKind::Cond(c, a, b) => const_value(if truth(const_value(c)?) { a } else { b }),
         ExprKind::Convert(a) => convert(const_value(a)?, scalar),
+        ExprKind::Swizzle(..) | ExprKind::Builtin { .. } => const_lanes(expr)?.first().copied(),
         _ => None,
     }
+}
+
+/// The components of a constant expression of vector type, or the one value of a scalar.
+pub(crate) fn const_lanes(expr: &Expr) -> Option<Vec<Value>> {
+    let (scalar, count) = expr.ty.arithmetic()?;
+    match &expr.kind {
+        ExprKind::Swizzle(base, selected) => {
+            let base = const_lanes(base)?;
+            selected.iter().map(|&lane| base.get(usize::from(lane)).copied()).collect()
+        }
+        ExprKind::Builtin { builtin: Resolved::Special(special), args } => {
+            let [arg] = args.as_slice() else { return None };
+            let (from, values) = (arg.ty.arithmetic()?.0, const_lanes(arg)?);
+            match *special {
+                Special::AsType { .. } => Some(reinterpret(&values, from, scalar, count)),
+                Special::Convert { saturate, rounding, .. } => values
+                    .into_iter()
+                    .map(|v| convert(round_and_clamp(v, scalar, saturate, rounding), scalar))
+                    .collect(),
+                Special::Nan => values
+                    .into_iter()
+                    .map(|v| match v {
+                        Value::Int(v) => Some(Value::Float(f32::from_bits(0x7fc0_0000 | (v as u32 & 0x003f_ffff)))),
+                        Value::Float(_) => None,
+                    })
+                    .collect(),
+                _ => None,
+            }
+        }
+        _ if count == 1 => Some(vec![const_value(expr)?]),
+        ExprKind::VectorLiteral(parts) => {
+            let mut lanes = Vec::with_capacity(usize::from(count));
+            for part in parts {
+                lanes.extend(const_lanes(part)?);
+            }
+            Some(lanes)
+        }
+        ExprKind::Convert(a) if a.ty.scalar().is_some() => {
+            Some(vec![convert(const_value(a)?, scalar)?; usize::from(count)])
+        }
+        ExprKind::Convert(a) => const_lanes(a)?.into_iter().map(|v| convert(v, scalar)).collect(),
+        ExprKind::Cond(c, a, b) => const_lanes(if truth(const_value(c)?) { a } else { b }),
+        ExprKind::Unary(UnaryOp::Not, a) => Some(const_lanes(a)?.into_iter().map(|v| all_bits(!truth(v))).collect()),
+        ExprKind::Unary(op, a) => const_lanes(a)?.into_iter().map(|v| unary(*op, v, scalar)).collect(),
+        ExprKind::Binary(op, a, b) => {
+            let (operand, _) = a.ty.arithmetic()?;
+            let (a, b) = (const_lanes(a)?, const_lanes(b)?);
+            // The amount of a shift may be one for all components.
+            let pairs = a.into_iter().zip(b.iter().copied().cycle());
+            pairs
+                .map(|(a, b)| {
+                    let value = binary(*op, a, b, operand, scalar)?;
+                    Some(if op.is_comparison() || op.is_logical() { all_bits(truth(value)) } else { value })
+                })
+                .collect()
+        }
+        _ => None,
+    }
+}
+
+/// What a comparison of vectors gives for a component.
+fn all_bits(truth: bool) -> Value {
+    Value::Int(-i128::from(truth))
 }
 
 fn truth(value: Value) -> bool {
@@ -56,7 +123,9 @@ fn convert(value: Value, to: Scalar) -> Option<Value> {
         (value, Scalar::Bool) => Value::Int(i128::from(truth(value))),
         (Value::Int(v), Scalar::Float) => Value::Float(v as f32),
         (Value::Float(v), Scalar::Float) => Value::Float(v),
-        (_, Scalar::Half) => return None,
+        // What `f64` does not hold exactly is far beyond the range.
+        (Value::Int(v), Scalar::Half) => Value::Float(half::round(v as f64)),
+        (Value::Float(v), Scalar::Half) => Value::Float(half::round(f64::from(v))),
         (Value::Int(v), _) => Value::Int(to.wrap(v)),
         (Value::Float(v), _) => {
             let whole = v.trunc() as i128;
@@ -69,6 +138,56 @@ fn convert(value: Value, to: Scalar) -> Option<Value> {
     })
 }
 
+/// What `convert_T` does before the plain conversion (OpenCL C 3.0 §6.4.3).
+fn round_and_clamp(value: Value, to: Scalar, saturate: bool, rounding: Rounding) -> Value {
+    let value = match value {
+        Value::Float(v) if to.is_integer() => Value::Float(match rounding {
+            Rounding::Default | Rounding::Zero => v.trunc(),
+            Rounding::Nearest => v.round_ties_even(),
+            Rounding::Up => v.ceil(),
+            Rounding::Down => v.floor(),
+        }),
+        value => value,
+    };
+    if !saturate || to.is_float() {
+        return value;
+    }
+    let highest = (1i128 << (to.bits() - u32::from(to.is_signed()))) - 1;
+    let lowest = if to.is_signed() { -highest - 1 } else { 0 };
+    match value {
+        Value::Int(v) => Value::Int(v.clamp(lowest, highest)),
+        // Casts saturate, and NaN gives 0.
+        Value::Float(v) => Value::Int((v as i128).clamp(lowest, highest)),
+    }
+}
+
+/// The same bytes as other components; what a vector of three lacks is zero.
+fn reinterpret(values: &[Value], from: Scalar, to: Scalar, count: u8) -> Vec<Value> {
+    let mut bytes = Vec::new();
+    for value in values {
+        let bits = match *value {
+            Value::Int(v) => v as u64,
+            Value::Float(v) if from == Scalar::Half => u64::from(half::to_bits(f64::from(v))),
+            Value::Float(v) => u64::from(v.to_bits()),
+        };
+        bytes.extend_from_slice(&bits.to_le_bytes()[..from.size() as usize]);
+    }
+    let size = to.size() as usize;
+    let lane = |i: usize| {
+        let mut bits = [0; 8];
+        for (at, bit) in bits.iter_mut().take(size).enumerate() {
+            *bit = bytes.get(i * size + at).copied().unwrap_or(0);
+        }
+        let bits = u64::from_le_bytes(bits);
+        match to {
+            Scalar::Float => Value::Float(f32::from_bits(bits as u32)),
+            Scalar::Half => Value::Float(half::from_bits(bits as u16)),
+            _ => Value::Int(to.wrap(i128::from(bits))),
+        }
+    };
+    (0..usize::from(count)).map(lane).collect()
+}
+
 fn unary(op: UnaryOp, value: Value, scalar: Scalar) -> Option<Value> {
     Some(match (op, value) {
         (UnaryOp::Neg, Value::Int(v)) => Value::Int(scalar.wrap(-v)),
@@ -79,16 +198,21 @@ fn unary(op: UnaryOp, value: Value, scalar: Scalar) -> Option<Value> {
     })
 }
 
-fn binary(op: BinaryOp, a: Value, b: Value, scalar: Scalar, operand: &Type) -> Option<Value> {
+/// `a op b`; the operands have the type `operand`, the result `scalar`.
+fn binary(op: BinaryOp, a: Value, b: Value, operand: Scalar, scalar: Scalar) -> Option<Value> {
     match (a, b) {
-        (Value::Int(a), Value::Int(b)) => int_binary(op, a, b, scalar, operand),
-        (Value::Float(a), Value::Float(b)) if *operand == Type::FLOAT => float_binary(op, a, b),
+        (Value::Int(a), Value::Int(b)) => int_binary(op, a, b, operand, scalar),
+        (Value::Float(a), Value::Float(b)) => match float_binary(op, a, b)? {
+            // Single precision is more than twice as precise, so rounding again gives the right result.
+            Value::Float(v) if operand == Scalar::Half => Some(Value::Float(half::round(f64::from(v)))),
+            value => Some(value),
+        },
         _ => None,
     }
 }
 
-fn int_binary(op: BinaryOp, a: i128, b: i128, scalar: Scalar, operand: &Type) -> Option<Value> {
-    let width = i128::from(operand.scalar()?.bits());
+fn int_binary(op: BinaryOp, a: i128, b: i128, operand: Scalar, scalar: Scalar) -> Option<Value> {
+    let width = i128::from(operand.bits());
     let value = match op {
         BinaryOp::Mul => a.wrapping_mul(b),
         BinaryOp::Div if b != 0 => a / b,

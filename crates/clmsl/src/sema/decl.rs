@@ -1,6 +1,6 @@
 //! Declarations: at program scope, and of variables in functions.
 
-use super::const_eval::{Value, const_value};
+use super::const_eval::{Value, const_lanes};
 use super::types::is_unsized;
 use super::{Entity, Qualified, Sema};
 use crate::ast::{Declaration, InitDeclarator, Specs, Storage};
@@ -105,12 +105,23 @@ impl Sema<'_> {
                 expr.kind = ExprKind::Convert(Box::new(part));
             }
             ExprKind::Zero | ExprKind::Null => {}
-            _ => match const_value(expr) {
-                Some(Value::Int(value)) => {
+            _ => match const_lanes(expr) {
+                Some(lanes) => {
+                    let (ty, span) = (expr.ty.clone(), expr.span);
                     let hexadecimal = matches!(expr.kind, ExprKind::Int { hexadecimal: true, .. });
-                    expr.kind = ExprKind::Int { value, hexadecimal };
+                    let literal = |value: &Value| match *value {
+                        Value::Int(value) => ExprKind::Int { value, hexadecimal },
+                        Value::Float(value) => ExprKind::Float(value),
+                    };
+                    expr.kind = match (ty.vector(), lanes.as_slice()) {
+                        (Some((scalar, _)), lanes) => {
+                            let lane = |v| Expr::new(literal(v), Type::Scalar(scalar), span);
+                            ExprKind::VectorLiteral(lanes.iter().map(lane).collect())
+                        }
+                        (None, [value]) => literal(value),
+                        (None, _) => unreachable!("a scalar has one value"),
+                    };
                 }
-                Some(Value::Float(value)) => expr.kind = ExprKind::Float(value),
                 None => self.error(expr.span, "this initialiser is not a constant expression of a supported form"),
             },
         }
