@@ -1,15 +1,13 @@
 //! The cost of the shim: acquire a command buffer, encode a dispatch, commit and wait, compile; the round trip also
 //! against OpenCL's clEnqueueNDRangeKernel + clFinish on the same CPU in the same run.
-#![allow(unsafe_code, reason = "the C ABI itself is what is measured")]
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group};
-use dcmetal_benches::metal::{Device, first_u32};
+use dcmetal_benches::metal::Device;
 use dcmetal_benches::{opencl::Peer, paired};
-use dcmetal_sys::{DCMetalBuffer_Release, DCMetalCommandBuffer_Release, DCMetalPipeline_Release};
 
 const COUNT_MSL: &str = "kernel void count(device uint *n [[buffer(0)]]) { *n += 1; }";
 const COUNT_CL: &str = "kernel void count(global uint *n) { *n += 1; }";
@@ -17,11 +15,7 @@ const COUNT_CL: &str = "kernel void count(global uint *n) { *n += 1; }";
 fn acquire(c: &mut Criterion) {
     let device = Device::open();
     c.bench_function("command buffer: acquire and release", |b| {
-        b.iter(|| {
-            let command_buffer = black_box(device.command_buffer());
-            // SAFETY: owned by us, not used again.
-            unsafe { DCMetalCommandBuffer_Release(command_buffer) }
-        });
+        b.iter(|| drop(black_box(device.command_buffer())));
     });
 }
 
@@ -38,23 +32,19 @@ fn encode(c: &mut Criterion) {
             let mut left = dispatches;
             while left > 0 {
                 let batch = left.min(10_000);
-                let command_buffer = device.command_buffer();
+                let mut command_buffer = device.command_buffer();
                 let start = Instant::now();
-                device.encode(command_buffer, pipeline, buffer, batch);
+                device.encode(&mut command_buffer, &pipeline, &buffer, batch);
                 spent += start.elapsed();
                 device.finish(command_buffer);
                 left -= batch;
             }
             expected += dispatches;
-            assert_eq!(u64::from(first_u32(buffer)), expected & 0xFFFF_FFFF, "dispatches that ran");
+            assert_eq!(u64::from(buffer.first_u32()), expected & 0xFFFF_FFFF, "dispatches that ran");
             spent
         });
     });
     group.finish();
-    // SAFETY: owned by us, not used again.
-    unsafe { DCMetalBuffer_Release(buffer) };
-    // SAFETY: owned by us, not used again.
-    unsafe { DCMetalPipeline_Release(pipeline) };
 }
 
 fn round_trip(c: &mut Criterion) {
@@ -63,8 +53,8 @@ fn round_trip(c: &mut Criterion) {
     let buffer = device.buffer(4);
     let mut expected = 0u32;
     let mut ours = || {
-        let command_buffer = device.command_buffer();
-        device.encode(command_buffer, pipeline, buffer, 1);
+        let mut command_buffer = device.command_buffer();
+        device.encode(&mut command_buffer, &pipeline, &buffer, 1);
         device.finish(command_buffer);
         expected = expected.wrapping_add(1);
     };
@@ -81,11 +71,7 @@ fn round_trip(c: &mut Criterion) {
             println!("commit and wait against {}: {ratio}", peer.name());
         }
     }
-    assert_eq!(first_u32(buffer), expected, "launches that ran");
-    // SAFETY: owned by us, not used again.
-    unsafe { DCMetalBuffer_Release(buffer) };
-    // SAFETY: owned by us, not used again.
-    unsafe { DCMetalPipeline_Release(pipeline) };
+    assert_eq!(buffer.first_u32(), expected, "launches that ran");
 }
 
 fn compile(c: &mut Criterion) {
@@ -93,11 +79,7 @@ fn compile(c: &mut Criterion) {
     static SEEN: AtomicU64 = AtomicU64::new(0);
     let run = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_nanos());
     let device = Device::open();
-    let compile = |source: &str| {
-        let pipeline = device.pipeline(source, "count");
-        // SAFETY: owned by us, not used again.
-        unsafe { DCMetalPipeline_Release(pipeline) };
-    };
+    let compile = |source: &str| drop(device.pipeline(source, "count"));
     let mut group = c.benchmark_group("compile");
     group.sample_size(10);
     group.bench_function("first: source to pipeline", |b| {

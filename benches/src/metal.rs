@@ -17,10 +17,40 @@ fn check(status: DCMetalStatus, error: DCMetalError, call: &str) {
     panic!("{call}: {}", String::from_utf8_lossy(&text));
 }
 
-/// A device's queue, and one pipeline of `source`'s kernel `name`.
+/// An owned handle, released when dropped.
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident($handle:ident), $release:ident) => {
+        $(#[$doc])*
+        pub struct $name($handle);
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // SAFETY: owned by us, not used again.
+                unsafe { $release(self.0) };
+            }
+        }
+    };
+}
+handle!(
+    /// A compute pipeline.
+    Pipeline(DCMetalPipeline),
+    DCMetalPipeline_Release
+);
+handle!(
+    /// A shared buffer.
+    Buffer(DCMetalBuffer),
+    DCMetalBuffer_Release
+);
+handle!(
+    /// A command buffer that is not committed.
+    CommandBuffer(DCMetalCommandBuffer),
+    DCMetalCommandBuffer_Release
+);
+
+/// A device with a queue.
 pub struct Device {
-    pub device: DCMetalDevice,
-    pub queue: DCMetalQueue,
+    device: DCMetalDevice,
+    queue: DCMetalQueue,
 }
 
 impl Device {
@@ -37,11 +67,11 @@ impl Device {
         Device { device, queue }
     }
 
-    /// Compiles `source` and returns its kernel `name` as a pipeline, owned by the caller.
+    /// Compiles `source` and returns its kernel `name` as a pipeline.
     ///
     /// # Panics
     /// When it does not compile.
-    pub fn pipeline(&self, source: &str, name: &str) -> DCMetalPipeline {
+    pub fn pipeline(&self, source: &str, name: &str) -> Pipeline {
         let (mut library, mut function, mut pipeline, mut error) = (null_mut(), null_mut(), null_mut(), null_mut());
         let name = CString::new(name).expect("a name without NUL");
         // SAFETY: the source is passed with its length; out-pointers are valid.
@@ -67,14 +97,14 @@ impl Device {
         unsafe { DCMetalFunction_Release(function) };
         // SAFETY: owned by us, not used again.
         unsafe { DCMetalLibrary_Release(library) };
-        pipeline
+        Pipeline(pipeline)
     }
 
-    /// A zero-filled shared buffer, owned by the caller.
+    /// A zero-filled shared buffer.
     ///
     /// # Panics
     /// When there is no memory.
-    pub fn buffer(&self, length: u64) -> DCMetalBuffer {
+    pub fn buffer(&self, length: u64) -> Buffer {
         let (mut buffer, mut error) = (null_mut(), null_mut());
         // SAFETY: device is alive; out-pointers are valid.
         let status = unsafe {
@@ -88,37 +118,38 @@ impl Device {
             )
         };
         check(status, error, "buffer");
-        buffer
+        Buffer(buffer)
     }
 
-    /// A new command buffer of the queue, owned by the caller.
-    pub fn command_buffer(&self) -> DCMetalCommandBuffer {
+    /// A new command buffer of the queue.
+    ///
+    /// # Panics
+    /// When Metal makes none.
+    pub fn command_buffer(&self) -> CommandBuffer {
         let (mut command_buffer, mut error) = (null_mut(), null_mut());
         // SAFETY: queue is alive; options may be null; out-pointers are valid.
         let status =
             unsafe { DCMetalCommandBuffer_Create(self.queue, std::ptr::null(), &mut command_buffer, &mut error) };
         check(status, error, "command buffer");
-        command_buffer
+        CommandBuffer(command_buffer)
     }
 
     /// Encodes `dispatches` dispatches of one thread each, with `buffer` at index 0, into `command_buffer`.
-    pub fn encode(
-        &self,
-        command_buffer: DCMetalCommandBuffer,
-        pipeline: DCMetalPipeline,
-        buffer: DCMetalBuffer,
-        dispatches: u64,
-    ) {
+    ///
+    /// # Panics
+    /// When Metal refuses.
+    pub fn encode(&self, command_buffer: &mut CommandBuffer, pipeline: &Pipeline, buffer: &Buffer, dispatches: u64) {
         let (mut encoder, mut error) = (null_mut(), null_mut());
         let one = DCMetalSize { width: 1, height: 1, depth: 1 };
         // SAFETY: command_buffer is uncommitted and alive; out-pointers are valid.
-        let status =
-            unsafe { DCMetalComputeEncoder_Create(command_buffer, DC_METAL_DISPATCH_SERIAL, &mut encoder, &mut error) };
+        let status = unsafe {
+            DCMetalComputeEncoder_Create(command_buffer.0, DC_METAL_DISPATCH_SERIAL, &mut encoder, &mut error)
+        };
         check(status, error, "encoder");
         // SAFETY: encoder and pipeline are alive.
-        check(unsafe { DCMetalComputeEncoder_SetPipeline(encoder, pipeline, &mut error) }, error, "set pipeline");
+        check(unsafe { DCMetalComputeEncoder_SetPipeline(encoder, pipeline.0, &mut error) }, error, "set pipeline");
         // SAFETY: encoder and buffer are alive.
-        check(unsafe { DCMetalComputeEncoder_SetBuffer(encoder, buffer, 0, 0, &mut error) }, error, "set buffer");
+        check(unsafe { DCMetalComputeEncoder_SetBuffer(encoder, buffer.0, 0, 0, &mut error) }, error, "set buffer");
         for _ in 0..dispatches {
             // SAFETY: encoder is open.
             check(unsafe { DCMetalComputeEncoder_DispatchThreads(encoder, one, one, &mut error) }, error, "dispatch");
@@ -129,18 +160,16 @@ impl Device {
         unsafe { DCMetalComputeEncoder_Release(encoder) };
     }
 
-    /// Commits `command_buffer`, waits for it, releases it.
+    /// Commits `command_buffer` and waits for it.
     ///
     /// # Panics
     /// When it fails.
-    pub fn finish(&self, command_buffer: DCMetalCommandBuffer) {
+    pub fn finish(&self, command_buffer: CommandBuffer) {
         let mut error = null_mut();
         // SAFETY: command_buffer is alive and uncommitted.
-        check(unsafe { DCMetalCommandBuffer_Commit(command_buffer, &mut error) }, error, "commit");
+        check(unsafe { DCMetalCommandBuffer_Commit(command_buffer.0, &mut error) }, error, "commit");
         // SAFETY: command_buffer is alive and committed.
-        check(unsafe { DCMetalCommandBuffer_WaitUntilCompleted(command_buffer, &mut error) }, error, "wait");
-        // SAFETY: owned by us, not used again.
-        unsafe { DCMetalCommandBuffer_Release(command_buffer) };
+        check(unsafe { DCMetalCommandBuffer_WaitUntilCompleted(command_buffer.0, &mut error) }, error, "wait");
     }
 }
 
@@ -153,10 +182,12 @@ impl Drop for Device {
     }
 }
 
-/// The first number in a shared buffer; nothing may be running that writes it.
-pub fn first_u32(buffer: DCMetalBuffer) -> u32 {
-    // SAFETY: buffer is alive.
-    let contents = unsafe { DCMetalBuffer_GetContents(buffer) };
-    // SAFETY: the benchmarks' buffers hold at least four bytes, page aligned, and the device is idle.
-    unsafe { contents.cast::<u32>().read() }
+impl Buffer {
+    /// The first number in it. Every command buffer of this module has completed before anybody can ask.
+    pub fn first_u32(&self) -> u32 {
+        // SAFETY: the buffer is alive.
+        let contents = unsafe { DCMetalBuffer_GetContents(self.0) };
+        // SAFETY: a shared buffer of at least four bytes, page aligned; `finish` waits, so the device is idle.
+        unsafe { contents.cast::<u32>().read() }
+    }
 }

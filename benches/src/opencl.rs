@@ -49,15 +49,12 @@ impl Peer {
     /// # Panics
     /// When it fails.
     pub fn run(&self) {
-        // SAFETY: the kernel has one argument, a buffer of one number.
-        unsafe {
-            ExecuteKernel::new(&self.kernel)
-                .set_arg(&self.number)
-                .set_global_work_size(1)
-                .set_local_work_size(1)
-                .enqueue_nd_range(&self.queue)
-        }
-        .expect("an OpenCL launch");
+        let mut launch = ExecuteKernel::new(&self.kernel);
+        // SAFETY: the kernel's one argument is a buffer of one number.
+        unsafe { launch.set_arg(&self.number) };
+        launch.set_global_work_size(1).set_local_work_size(1);
+        // SAFETY: the argument is set, and the kernel stays in its buffer.
+        unsafe { launch.enqueue_nd_range(&self.queue) }.expect("an OpenCL launch");
         self.queue.finish().expect("clFinish");
     }
 
