@@ -56,9 +56,11 @@ fn case(name: &str, extension: &str) -> PathBuf {
 /// Whether the text has the construct as a whole word.
 fn has(text: &str, construct: &str) -> bool {
     let part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    let (first, last) = (construct.chars().next(), construct.chars().next_back());
     text.match_indices(construct).any(|(at, _)| {
         let (before, after) = (text[..at].chars().next_back(), text[at + construct.len()..].chars().next());
-        !(part(construct.chars().next()) && part(before)) && !(part(construct.chars().next_back()) && part(after))
+        let (joined_before, joined_after) = (part(first) && part(before), part(last) && part(after));
+        !joined_before && !joined_after
     })
 }
 
