@@ -9,7 +9,7 @@ use std::rc::Rc;
 use crate::source::Span;
 
 /// A scalar arithmetic type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Scalar {
     Bool,
     Char,

@@ -24,6 +24,7 @@ use std::collections::BTreeSet;
 
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Constant, Expr, ExprKind, Function};
+use crate::prelude::{Excerpt, Use};
 use crate::reflect::KernelReflection;
 use crate::sema::Checked;
 use crate::types::{Space, Struct, Type};
@@ -34,8 +35,8 @@ pub(crate) struct Lowered {
     pub(crate) constants: Vec<Constant>,
     /// Callees first.
     pub(crate) functions: Vec<Function>,
-    /// Names of the prelude files that are used, in order of their dependencies.
-    pub(crate) prelude: Vec<&'static str>,
+    /// What of the prelude is used, in order of its dependencies.
+    pub(crate) prelude: Vec<Excerpt>,
     pub(crate) kernels: Vec<KernelReflection>,
 }
 
@@ -84,7 +85,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool) -> (Option<Lowere
     let (used_structs, used_constants) = used(&instances, &mut structs, &mut constants);
     names::assign(&mut structs, &mut constants, &mut instances, &mut kernels);
     let functions: Vec<Function> = instances.into_iter().map(|i| i.function).collect();
-    let prelude = crate::prelude::files(&prelude_calls(&functions));
+    let prelude = crate::prelude::excerpts(&prelude_uses(&functions));
     let keep = |flags: &[bool], i: usize| flags.get(i).copied().unwrap_or(false);
     let constants = constants
         .into_iter()
@@ -151,20 +152,18 @@ impl Reach {
 }
 
 /// Prelude functions that the program calls.
-fn prelude_calls(functions: &[Function]) -> BTreeSet<String> {
-    let mut calls = BTreeSet::new();
+fn prelude_uses(functions: &[Function]) -> BTreeSet<Use> {
+    let mut uses = BTreeSet::new();
     for function in functions {
         let Some(body) = &function.body else { continue };
         body.for_each_expr(&mut |e| {
             e.walk(&mut |e| {
-                if let ExprKind::Msl(head, _) = &e.kind
-                    && head.starts_with("clmsl_")
-                {
-                    let name = head.split('<').next().unwrap_or(head);
-                    calls.insert(name.to_owned());
+                if let ExprKind::Msl(head, args) = &e.kind {
+                    let args: Vec<&Type> = args.iter().map(|a| &a.ty).collect();
+                    uses.extend(Use::of_call(head, &args, &e.ty));
                 }
             });
         });
     }
-    calls
+    uses
 }

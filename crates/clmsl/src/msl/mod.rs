@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use crate::hir::{Constant, Function};
 use crate::lower::Lowered;
-use crate::prelude;
+use crate::prelude::Excerpt;
 use crate::source::{Sources, Span};
 use crate::types::{Quals, Space, StructId, Type};
 use pieces::declare;
@@ -34,9 +34,9 @@ struct Printer<'a> {
 pub(crate) fn print(lowered: &Lowered, sources: &Sources) -> String {
     let mut printer = Printer { lowered, sources, out: String::new(), presumed: None, depth: 0 };
     printer.out.push_str("#include <metal_stdlib>\n");
-    for name in &lowered.prelude {
-        let _ = writeln!(printer.out, "#line 1 \"<clmsl {name}>\"");
-        printer.out.push_str(prelude::text(name));
+    for Excerpt { file, line, text } in &lowered.prelude {
+        let _ = writeln!(printer.out, "#line {line} \"<clmsl {file}>\"");
+        printer.out.push_str(text);
     }
     let mut done = vec![false; lowered.structs.len()];
     for id in 0..lowered.structs.len() {

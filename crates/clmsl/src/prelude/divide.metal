@@ -1,5 +1,5 @@
-// Integer division that never stops the program: by zero it gives 0 (the remainder: the dividend), and the least
-// number by -1 wraps.
+//= div integers each
+// Division that never stops the program: by zero it gives 0, and the least number by -1 wraps.
 template <typename T> inline T clmsl_div(T a, T b) {
   if (b == T(0)) {
     return T(0);
@@ -9,15 +9,8 @@ template <typename T> inline T clmsl_div(T a, T b) {
   }
   return T(a / b);
 }
-template <typename T> inline metal::vec<T, 2> clmsl_div(metal::vec<T, 2> a, metal::vec<T, 2> b) {
-  return metal::vec<T, 2>(clmsl_div<T>(a.x, b.x), clmsl_div<T>(a.y, b.y));
-}
-template <typename T> inline metal::vec<T, 3> clmsl_div(metal::vec<T, 3> a, metal::vec<T, 3> b) {
-  return metal::vec<T, 3>(clmsl_div<T>(a.x, b.x), clmsl_div<T>(a.y, b.y), clmsl_div<T>(a.z, b.z));
-}
-template <typename T> inline metal::vec<T, 4> clmsl_div(metal::vec<T, 4> a, metal::vec<T, 4> b) {
-  return metal::vec<T, 4>(clmsl_div<T>(a.x, b.x), clmsl_div<T>(a.y, b.y), clmsl_div<T>(a.z, b.z), clmsl_div<T>(a.w, b.w));
-}
+//= rem integers each
+// The remainder of a division by zero is the dividend.
 template <typename T> inline T clmsl_rem(T a, T b) {
   if (b == T(0)) {
     return a;
@@ -26,13 +19,4 @@ template <typename T> inline T clmsl_rem(T a, T b) {
     return T(0);
   }
   return T(a % b);
-}
-template <typename T> inline metal::vec<T, 2> clmsl_rem(metal::vec<T, 2> a, metal::vec<T, 2> b) {
-  return metal::vec<T, 2>(clmsl_rem<T>(a.x, b.x), clmsl_rem<T>(a.y, b.y));
-}
-template <typename T> inline metal::vec<T, 3> clmsl_rem(metal::vec<T, 3> a, metal::vec<T, 3> b) {
-  return metal::vec<T, 3>(clmsl_rem<T>(a.x, b.x), clmsl_rem<T>(a.y, b.y), clmsl_rem<T>(a.z, b.z));
-}
-template <typename T> inline metal::vec<T, 4> clmsl_rem(metal::vec<T, 4> a, metal::vec<T, 4> b) {
-  return metal::vec<T, 4>(clmsl_rem<T>(a.x, b.x), clmsl_rem<T>(a.y, b.y), clmsl_rem<T>(a.z, b.z), clmsl_rem<T>(a.w, b.w));
 }

@@ -1,4 +1,4 @@
-// remainder, nextafter, logb, ilogb, maxmag, minmag.
+//= remainder float each
 inline float clmsl_remainder(float x, float y) {
   float a = metal::fabs(x);
   const float b = metal::fabs(y);
@@ -26,6 +26,7 @@ inline float clmsl_remainder(float x, float y) {
   }
   return x < 0.0f || (x == 0.0f && metal::signbit(x)) ? -a : a;
 }
+//= nextafter float each
 inline float clmsl_nextafter(float x, float y) {
   if (metal::isnan(x) || metal::isnan(y)) {
     return x + y;
@@ -39,6 +40,7 @@ inline float clmsl_nextafter(float x, float y) {
   const uint bits = as_type<uint>(x);
   return as_type<float>((x < y) == (x > 0.0f) ? bits + 1u : bits - 1u);
 }
+//= ilogb float each
 inline int clmsl_ilogb(float x) {
   const uint bits = as_type<uint>(x) & 0x7fffffffu;
   if (bits >= 0x7f800000u) {
@@ -49,6 +51,7 @@ inline int clmsl_ilogb(float x) {
   }
   return bits >= 0x00800000u ? int(bits >> 23) - 127 : -118 - int(metal::clz(bits));
 }
+//= logb float each : ilogb
 inline float clmsl_logb(float x) {
   const uint bits = as_type<uint>(x) & 0x7fffffffu;
   if (bits >= 0x7f800000u) {
@@ -56,17 +59,13 @@ inline float clmsl_logb(float x) {
   }
   return bits == 0u ? as_type<float>(0xff800000u) : float(clmsl_ilogb(x));
 }
+//= maxmag float each
 inline float clmsl_maxmag(float x, float y) {
   const float a = metal::fabs(x), b = metal::fabs(y);
   return a > b ? x : b > a ? y : metal::fmax(x, y);
 }
+//= minmag float each
 inline float clmsl_minmag(float x, float y) {
   const float a = metal::fabs(x), b = metal::fabs(y);
   return a < b ? x : b < a ? y : metal::fmin(x, y);
 }
-CLMSL_LANES_2(clmsl_remainder, float, float, float)
-CLMSL_LANES_2(clmsl_nextafter, float, float, float)
-CLMSL_LANES_1(clmsl_ilogb, int, float)
-CLMSL_LANES_1(clmsl_logb, float, float)
-CLMSL_LANES_2(clmsl_maxmag, float, float, float)
-CLMSL_LANES_2(clmsl_minmag, float, float, float)

@@ -1,81 +1,349 @@
-//! Functions of OpenCL C that MSL lacks, as MSL text; a file is part of the output only if one of its functions is used.
+//! Functions of OpenCL C that MSL lacks, as MSL text, of which a translation gets the pieces it uses.
+//!
+//! Each `.metal` file is a row of pieces; a line starts one:
+//!
+//! ```text
+//! //= NAME TYPES[/LANES] [each] [: NEED ...]
+//! ```
+//!
+//! It provides `clmsl_NAME`, if no piece before does, for calls whose first argument has elements of one of the `TYPES` (names with commas between
+//! them, or `integers`, `signed`, `unsigned`, `any`) and that many lanes (1 for a scalar; all if nothing is said). `each`:
+//! the text is for scalars, forms for vectors call it for each component and are made here. A `NEED` is a piece that must
+//! stand before, `NAME[(TYPE)][/*]`: of the same type if none is given, for scalars unless `/*` asks for the same lanes.
+//! In the text `$T` is the element type, `$U` its unsigned and `$W` its 64-bit counterpart.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::LazyLock;
 
-/// One file of the prelude.
-struct File {
+use crate::types::{Scalar, Type};
+
+/// A call of a prelude function, as far as it matters which piece it needs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Use {
+    /// Without `clmsl_`.
+    name: String,
+    /// Elements of the first argument, if it is a number.
+    element: Option<Scalar>,
+    lanes: u8,
+    /// Elements of the result and of all arguments, for the forms that work by component.
+    ret: Option<Scalar>,
+    args: Vec<Scalar>,
+}
+
+impl Use {
+    /// The use that a call of `head` is, if that is a prelude function.
+    pub(crate) fn of_call(head: &str, args: &[&Type], ret: &Type) -> Option<Use> {
+        let name = head.strip_prefix("clmsl_")?.split('<').next()?;
+        let first = args.first().and_then(|t| t.arithmetic());
+        Some(Use {
+            name: name.to_owned(),
+            element: first.map(|(s, _)| s),
+            lanes: first.map_or(1, |(_, n)| n),
+            ret: ret.arithmetic().map(|(s, _)| s),
+            args: args.iter().filter_map(|t| t.arithmetic()).map(|(s, _)| s).collect(),
+        })
+    }
+}
+
+/// Text to print, and where it stands in the prelude.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Excerpt {
+    pub(crate) file: &'static str,
+    /// The line of the file that the text begins with.
+    pub(crate) line: u32,
+    /// Whole lines.
+    pub(crate) text: String,
+}
+
+/// A function that a piece calls.
+struct Need {
     name: &'static str,
+    element: Option<Scalar>,
+    same_lanes: bool,
+}
+
+/// A function for some types.
+struct Piece {
+    file: &'static str,
+    line: u32,
+    name: &'static str,
+    /// `None` is any type.
+    types: Option<Vec<Scalar>>,
+    /// Empty is any number.
+    lanes: Vec<u8>,
+    each: bool,
+    needs: Vec<Need>,
     text: &'static str,
-    /// The functions a translation may call.
-    provides: &'static [&'static str],
-    /// Whether it uses the macros of `lanes`.
-    lanes: bool,
 }
 
-macro_rules! file {
-    ($name:literal, $lanes:literal, [$($function:literal),* $(,)?]) => {
-        File {
-            name: $name,
-            text: include_str!(concat!($name, ".metal")),
-            provides: &[$(concat!("clmsl_", $function)),*],
-            lanes: $lanes,
-        }
-    };
+macro_rules! files {
+    ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!($name, ".metal")))),*] };
 }
 
-const FILES: &[File] = &[
-    file!("lanes", false, []),
-    file!("dimension", false, ["dimension"]),
-    file!("divide", false, ["div", "rem"]),
-    file!("convert", false, ["convert_sat"]),
-    file!("async", false, ["async_copy", "async_gather", "async_scatter"]),
-    file!("atomic", false, ["atomic_cmpxchg"]),
-    file!("absolute", true, ["abs", "abs_diff"]),
-    file!("saturate", true, ["add_sat", "sub_sat", "hadd", "rhadd"]),
-    file!("multiply", true, ["mul_hi", "mad_hi", "mad_sat"]),
-    file!("bits", true, ["rotate", "bitselect"]),
-    file!("relational", true, ["islessgreater"]),
-    file!("geometric", false, ["length", "distance", "normalize", "cross"]),
-    file!("parts", false, ["fract", "modf", "frexp", "sincos"]),
-    file!("turns", false, ["acospi", "asinpi", "atanpi", "atan2pi"]),
-    file!("power", true, ["cbrt", "hypot", "pown", "rootn", "expm1", "log1p"]),
-    file!("floats", true, ["remainder", "nextafter", "logb", "ilogb", "maxmag", "minmag"]),
+/// What is needed stands before what needs it.
+static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
+    let files = files![
+        "dimension",
+        "divide",
+        "convert",
+        "async",
+        "atomic",
+        "absolute",
+        "saturate",
+        "multiply",
+        "bits",
+        "relational",
+        "geometric",
+        "parts",
+        "turns",
+        "power",
+        "floats",
+    ];
+    files.into_iter().flat_map(|(file, text)| split(file, text)).collect()
+});
+
+/// The pieces of a file.
+fn split(file: &'static str, text: &'static str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut line = 1;
+    for part in text.split("//= ").skip(1) {
+        let (head, body) = part.split_once('\n').unwrap_or((part, ""));
+        pieces.push(piece(file, line + 1, head, body));
+        line += part.matches('\n').count() as u32;
+    }
+    pieces
+}
+
+fn piece(file: &'static str, line: u32, head: &'static str, text: &'static str) -> Piece {
+    let (what, needs) = head.split_once(" : ").unwrap_or((head, ""));
+    let mut words = what.split(' ');
+    let name = words.next().unwrap_or_default();
+    let domain = words.next().unwrap_or_default();
+    let (types, lanes) = domain.split_once('/').unwrap_or((domain, ""));
+    let types = (types != "any").then(|| types.split(',').flat_map(group).collect());
+    let lanes = lanes.split(',').filter_map(|n| n.parse().ok()).collect();
+    let each = words.next() == Some("each");
+    let needs = needs.split(' ').filter(|n| !n.is_empty()).map(need).collect();
+    Piece { file, line, name, types, lanes, each, needs, text }
+}
+
+fn need(text: &'static str) -> Need {
+    let same_lanes = text.ends_with("/*");
+    let text = text.trim_end_matches("/*");
+    let (name, element) = text.split_once('(').unwrap_or((text, ""));
+    Need { name, element: scalar(element.trim_end_matches(')')), same_lanes }
+}
+
+const INTEGERS: [Scalar; 8] = [
+    Scalar::Char,
+    Scalar::UChar,
+    Scalar::Short,
+    Scalar::UShort,
+    Scalar::Int,
+    Scalar::UInt,
+    Scalar::Long,
+    Scalar::ULong,
 ];
 
-/// The files that hold the called functions, in the order of the table, which puts dependencies first.
-pub(crate) fn files(calls: &BTreeSet<String>) -> Vec<&'static str> {
-    let used: Vec<&File> = FILES.iter().filter(|f| f.provides.iter().any(|name| calls.contains(*name))).collect();
-    let lanes = used.iter().any(|f| f.lanes);
-    FILES
-        .iter()
-        .filter(|f| (f.name == "lanes" && lanes) || used.iter().any(|u| u.name == f.name))
-        .map(|f| f.name)
-        .collect()
+fn scalar(name: &str) -> Option<Scalar> {
+    INTEGERS.into_iter().chain([Scalar::Half, Scalar::Float]).find(|s| s.name() == name)
 }
 
-/// The text of a file.
-pub(crate) fn text(name: &str) -> &'static str {
-    match FILES.iter().find(|f| f.name == name) {
-        Some(f) => f.text,
-        None => unreachable!("the name came from this table"),
+fn group(name: &str) -> Vec<Scalar> {
+    match name {
+        "integers" => INTEGERS.to_vec(),
+        "signed" => INTEGERS.into_iter().filter(|s| s.is_signed()).collect(),
+        "unsigned" => INTEGERS.into_iter().filter(|s| !s.is_signed()).collect(),
+        one => scalar(one).into_iter().collect(),
     }
+}
+
+impl Piece {
+    fn serves(&self, name: &str, element: Option<Scalar>, lanes: u8) -> bool {
+        self.name == name
+            && self.types.as_ref().is_none_or(|types| element.is_some_and(|e| types.contains(&e)))
+            && (self.each || self.lanes.is_empty() || self.lanes.contains(&lanes))
+    }
+
+    /// The text for an element type.
+    fn instantiate(&self, element: Option<Scalar>) -> String {
+        let Some(e) = element.filter(|_| self.text.contains('$')) else { return self.text.to_owned() };
+        let wide = if e.is_signed() { Scalar::Long } else { Scalar::ULong };
+        self.text.replace("$T", e.name()).replace("$U", e.unsigned_of_width().name()).replace("$W", wide.name())
+    }
+}
+
+/// What of the prelude is to be printed.
+#[derive(Default)]
+struct Selection {
+    /// Positions in `PIECES`, with the element type and lanes of the call.
+    pieces: BTreeSet<(usize, Option<Scalar>, u8)>,
+    /// Vector forms, with the position of the scalar piece.
+    forms: BTreeSet<(usize, Use)>,
+}
+
+impl Selection {
+    fn add(&mut self, name: &str, element: Option<Scalar>, lanes: u8) -> usize {
+        let Some(at) = PIECES.iter().position(|p| p.serves(name, element, lanes)) else {
+            unreachable!("the prelude has no clmsl_{name} for {element:?} with {lanes} lanes")
+        };
+        if self.pieces.insert((at, element, lanes)) {
+            for need in &PIECES[at].needs {
+                self.add(need.name, need.element.or(element), if need.same_lanes { lanes } else { 1 });
+            }
+        }
+        at
+    }
+
+    /// The texts of a piece, each once.
+    fn texts(&self, at: usize) -> Vec<String> {
+        let mut texts: Vec<String> = Vec::new();
+        for (_, element, _) in self.pieces.range((at, None, 0)..(at + 1, None, 0)) {
+            let text = PIECES[at].instantiate(*element);
+            if texts.last() != Some(&text) {
+                texts.push(text);
+            }
+        }
+        texts
+    }
+}
+
+/// The text for all uses, in an order in which everything stands before its use.
+pub(crate) fn excerpts(uses: &BTreeSet<Use>) -> Vec<Excerpt> {
+    let mut selection = Selection::default();
+    for used in uses {
+        let at = selection.add(&used.name, used.element, used.lanes);
+        if used.lanes > 1 && PIECES[at].each {
+            selection.forms.insert((at, used.clone()));
+        }
+    }
+    let mut out = Vec::new();
+    for (at, piece) in PIECES.iter().enumerate() {
+        let excerpt = |text| Excerpt { file: piece.file, line: piece.line, text };
+        out.extend(selection.texts(at).into_iter().map(excerpt));
+        let forms = selection.forms.iter().filter(|(i, _)| *i == at);
+        out.extend(forms.map(|(_, used)| excerpt(vector_form(used))));
+    }
+    out
+}
+
+/// `metal::R4 f(metal::A4 a, ...) { return metal::R4(f(a.x, ...), ...); }`
+fn vector_form(used: &Use) -> String {
+    let Use { name, lanes, ret, args, .. } = used;
+    let ret = ret.map_or("void", Scalar::name);
+    let names: Vec<char> = ('a'..='z').take(args.len()).collect();
+    let params: Vec<String> =
+        args.iter().zip(&names).map(|(s, name)| format!("metal::{}{lanes} {name}", s.name())).collect();
+    let calls: Vec<String> = ['x', 'y', 'z', 'w']
+        .iter()
+        .take(usize::from(*lanes))
+        .map(|lane| {
+            let args: Vec<String> = names.iter().map(|name| format!("{name}.{lane}")).collect();
+            format!("clmsl_{name}({})", args.join(", "))
+        })
+        .collect();
+    let mut out = String::new();
+    let _ = writeln!(out, "inline metal::{ret}{lanes} clmsl_{name}({}) {{", params.join(", "));
+    let _ = writeln!(out, "  return metal::{ret}{lanes}({});", calls.join(", "));
+    out.push_str("}\n");
+    out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::FILES;
-    use crate::builtins::{Lowering, TABLE};
+    use super::*;
+    use crate::builtins::{Class, Lowering, TABLE};
 
     #[test]
     fn every_prelude_function_of_the_table_exists() {
-        let provided = |name: &str| {
-            let full = format!("clmsl_{name}");
-            FILES.iter().any(|f| f.provides.contains(&full.as_str()) && f.text.contains(&full))
-        };
         for row in TABLE {
-            if let Lowering::Prelude(name) = row.lowering {
-                assert!(provided(name), "{} needs clmsl_{name}", row.name);
+            let Lowering::Prelude(name) = row.lowering else { continue };
+            // Floats reach `bitselect` as integers; `half` is refused for what the prelude has.
+            let (types, lanes) = match row.class {
+                Class::Int | Class::Any => (INTEGERS.to_vec(), vec![1, 2, 3, 4]),
+                Class::Geometric if name == "cross" => (vec![Scalar::Float], vec![3, 4]),
+                Class::Float | Class::Geometric => (vec![Scalar::Float], vec![1, 2, 3, 4]),
+            };
+            for element in types {
+                for &n in &lanes {
+                    let mut selection = Selection::default();
+                    selection.add(name, Some(element), n);
+                    assert!(!selection.pieces.is_empty(), "{name}");
+                }
             }
+        }
+    }
+
+    /// What passes call without the table.
+    #[test]
+    fn every_prelude_function_of_the_passes_exists() {
+        for lanes in 1..=4 {
+            for element in INTEGERS {
+                for name in ["div", "rem", "convert_sat", "dimension", "bitselect"] {
+                    Selection::default().add(name, Some(element), lanes);
+                }
+            }
+            Selection::default().add("convert_sat", Some(Scalar::Bool), lanes);
+            Selection::default().add("convert_sat", Some(Scalar::Float), lanes);
+            Selection::default().add("islessgreater", Some(Scalar::Float), lanes);
+            Selection::default().add("islessgreater", Some(Scalar::Half), lanes);
+        }
+        for name in ["async_copy", "async_gather", "async_scatter", "atomic_cmpxchg"] {
+            Selection::default().add(name, None, 1);
+        }
+    }
+
+    /// A text that is the same for two types may need different ones.
+    #[test]
+    fn each_type_gets_what_it_needs() {
+        let used = |scalar| {
+            let (from, to) = (Type::Vector(scalar, 4), Type::Vector(Scalar::UChar, 4));
+            Use::of_call("clmsl_convert_sat<uchar>", &[&from], &to).expect("it is a prelude function")
+        };
+        let texts = excerpts(&BTreeSet::from([used(Scalar::Int), used(Scalar::Short), used(Scalar::Float)]));
+        let heads =
+            ["clmsl_convert_sat(float x)", "clmsl_convert_sat(From x)", "clmsl_convert_sat(metal::vec<From, 4> v)"];
+        assert_eq!(texts.len(), heads.len());
+        for (excerpt, head) in texts.iter().zip(heads) {
+            assert!(excerpt.text.contains(head), "{}", excerpt.text);
+        }
+    }
+
+    #[test]
+    fn pieces_are_whole_and_stand_behind_what_they_need() {
+        for (at, piece) in PIECES.iter().enumerate() {
+            let (file, name, text) = (piece.file, piece.name, piece.text);
+            assert!(text.contains(&format!("clmsl_{name}(")) && text.ends_with("}\n"), "{file}: {name}");
+            assert!(piece.types.as_ref().is_none_or(|t| !t.is_empty()), "{file}: types of {name}");
+            assert!(!text.contains('$') || piece.types.is_some(), "{file}: {name} depends on a type it does not name");
+            // The functions it calls are those it needs.
+            for (start, _) in text.match_indices("clmsl_") {
+                let called = &text[start + 6..];
+                let called = &called[..called.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(0)];
+                assert!(
+                    called == name || piece.needs.iter().any(|n| n.name == called),
+                    "{file}: {name} calls {called}"
+                );
+            }
+            let types = piece.types.as_ref().map_or_else(|| vec![Scalar::Float], Clone::clone);
+            for need in &piece.needs {
+                for &element in &types {
+                    let mut selection = Selection::default();
+                    let lanes = if need.same_lanes { 2 } else { 1 };
+                    let needed = selection.add(need.name, need.element.or(Some(element)), lanes);
+                    assert!(needed < at, "{file}: {name} stands before {}", need.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_those_of_the_files() {
+        for piece in PIECES.iter() {
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/prelude").join(piece.file);
+            let file = std::fs::read_to_string(path.with_extension("metal")).expect("the prelude can be read");
+            assert_eq!(piece.text.lines().next(), file.lines().nth(piece.line as usize - 1), "{}", piece.name);
         }
     }
 }

@@ -1,4 +1,4 @@
-// cbrt, hypot, pown, rootn, expm1, log1p.
+//= cbrt float each
 inline float clmsl_cbrt(float x) {
   const float a = metal::fabs(x);
   if (!(a > 0.0f) || metal::isinf(a)) {
@@ -8,6 +8,7 @@ inline float clmsl_cbrt(float x) {
   t = t - (t - a / (t * t)) / 3.0f;
   return metal::copysign(t, x);
 }
+//= hypot float each
 inline float clmsl_hypot(float x, float y) {
   const float a = metal::fabs(x), b = metal::fabs(y);
   if (metal::isinf(a) || metal::isinf(b)) {
@@ -23,6 +24,7 @@ inline float clmsl_hypot(float x, float y) {
   const float ratio = smaller / larger;
   return larger * metal::precise::sqrt(metal::fma(ratio, ratio, 1.0f));
 }
+//= pown float each
 inline float clmsl_pown(float x, int n) {
   if (n == 0) {
     return 1.0f;
@@ -36,6 +38,7 @@ inline float clmsl_pown(float x, int n) {
   }
   return (n & 1) != 0 ? metal::copysign(power, x) : power;
 }
+//= rootn float each
 inline float clmsl_rootn(float x, int n) {
   const float a = metal::fabs(x);
   const bool odd = (n & 1) != 0;
@@ -51,6 +54,7 @@ inline float clmsl_rootn(float x, int n) {
   }
   return odd ? metal::copysign(t, x) : t;
 }
+//= expm1 float each
 inline float clmsl_expm1(float x) {
   if (metal::fabs(x) >= 0.5f || metal::isnan(x)) {
     return metal::precise::exp(x) - 1.0f;
@@ -65,6 +69,7 @@ inline float clmsl_expm1(float x) {
   sum = metal::fma(sum, x, 0.5f);
   return x == 0.0f ? x : metal::fma(sum, x * x, x);
 }
+//= log1p float each
 inline float clmsl_log1p(float x) {
   const float u = 1.0f + x;
   if (u == 1.0f || metal::isinf(x)) {
@@ -72,9 +77,3 @@ inline float clmsl_log1p(float x) {
   }
   return u > 0.0f ? metal::precise::log(u) - ((u - 1.0f) - x) / u : metal::precise::log(u);
 }
-CLMSL_LANES_1(clmsl_cbrt, float, float)
-CLMSL_LANES_2(clmsl_hypot, float, float, float)
-CLMSL_LANES_2(clmsl_pown, float, float, int)
-CLMSL_LANES_2(clmsl_rootn, float, float, int)
-CLMSL_LANES_1(clmsl_expm1, float, float)
-CLMSL_LANES_1(clmsl_log1p, float, float)

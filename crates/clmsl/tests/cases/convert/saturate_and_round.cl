@@ -1,4 +1,5 @@
 // run: convert grid=1 f=[300,-5,nan,127.6,2.5,-2.5,3.5,-0.5,3e+09,-3e+09,inf,1.5] n=[300,-5,100000,-100000,256,257,-1,7] u8=[9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9] s8=[9,9,9,9,9,9,9,9] i=[9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9] u=[9,9,9,9,9,9,9,9] g=[9,9,9,9,9,9,9,9] -> u8=[255,0,0,127,255,0,255,0,0,1,255,7,2,0,4,0] s8=[127,-5,0,127,127,-5,127,-128] i=[2,-2,4,0,3,-2,4,0,2,-3,3,-1,2,-2,3,0,2147483647,-2147483648,2147483647,1,-2147450882,0,1065353216,127] u=[3000000000,0,4294967295,1,300,0,100000,0] g=[300,-5,100000,-100000,3e+09,0,4.2949673e+09,1]
+// run: of_bool grid=1 out=[9] n=3 -> out=[1]
 __kernel void convert(__global const float4* f, __global const int4* n, __global uchar4* u8, __global char4* s8,
                       __global int4* i, __global uint4* u, __global float4* g)
 {
@@ -21,4 +22,10 @@ __kernel void convert(__global const float4* f, __global const int4* n, __global
     i[5].y = convert_int(2.9f) + (int)-2.9f;
     i[5].z = as_int(1.0f);
     i[5].w = convert_char_sat(200) + convert_uchar_sat(-1L);
+}
+
+__kernel void of_bool(__global uchar* out, int n)
+{
+    bool truth = n > 2;
+    out[0] = convert_uchar_sat(truth) + convert_char_sat(!truth);
 }
