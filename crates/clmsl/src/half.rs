@@ -1,5 +1,7 @@
 //! The 16-bit floating-point format (IEEE 754 binary16), in which the host cannot compute: values are held as `f32`.
 
+use std::cmp::Ordering;
+
 /// The bits of the nearest `half`, ties to even.
 pub(crate) fn to_bits(value: f64) -> u16 {
     let sign = u16::from(value.is_sign_negative()) << 15;
@@ -33,6 +35,43 @@ pub(crate) fn from_bits(bits: u16) -> f32 {
 /// The nearest `half`, ties to even.
 pub(crate) fn round(value: f64) -> f32 {
     from_bits(to_bits(value))
+}
+
+/// The bits of the `half` nearest to a decimal constant (`12.5e-3`), of which `double` is the nearest `double`.
+///
+/// Where `double` lies exactly between two halves, the digits decide on which side of it the constant is.
+pub(crate) fn of_decimal(text: &str, double: f64) -> u16 {
+    let (below, above) = (to_bits(double.next_down().max(0.0)), to_bits(double.next_up()));
+    if double == 0.0 || below == above {
+        return to_bits(double);
+    }
+    // Twenty-five decimals are exact for a number between two halves.
+    match Digits::of(text).cmp(&Digits::of(&format!("{double:.25}"))) {
+        Ordering::Less => below,
+        Ordering::Equal => to_bits(double),
+        Ordering::Greater => above,
+    }
+}
+
+/// A positive decimal number as `0.digits * 10^point`, the first and last digit not zero; ordered by value.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Digits {
+    point: i64,
+    digits: String,
+}
+
+impl Digits {
+    fn of(text: &str) -> Digits {
+        let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let all = format!("{whole}{fraction}");
+        let significant = all.trim_start_matches('0');
+        let leading = all.len() - significant.len();
+        // An exponent beyond 64 bits would leave nothing of a number that is near a half.
+        let exponent: i64 = exponent.parse().unwrap_or(0);
+        let point = exponent.saturating_add(whole.len() as i64 - leading as i64);
+        Digits { point, digits: significant.trim_end_matches('0').to_owned() }
+    }
 }
 
 #[cfg(test)]
@@ -69,6 +108,29 @@ mod tests {
             let value = from_bits(bits);
             let quiet = if value.is_nan() { bits | 0x0200 } else { bits };
             assert_eq!(to_bits(f64::from(value)), quiet, "{bits:#x}");
+        }
+    }
+    /// 1 + 2^-11 lies between two halves; the texts differ from it by less than a `double` or `float` can tell.
+    #[test]
+    fn decimal_constants_are_rounded_once() {
+        let cases = [
+            ("1.00048828125", 0x3c00),
+            ("1.000488281250000000000000000001", 0x3c01),
+            ("1.000488281249999999999999999999", 0x3c00),
+            ("1.00146484375", 0x3c02),
+            ("1.001464843749999999999999999999", 0x3c01),
+            ("0000100146484374999999999999999999.9e-29", 0x3c01),
+            ("100048828125000000000000000000.1E-29", 0x3c01),
+            ("65520", 0x7c00),
+            ("65519.99999999999999999999", 0x7bff),
+            ("0.0000000298023223876953125", 0),
+            ("0.00000002980232238769531250000000000000001", 1),
+            ("1e-400", 0),
+            ("1e400", 0x7c00),
+            ("0.1", 0x2e66),
+        ];
+        for (text, bits) in cases {
+            assert_eq!(of_decimal(text, text.parse().expect("it is a number")), bits, "{text}");
         }
     }
 }

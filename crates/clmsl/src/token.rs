@@ -162,6 +162,8 @@ pub struct FloatLiteral {
     pub double: f64,
     /// The text rounded once to single precision; infinite if it is too large.
     pub single: f32,
+    /// The text rounded once to half precision, as bits; infinite if it is too large.
+    pub half: u16,
     /// What it was marked with.
     pub suffix: FloatSuffix,
     /// Whether it was written in base 16.

@@ -2,13 +2,14 @@
 //!
 //! Floating constants are rounded once to each precision, base 16 too, so that no value depends on a way over `double`.
 
+use crate::half;
 use crate::token::{Base, FloatSuffix, IntLiteral, IntSuffix};
 
 /// A number's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number<'a> {
     Int(IntLiteral),
-    Float { double: f64, single: f32, suffix: FloatSuffix, hexadecimal: bool, text: &'a str },
+    Float { double: f64, single: f32, half: u16, suffix: FloatSuffix, hexadecimal: bool, text: &'a str },
 }
 
 /// The value of a preprocessing number, or what is wrong with it.
@@ -104,7 +105,8 @@ fn decimal_float(text: &str) -> Result<Number<'_>, String> {
     let (Ok(double), Ok(single)) = (value.parse(), value.parse()) else {
         return Err(format!("invalid floating constant '{}'", shorten(text)));
     };
-    Ok(Number::Float { double, single, suffix, hexadecimal: false, text: value })
+    let half = half::of_decimal(value, double);
+    Ok(Number::Float { double, single, half, suffix, hexadecimal: false, text: value })
 }
 
 fn hexadecimal_float(text: &str) -> Result<Number<'_>, String> {
@@ -148,6 +150,8 @@ fn hexadecimal_float(text: &str) -> Result<Number<'_>, String> {
         double: f64::from_bits(round(mantissa, exponent, 53, 1023)),
         // A 32-bit pattern fits.
         single: f32::from_bits(round(mantissa, exponent, 24, 127) as u32),
+        // And a 16-bit one.
+        half: round(mantissa, exponent, 11, 15) as u16,
         suffix,
         hexadecimal: true,
         text: value,
@@ -332,6 +336,25 @@ mod tests {
             };
             assert_eq!(d.to_bits(), *double, "{text} as double");
             assert_eq!(s.to_bits(), *single, "{text} as float");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_halves_are_rounded_once() {
+        // Over `float` the second and third would be ties.
+        let cases = [
+            ("0x1.002p0", 0x3c00),
+            ("0x1.0020000001p0", 0x3c01),
+            ("0x1.005fffffffp0", 0x3c01),
+            ("0x1.006p0", 0x3c02),
+            ("0x1.ffcp15", 0x7bff),
+            ("0x1.ffep15", 0x7c00),
+            ("0x1p-24", 1),
+            ("0x1p-25", 0),
+        ];
+        for (text, bits) in cases {
+            let Ok(Number::Float { half, .. }) = number(text) else { panic!("{text} is a number") };
+            assert_eq!(half, bits, "{text}");
         }
     }
 

@@ -464,10 +464,11 @@ impl Cx<'_> {
         let text = self.names.name(token.text).to_owned();
         match literal::number(&text) {
             Ok(literal::Number::Int(int)) => Some(TokenKind::Int(int)),
-            Ok(literal::Number::Float { double, single, suffix, hexadecimal, text }) => {
+            Ok(literal::Number::Float { double, single, half, suffix, hexadecimal, text }) => {
                 Some(TokenKind::Float(FloatLiteral {
                     double,
                     single,
+                    half,
                     suffix,
                     hexadecimal,
                     text: self.names.intern(text),

@@ -3,6 +3,7 @@
 use super::place::is_place;
 use super::{Entity, Sema, place_space};
 use crate::ast::{self, Ident};
+use crate::half;
 use crate::hir::{Expr, ExprKind, UNDEFINED_LANE};
 use crate::source::Span;
 use crate::token::{Base, FloatLiteral, FloatSuffix, IntLiteral, Symbol};
@@ -80,14 +81,17 @@ impl Sema<'_> {
     }
 
     fn float_literal(&mut self, literal: &FloatLiteral, span: Span) -> Expr {
-        let scalar = if literal.suffix == FloatSuffix::H { Scalar::Half } else { Scalar::Float };
-        if literal.single.is_infinite() {
-            return self.bad(span, "this constant is too large for 'float', and Metal has no 64-bit floating point");
-        }
-        if scalar == Scalar::Half && literal.single.abs() >= 65520.0 {
+        let (scalar, value) = match literal.suffix {
+            FloatSuffix::H => (Scalar::Half, half::from_bits(literal.half)),
+            FloatSuffix::F | FloatSuffix::None => (Scalar::Float, literal.single),
+        };
+        if value.is_infinite() && scalar == Scalar::Half {
             return self.bad(span, "this constant is too large for 'half'");
         }
-        Expr::new(ExprKind::Float(literal.single), Type::Scalar(scalar), span)
+        if value.is_infinite() {
+            return self.bad(span, "this constant is too large for 'float', and Metal has no 64-bit floating point");
+        }
+        Expr::new(ExprKind::Float(value), Type::Scalar(scalar), span)
     }
 
     fn identifier(&mut self, symbol: Symbol, span: Span) -> Expr {
