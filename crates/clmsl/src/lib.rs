@@ -70,7 +70,7 @@ impl Translation {
 }
 
 /// Stack of the thread that runs the recursive stages. The limits on nesting need an eighth of it in debug builds.
-const STACK: usize = 256 << 20;
+const STACK: usize = 64 << 20;
 
 /// Translates the program `source`, called `name` in messages and `#line` directives.
 ///

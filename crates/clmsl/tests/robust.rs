@@ -322,3 +322,9 @@ fn many_errors_of_one_kind_take_linear_time() {
     assert!(translation.diagnostics.len() < 1000, "{} diagnostics", translation.diagnostics.len());
     assert!(translation.rendered().contains("__constant memory cannot be written"));
 }
+
+/// Found by mutation: looking for the value of `dot(z, z)` went in circles until the stack was full.
+#[test]
+fn a_call_where_a_constant_could_be() {
+    check("__kernel void k(__global int *o, float2 z, float2 l) { while (o[0] < l && dot(z, z) <= 4.0f) o[0]++; }");
+}

@@ -43,7 +43,9 @@ pub(crate) fn const_value(expr: &Expr) -> Option<Value> {
         }
         ExprKind::Cond(c, a, b) => const_value(if truth(const_value(c)?) { a } else { b }),
         ExprKind::Convert(a) => convert(const_value(a)?, scalar),
-        ExprKind::Swizzle(..) | ExprKind::Builtin { .. } => const_lanes(expr)?.first().copied(),
+        ExprKind::Swizzle(..) | ExprKind::Builtin { builtin: Resolved::Special(_), .. } => {
+            const_lanes(expr)?.first().copied()
+        }
         _ => None,
     }
 }
