@@ -9,7 +9,7 @@ use crate::spec::Spec;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success
-  1  the input cannot work: a missing file, a kernel that does not compile, an argument that does not fit
+  1  the input cannot work: no such file, a kernel that does not compile, a wrong argument
   2  the command line cannot be read
   3  the device failed: none present, out of memory, a fault in a kernel, the deadline
   4  the result differs from what --check names";
@@ -44,14 +44,15 @@ pub(crate) enum Command {
         "  in=photo.png[:gray|rgb|rgba]  ... of a PNG, PGM or PPM image, a u8 (or u16) per channel\n",
         "  in=data.bin:f32:512x512       ... of a raw file, as TYPE:SHAPE\n",
         "  zeros=f32:512x512             buffer of zeros\n",
-        "  random=u8:1000:7              buffer of random elements from seed 7: floats in [0, 1), integers over\n",
-        "                                their whole range\n",
-        "  BUFFER,save=FILE              any buffer, saved after the run as .npy, .png, .pgm, .ppm or raw bytes\n\n",
+        "  random=u8:1000:7              buffer of random elements from seed 7: floats in [0, 1),\n",
+        "                                integers over their whole range\n",
+        "  BUFFER,save=FILE              any buffer, saved after the run: .npy, .png, .pgm, .ppm or raw\n\n",
         "Examples:\n",
-        "  dcmetal run saxpy.cl saxpy --global 1000 --arg random=f32:1000:1 --arg zeros=f32:1000,save=y.npy \\\n",
-        "      --arg f32=2.5 --arg u32=1000\n",
-        "  dcmetal run sobel.cl sobel --global 451,300 --arg in=cat.png:rgba --arg zeros=u8:300x451,save=edges.png \\\n",
-        "      --arg i32=451 --arg i32=300 --check expected.npy --tolerance 0.51\n\n",
+        "  dcmetal run saxpy.cl saxpy --global 1000 --arg random=f32:1000:1 \\\n",
+        "      --arg zeros=f32:1000,save=y.npy --arg f32=2.5 --arg u32=1000\n",
+        "  dcmetal run sobel.cl sobel --global 451,300 --arg in=cat.png:rgba \\\n",
+        "      --arg zeros=u8:300x451,save=edges.png --arg i32=451 --arg i32=300 \\\n",
+        "      --check expected.npy --tolerance 0.51\n\n",
         "Exit codes as `dcmetal --help` lists them.\n"
     ))]
     Run(Box<Run>),

@@ -79,7 +79,7 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ),
     // Kernels.
     ("check @broken.cl", 1, "broken.cl:3:12: error: "),
-    ("check @broken.metal", 1, ":4:12: error: "),
+    ("check @broken.metal", 1, "broken.metal:4:12: error: "),
     ("run @scale.cl nope --global 8", 1, "has no kernel `nope`; it has: `scale`"),
     ("run @scale.metal nope --global 8", 1, "has no kernel `nope`; it has: `scale`"),
     // Arguments.

@@ -1,5 +1,6 @@
 //! Libraries: compiled sources, and the kernels in them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use dcmetal_sys as sys;
@@ -13,7 +14,8 @@ use crate::{Accelerator, Error, Result};
 /// How MSL source is compiled, Metal's `MTLCompileOptions`. The default is Metal's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
-    /// What errors call the source, usually its file; empty for `MSL source`.
+    /// What errors and the compiler's messages call the source, usually its file. When it is empty, errors say
+    /// `MSL source` and Metal's compiler says `program_source`.
     pub name: String,
     /// How floating-point operations may be transformed; `None` for Metal's default, [`MathMode::Fast`].
     pub math_mode: Option<MathMode>,
@@ -126,6 +128,16 @@ mod sealed {
     }
 }
 
+/// The source under its own name, by a `#line` directive in front of it.
+fn named<'a>(source: &'a str, name: &str) -> Cow<'a, str> {
+    // A name that no directive can hold stays out of the compiler's messages.
+    if name.is_empty() || name.contains(['\n', '\r', '\0']) {
+        return Cow::Borrowed(source);
+    }
+    let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+    Cow::Owned(format!("#line 1 \"{name}\"\n{source}"))
+}
+
 /// A compiled source. Cloning shares it.
 #[derive(Clone)]
 pub struct Library {
@@ -150,7 +162,8 @@ impl Library {
             true => Error::Compile { name: name.to_owned(), log: failure.text },
             false => failure.during("compile MSL"),
         };
-        let (raw, warnings) = raw::Library::compile(accelerator.device(), source, Some(&raw_options)).map_err(wrong)?;
+        let named = named(source, &options.name);
+        let (raw, warnings) = raw::Library::compile(accelerator.device(), &named, Some(&raw_options)).map_err(wrong)?;
         let kernel_names = raw.function_names();
         Library::new(accelerator, raw, name, kernel_names, warnings, source.to_owned(), None)
     }
@@ -280,4 +293,24 @@ fn raw_options(options: &CompileOptions) -> Result<raw::CompileOptions, Failure>
         raw.set_macro(name, value)?;
     }
     Ok(raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_source_and_its_own_lines() {
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        for (name, shown) in [
+            ("a b/wrong.metal", "a b/wrong.metal:2:"),
+            (r#"odd "name" \ here.metal"#, r#"odd "name" \ here.metal:2:"#),
+            ("", "program_source:2:"),
+            ("two\nlines", "program_source:2:"),
+        ] {
+            let options = CompileOptions { name: name.to_owned(), ..CompileOptions::default() };
+            let error = gpu.compile_msl_with("\nkernel void wrong() { missing(); }", &options).err();
+            assert!(matches!(&error, Some(Error::Compile { log, .. }) if log.contains(shown)), "{name:?}: {error:?}");
+        }
+    }
 }
