@@ -51,4 +51,21 @@ METAL_FUNC void rendezvous(hm_combine combine, Value *value, unsigned width) {
   asm volatile("" ::: "memory");
 }
 
+// The lanes of a SIMD-group that stay in a loop meet at the end of an iteration; the pre-pass writes the call (msl/reconverge.rs).
+METAL_FUNC void reconverge() {
+  __attribute__((nomerge)) hm_runtime->simdgroup_barrier(0);
+  asm volatile("" ::: "memory");
+}
+METAL_FUNC bool reconverged(bool condition) {
+  reconverge();
+  return condition;
+}
+
+// Always true, which the optimiser does not know: what comes before an exit from a loop stays a part of the loop.
+METAL_FUNC bool leaves() {
+  unsigned yes = 1;
+  asm volatile("" : "+r"(yes));
+  return yes != 0;
+}
+
 } // namespace hostmetal

@@ -62,7 +62,7 @@ const SYNCHRONISING: [&str; 23] = [
 ];
 
 /// Whether the identifier at `i` may name something that makes threads wait for each other.
-fn synchronises(stream: &Stream, i: usize) -> bool {
+pub(super) fn synchronises(stream: &Stream, i: usize) -> bool {
     let word = stream.at(i);
     let family = word.starts_with("simd_")
         || word.starts_with("quad_")

@@ -40,9 +40,16 @@ impl Edits {
         self.dropped[start..end].fill(true);
     }
 
-    fn replace(&mut self, token: usize, text: impl Into<String>) {
+    pub(crate) fn replace(&mut self, token: usize, text: impl Into<String>) {
         self.dropped[token] = false;
         self.replaced.insert(token, text.into());
+    }
+
+    /// Replaces a token unless it is left out or replaced already.
+    pub(crate) fn rename(&mut self, token: usize, text: &str) {
+        if !self.dropped[token] {
+            self.replaced.entry(token).or_insert_with(|| text.to_owned());
+        }
     }
 
     /// Leaves the tokens `start..end` out, together with everything that was to be written for them.

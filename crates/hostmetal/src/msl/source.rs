@@ -7,6 +7,7 @@ use super::invoke::{FOOT, HEAD, PROGRAM, compile, preprocess, source_failure, sy
 use super::kernels::{Mode, Role, wrapper};
 use super::loaded;
 use super::memo::Memo;
+use super::reconverge::{self, Unsupported};
 use super::rewrite::{
     Constant, Edits, Rewrite, bodies, emit, rewrite, set_constant, strip_address_space, undeduce, wrap_conditional,
 };
@@ -317,6 +318,12 @@ impl Inner {
             .filter(|p| !matches!(p.role, Role::Input(_)))
             .map(|p| p.name.map_or(String::new(), |n| self.stream.at(n).to_owned()))
             .collect();
+        if !kernel.group {
+            reconverge::insert(&self.stream, &self.program, &mut edits).map_err(|Unsupported { token, text }| {
+                let finding = Finding::error(token, text);
+                source_failure(print(&self.stream, &self.source, &[finding]))
+            })?;
+        }
         let job = if kernel.group {
             let (job, output) = self.object(kernel, &edits, Mode::Group { independent: true })?;
             // See hostmetal_kernel.h: a thread's own memory must not have survived.
@@ -352,7 +359,8 @@ impl Inner {
             Mode::Group { .. } => flags.extend(["-mllvm", "-inline-threshold=2000"]),
             // Later passes do not know that a synchronising call must stay one call (hostmetal_runtime.h). The executor takes the
             // order of addresses for the order of the text (executor/schedule.rs), so no branch is so unlikely that its blocks
-            // are moved behind the others.
+            // are moved behind the others, blocks are not placed anew (which turns loops, so that their end comes first), and
+            // variables have no lifetimes (whose ends clang places before the body of a loop, and with them what follows it).
             Mode::Thread => flags.extend([
                 "-mllvm",
                 "-static-likely-prob=100",
@@ -364,6 +372,12 @@ impl Inner {
                 "-disable-tail-duplicate",
                 "-mllvm",
                 "-disable-early-taildup",
+                "-mllvm",
+                "-disable-block-placement",
+                "-mllvm",
+                "-disable-branch-fold",
+                "-Xclang",
+                "-disable-lifetime-markers",
             ]),
         }
         if mode == (Mode::Group { independent: true }) {
