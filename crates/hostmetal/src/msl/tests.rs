@@ -2,6 +2,7 @@
 
 use super::constants::{Known, enumerators, evaluate};
 use super::discover::{describe_constants, find_kernels, finish};
+use super::reconverge;
 use super::rewrite::{Rewrite, bodies, emit, rewrite, set_constant, strip_address_space, undeduce, wrap_conditional};
 use super::rules;
 use super::scan::scan;
@@ -18,6 +19,7 @@ template <void (*fn)(thread int &), typename... A> [[kernel, max_total_threads_p
   threadgroup float x[2][N], y = {0}; alignas(16) threadgroup half z;
 #pragma unroll(MIN(1, 2))
   for (int i = 0; i < N && g.x > 1; i++) x[0][i] = flag ? p[i] : is_function_constant_defined(flag) ? y : z;
+  do { for (int i : x[0]) { if (i) continue; simd_sum(i); } while (int j = i--) { switch (j) { case 1: break; default: return; } l(j); } } while (simd_any(g.x) || y);
   auto l = [&](int q) -> int { static constant int k = 3; return q < k ? q : l(k); };
 }
 template [[host_name("h" "i")]] [[kernel]] decltype(f<g, int>) f<g, int>;
@@ -56,6 +58,7 @@ fn pass(text: String) -> String {
         }
     }
     finish(&stream, &program, &constants, kernels);
+    let _unsupported = reconverge::insert(&stream, &program, &mut edits);
     for finding in &findings {
         super::diagnose::Printer::new(&stream, PROGRAM).print(finding);
     }
