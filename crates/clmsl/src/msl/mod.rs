@@ -1,7 +1,8 @@
 //! The printer: lowered program in, MSL text out. It decides nothing but layout.
 //!
-//! Lines follow the source: small gaps are kept as empty lines, larger ones and steps back become `#line` directives, so
-//! that messages of a later compiler lead to the `.cl` file. `metal_stdlib`'s names are qualified.
+//! Lines follow the source, so that messages of a later compiler lead to the `.cl` file: what shares a line there shares
+//! one here, braces stand where the source leaves room for them, small gaps are kept as empty lines, larger ones and steps
+//! back become `#line` directives. `metal_stdlib`'s names are qualified.
 
 mod expr;
 mod pieces;
@@ -20,6 +21,9 @@ use pieces::declare;
 /// Gaps of up to this many lines are kept instead of a `#line` directive.
 const MAX_GAP: u32 = 2;
 
+/// Lines are not joined, and heads of functions are broken if there is room, beyond this many columns.
+const WIDTH: usize = 120;
+
 /// The text under construction.
 struct Printer<'a> {
     lowered: &'a Lowered,
@@ -28,11 +32,26 @@ struct Printer<'a> {
     /// File and line that a compiler will believe the next output line to be, while that is known.
     presumed: Option<(String, u32)>,
     depth: usize,
+    /// Where the last line of output begins.
+    line_start: usize,
+    /// The next text goes to the end of the last line.
+    join: bool,
+    /// The last line of output is a closing brace that the source has not there.
+    stray_brace: bool,
 }
 
 /// Prints a whole program.
 pub(crate) fn print(lowered: &Lowered, sources: &Sources) -> String {
-    let mut printer = Printer { lowered, sources, out: String::new(), presumed: None, depth: 0 };
+    let mut printer = Printer {
+        lowered,
+        sources,
+        out: String::new(),
+        presumed: None,
+        depth: 0,
+        line_start: 0,
+        join: false,
+        stray_brace: false,
+    };
     printer.out.push_str("#include <metal_stdlib>\n");
     for Excerpt { file, line, text } in &lowered.prelude {
         let _ = writeln!(printer.out, "#line {line} \"<clmsl {file}>\"");
@@ -52,6 +71,11 @@ pub(crate) fn print(lowered: &Lowered, sources: &Sources) -> String {
 }
 
 impl Printer<'_> {
+    fn directive(&mut self, file: &str, line: u32) {
+        let file = file.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
+        let _ = writeln!(self.out, "#line {} \"{file}\"", line.max(1));
+    }
+
     /// Brings the next line of output to the line of the source.
     fn sync(&mut self, span: Span) {
         let at = self.sources.location(span);
@@ -64,14 +88,65 @@ impl Printer<'_> {
                 self.out.push('\n');
             }
         } else if self.presumed.as_ref() != Some(&(at.file.clone(), at.line)) {
-            let file = at.file.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
-            let _ = writeln!(self.out, "#line {} \"{file}\"", at.line.max(1));
+            self.directive(&at.file, at.line);
         }
         self.presumed = Some((at.file, at.line));
     }
 
-    /// One line of output, indented.
+    /// Like `sync`, but what stands on the line just printed may be joined to it.
+    fn arrive(&mut self, span: Span) {
+        if self.is_on_last_line(span) && self.stray_brace {
+            self.raise_brace();
+            self.sync(span);
+        } else if self.is_on_last_line(span) {
+            self.join = true;
+        } else {
+            self.sync(span);
+        }
+    }
+
+    /// Moves the brace on the last line to the end of the line before, which frees the line for what belongs there.
+    fn raise_brace(&mut self) {
+        let brace = self.out.split_off(self.line_start);
+        self.out.pop();
+        self.out.push(' ');
+        self.out.push_str(brace.trim_start());
+        self.line_start = self.out[..self.out.len() - 1].rfind('\n').map_or(0, |at| at + 1);
+        self.stray_brace = false;
+        if let Some((_, line)) = &mut self.presumed {
+            *line -= 1;
+        }
+    }
+
+    /// Whether the source has this on the line that was printed last.
+    fn is_on_last_line(&self, span: Span) -> bool {
+        let at = self.sources.location(span);
+        self.presumed.as_ref().is_some_and(|(file, line)| *file == at.file && *line == at.line + 1)
+    }
+
+    /// Whether the next line of output is this one of the source.
+    fn is_on_next_line(&self, span: Span) -> bool {
+        let at = self.sources.location(span);
+        self.presumed.as_ref().is_some_and(|(file, line)| *file == at.file && *line == at.line)
+    }
+
+    /// One line of output, indented, or the rest of the last one.
     fn line(&mut self, text: &str) {
+        self.stray_brace = false;
+        if std::mem::take(&mut self.join)
+            && let Some((file, line)) = self.presumed.clone()
+        {
+            if self.out.len() - self.line_start + text.len() <= WIDTH {
+                self.out.pop();
+                self.out.push(' ');
+                self.out.push_str(text);
+                self.out.push('\n');
+                return;
+            }
+            self.directive(&file, line - 1);
+            self.presumed = Some((file, line - 1));
+        }
+        self.line_start = self.out.len();
         for _ in 0..self.depth {
             self.out.push_str("  ");
         }
@@ -79,6 +154,15 @@ impl Printer<'_> {
         self.out.push('\n');
         if let Some((_, line)) = &mut self.presumed {
             *line += 1;
+        }
+    }
+
+    /// How many lines of the source lie between the next line of output and this; 0 if it is not a small step forward.
+    fn room_before(&self, span: Span) -> u32 {
+        let at = self.sources.location(span);
+        match &self.presumed {
+            Some((file, line)) if *file == at.file => at.line.saturating_sub(*line),
+            _ => 0,
         }
     }
 
@@ -109,11 +193,12 @@ impl Printer<'_> {
         self.line(&format!("{word} {align}{} {{", s.name));
         self.depth += 1;
         for field in &s.fields {
-            self.sync(field.span);
+            self.arrive(field.span);
             let text = declare(&field.ty, &field.name, None, field.quals, &lowered.structs);
             self.line(&format!("{text};"));
         }
         self.depth -= 1;
+        self.join = self.is_on_last_line(s.span);
         self.line("};");
     }
 
@@ -149,12 +234,38 @@ impl Printer<'_> {
             .collect();
         let word = if function.kernel.is_some() { "kernel " } else { "" };
         let ret = declare(&function.ret, "", None, Quals::default(), structs);
-        self.line(&format!("{word}{} {}({}) {{", ret.trim_end(), function.name, params.join(", ")));
-        self.depth += 1;
-        self.statements(&body.stmts, function);
-        self.depth -= 1;
-        self.line("}");
+        let head = format!("{word}{} {}(", ret.trim_end(), function.name);
+        let room = body.stmts.first().map_or(0, |s| self.room_before(s.span));
+        let lines = broken(&head, &params, room.saturating_sub(1) as usize);
+        let (last, others) = lines.split_last().unwrap_or((&head, &[]));
+        for line in others {
+            self.line(line);
+        }
+        self.open(last, body);
+        self.inside(body, function);
+        self.close(body.end, "}");
     }
+}
+
+/// The head of a function up to `)`: on one line, or on up to `room` more if it is long.
+fn broken(head: &str, params: &[String], room: usize) -> Vec<String> {
+    let one = format!("{head}{})", params.join(", "));
+    if one.len() <= WIDTH {
+        return vec![one];
+    }
+    let mut lines = vec![head.to_owned()];
+    for (i, param) in params.iter().enumerate() {
+        let text = if i + 1 < params.len() { format!("{param},") } else { format!("{param})") };
+        match lines.last_mut() {
+            Some(line) if i == 0 => line.push_str(&text),
+            Some(line) if line.len() + 1 + text.len() <= WIDTH => {
+                line.push(' ');
+                line.push_str(&text);
+            }
+            _ => lines.push(format!("    {text}")),
+        }
+    }
+    if lines.len() <= room + 1 { lines } else { vec![one] }
 }
 
 /// The structure a member holds by value.

@@ -2,7 +2,8 @@
 
 use super::Printer;
 use super::pieces::declare;
-use crate::hir::{Block, Decl, Function, Stmt, StmtKind};
+use crate::hir::{Block, Decl, Expr, Function, Stmt, StmtKind};
+use crate::source::Span;
 use crate::types::Space;
 
 impl Printer<'_> {
@@ -18,7 +19,7 @@ impl Printer<'_> {
         {
             return;
         }
-        self.sync(stmt.span);
+        self.arrive(stmt.span);
         match &stmt.kind {
             StmtKind::Empty => self.line(";"),
             StmtKind::Expr(e) => {
@@ -30,8 +31,13 @@ impl Printer<'_> {
                 self.line(&format!("{text};"));
             }
             StmtKind::Block(block) => {
+                // Behind a label the block is the label's.
+                let outdent = usize::from(self.join && self.out.ends_with(":\n"));
+                self.depth -= outdent;
                 self.line("{");
-                self.block(block, function, "}");
+                self.inside(block, function);
+                self.close(block.end, "}");
+                self.depth += outdent;
             }
             StmtKind::If { arms, otherwise } => self.conditional(arms, otherwise.as_ref(), function),
             StmtKind::While(cond, body) => {
@@ -40,8 +46,9 @@ impl Printer<'_> {
             }
             StmtKind::DoWhile(body, cond) => {
                 let cond = self.expr(cond, function);
-                self.line("do {");
-                self.block(body, function, &format!("}} while ({cond});"));
+                self.open("do", body);
+                self.inside(body, function);
+                self.close(body.end, &format!("}} while ({cond});"));
             }
             StmtKind::For { init, cond, step, body } => {
                 let init = match init.as_deref().map(|s| &s.kind) {
@@ -55,8 +62,9 @@ impl Printer<'_> {
             }
             StmtKind::Switch(value, body) => {
                 let value = self.expr(value, function);
-                self.line(&format!("switch ({value}) {{"));
-                self.block(body, function, "}");
+                self.open(&format!("switch ({value})"), body);
+                self.inside(body, function);
+                self.close(body.end, "}");
             }
             StmtKind::Case(value) => {
                 let value = self.expr(value, function);
@@ -73,30 +81,37 @@ impl Printer<'_> {
         }
     }
 
-    /// A body that the source has on the line of its head stays there.
-    fn short_body(&self, block: &Block, function: &Function) -> Option<String> {
-        let [stmt] = block.stmts.as_slice() else { return None };
-        let text = match &stmt.kind {
-            StmtKind::Expr(e) => format!("{};", self.expr(e, function)),
-            StmtKind::Return(Some(e)) => format!("return {};", self.expr(e, function)),
-            StmtKind::Return(None) => "return;".to_owned(),
-            StmtKind::Break => "break;".to_owned(),
-            StmtKind::Continue => "continue;".to_owned(),
-            StmtKind::Empty => ";".to_owned(),
-            _ => return None,
-        };
-        let at = self.sources.location(stmt.span);
-        (self.presumed.as_ref() == Some(&(at.file, at.line))).then_some(text)
-    }
-
-    /// `head { ... }`
+    /// `head { ... }`, or without braces where the source has none and none are needed.
     fn governed(&mut self, head: &str, body: &Block, function: &Function) {
-        if let Some(text) = self.short_body(body, function) {
-            self.line(&format!("{head} {{ {text} }}"));
+        if bare(body, true) {
+            self.line(head);
+            self.inside(body, function);
             return;
         }
-        self.line(&format!("{head} {{"));
-        self.block(body, function, "}");
+        self.open(head, body);
+        self.inside(body, function);
+        self.close(body.end, "}");
+    }
+
+    /// `head {`; the brace has a line of its own if the source has one to spare before the first statement.
+    pub(super) fn open(&mut self, head: &str, body: &Block) {
+        // The head's own line.
+        let needed = if self.join { 0 } else { 1 };
+        if body.stmts.first().is_some_and(|s| self.room_before(s.span) > needed) {
+            self.line(head);
+            self.line("{");
+        } else {
+            self.line(&format!("{head} {{"));
+        }
+    }
+
+    /// What closes a block, on the last line if the source has its brace there.
+    pub(super) fn close(&mut self, end: Span, text: &str) {
+        let placed = end.lo < end.hi;
+        self.join = placed && self.is_on_last_line(end);
+        let stray = text == "}" && !self.join && !(placed && self.is_on_next_line(end));
+        self.line(text);
+        self.stray_brace = stray;
     }
 
     fn label(&mut self, text: &str) {
@@ -105,42 +120,56 @@ impl Printer<'_> {
         self.depth += 1;
     }
 
-    fn block(&mut self, block: &Block, function: &Function, end: &str) {
+    /// The statements of a block.
+    pub(super) fn inside(&mut self, block: &Block, function: &Function) {
         self.depth += 1;
         self.statements(&block.stmts, function);
         let ends_with_label =
             block.stmts.last().is_some_and(|s| matches!(s.kind, StmtKind::Case(_) | StmtKind::Default));
         if ends_with_label {
+            self.join = true;
             self.line(";");
         }
         self.depth -= 1;
-        self.line(end);
     }
 
-    fn conditional(&mut self, arms: &[(crate::hir::Expr, Block)], otherwise: Option<&Block>, function: &Function) {
-        if let ([(cond, body)], None) = (arms, otherwise) {
-            let head = format!("if ({})", self.expr(cond, function));
-            self.governed(&head, body, function);
-            return;
-        }
+    fn conditional(&mut self, arms: &[(Expr, Block)], otherwise: Option<&Block>, function: &Function) {
+        let mut before: Option<&Block> = None;
         for (i, (cond, body)) in arms.iter().enumerate() {
-            let cond = self.expr(cond, function);
-            if i == 0 {
-                self.line(&format!("if ({cond}) {{"));
-            } else {
-                self.line(&format!("}} else if ({cond}) {{"));
+            let last = i + 1 == arms.len() && otherwise.is_none();
+            let mut head = format!("if ({})", self.expr(cond, function));
+            if let Some(before) = before {
+                // A condition may come from a macro, far away.
+                self.arrive(cond.span);
+                head = if bare(before, false) { format!("else {head}") } else { format!("}} else {head}") };
             }
-            self.depth += 1;
-            self.statements(&body.stmts, function);
-            self.depth -= 1;
+            if bare(body, last) {
+                self.line(&head);
+            } else {
+                self.open(&head, body);
+            }
+            self.inside(body, function);
+            if last && !bare(body, true) {
+                self.close(body.end, "}");
+            }
+            before = Some(body);
         }
-        if let Some(body) = otherwise {
-            self.line("} else {");
-            self.depth += 1;
-            self.statements(&body.stmts, function);
-            self.depth -= 1;
+        let (Some(body), Some(before)) = (otherwise, before) else { return };
+        let head = if bare(before, false) {
+            self.join = body.stmts.first().is_some_and(|s| self.is_on_last_line(s.span));
+            "else"
+        } else {
+            self.join = before.end.lo < before.end.hi && self.is_on_last_line(before.end);
+            "} else"
+        };
+        if bare(body, true) {
+            self.line(head);
+            self.inside(body, function);
+        } else {
+            self.open(head, body);
+            self.inside(body, function);
+            self.close(body.end, "}");
         }
-        self.line("}");
     }
 
     /// `T a = x, b = y`; several variables have one plain type.
@@ -162,4 +191,20 @@ impl Printer<'_> {
         }
         out
     }
+}
+
+/// Whether a body is printed without braces: the source has none, and it is one statement that cannot be misread. An `if`
+/// could take the `else` of another one, so it must not be there unless `may_end_in_if`.
+fn bare(body: &Block, may_end_in_if: bool) -> bool {
+    let [stmt] = body.stmts.as_slice() else { return false };
+    let unbraced = body.end.lo == body.end.hi;
+    unbraced
+        && match &stmt.kind {
+            StmtKind::Expr(_) | StmtKind::Return(_) | StmtKind::Break | StmtKind::Continue => true,
+            StmtKind::For { body, .. } | StmtKind::While(_, body) => bare(body, may_end_in_if),
+            StmtKind::If { arms, otherwise: None } => {
+                may_end_in_if && matches!(arms.as_slice(), [(_, body)] if bare(body, true))
+            }
+            _ => false,
+        }
 }
