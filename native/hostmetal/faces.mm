@@ -52,52 +52,22 @@ void hostmetal_call_out(const char *what, void (^work)(void)) {
   }
 }
 
-namespace {
-// Work waits here while every core has a thread at it; threads leave when nothing waits.
-pthread_mutex_t asyncLock = PTHREAD_MUTEX_INITIALIZER;
-NSMutableArray *asyncWaiting;
-long asyncThreads;
-
-void (^takeWork(void))(void) {
-  pthread_mutex_lock(&asyncLock);
-  void (^work)(void) = nil;
-  if ([asyncWaiting count] > 0) {
-    work = [[asyncWaiting objectAtIndex:0] retain];
-    [asyncWaiting removeObjectAtIndex:0];
-  } else {
-    asyncThreads--;
-  }
-  pthread_mutex_unlock(&asyncLock);
-  return work;
-}
-
-void *asyncMain(void *) {
-  @autoreleasepool {
-    while (void (^work)(void) = takeWork()) {
-      hostmetal_call_out("completion handler", work);
-      [work release];
-    }
-  }
+// A thread for each: a handler may wait for another's, so none may have to wait for a thread. How many compilers run at
+// once is the engine's business.
+static void *asyncMain(void *argument) {
+  void (^work)(void) = (void (^)(void))argument;
+  hostmetal_call_out("completion handler", work);
+  Block_release(work);
   return nullptr;
 }
-}  // namespace
 
 void hostmetal_async(void (^work)(void)) {
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  pthread_mutex_lock(&asyncLock);
-  if (!asyncWaiting) asyncWaiting = [[NSMutableArray alloc] init];
-  void (^copy)(void) = [work copy];
-  [asyncWaiting addObject:copy];
-  [copy release];
-  const bool start = asyncThreads < (cores < 1 ? 1 : cores);
-  if (start) asyncThreads++;
-  pthread_mutex_unlock(&asyncLock);
-  if (!start) return;
+  void *copy = (void *)Block_copy(work);
   pthread_attr_t detached;
   pthread_attr_init(&detached);
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
   // Without a new thread the caller's does the work.
-  if (pthread_create(&thread, &detached, asyncMain, nullptr) != 0) asyncMain(nullptr);
+  if (pthread_create(&thread, &detached, asyncMain, copy) != 0) asyncMain(copy);
   pthread_attr_destroy(&detached);
 }

@@ -155,15 +155,20 @@ impl CommandBuffer {
         if self.status() < COMMITTED {
             return Err(c"wait for a command buffer that is not committed");
         }
-        let waits_inside = !TELLING.get().is_null() && self.queue.driven_here();
-        if waits_inside && self.word.load(Ordering::Acquire) & flag == 0 {
-            if in_scheduled_callback() {
-                return Err(c"a wait for the queue in a scheduled handler of that queue would never end");
-            }
-            if std::ptr::eq(TELLING.get(), self) {
+        let telling = TELLING.get();
+        if !telling.is_null() && self.word.load(Ordering::Acquire) & flag == 0 {
+            // Of this one, even where the callback has handed the queue over.
+            if std::ptr::eq(telling, self) && self.status() > SCHEDULED {
                 return Ok(());
             }
-            self.queue.hand_over();
+            if self.queue.driven_here() {
+                if in_scheduled_callback() {
+                    return Err(
+                        c"a wait for the queue in a scheduled handler or a deallocator of that queue would never end",
+                    );
+                }
+                self.queue.hand_over();
+            }
         }
         self.sleep_until(flag);
         Ok(())
@@ -308,6 +313,14 @@ impl CommandBuffer {
         let outer = TELLING.replace(self);
         // SAFETY: the program gave the function for this call, once, with this context.
         unsafe { function(context) };
+        TELLING.set(outer);
+    }
+
+    /// Lets go of what was recorded. A deallocator that this runs is like a scheduled callback: the command buffer has
+    /// not completed, so its queue can neither be waited for nor be handed over.
+    pub(crate) fn give_back(&self, work: Vec<Recording>) {
+        let outer = TELLING.replace(self);
+        drop(work);
         TELLING.set(outer);
     }
 

@@ -53,11 +53,11 @@ pub(crate) struct Dispatch {
 
 impl Dispatch {
     pub(crate) fn group_count(&self) -> u64 {
-        self.groups.iter().map(|&n| u64::from(n)).product()
+        self.groups.iter().fold(1, |product, &n| product.saturating_mul(u64::from(n)))
     }
 
     pub(crate) fn thread_count(&self) -> u64 {
-        self.threads.iter().map(|&n| u64::from(n)).product()
+        self.threads.iter().fold(1, |product, &n| product.saturating_mul(u64::from(n)))
     }
 }
 

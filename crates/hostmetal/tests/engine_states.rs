@@ -277,14 +277,18 @@ struct Chain {
     queue: HMQueue,
     own: HMCommandBuffer,
     later: HMCommandBuffer,
+    later_first: bool,
     created: AtomicU32,
 }
 
-/// Waits for its own command buffer and a later one, and creates more than the queue has room for.
+/// Waits for its own command buffer and a later one, in either order, and creates more than the queue has room for.
 unsafe extern "C" fn wait_inside(chain: *mut c_void) {
     // SAFETY: the test keeps all of this alive until the callback has returned.
     unsafe {
         let chain = &*chain.cast::<Chain>();
+        if chain.later_first {
+            ok(hm_command_buffer_wait_completed(chain.later));
+        }
         ok(hm_command_buffer_wait_completed(chain.own));
         assert_eq!(hm_command_buffer_status(chain.own), COMPLETED);
         ok(hm_command_buffer_wait_completed(chain.later));
@@ -294,15 +298,22 @@ unsafe extern "C" fn wait_inside(chain: *mut c_void) {
             next.commit();
             chain.created.fetch_add(1, Ordering::SeqCst);
         }
+        ok(hm_command_buffer_wait_completed(chain.own));
     }
 }
 
 #[test]
 fn a_completed_callback_may_wait_for_its_queue() {
-    for _ in 0..50 {
+    for round in 0..50 {
         let queue = Queue::limited(2);
         let (own, later) = (queue.command_buffer(), queue.command_buffer());
-        let chain = Chain { queue: queue.0, own: own.0, later: later.0, created: AtomicU32::new(0) };
+        let chain = Chain {
+            queue: queue.0,
+            own: own.0,
+            later: later.0,
+            later_first: round % 2 == 1,
+            created: AtomicU32::new(0),
+        };
         // SAFETY: the handle is valid, and the callback takes a chain.
         ok(unsafe { hm_command_buffer_enqueue(own.0) });
         later.commit();
@@ -351,6 +362,49 @@ fn no_copy(count: &AtomicU32) -> Buffer {
     let handle = unsafe { hm_buffer_create_no_copy(device(), bytes, 8, Some(freed), context(count)) };
     assert!(!handle.is_null());
     Buffer(handle)
+}
+
+/// What the deallocator below works with.
+struct Ending {
+    later: HMCommandBuffer,
+    told: Mutex<Option<String>>,
+}
+
+/// Waits for a command buffer behind the one whose completion it holds up.
+unsafe extern "C" fn wait_when_freed(ending: *mut c_void, bytes: *mut c_void, _length: u64) {
+    // SAFETY: the test passes an ending that lives until the deallocator has run.
+    let ending = unsafe { &*ending.cast::<Ending>() };
+    // SAFETY: the handle is alive.
+    let text = unsafe { hm_command_buffer_wait_completed(ending.later) };
+    *ending.told.lock().unwrap() = misuse(text);
+    // SAFETY: the memory was leaked by the test.
+    drop(unsafe { Box::from_raw(bytes.cast::<u64>()) });
+}
+
+#[test]
+fn a_deallocator_that_waits_for_its_queue_is_told() {
+    let queue = Queue::new();
+    let (own, later) = (queue.command_buffer(), queue.command_buffer());
+    let ending = Ending { later: later.0, told: Mutex::default() };
+    let bytes: *mut c_void = Box::into_raw(Box::new(0u64)).cast();
+    // SAFETY: the memory is freed by the deallocator and not before.
+    let handle = unsafe { hm_buffer_create_no_copy(device(), bytes, 8, Some(wait_when_freed), context(&ending)) };
+    let held = Buffer(handle);
+    let nothing = Pipeline::new(kernel("nothing", Entry::Group(nothing), vec![buffer(0, 8)]));
+    own.compute(|encoder| {
+        encoder.pipeline(&nothing);
+        encoder.buffer(&held, 0);
+        encoder.threads([1, 1, 1], [1, 1, 1]);
+    });
+    drop(held);
+    // SAFETY: the handle is valid.
+    ok(unsafe { hm_command_buffer_enqueue(own.0) });
+    later.commit();
+    own.commit();
+    own.wait();
+    later.wait();
+    let told = ending.told.lock().unwrap().clone().expect("a text");
+    assert!(told.contains("deallocator") && told.contains("never end"), "{told}");
 }
 
 #[test]

@@ -113,3 +113,19 @@ fn the_limit_is_for_the_whole_command_buffer() {
     });
     assert_eq!(done.error().map(|(code, _)| code), Some(2));
 }
+
+unsafe extern "C" fn nothing(_: *const Group) {}
+
+/// 2^64 threadgroups of one thread, and a few more: numbers that do not fit must not be taken for none.
+#[test]
+fn a_grid_that_cannot_end_is_not_taken_for_an_empty_one() {
+    let queue = queue();
+    let pipeline = Pipeline::new(kernel("nothing", Entry::Group(nothing), vec![]));
+    for depth in [1 << 21, (1 << 21) + 1] {
+        let done = queue.run(|encoder| {
+            encoder.pipeline(&pipeline);
+            encoder.threads([1 << 22, 1 << 21, depth], [1, 1, 1]);
+        });
+        assert_eq!(done.error().map(|(code, _)| code), Some(2));
+    }
+}

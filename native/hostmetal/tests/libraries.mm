@@ -133,6 +133,27 @@ void options_reach_the_compiler() {
   CHECK_RAISES([device() newLibraryWithSource:source options:options completionHandler:handler], @"withEngineOptions:", @"preprocessorMacros");
 }
 
+// More handlers than the machine has cores, each waiting for a compile of its own.
+void a_handler_may_wait_for_another() {
+  const int handlers = 8;
+  sem_t ended;
+  sem_init(&ended, 0, 0);
+  sem_t *out = &ended;
+  for (int i = 0; i < handlers; i++) {
+    [device() newLibraryWithSource:source options:nil completionHandler:^(id<MTLLibrary>, NSError *) {
+      sem_t inner;
+      sem_init(&inner, 0, 0);
+      sem_t *in = &inner;
+      [device() newLibraryWithSource:source options:nil completionHandler:^(id<MTLLibrary>, NSError *) { sem_post(in); }];
+      sem_wait(in);
+      sem_destroy(in);
+      sem_post(out);
+    }];
+  }
+  for (int i = 0; i < handlers; i++) sem_wait(&ended);
+  sem_destroy(&ended);
+}
+
 void a_source_may_be_compiled_in_the_background() {
   sem_t done;
   sem_init(&done, 0, 0);
@@ -405,7 +426,7 @@ const FaceCase library_cases[] = {
     CASE(a_library_lists_its_kernels),
     CASE(a_compile_failure_is_an_error_with_the_log),
     CASE(options_reach_the_compiler),
-    CASE(a_source_may_be_compiled_in_the_background),
+    CASE(a_handler_may_wait_for_another), CASE(a_source_may_be_compiled_in_the_background),
     CASE(a_function_is_found_by_name),
     CASE(a_function_tells_its_constants_before_it_has_them),
     CASE(constants_are_given_by_index_name_or_range),

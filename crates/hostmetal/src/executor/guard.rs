@@ -76,9 +76,10 @@ fn change() -> MutexGuard<'static, ()> {
 }
 
 fn records() -> impl Iterator<Item = &'static Record> {
-    let mut next = RECORDS.load(Ordering::Acquire);
+    // SeqCst: part of the watchdog's handshake (`watch`), which must see a new record as well as its `began`.
+    let mut next = RECORDS.load(Ordering::SeqCst);
     std::iter::from_fn(move || {
-        // SAFETY: records are leaked boxes, pushed complete with Release; NULL ends the list.
+        // SAFETY: records are leaked boxes, pushed complete; NULL ends the list.
         let record = unsafe { next.cast_const().as_ref() }?;
         next = record.next.load(Ordering::Relaxed);
         Some(record)
@@ -237,7 +238,7 @@ fn claim() -> &'static Record {
     let record: &'static Record = Box::leak(Box::default());
     record.thread.store(thread_id(), Ordering::SeqCst);
     record.next.store(RECORDS.load(Ordering::Relaxed), Ordering::Relaxed);
-    RECORDS.store(ptr::from_ref(record).cast_mut(), Ordering::Release);
+    RECORDS.store(ptr::from_ref(record).cast_mut(), Ordering::SeqCst);
     record
 }
 
@@ -347,6 +348,10 @@ unsafe extern "C" fn on_signal(number: c_int, info: *mut libc::siginfo_t, contex
         if in_kernel && record.stopping() {
             // SAFETY: this thread is between entrance and way back.
             unsafe { resume(record, context, STOPPED) };
+        } else if code != libc::SI_TKILL {
+            // Not ours, which are sent to a thread: the program's own.
+            // SAFETY: the arguments are the kernel's, unchanged.
+            unsafe { chain(number, info, context) };
         }
         return;
     }

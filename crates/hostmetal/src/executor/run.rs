@@ -9,7 +9,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub(crate) fn execute(worker: &mut Worker, command_buffer: &CommandBuffer) {
         }
     };
     // Buffers and pipelines are given back before anybody learns of the completion.
-    drop(work);
+    command_buffer.give_back(work);
     command_buffer.finish(failure);
 }
 
@@ -105,10 +105,9 @@ fn run_commands(worker: &mut Worker, task: &Task, recording: &Recording) -> Resu
                 continue;
             }
             Command::Barrier => {}
-            // SAFETY: the encoder checked both ranges against their buffers, which the recording holds.
-            Command::Copy { source, destination, length } => unsafe {
-                ptr::copy_nonoverlapping(source, destination, length);
-            },
+            // SAFETY: the encoder checked both ranges against their buffers, which the recording holds. Two no-copy buffers
+            // may lie over the same memory, so the ranges may overlap.
+            Command::Copy { source, destination, length } => unsafe { ptr::copy(source, destination, length) },
             // SAFETY: as for Copy.
             Command::Fill { destination, length, value } => unsafe { ptr::write_bytes(destination, value, length) },
         }
@@ -133,7 +132,8 @@ struct Wave {
 
 impl Wave {
     fn new(recording: &Recording, first: usize, end: usize) -> Wave {
-        let groups = (first..end).map(|position| dispatch(recording, position).group_count()).sum();
+        let count = |position| dispatch(recording, position).group_count();
+        let groups = (first..end).fold(0u64, |sum, position| sum.saturating_add(count(position)));
         Wave { recording, first, end, groups }
     }
 
@@ -224,13 +224,16 @@ fn run_shared(
         running: AtomicU32::new(0),
         failure: Mutex::new(None),
     });
-    share.recruit();
-    let start = event::now();
-    match loop_chunks(&share, worker, recording, &mut cursor) {
-        Ok(groups) => wave.learn(recording, groups, event::now() - start),
-        Err(failure) => share.fail(failure),
+    {
+        // However this ends, helpers are waited for: they use the recording.
+        let _closing = Closing(&share);
+        share.recruit();
+        let start = event::now();
+        match loop_chunks(&share, worker, recording, &mut cursor) {
+            Ok(groups) => wave.learn(recording, groups, event::now() - start),
+            Err(failure) => share.fail(failure),
+        }
     }
-    share.close();
     let failure = share.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
     failure.map_or(Ok(()), Err)
 }
@@ -284,6 +287,18 @@ unsafe impl Send for Share {}
 // SAFETY: as above; the rest is atomics and a mutex.
 unsafe impl Sync for Share {}
 
+/// Closes a share when dropped; after a panic what is left is not run.
+struct Closing<'a>(&'a Share);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.failed.store(true, Ordering::Relaxed);
+        }
+        self.0.close();
+    }
+}
+
 impl Share {
     fn recruit(self: &Arc<Share>) {
         let chunks = (self.wave.groups - self.next.load(Ordering::Relaxed).min(self.wave.groups)).div_ceil(self.chunk);
@@ -335,6 +350,8 @@ impl Share {
     /// Waits until no helper runs.
     fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
+        // The loads below are Acquire only: without the fence they could come before the store (STLR, LDAPR).
+        fence(Ordering::SeqCst);
         while !event::spin_until(&self.running, event::BRIEF, |running| running == 0) {
             let running = self.running.load(Ordering::SeqCst);
             if running == 0 {
@@ -367,7 +384,7 @@ impl Cursor {
     /// Runs threadgroups of a wave; ranges of one cursor must ascend.
     fn run(&mut self, worker: &mut Worker, recording: &Recording, range: std::ops::Range<u64>) -> Result<(), Failure> {
         for number in range {
-            while self.group.is_none() || number >= self.first + self.count {
+            while self.group.is_none() || number - self.first >= self.count {
                 self.advance(worker, recording);
             }
             let dispatch = dispatch(recording, self.position);
@@ -392,7 +409,7 @@ impl Cursor {
     fn advance(&mut self, worker: &Worker, recording: &Recording) {
         if self.group.is_some() {
             self.position += 1;
-            self.first += self.count;
+            self.first = self.first.saturating_add(self.count);
         }
         let dispatch = dispatch(recording, self.position);
         self.count = dispatch.group_count();

@@ -13,6 +13,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// As much of a compiler's output as is kept.
@@ -45,6 +46,7 @@ pub(crate) fn run(mut command: Command, directory: &Path, deadline: Duration) ->
     let output = File::create(&path).map_err(|e| broken("cannot record the output of", &e))?;
     let errors = output.try_clone().map_err(|e| broken("cannot record the output of", &e))?;
     command.current_dir(directory).stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0);
+    let _turn = Turn::wait();
     let started = Instant::now();
     let mut child = command.spawn().map_err(|e| {
         let hint = if e.kind() == ErrorKind::NotFound {
@@ -69,6 +71,30 @@ pub(crate) fn run(mut command: Command, directory: &Path, deadline: Duration) ->
         return Err(CompileFailure { kind: Failure::Crash, log });
     }
     Ok(Finished { success: status.success(), output })
+}
+
+/// Compilers that run now; more than the machine has processors only get in each other's way. Waiting for a turn does not
+/// count against the deadline.
+static RUNNING: Mutex<usize> = Mutex::new(0);
+static ENDED: Condvar = Condvar::new();
+
+struct Turn(());
+
+impl Turn {
+    fn wait() -> Turn {
+        static MOST: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
+        let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = |running: &mut usize| *running >= *MOST;
+        *ENDED.wait_while(running, full).unwrap_or_else(PoisonError::into_inner) += 1;
+        Turn(())
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        ENDED.notify_one();
+    }
 }
 
 /// Limits what the child may use. It runs already: what it does in the microseconds before is bounded by nothing it
