@@ -7,10 +7,9 @@
 //! at a threadgroup barrier, and all go on: finished threads do not count, and neither do differing call sites, which
 //! Metal leaves undefined. So there is always a next thread until all have finished.
 //!
-//! Lockstep hardware lets lanes meet again where branches join. The lowest call site is the same where the order of
-//! addresses is that of the text (the flags in msl/source.rs see to that) and lanes that stay in a loop meet in it after
-//! its last divergent operation. In a loop whose body ends with an operation that only some lanes reach, the others begin
-//! the next round without them, which hardware does not.
+//! Lockstep hardware lets lanes meet again where branches join and at the end of each iteration. The front sees to both:
+//! flags that keep the order of addresses that of the text (msl/source.rs), and a meeting at the end of each iteration of
+//! a loop whose lanes may part (msl/reconverge.rs). The order is tested, not guaranteed by the compiler.
 
 use crate::device::{MAX_THREADS_PER_THREADGROUP, SIMD_WIDTH};
 
