@@ -94,12 +94,14 @@ impl Sema<'_> {
     }
 
     /// Places items into an aggregate. Without braces of its own (`braced` false) it takes as many as it needs, and
-    /// leaves at the first designator, which belongs to an outer list.
+    /// leaves at the first designator, which belongs to an outer list; designators of the item that it begins with led to
+    /// this aggregate (C99 §6.7.8 paragraphs 17 and 20).
     fn fill(&mut self, slot: &mut Slot, ty: &Type, items: &mut Items<'_>, braced: bool, span: Span) {
         let count = self.element_count(ty);
         let mut next = 0u64;
+        let begin = items.at;
         while let Some((designators, init)) = items.list.get(items.at) {
-            if !designators.is_empty() {
+            if !designators.is_empty() && (braced || items.at != begin) {
                 if !braced {
                     return;
                 }

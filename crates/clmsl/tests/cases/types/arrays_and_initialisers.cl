@@ -1,4 +1,4 @@
-// run: arrays grid=1 out=[-1,-1,-1,-1,-1,-1,-1,-1] n=6 -> out=[21,20879,6032,63,5,4,5431,4]
+// run: arrays grid=1 out=[-1,-1,-1,-1,-1,-1,-1,-1,-1] n=6 -> out=[21,20879,6032,63,5,4,5431,4,397]
 __kernel void arrays(__global int* out, int n)
 {
     int a[5] = { 1, 2 };
@@ -18,4 +18,6 @@ __kernel void arrays(__global int* out, int n)
     out[6] = s[0].x + s[0].y[1] * 10 + s[1].x * 100 + s[1].y[0] * 1000 + s[1].y[1];
     int (*p)[2] = d;
     out[7] = p[1][1];
+    struct { int id; short pair[2]; } q = { .pair = 7, 9, .id = 3 };
+    out[8] = q.pair[0] + q.pair[1] * 10 + q.id * 100;
 }
