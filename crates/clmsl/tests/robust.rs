@@ -328,3 +328,13 @@ fn many_errors_of_one_kind_take_linear_time() {
 fn a_call_where_a_constant_could_be() {
     check("__kernel void k(__global int *o, float2 z, float2 l) { while (o[0] < l && dot(z, z) <= 4.0f) o[0]++; }");
 }
+
+/// Aggregates that take no value, where the search for one that does went on for ever.
+#[test]
+fn values_for_structures_without_members() {
+    for list in
+        ["struct E a[] = { 1, 2 };", "struct { struct E e; int x; } b[] = { 1, 2 };", "struct E c = { { }, 1 };"]
+    {
+        check(&format!("struct E {{ }};\n__kernel void k(__global int *o) {{ {list} o[0] = 1; }}"));
+    }
+}

@@ -147,7 +147,14 @@ impl Sema<'_> {
                 _ => {
                     self.diagnostics.truncate(before.0);
                     (self.errors, self.warnings) = (before.1, before.2);
+                    let at = items.at;
                     self.fill(target, ty, items, false, e.span);
+                    if items.at == at {
+                        // Without members it takes nothing, and the list would be looked at for ever.
+                        let ty = self.show(ty);
+                        self.error(e.span, format!("'{ty}' has no member for this value"));
+                        items.at += 1;
+                    }
                 }
             }
             return;
