@@ -16,6 +16,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::gpu;
+use common::run_line::{self, RunLine, bits, numbers};
 use dcmetal::{Accelerator, Access, Arg, Argument, ArgumentKind, Buffer, Grid, Kernel, Library, Scalar, Size, clmsl};
 
 #[test]
@@ -64,15 +65,14 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 /// Runs one case; returns the number of its run lines.
 fn run_case(gpu: &Accelerator, file: &Path) -> Result<usize, String> {
     let source = fs::read_to_string(file).map_err(|error| error.to_string())?;
-    let runs: Vec<&str> = source.lines().filter_map(|line| line.trim().strip_prefix("// run:")).collect();
+    let runs: Vec<&str> = run_line::lines(&source).collect();
     if !file.with_extension("msl").exists() {
         return if runs.is_empty() { Ok(0) } else { Err("a case that is rejected has a run line".to_owned()) };
     }
     if runs.is_empty() {
         return Err("a case that translates has no run line".to_owned());
     }
-    let flags = source.lines().next().and_then(|line| line.strip_prefix("// options:")).unwrap_or("");
-    let build = clmsl::Options::parse_build_options(flags).map_err(|error| error.to_string())?;
+    let build = clmsl::Options::parse_build_options(run_line::options(&source)).map_err(|error| error.to_string())?;
     let folder = file.parent().expect("a file has a folder");
     let include = |request: &clmsl::IncludeRequest<'_>| {
         let text = fs::read_to_string(folder.join(request.path)).ok()?;
@@ -82,28 +82,17 @@ fn run_case(gpu: &Accelerator, file: &Path) -> Result<usize, String> {
     let name = file.file_name().expect("a file has a name").to_string_lossy();
     let library = gpu.compile_opencl_with(&name, &source, &options).map_err(|error| error.to_string())?;
     for run in &runs {
-        run_line(gpu, &library, run).map_err(|text| format!("{}: {text}", run.trim()))?;
+        execute(gpu, &library, run).map_err(|text| format!("{run}: {text}"))?;
     }
     Ok(runs.len())
 }
 
 /// One `// run:` line.
-fn run_line(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), String> {
-    let (before, after) = line.split_once("->").ok_or("no arrow")?;
-    let mut words = words(before).into_iter();
-    let kernel = library.kernel(&words.next().ok_or("no kernel")?).map_err(|error| error.to_string())?;
-    let (mut threads, mut group, mut given) = (None, None, Vec::new());
-    for word in words {
-        let (name, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is no NAME=VALUE"))?;
-        match name {
-            "grid" => threads = Some(size(value)?),
-            "group" => group = Some(size(value)?),
-            name => given.push((name.to_owned(), value.to_owned())),
-        }
-    }
-    let (threads, dimensions) = threads.ok_or("no grid")?;
-    let mut grid = Grid::threads(threads).work_dim(dimensions);
-    if let Some((group, _)) = group {
+fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), String> {
+    let RunLine { kernel, grid, dimensions, group, given, expected } = run_line::parse(line)?;
+    let kernel = library.kernel(&kernel).map_err(|error| error.to_string())?;
+    let mut grid = Grid::threads(grid).work_dim(dimensions);
+    if let Some(group) = group {
         grid = grid.threadgroup(group);
     }
     let mut passed =
@@ -121,12 +110,7 @@ fn run_line(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), Stri
         .collect();
     let done = kernel.launch(grid, args).and_then(|submission| submission.wait());
     done.map_err(|error| error.to_string())?;
-    let expected = self::words(after);
-    if expected.is_empty() {
-        return Err("nothing is expected".to_owned());
-    }
-    for word in expected {
-        let (name, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is no NAME=VALUE"))?;
+    for (name, value) in &expected {
         let argument = find(&kernel, name)?;
         let Passed::Buffer(buffer) = &passed[argument.position] else {
             return Err(format!("`{name}` is no buffer"));
@@ -178,121 +162,6 @@ fn pass(gpu: &Accelerator, argument: &Argument, given: &[(String, String)]) -> R
     }
 }
 
-/// Words apart by spaces outside brackets.
-fn words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut depth) = (Vec::new(), String::new(), 0);
-    for c in text.chars() {
-        match c {
-            ' ' if depth == 0 => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
-            ' ' => {}
-            '[' | '{' => (depth += 1, word.push(c)).1,
-            ']' | '}' => (depth -= 1, word.push(c)).1,
-            c => word.push(c),
-        }
-    }
-    words.extend((!word.is_empty()).then_some(word));
-    words
-}
-
-/// `[a,b]`, `[a;n]` or `a` as texts of the argument's scalars, `{type:a,...}` as texts of those types.
-fn numbers(argument: &Argument, value: &str) -> Result<Vec<(Scalar, String)>, String> {
-    let within = |open, close| value.strip_prefix(open).and_then(|rest: &str| rest.strip_suffix(close));
-    let mut list = Vec::new();
-    if let Some(inside) = within('{', '}') {
-        for part in inside.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (kind, number) = part.split_once(':').ok_or_else(|| format!("`{part}` has no type"))?;
-            list.push((scalar(kind)?, number.to_owned()));
-        }
-        return Ok(list);
-    }
-    let kind =
-        argument.scalar.ok_or_else(|| format!("`{}` is a structure: write {{type:value,...}}", argument.name))?;
-    let Some(inside) = within('[', ']') else {
-        return Ok(vec![(kind, value.to_owned())]);
-    };
-    for part in inside.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        match part.split_once(';') {
-            Some((number, times)) => {
-                let times = times.trim().parse::<usize>().map_err(|error| format!("`{part}`: {error}"))?;
-                list.extend(std::iter::repeat_n((kind, number.trim().to_owned()), times));
-            }
-            None => list.push((kind, part.to_owned())),
-        }
-    }
-    Ok(list)
-}
-
-fn scalar(name: &str) -> Result<Scalar, String> {
-    Ok(match name {
-        "f32" => Scalar::F32,
-        "f16" => Scalar::F16,
-        "i8" => Scalar::I8,
-        "u8" => Scalar::U8,
-        "i16" => Scalar::I16,
-        "u16" => Scalar::U16,
-        "i32" => Scalar::I32,
-        "u32" => Scalar::U32,
-        "i64" => Scalar::I64,
-        "u64" => Scalar::U64,
-        other => return Err(format!("no type `{other}`")),
-    })
-}
-
-/// `X[,Y[,Z]]` and how many numbers it has.
-fn size(value: &str) -> Result<(Size, u32), String> {
-    let parts: Vec<u64> = value
-        .split(',')
-        .map(|part| part.parse().map_err(|error| format!("size `{value}`: {error}")))
-        .collect::<Result<_, _>>()?;
-    let at = |index: usize| parts.get(index).copied().unwrap_or(1);
-    match parts.len() {
-        1..=3 => Ok((Size { x: at(0), y: at(1), z: at(2) }, parts.len() as u32)),
-        n => Err(format!("a size of {n} numbers")),
-    }
-}
-
-/// The bytes of a number.
-fn bits(scalar: Scalar, text: &str) -> Result<Vec<u8>, String> {
-    let whole = || whole(text).ok_or_else(|| format!("`{text}` is no integer"));
-    let fits = |low: i128, high: i128| {
-        let value = whole()?;
-        if value < low || value > high { Err(format!("{text} is no {scalar}")) } else { Ok(value) }
-    };
-    // Bit patterns in hexadecimal may be given for signed types.
-    Ok(match scalar {
-        Scalar::F32 => float(text)?.to_ne_bytes().to_vec(),
-        Scalar::I8 | Scalar::U8 | Scalar::Bool => (fits(-0x80, 0xFF)? as u8).to_ne_bytes().to_vec(),
-        Scalar::I16 | Scalar::U16 => (fits(-0x8000, 0xFFFF)? as u16).to_ne_bytes().to_vec(),
-        Scalar::I32 | Scalar::U32 => (fits(-0x8000_0000, 0xFFFF_FFFF)? as u32).to_ne_bytes().to_vec(),
-        Scalar::I64 | Scalar::U64 => (fits(i64::MIN.into(), u64::MAX.into())? as u64).to_ne_bytes().to_vec(),
-        Scalar::F16 => {
-            let value = float(text)?;
-            let half = half::f16::from_f32(value);
-            if half.to_f32() != value && !value.is_nan() {
-                return Err(format!("{text} is no half"));
-            }
-            half.to_ne_bytes().to_vec()
-        }
-        Scalar::BF16 => return Err("OpenCL C has no bfloat".to_owned()),
-    })
-}
-
-fn float(text: &str) -> Result<f32, String> {
-    if let Some(bits) = text.strip_prefix("0x") {
-        return u32::from_str_radix(bits, 16).map(f32::from_bits).map_err(|error| format!("`{text}`: {error}"));
-    }
-    text.trim_end_matches('f').parse::<f32>().or_else(|_| text.parse()).map_err(|error| format!("`{text}`: {error}"))
-}
-
-fn whole(text: &str) -> Option<i128> {
-    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
-    let value = match digits.strip_prefix("0x") {
-        Some(hexadecimal) => i128::from_str_radix(hexadecimal, 16).ok()?,
-        None => digits.parse().ok()?,
-    };
-    Some(sign * value)
-}
-
 /// Compares a buffer with what is expected of it.
 fn compare(argument: &Argument, bytes: &[u8], value: &str) -> Result<(), String> {
     let expected = numbers(argument, value)?;
@@ -337,7 +206,7 @@ fn close(got: f32, wanted: f32) -> bool {
 
 #[test]
 fn numbers_are_read_as_written() {
-    assert_eq!(words(" k grid=4  x=[1, 2] "), ["k", "grid=4", "x=[1,2]"]);
+    assert_eq!(run_line::words(" k grid=4  x=[1, 2] "), ["k", "grid=4", "x=[1,2]"]);
     let int = Argument {
         name: "x".to_owned(),
         position: 0,
@@ -362,12 +231,12 @@ fn numbers_are_read_as_written() {
     assert_eq!(bits(Scalar::I32, "-1").unwrap(), [0xFF; 4]);
     assert_eq!(bits(Scalar::U8, "0xFE").unwrap(), [0xFE]);
     assert!(bits(Scalar::U8, "256").is_err() && bits(Scalar::I32, "1.5").is_err());
-    assert_eq!(float("-1.5f").unwrap(), -1.5);
-    assert!(float("inf").unwrap().is_infinite() && float("nan").unwrap().is_nan());
+    assert_eq!(run_line::float("-1.5f").unwrap(), -1.5);
+    assert!(run_line::float("inf").unwrap().is_infinite() && run_line::float("nan").unwrap().is_nan());
     assert!(close(1.0, 1.0 + 4.0 * f32::EPSILON) && !close(1.0, 1.0 + 5.0 * f32::EPSILON) && !close(1.0, -1.0));
     assert!(close(0.25, 0.25 + 2.0 * f32::EPSILON) && !close(0.25, 0.25 + 3.0 * f32::EPSILON));
     assert!(!close(0.0, 1e-7) && !close(1e-7, 0.0) && !close(f32::MAX, f32::INFINITY) && !close(f32::NAN, 1.0));
     assert_eq!(bits(Scalar::F16, "-2").unwrap(), [0x00, 0xC0]);
     assert!(bits(Scalar::F16, "0.1").is_err(), "no half has that value");
-    assert_eq!(size("4,2").unwrap(), (Size { x: 4, y: 2, z: 1 }, 2));
+    assert_eq!(run_line::size("4,2").unwrap(), (Size { x: 4, y: 2, z: 1 }, 2));
 }

@@ -1,6 +1,8 @@
 //! What the tests share: the device, seeded random numbers, poisoned buffers.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod run_line;
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
