@@ -59,9 +59,17 @@ fn shared_library() -> PathBuf {
     prefix().join("lib").join(if cfg!(target_os = "macos") { "libdcmetal.dylib" } else { "libdcmetal.so" })
 }
 
+fn translator_library() -> PathBuf {
+    prefix().join("lib").join(if cfg!(target_os = "macos") { "libclmsl.dylib" } else { "libclmsl.so" })
+}
+
 fn pkg_config(arguments: &[&str]) -> Vec<String> {
+    pkg_config_of("dcmetal", arguments)
+}
+
+fn pkg_config_of(library: &str, arguments: &[&str]) -> Vec<String> {
     let path = prefix().join("lib/pkgconfig");
-    let output = run(Command::new("pkg-config").env("PKG_CONFIG_PATH", path).args(arguments).arg("dcmetal"));
+    let output = run(Command::new("pkg-config").env("PKG_CONFIG_PATH", path).args(arguments).arg(library));
     text(&output).split_whitespace().map(str::to_owned).collect()
 }
 
@@ -105,6 +113,21 @@ fn cpp_with_pkg_config() {
 }
 
 #[test]
+fn translator_in_c99_and_cpp() {
+    let flags = pkg_config_of("clmsl", &["--cflags", "--libs"]);
+    let line = "a kernel of 1 argument; a rejected program with 1 diagnostic";
+    demand(&compile("cc", "-std=c99", "translator.c", "translator_c", &flags), line);
+    // The header serves C++ too.
+    let mut as_cpp = vec!["-xc++".to_owned()];
+    as_cpp.push(source_folder().join("translator.c").display().to_string());
+    as_cpp.push("-xnone".to_owned());
+    as_cpp.extend(flags);
+    let program = prefix().with_file_name("translator_cpp");
+    run(Command::new("c++").args(["-std=c++11", "-Wall", "-Wextra", "-Werror"]).args(as_cpp).arg("-o").arg(&program));
+    demand(&program, line);
+}
+
+#[test]
 fn both_with_cmake() {
     let build = prefix().with_file_name("cmake build");
     let prefix_path = format!("-DCMAKE_PREFIX_PATH={}", prefix().display());
@@ -127,27 +150,36 @@ fn cmake_refuses_another_version() {
     run(Command::new("cmake").arg("-S").arg(&folder).arg("-B").arg(folder.join("build")).arg(prefix_path));
 }
 
-/// The header's functions are the whole interface of the shared library.
-#[test]
-fn shared_library_exports_the_headers_functions() {
-    let header = fs::read_to_string(prefix().join("include/DCMetal.h")).expect("the header");
-    let expected: BTreeSet<String> = header
-        .split("\nDC_METAL_API ")
-        .skip(1)
-        .map(|text| {
-            let before = text.split('(').next().expect("a declaration has parameters");
-            before.rsplit([' ', '*', '\n']).next().expect("and a name").to_owned()
-        })
-        .collect();
+/// What a header declares with the macro `api` before it.
+fn declared(header: &str, api: &str) -> BTreeSet<String> {
+    let header = fs::read_to_string(prefix().join("include").join(header)).expect("the header");
+    let mark = format!("\n{api} ");
+    let names = header.split(&mark).skip(1).map(|text| {
+        let before = text.split('(').next().expect("a declaration has parameters");
+        before.rsplit([' ', '*', '\n']).next().expect("and a name").to_owned()
+    });
+    names.collect()
+}
+
+fn exported(library: &Path) -> BTreeSet<String> {
     let arguments: &[&str] = if cfg!(target_os = "macos") { &["-gU"] } else { &["-D", "--defined-only"] };
-    let output = run(Command::new("nm").args(arguments).arg(shared_library()));
-    let exported: BTreeSet<String> = text(&output)
+    let output = run(Command::new("nm").args(arguments).arg(library));
+    text(&output)
         .lines()
         .filter_map(|line| line.split_whitespace().last())
         .map(|name| if cfg!(target_os = "macos") { name.trim_start_matches('_').to_owned() } else { name.to_owned() })
-        .collect();
+        .collect()
+}
+
+/// The headers' functions are the whole interface of the shared libraries.
+#[test]
+fn shared_libraries_export_the_headers_functions() {
+    let expected = declared("DCMetal.h", "DC_METAL_API");
     assert!(expected.len() > 90, "{}", expected.len());
-    assert_eq!(exported, expected);
+    assert_eq!(exported(&shared_library()), expected);
+    let expected = declared("clmsl.h", "CLMSL_API");
+    assert!(expected.len() >= 12, "{}", expected.len());
+    assert_eq!(exported(&translator_library()), expected);
 }
 
 #[test]
@@ -157,12 +189,19 @@ fn shared_library_names_its_abi() {
     let dynamic = text(&output);
     assert!(dynamic.contains("Library soname: [libdcmetal.so.1]"), "{dynamic}");
     assert!(!dynamic.contains("RPATH") && !dynamic.contains("RUNPATH"), "{dynamic}");
+    let dynamic = text(&run(Command::new("readelf").args(["-d", "-W"]).arg(translator_library())));
+    assert!(dynamic.contains("Library soname: [libclmsl.so.1]"), "{dynamic}");
 }
 
 #[test]
 fn installed_files_name_no_place() {
     let place = prefix().parent().expect("a folder").display().to_string();
-    for file in ["lib/pkgconfig/dcmetal.pc", "lib/cmake/DCMetal/DCMetalConfig.cmake", "include/DCMetal.h"] {
+    for file in [
+        "lib/pkgconfig/dcmetal.pc",
+        "lib/pkgconfig/clmsl.pc",
+        "lib/cmake/DCMetal/DCMetalConfig.cmake",
+        "include/DCMetal.h",
+    ] {
         let content = fs::read_to_string(prefix().join(file)).expect("it is installed");
         assert!(!content.contains(&place), "{file}");
     }
