@@ -223,6 +223,8 @@ pub(crate) enum ExprKind {
     Decay(Box<Expr>),
     /// Elements of an array, or fields of a structure, in order; what is missing at the end is zero.
     Aggregate(Vec<Expr>),
+    /// A union by the value of one of its members.
+    UnionOf(u32, Box<Expr>),
     /// `spaces` pairs each inference variable of the callee's signature with the one that stands for it here.
     Call {
         function: FunctionId,
@@ -280,6 +282,7 @@ impl Expr {
             | ExprKind::Deref(a)
             | ExprKind::AddressOf(a)
             | ExprKind::Member(a, _)
+            | ExprKind::UnionOf(_, a)
             | ExprKind::Decay(a) => f(a),
             ExprKind::Binary(_, a, b)
             | ExprKind::Assign(a, b)
@@ -320,6 +323,7 @@ impl Expr {
             | ExprKind::Deref(a)
             | ExprKind::AddressOf(a)
             | ExprKind::Member(a, _)
+            | ExprKind::UnionOf(_, a)
             | ExprKind::Decay(a) => f(a),
             ExprKind::Binary(_, a, b)
             | ExprKind::Assign(a, b)

@@ -29,7 +29,7 @@ pub(super) fn assign(
         s.name = pool.claim(wanted);
         let mut members = Pool { user: s.fields.iter().map(|f| f.name.clone()).collect(), ..Pool::default() };
         for field in &mut s.fields {
-            field.name = members.claim(&field.name);
+            field.name = members.claim(if field.name.is_empty() { "unnamed" } else { &field.name });
         }
     }
     for instance in instances {

@@ -44,6 +44,15 @@ impl Printer<'_> {
                 let parts: Vec<String> = parts.iter().map(|p| self.initialiser(p, function)).collect();
                 format!("{{{}}}", parts.join(", "))
             }
+            ExprKind::UnionOf(member, value) => {
+                let value = self.initialiser(value, function);
+                // Every compiler of MSL is Clang, which has designators in C++ too.
+                if *member == 0 {
+                    format!("{{{value}}}")
+                } else {
+                    format!("{{.{} = {value}}}", self.field(&e.ty, *member))
+                }
+            }
             ExprKind::Zero if matches!(e.ty, Type::Array(..) | Type::Struct(_)) => "{}".to_owned(),
             _ => self.at(e, level::ASSIGN, function),
         }
@@ -125,7 +134,7 @@ impl Printer<'_> {
             ExprKind::AddressOf(p) => (format!("&{}", self.at(p, level::UNARY, f)), level::UNARY),
             ExprKind::Member(base, field) => (self.member(base, *field, f), level::POSTFIX),
             ExprKind::Decay(a) => self.bare(a, f),
-            ExprKind::Aggregate(_) => {
+            ExprKind::Aggregate(_) | ExprKind::UnionOf(..) => {
                 let name = base_name(&e.ty, &self.lowered.structs);
                 (format!("{name}{}", self.initialiser(e, f)), level::PRIMARY)
             }
@@ -168,9 +177,13 @@ impl Printer<'_> {
         (format!("{name}({})", self.at(a, level::ASSIGN, f)), level::POSTFIX)
     }
 
+    fn field(&self, ty: &Type, field: u32) -> &str {
+        let Type::Struct(id) = ty else { unreachable!("a member of a structure") };
+        &self.lowered.structs[id.0 as usize].fields[field as usize].name
+    }
+
     fn member(&self, base: &Expr, field: u32, f: Option<&Function>) -> String {
-        let Type::Struct(id) = base.ty else { unreachable!("a member of a structure") };
-        let name = &self.lowered.structs[id.0 as usize].fields[field as usize].name;
+        let name = self.field(&base.ty, field);
         match &base.kind {
             ExprKind::Deref(p) => format!("{}->{name}", self.at(p, level::POSTFIX, f)),
             _ => format!("{}.{name}", self.at(base, level::POSTFIX, f)),

@@ -99,6 +99,7 @@ impl Sema<'_> {
                     *list = parts;
                 }
             }
+            ExprKind::UnionOf(_, part) => self.fold_constants(part),
             ExprKind::Convert(inner) if expr.ty.vector().is_some() => {
                 let mut part = (**inner).clone();
                 self.fold_constants(&mut part);

@@ -1,6 +1,7 @@
 //! Expressions, but for operators (`ops`), casts (`cast`) and calls (`call`).
 
 use super::place::is_place;
+use super::types::member_path;
 use super::{Entity, Sema, place_space};
 use crate::ast::{self, Ident};
 use crate::half;
@@ -194,12 +195,13 @@ impl Sema<'_> {
         let text = self.name(name.name);
         match base.ty.clone() {
             Type::Struct(id) => {
-                let s = &self.program.structs[id.0 as usize];
-                match s.fields.iter().position(|f| f.name == text) {
-                    Some(i) => {
-                        let ty = s.fields[i].ty.clone();
-                        Expr::new(ExprKind::Member(Box::new(base), i as u32), ty, span)
-                    }
+                let structs = &self.program.structs;
+                match member_path(structs, id, text) {
+                    Some(path) => path.into_iter().fold(base, |base, at| {
+                        let Type::Struct(id) = base.ty else { unreachable!("a path leads through structures") };
+                        let ty = structs[id.0 as usize].fields[at as usize].ty.clone();
+                        Expr::new(ExprKind::Member(Box::new(base), at), ty, span)
+                    }),
                     None => {
                         let ty = self.show(&base.ty);
                         self.bad(name.span, format!("'{ty}' has no member '{text}'"))

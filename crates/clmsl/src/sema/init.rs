@@ -2,6 +2,7 @@
 //!
 //! The result is a tree of `Aggregate` nodes in the order of elements and members, every leaf converted.
 
+use super::types::member_path;
 use super::{Sema, const_int, convert};
 use crate::ast::{self, Designator, Init, InitList};
 use crate::hir::{Expr, ExprKind};
@@ -181,7 +182,12 @@ impl Sema<'_> {
         let index = index?;
         let element = self.element_type(ty, index)?;
         let target = self.slot_at(slot, ty, index, span)?;
-        if rest.is_empty() {
+        if let (Designator::Field(_), Type::Struct(id)) = (first, ty)
+            && self.program.structs[id.0 as usize].fields[index as usize].name.is_empty()
+        {
+            // The member lies in an anonymous one.
+            self.designate(target, &element, designators, init, items)?;
+        } else if rest.is_empty() {
             // `place` advances the cursor itself.
             items.at -= 1;
             self.place(target, &element, init, items);
@@ -194,9 +200,9 @@ impl Sema<'_> {
     fn field_index(&mut self, ty: &Type, name: &ast::Ident) -> Option<u64> {
         let text = self.name(name.name);
         if let Type::Struct(id) = ty
-            && let Some(i) = self.program.structs[id.0 as usize].fields.iter().position(|f| f.name == text)
+            && let Some(path) = member_path(&self.program.structs, *id, text)
         {
-            return Some(i as u64);
+            return Some(u64::from(path[0]));
         }
         let ty = self.show(ty);
         self.error(name.span, format!("'{ty}' has no member '{text}'"));
@@ -285,15 +291,11 @@ impl Sema<'_> {
                 }
                 Expr::new(ExprKind::Aggregate(parts), ty.clone(), span)
             }
-            Slot::Union(0, inner) => {
-                let Some(element) = self.element_type(ty, 0) else { return Expr::error(span) };
+            Slot::Union(member, inner) => {
+                let Some(element) = self.element_type(ty, u64::from(member)) else { return Expr::error(span) };
                 let part = self.finish(*inner, &element, span);
-                Expr::new(ExprKind::Aggregate(vec![part]), ty.clone(), span)
+                Expr::new(ExprKind::UnionOf(member, Box::new(part)), ty.clone(), span)
             }
-            Slot::Union(..) => self.bad(
-                span,
-                "initialising a member of a union other than its first is not supported (MSL has no designated initialisers)",
-            ),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! From specifiers and declarators to types; structures and enumerations.
 
+use std::collections::HashSet;
+
 use super::{Entity, Qualified, Sema, Tag, const_int};
-use crate::ast::{Attribute, Declarator, Derived, EnumSpec, Param, Specs, StructSpec, TypeName, TypeSpec};
+use crate::ast::{Attribute, Declarator, Derived, EnumSpec, Ident, Param, Specs, StructSpec, TypeName, TypeSpec};
 use crate::source::Span;
+use crate::token::Symbol;
 use crate::types::{Field, Quals, Space, Struct, StructId, Type, layout, struct_layout};
 
 /// Arrays and structures larger than this are refused; nothing on a device holds them.
@@ -198,11 +201,11 @@ impl Sema<'_> {
 
     fn fields(&mut self, decls: &[crate::ast::FieldDecl]) -> Vec<Field> {
         let mut out: Vec<Field> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         for decl in decls {
             let base = self.base_type(&decl.specs);
             if decl.declarators.is_empty() {
-                self.error(decl.specs.span, "anonymous members are not supported (they are not OpenCL C 1.2)");
+                self.anonymous_member(decl, &base, &mut out, &mut seen);
             }
             for declarator in &decl.declarators {
                 let declared = self.declared(&base, declarator);
@@ -243,6 +246,34 @@ impl Sema<'_> {
             }
         }
         out
+    }
+
+    /// A structure or union without tag and name, whose members count as those of what holds it (C11 §6.7.2.1).
+    fn anonymous_member(
+        &mut self,
+        decl: &crate::ast::FieldDecl,
+        base: &Qualified,
+        out: &mut Vec<Field>,
+        seen: &mut HashSet<Symbol>,
+    ) {
+        let span = decl.specs.span;
+        let (TypeSpec::Struct(StructSpec { tag: None, fields: Some(fields), .. }), Type::Struct(id)) =
+            (&decl.specs.ty, &base.ty)
+        else {
+            if !base.ty.is_error() {
+                self.warning(span, "this declares no member");
+            }
+            return;
+        };
+        for name in member_names(fields) {
+            if !seen.insert(name.name) {
+                let text = self.name(name.name);
+                self.error(name.span, format!("member '{text}' is declared twice"));
+            }
+        }
+        if self.program.structs[id.0 as usize].layout.is_some() {
+            out.push(Field { name: String::new(), ty: base.ty.clone(), quals: base.quals, span });
+        }
     }
 
     fn struct_align(&mut self, attributes: &[Attribute]) -> u64 {
@@ -344,6 +375,36 @@ pub(super) fn is_unsized(ty: &Type) -> bool {
         Type::Array(element, n) => *n == 0 || is_unsized(element),
         _ => false,
     }
+}
+
+/// The names that members declare, also inside anonymous ones.
+fn member_names(fields: &[crate::ast::FieldDecl]) -> Vec<Ident> {
+    let mut names = Vec::new();
+    for field in fields {
+        names.extend(field.declarators.iter().filter_map(|d| d.name));
+        if let (true, TypeSpec::Struct(StructSpec { tag: None, fields: Some(inner), .. })) =
+            (field.declarators.is_empty(), &field.specs.ty)
+        {
+            names.extend(member_names(inner));
+        }
+    }
+    names
+}
+
+/// Where a structure has a member: positions from the outermost structure inwards, through anonymous ones.
+pub(super) fn member_path(structs: &[Struct], id: StructId, name: &str) -> Option<Vec<u32>> {
+    let fields = &structs[id.0 as usize].fields;
+    if let Some(at) = fields.iter().position(|f| f.name == name) {
+        return Some(vec![at as u32]);
+    }
+    fields.iter().enumerate().find_map(|(at, field)| match field.ty {
+        Type::Struct(inner) if field.name.is_empty() => {
+            let mut path = member_path(structs, inner, name)?;
+            path.insert(0, at as u32);
+            Some(path)
+        }
+        _ => None,
+    })
 }
 
 /// How many structures nest in a type.

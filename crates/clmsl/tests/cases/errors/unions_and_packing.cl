@@ -1,4 +1,4 @@
-typedef union { float f; int n; } U;
 struct Packed { char c; int n; } __attribute__((packed));
-struct Anonymous { struct { int x; }; int z; };
-__kernel void k(__global int* a) { U u = { .n = 3 }; a[0] = u.n; }
+struct Anonymous { struct { int x; }; int z; float x; };
+struct Declares { struct Packed; int z; };
+__kernel void k(__global int* a) { struct Declares d = { 1 }; a[0] = d.z; }
