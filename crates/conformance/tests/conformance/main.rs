@@ -1,0 +1,8 @@
+//! The conformance tests. A family of functions is a module: a table of functions with their references, and a test that
+//! runs the table in every type and width. `batch` runs, `ulp` measures, `samples` chooses numbers.
+
+mod batch;
+mod math;
+mod math_table;
+mod samples;
+mod ulp;
