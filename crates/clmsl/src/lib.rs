@@ -116,7 +116,8 @@ fn translate_tokens(
     if failed(&diagnostics) {
         return (None, Reflection::default(), diagnostics);
     }
-    let (lowered, found) = lower::lower(checked, fast_relaxed_math);
+    let contracts = !tokens.iter().any(|t| t.kind == token::TokenKind::Pragma(token::Pragma::FpContract(Some(false))));
+    let (lowered, found) = lower::lower(checked, fast_relaxed_math, contracts);
     diagnostics.extend(found);
     match lowered {
         Some(lowered) if !failed(&diagnostics) => {

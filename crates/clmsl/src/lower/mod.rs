@@ -38,6 +38,9 @@ pub(crate) struct Lowered {
     /// What of the prelude is used, in order of its dependencies.
     pub(crate) prelude: Vec<Excerpt>,
     pub(crate) kernels: Vec<KernelReflection>,
+    /// Whether `a * b + c` may be rounded once. `FP_CONTRACT OFF` anywhere holds for the whole program: where it is not asked
+    /// for it costs speed, not meaning.
+    pub(crate) contracts: bool,
 }
 
 /// One copy of a function.
@@ -50,7 +53,7 @@ struct Instance {
 }
 
 /// Lowers a program without errors.
-pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool) -> (Option<Lowered>, Vec<Diagnostic>) {
+pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) -> (Option<Lowered>, Vec<Diagnostic>) {
     let Checked { program, spaces, order } = checked;
     let mut diagnostics = Vec::new();
     let mut instances = address_space::specialise(&program, &spaces, &order, &mut diagnostics);
@@ -97,7 +100,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool) -> (Option<Lowere
         .enumerate()
         .map(|(i, s)| if keep(&used_structs, i) { s } else { Struct { complete: false, ..s } })
         .collect();
-    let lowered = Lowered { structs, constants, functions, prelude, kernels };
+    let lowered = Lowered { structs, constants, functions, prelude, kernels, contracts };
     (Some(lowered), diagnostics)
 }
 

@@ -53,6 +53,9 @@ pub(crate) fn print(lowered: &Lowered, sources: &Sources) -> String {
         stray_brace: false,
     };
     printer.out.push_str("#include <metal_stdlib>\n");
+    if !lowered.contracts {
+        printer.out.push_str("#pragma METAL fp contract(off)\n");
+    }
     for Excerpt { file, line, text } in &lowered.prelude {
         let _ = writeln!(printer.out, "#line {line} \"<clmsl {file}>\"");
         printer.out.push_str(text);
