@@ -22,3 +22,4 @@ __kernel void chains(__global Node* nodes, __global float* out)
     scale(&nodes[1], 4.0f);
     scale(nodes + 2, 2.0f);
 }
+// differential: tame: the integers are indices

@@ -1,4 +1,4 @@
-// run: once grid=1 data=[100,101,3,7,50,9,8,3,0] counter=[0] v=[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,8,0,0,0] -> data=[33,1,12,12,10,4,2,3,9] counter=[10] v=[0,6,0,0,0,0,0,0,0,0,0,0,0,0,0,0,4,0,0,0]
+// run: once grid=1 data=[100,101,3,7,50,9,8,3,0] counter=[0] v=[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,8,0,0,0] -> data=[33,1,12,12,4,4,2,3,9] counter=[10] v=[0,6,0,0,0,0,0,0,0,0,0,0,0,0,0,0,4,0,0,0]
 int next(__global int* p) { return (*p)++; }
 
 __kernel void once(__global int* data, __global int* counter, __global float4* v)
@@ -8,7 +8,7 @@ __kernel void once(__global int* data, __global int* counter, __global float4* v
     data[next(counter)] <<= 2;
     data[next(counter)] += 5;
     int i = 4;
-    data[i++] /= i;
+    data[i++] /= data[2];
     __global int* p = data + 5;
     *p++ /= 2 + data[0] * 0;
     *p %= data[7];
@@ -17,3 +17,4 @@ __kernel void once(__global int* data, __global int* counter, __global float4* v
     if (next(counter) < 0 && next(counter)) data[0] = 99;
     data[8] = select(next(counter), next(counter), 1);
 }
+// differential: tame: OpenCL C leaves division by zero open

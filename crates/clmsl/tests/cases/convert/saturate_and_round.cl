@@ -29,3 +29,4 @@ __kernel void of_bool(__global uchar* out, int n)
     bool truth = n > 2;
     out[0] = convert_uchar_sat(truth) + convert_char_sat(!truth);
 }
+// differential: fixed=f: OpenCL C leaves conversions out of range open unless they saturate

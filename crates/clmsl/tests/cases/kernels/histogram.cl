@@ -13,3 +13,4 @@ __kernel void histogram(__global const uchar* data, uint n, __global volatile ui
     for (uint b = l; b < BINS; b += get_local_size(0))
         atomic_add(bins + b, counts[b]);
 }
+// differential: tame: the integers are indices

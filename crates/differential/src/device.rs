@@ -1,0 +1,87 @@
+//! Our side: the program translated and run on Metal.
+
+use std::fs;
+use std::path::Path;
+
+use dcmetal::{Accelerator, Arg, Buffer, Grid, Kernel, Library, clmsl};
+
+use crate::job::{Launch, Outputs, Program, Value};
+
+/// A program translated and compiled for a device.
+pub struct Translated {
+    gpu: Accelerator,
+    library: Library,
+}
+
+impl Translated {
+    /// Translates and compiles; the error is every diagnostic.
+    pub fn compile(gpu: &Accelerator, program: &Program) -> Result<Translated, String> {
+        let build = clmsl::Options::parse_build_options(&program.options).map_err(|error| error.to_string())?;
+        let folders: Vec<_> = build.include_dirs.iter().map(Path::new).collect();
+        let include = |request: &clmsl::IncludeRequest<'_>| {
+            let folders = program.include.iter().map(std::path::PathBuf::as_path).chain(folders.iter().copied());
+            folders.into_iter().find_map(|folder| {
+                let path = folder.join(request.path);
+                let text = fs::read_to_string(&path).ok()?;
+                Some(clmsl::Included { name: path.display().to_string(), text })
+            })
+        };
+        let options = clmsl::Options { include: Some(&include), ..build.options };
+        let library = gpu.compile_opencl_with(&program.name, &program.text(), &options);
+        Ok(Translated { gpu: gpu.clone(), library: library.map_err(|error| error.to_string())? })
+    }
+
+    /// The kernels' names in the source's order.
+    pub fn kernel_names(&self) -> &[String] {
+        self.library.kernel_names()
+    }
+
+    /// One of them.
+    pub fn kernel(&self, name: &str) -> Result<Kernel, String> {
+        self.library.kernel(name).map_err(|error| error.to_string())
+    }
+
+    /// The work-group that a launch of `grid` gets when it leaves the choice to the device.
+    pub fn group_for(&self, kernel: &Kernel, grid: [u64; 3], dimensions: u32) -> Result<[u64; 3], String> {
+        let grid = Grid::threads(grid).work_dim(dimensions);
+        kernel.threadgroup_for(&grid).map(|size| size.to_array()).map_err(|error| error.to_string())
+    }
+
+    /// Runs one launch.
+    pub fn run(&self, launch: &Launch) -> Result<Outputs, String> {
+        let kernel = self.kernel(&launch.kernel)?;
+        let grid = Grid::threads(launch.grid).work_dim(launch.dimensions).threadgroup(launch.group);
+        let mut passed = launch.args.iter().map(|value| self.pass(value)).collect::<Result<Vec<_>, _>>()?;
+        let args: Vec<Arg<'_>> = passed
+            .iter_mut()
+            .map(|passed| match passed {
+                Passed::Buffer(buffer) => Arg::from(buffer),
+                Passed::Bytes(bytes) => Arg::bytes(bytes),
+                Passed::Local(bytes) => Arg::threadgroup_bytes(*bytes),
+            })
+            .collect();
+        let done = kernel.launch(grid, args).and_then(|submission| submission.wait());
+        done.map_err(|error| error.to_string())?;
+        passed
+            .iter()
+            .map(|passed| match passed {
+                Passed::Buffer(buffer) => buffer.to_vec().map(Some).map_err(|error| error.to_string()),
+                _ => Ok(None),
+            })
+            .collect()
+    }
+
+    fn pass<'v>(&self, value: &'v Value) -> Result<Passed<'v>, String> {
+        Ok(match value {
+            Value::Buffer(bytes) => Passed::Buffer(self.gpu.buffer_from(bytes).map_err(|error| error.to_string())?),
+            Value::Bytes(bytes) => Passed::Bytes(bytes),
+            Value::Local(bytes) => Passed::Local(*bytes),
+        })
+    }
+}
+
+enum Passed<'v> {
+    Buffer(Buffer<u8>),
+    Bytes(&'v [u8]),
+    Local(usize),
+}

@@ -1,0 +1,56 @@
+//! What is run: a program and launches of its kernels. It crosses to the peer's process as JSON.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// An OpenCL C program and how it is built.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Its name in messages.
+    pub name: String,
+    /// OpenCL C.
+    pub source: String,
+    /// As for `clBuildProgram`.
+    pub options: String,
+    /// Further options of the peer alone.
+    pub peer_options: String,
+    /// Folders to look for included files in.
+    pub include: Vec<PathBuf>,
+}
+
+impl Program {
+    /// The source as both sides compile it: without contraction of `a * b + c`.
+    pub(crate) fn text(&self) -> String {
+        format!("#pragma OPENCL FP_CONTRACT OFF\n#line 1\n{}", self.source)
+    }
+}
+
+/// One launch of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The kernel's name in the source.
+    pub kernel: String,
+    /// Work-items; 1 beyond `dimensions`.
+    pub grid: [u64; 3],
+    /// How many dimensions the launch has, 1 to 3.
+    pub dimensions: u32,
+    /// Work-items of a work-group.
+    pub group: [u64; 3],
+    /// In the kernel's order.
+    pub args: Vec<Value>,
+}
+
+/// One argument of a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Value {
+    /// A buffer and what it holds before the launch.
+    Buffer(Vec<u8>),
+    /// A scalar, vector or structure by value.
+    Bytes(Vec<u8>),
+    /// Bytes of local memory.
+    Local(usize),
+}
+
+/// What a launch left in each argument that is a buffer.
+pub type Outputs = Vec<Option<Vec<u8>>>;
