@@ -27,11 +27,24 @@ pub(crate) enum Command {
     /// List the Metal devices and their limits
     #[command(after_help = EXIT_CODES)]
     Devices(Devices),
-    /// Translate OpenCL C to Metal Shading Language
+    /// Translate OpenCL C to Metal Shading Language: one file, or whole folders
     #[command(after_help = concat!(
-        "Examples:\n  dcmetal translate blur.cl\n  dcmetal translate blur.cl -o blur.metal --reflect blur.json -D RADIUS=4\n"
+        "COMMANDS.json lists files with options of their own; a file may occur more than once, with other outputs:\n",
+        "  [{ \"file\": \"blur.cl\", \"directory\": \"kernels\", \"options\": \"-D RADIUS=4 -I include\", \"output\": \"blur4.metal\" },\n",
+        "   { \"file\": \"blur.cl\", \"directory\": \"kernels\", \"arguments\": [\"-D\", \"RADIUS=8\"], \"output\": \"blur8.metal\" }]\n",
+        "`file` and -I are below `directory`, which is below the JSON file's folder. Options of the command line count for all.\n\n",
+        "Examples:\n  dcmetal translate blur.cl\n  dcmetal translate blur.cl -o blur.metal --reflect blur.json -D RADIUS=4\n",
+        "  dcmetal translate kernels/ -I kernels/include -o metal/ --diagnostics found.sarif\n",
+        "  dcmetal translate --commands kernels.json -o metal/\n"
     ))]
     Translate(Translate),
+    /// Port a folder of OpenCL C: its translation, its reflection, and a report to read
+    #[command(after_help = concat!(
+        "Writes to OUT, for each .cl file below DIR, NAME.metal and NAME.json, and report/index.html: what became of each\n",
+        "file, why some were rejected, and source and translation side by side. Translations are compiled on the device too.\n\n",
+        "Examples:\n  dcmetal port kernels/ -o ported/\n  dcmetal port kernels/ -o ported/ -I kernels/include --options \"-cl-std=CL2.0\"\n"
+    ))]
+    Port(Port),
     /// Compile a kernel file on the device and list its kernels and their arguments
     #[command(after_help = "Examples:\n  dcmetal check blur.cl\n  dcmetal check reduce.metal --json\n")]
     Check(Check),
@@ -65,20 +78,30 @@ pub(crate) struct Devices {
     pub(crate) json: bool,
 }
 
-/// How a kernel file is read; shared by translate, check and run.
+/// A kernel file and how it is read; shared by check and run.
 #[derive(Args)]
 pub(crate) struct Source {
     /// The kernel file: OpenCL C (.cl) or Metal Shading Language (.metal)
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+/// How kernel files are read.
+#[derive(Args)]
+pub(crate) struct Flags {
     /// Define a preprocessor macro
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     pub(crate) define: Vec<String>,
     /// Look for included files in this folder too (OpenCL C)
     #[arg(short = 'I', value_name = "DIR")]
     pub(crate) include: Vec<PathBuf>,
-    /// Version of OpenCL C
-    #[arg(long, value_enum, default_value_t = Std::Cl12)]
-    pub(crate) std: Std,
+    /// Options as clBuildProgram takes them (OpenCL C)
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub(crate) options: Option<String>,
+    /// Version of OpenCL C; CL1.2 when nothing says otherwise
+    #[arg(long, value_enum)]
+    pub(crate) std: Option<Std>,
     /// Floating-point rules; each language has its own default: OpenCL C safe, Metal fast
     #[arg(long, value_enum)]
     pub(crate) math: Option<Math>,
@@ -102,14 +125,50 @@ pub(crate) enum Math {
 
 #[derive(Args)]
 pub(crate) struct Translate {
+    /// OpenCL C files, and folders of which every .cl file is taken
+    #[arg(value_name = "FILE|DIR", required_unless_present = "commands")]
+    pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) source: Source,
-    /// Write the translation here instead of printing it
+    pub(crate) flags: Flags,
+    #[command(flatten)]
+    pub(crate) project: Project,
+    /// Where the translation goes: a file for one file, else a folder for NAME.metal and NAME.json of each
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// Write what a launch needs to know of each kernel, as JSON
+    /// Write what a launch needs to know of each kernel, as JSON, when one file is translated
     #[arg(long, value_name = "FILE.json")]
     pub(crate) reflect: Option<PathBuf>,
+}
+
+/// What a command on many files takes.
+#[derive(Args)]
+pub(crate) struct Project {
+    /// Files with options of their own; see below
+    #[arg(long, value_name = "COMMANDS.json")]
+    pub(crate) commands: Option<PathBuf>,
+    /// Write all errors and warnings here, as SARIF 2.1.0 (.sarif) or JSON (.json)
+    #[arg(long, value_name = "FILE.sarif|FILE.json")]
+    pub(crate) diagnostics: Option<PathBuf>,
+    /// Files worked on at the same time; as many as there are processors when left out
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+}
+
+#[derive(Args)]
+pub(crate) struct Port {
+    /// The folder of OpenCL C files, or single files
+    #[arg(value_name = "DIR", required_unless_present = "commands")]
+    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+    #[command(flatten)]
+    pub(crate) project: Project,
+    /// The folder to write to
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Do not compile the translations on the device
+    #[arg(long)]
+    pub(crate) no_check: bool,
 }
 
 #[derive(Args)]

@@ -8,7 +8,7 @@ use crate::cli::{Math, Source};
 use crate::failure::Failure;
 use crate::log;
 use crate::progress::Progress;
-use crate::source::Language;
+use crate::source::{self, Language};
 
 /// A compiled file.
 pub(crate) struct Compiled {
@@ -25,22 +25,28 @@ pub(crate) fn default_device() -> Result<Accelerator, Failure> {
 impl Source {
     /// Compiles the file for `device`; what the compilers say goes to standard error.
     pub(crate) fn compile(&self, device: &Accelerator) -> Result<Compiled, Failure> {
-        let language = self.language()?;
-        let text = self.read()?;
+        let language = source::language(&self.file)?;
+        let text = source::read(&self.file).map_err(Failure::Input)?;
+        let unit = self.flags.plain_unit(&self.file)?;
         let progress = Progress::start(format!("compiling {}", self.name()));
         let start = Instant::now();
         let library = match language {
-            Language::OpenCl => self.with_options(|options| device.compile_opencl_with(&self.name(), &text, options)),
+            Language::OpenCl => {
+                let compile = |options: &clmsl::Options<'_>| device.compile_opencl_with(&self.name(), &text, options);
+                let (library, unreadable) = unit.with_options(compile);
+                source::show_unreadable(&unreadable);
+                library
+            }
             Language::Msl => device.compile_msl_with(
                 &text,
                 &CompileOptions {
                     name: self.name(),
-                    math_mode: self.math.map(|math| match math {
+                    math_mode: self.flags.math.map(|math| match math {
                         Math::Safe => MathMode::Safe,
                         Math::Fast => MathMode::Fast,
                     }),
                     language_version: None,
-                    macros: self.defines(),
+                    macros: self.flags.defines(),
                 },
             ),
         };

@@ -9,9 +9,14 @@ mod compile;
 mod devices;
 mod failure;
 mod files;
+mod highlight;
 mod log;
+mod port;
 mod progress;
+mod project;
+mod report;
 mod run;
+mod sarif;
 mod source;
 mod spec;
 mod table;
@@ -29,6 +34,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Devices(command) => devices::devices(&command),
         Command::Translate(command) => translate::translate(&command),
+        Command::Port(command) => port::port(&command),
         Command::Check(command) => check::check(&command),
         Command::Run(command) => run::run(&command),
     };

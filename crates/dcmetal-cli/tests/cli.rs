@@ -62,6 +62,16 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ("translate @scale.metal", 1, "Metal Shading Language already"),
     ("translate @shapes.cl", 1, "shapes.cl:1:"),
     ("translate @scale.cl -o none/out.metal", 1, "none/out.metal: No such file"),
+    ("translate @scale.cl --options -cl-nonsense", 1, "--options: build option '-cl-nonsense': not an option"),
+    ("translate @include", 1, "no .cl file in it"),
+    ("translate @scale.cl @broken.cl --reflect x.json", 1, "--reflect is for one file"),
+    ("translate @scale.cl @project/scale.cl", 1, "would both be written to scale.metal"),
+    ("translate @scale.cl --diagnostics x.txt", 1, "x.txt: a file of diagnostics ends in .sarif or .json"),
+    ("translate --commands @project/outside.json", 1, "is not a .metal file below the folder of results"),
+    ("translate --commands @project/unknown.json", 1, "unknown field `optoins`"),
+    ("translate --commands @project/bad_option.json", 1, "scale.cl: build option '-frob'"),
+    ("translate", 2, "<FILE|DIR>"),
+    ("port @project", 2, "--output"),
     (
         "run @scale.cl scale --global 8 --arg in=none.npy --arg zeros=f32:8 --arg f32=2 --arg u32=8",
         1,
@@ -287,6 +297,81 @@ fn translation_is_deterministic_and_runs() {
     assert!(text(&check.stdout).contains("kernel scale"));
 }
 
+/// A folder with files that translate, in two variants by their options, and files that do not.
+#[test]
+fn projects_are_translated_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = dcmetal(
+        folder.path(),
+        "translate @project --commands @project/commands.json -I @include -o out --diagnostics found.sarif -j 3",
+    );
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.ends_with("error: 2 of 6 files not translated\n"), "{err}");
+    let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
+    let [translated, rejected, first, second] = &lines[..] else { panic!("{out}") };
+    assert_eq!(translated[..], ["translated", "4", "files", "4", "kernels"]);
+    assert_eq!(rejected[..], ["rejected", "2", "files"]);
+    for reason in [first, second] {
+        assert_eq!(reason[..2], ["1", "file"], "{out}");
+    }
+    assert!(out.contains("use of undeclared identifier '…'") && out.contains("bit-fields are not supported"), "{out}");
+    assert_eq!(files(folder.path()), ["found.sarif", "out"]);
+    assert_eq!(
+        files(&folder.path().join("out")),
+        ["by4.json", "by4.metal", "by8.json", "by8.metal", "deep", "scale.json", "scale.metal"]
+    );
+    assert_eq!(files(&folder.path().join("out/deep")), ["sums.json", "sums.metal"]);
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name)).unwrap();
+    assert!(read("by4.metal").contains("*= 4.0f") && read("by8.metal").contains("*= 8.0f"));
+
+    // The same file alone gives the same text.
+    let alone = dcmetal(folder.path(), "translate @project/scale.cl");
+    assert_eq!(text(&alone.stdout), read("scale.metal"));
+
+    let sarif: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("found.sarif")).unwrap()).unwrap();
+    assert_eq!(sarif["version"], "2.1.0");
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let wrong = &results.iter().find(|r| r["message"]["text"].as_str().unwrap().contains("'wrong'")).unwrap();
+    assert_eq!((wrong["level"].as_str(), wrong["ruleId"].as_str()), (Some("error"), Some("rejected")));
+    let place = &wrong["locations"][0]["physicalLocation"];
+    assert!(place["artifactLocation"]["uri"].as_str().unwrap().ends_with("/project/deep/undeclared.cl"));
+    // `wrong` stands behind two characters of two bytes in its line.
+    assert_eq!(place["region"], serde_json::json!({ "startLine": 3, "startColumn": 16, "endColumn": 21 }));
+}
+
+#[test]
+fn ports_have_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = dcmetal(folder.path(), "port @project -I @include -o ported --diagnostics all.json");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(out.ends_with("report      ported/report/index.html\n"), "{out}");
+    let ported = folder.path().join("ported");
+    assert_eq!(files(&ported), ["deep", "report", "scale.json", "scale.metal"]);
+    let page = |name: &str| std::fs::read_to_string(ported.join("report").join(name)).unwrap();
+    let overview = page("index.html");
+    for (file, link, state) in [
+        ("scale.cl", "files/scale.html", "translated, compiles"),
+        ("deep/sums.cl", "files/deep/sums.html", "translated, compiles"),
+        ("deep/undeclared.cl", "files/deep/undeclared.html", "rejected"),
+    ] {
+        let row = overview.split("<tr>").find(|row| row.contains(&format!("href=\"{link}\""))).expect("a row");
+        assert!(row.contains(file) && row.contains(state), "{row}");
+    }
+    let rejected = page("files/deep/undeclared.html");
+    assert!(rejected.contains("<span class=\"mark\">wrong</span>") && rejected.contains("href=\"../../index.html\""));
+    assert!(rejected.contains("<b>error: </b>use of undeclared identifier 'wrong'"), "{rejected}");
+    let pair = page("files/scale.html");
+    assert!(pair.contains("__kernel") && pair.contains(">kernel<") && pair.contains("[[buffer("), "{pair}");
+    let all: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("all.json")).unwrap()).unwrap();
+    let list = all["files"].as_array().unwrap();
+    assert_eq!(list.iter().map(|f| f["translated"] == true).collect::<Vec<_>>(), [false, true, false, true]);
+    assert_eq!(list[2]["diagnostics"][0]["at"]["line"], 3);
+}
+
 #[test]
 fn help_has_examples_and_exit_codes() {
     let folder = tempfile::tempdir().unwrap();
@@ -294,6 +379,7 @@ fn help_has_examples_and_exit_codes() {
     assert!(help.contains("Exit codes:") && help.contains("the deadline"), "{help}");
     for (command, example) in [
         ("translate", "dcmetal translate blur.cl"),
+        ("port", "dcmetal port kernels/ -o ported/"),
         ("check", "dcmetal check blur.cl"),
         ("run", "dcmetal run saxpy.cl saxpy --global 1000"),
     ] {
