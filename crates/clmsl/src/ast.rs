@@ -5,7 +5,7 @@
 
 use crate::source::Span;
 use crate::token::{FloatLiteral, IntLiteral, Symbol};
-use crate::types::{Quals, Scalar, Space};
+use crate::types::{ImageAccess, ImageDim, Quals, Scalar, Space};
 
 /// A name where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +67,8 @@ pub(crate) struct Specs {
     pub(crate) quals: Quals,
     pub(crate) space: Option<(Space, Span)>,
     pub(crate) storage: Option<(Storage, Span)>,
+    /// `read_only` and its kin.
+    pub(crate) access: Option<(ImageAccess, Span)>,
     pub(crate) kernel: Option<Span>,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) span: Span,
@@ -81,6 +83,8 @@ pub(crate) enum TypeSpec {
     /// `size_t`, `ptrdiff_t`, `intptr_t`, `uintptr_t`: 64 bits here, and not allowed as a kernel argument.
     PointerSized(Scalar, &'static str),
     Typedef(Ident),
+    Image(ImageDim),
+    Sampler,
     Struct(StructSpec),
     Enum(EnumSpec),
     /// A type that is not supported, with the reason; reported by the parser.

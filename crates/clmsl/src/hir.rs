@@ -235,7 +235,7 @@ pub(crate) enum ExprKind {
         builtin: crate::builtins::Resolved,
         args: Vec<Expr>,
     },
-    /// *Lowered*: `head(args)`.
+    /// *Lowered*: `head(args)`, or `arg.method(args)` with the first of `args` if the head is `.method`.
     Msl(String, Vec<Expr>),
     /// *Lowered*: printed as it stands.
     Name(String),

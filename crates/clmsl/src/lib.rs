@@ -44,8 +44,8 @@ mod types;
 pub use diagnostic::{Diagnostic, Severity};
 pub use options::{BuildOptions, IncludeCallback, IncludeRequest, Included, OptionError, Options, Std};
 pub use reflect::{
-    Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, KernelReflection, Reflection,
-    ScalarKind,
+    Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, ImageDimension, ImageReflection,
+    KernelReflection, Reflection, ScalarKind,
 };
 pub use source::{Expansion, Location, Sources, Span};
 

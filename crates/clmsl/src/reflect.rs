@@ -46,7 +46,8 @@ pub struct ArgReflection {
     pub name: String,
     /// Its position, as `clSetKernelArg` counts.
     pub index: u32,
-    /// Index of its buffer binding, or of its threadgroup memory binding for [`ArgKind::Local`].
+    /// Index of its buffer binding, or of its threadgroup memory binding for [`ArgKind::Local`], or of its texture binding
+    /// for [`ArgKind::Image`].
     pub slot: u32,
     /// How it is bound.
     pub kind: ArgKind,
@@ -58,10 +59,41 @@ pub struct ArgReflection {
     pub align: u64,
     /// Where a pointer points; private for values.
     pub address_space: AddressSpace,
-    /// Whether the kernel may write through it.
+    /// What the kernel may do with what it refers to.
     pub access: Access,
     /// The arithmetic type of the value or element; `None` for structures, unions and `void`.
     pub element: Option<Element>,
+    /// What texture an image wants; `None` for other arguments.
+    pub image: Option<ImageReflection>,
+}
+
+/// An image argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ImageReflection {
+    /// Its shape.
+    pub dimension: ImageDimension,
+    /// What the kernel reads and writes: `float`, `int` or `uint`. The format of the texture must be of that kind.
+    pub component: ScalarKind,
+    /// A depth image, of which only the first component counts.
+    pub depth: bool,
+}
+
+/// The shape of an image, and so the type of the texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImageDimension {
+    /// `image1d_t`
+    Image1d,
+    /// `image1d_buffer_t`: a texture made from a buffer.
+    Image1dBuffer,
+    /// `image1d_array_t`
+    Image1dArray,
+    /// `image2d_t`
+    Image2d,
+    /// `image2d_array_t`
+    Image2dArray,
+    /// `image3d_t`
+    Image3d,
 }
 
 /// How an argument is bound.
@@ -76,6 +108,10 @@ pub enum ArgKind {
     Value,
     /// A `__local` pointer: a length of threadgroup memory, a multiple of 16 bytes.
     Local,
+    /// An image: a texture.
+    Image,
+    /// A sampler: its number, as OpenCL C writes it with `CLK_ADDRESS_CLAMP` and its kin, is bound like a value.
+    Sampler,
 }
 
 /// An address space of OpenCL C.
@@ -92,13 +128,15 @@ pub enum AddressSpace {
     Local,
 }
 
-/// What a kernel may do with an argument's memory, by its type.
+/// What a kernel may do with an argument's memory or image, by its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
     /// A value, or a pointer to `const` or `__constant` data.
     ReadOnly,
-    /// Any other pointer.
+    /// A `write_only` image.
+    WriteOnly,
+    /// Any other pointer, or a `read_write` image.
     ReadWrite,
 }
 
@@ -156,4 +194,7 @@ pub struct HiddenArg {
 pub enum HiddenKind {
     /// A `uint`: the number of dimensions of the launch, 1 to 3 (`get_work_dim`).
     WorkDim,
+    /// Two `uint`s for each image argument, in order: its channel order and its channel data type, as OpenCL numbers them
+    /// (`CL_RGBA`, `CL_UNORM_INT8`).
+    ImageFormats,
 }

@@ -207,6 +207,116 @@ pub(crate) struct Pointee {
     pub(crate) quals: Quals,
 }
 
+/// The shape of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum ImageDim {
+    D1,
+    D1Buffer,
+    D1Array,
+    D2,
+    D2Array,
+    D3,
+    /// One component; in MSL a texture like `D2`.
+    D2Depth,
+    D2ArrayDepth,
+}
+
+impl ImageDim {
+    /// The shape an OpenCL C type name says.
+    pub(crate) fn of_name(name: &str) -> Option<ImageDim> {
+        Some(match name {
+            "image1d_t" => ImageDim::D1,
+            "image1d_buffer_t" => ImageDim::D1Buffer,
+            "image1d_array_t" => ImageDim::D1Array,
+            "image2d_t" => ImageDim::D2,
+            "image2d_array_t" => ImageDim::D2Array,
+            "image3d_t" => ImageDim::D3,
+            "image2d_depth_t" => ImageDim::D2Depth,
+            "image2d_array_depth_t" => ImageDim::D2ArrayDepth,
+            _ => return None,
+        })
+    }
+
+    /// The OpenCL C spelling.
+    pub(crate) fn opencl_name(self) -> &'static str {
+        match self {
+            ImageDim::D1 => "image1d_t",
+            ImageDim::D1Buffer => "image1d_buffer_t",
+            ImageDim::D1Array => "image1d_array_t",
+            ImageDim::D2 => "image2d_t",
+            ImageDim::D2Array => "image2d_array_t",
+            ImageDim::D3 => "image3d_t",
+            ImageDim::D2Depth => "image2d_depth_t",
+            ImageDim::D2ArrayDepth => "image2d_array_depth_t",
+        }
+    }
+
+    /// How MSL's texture types, and the functions of the prelude, end.
+    pub(crate) fn msl_suffix(self) -> &'static str {
+        match self {
+            ImageDim::D1 => "1d",
+            ImageDim::D1Buffer => "_buffer",
+            ImageDim::D1Array => "1d_array",
+            ImageDim::D2 | ImageDim::D2Depth => "2d",
+            ImageDim::D2Array | ImageDim::D2ArrayDepth => "2d_array",
+            ImageDim::D3 => "3d",
+        }
+    }
+
+    pub(crate) fn is_array(self) -> bool {
+        matches!(self, ImageDim::D1Array | ImageDim::D2Array | ImageDim::D2ArrayDepth)
+    }
+
+    pub(crate) fn is_depth(self) -> bool {
+        matches!(self, ImageDim::D2Depth | ImageDim::D2ArrayDepth)
+    }
+
+    /// Coordinates that are not the number of a layer.
+    pub(crate) fn rank(self) -> u8 {
+        match self {
+            ImageDim::D1 | ImageDim::D1Buffer | ImageDim::D1Array => 1,
+            ImageDim::D3 => 3,
+            _ => 2,
+        }
+    }
+
+    /// Components of a coordinate in OpenCL C, whose vectors of three are written with four.
+    pub(crate) fn coordinates(self) -> u8 {
+        match self.rank() + u8::from(self.is_array()) {
+            3 => 4,
+            n => n,
+        }
+    }
+}
+
+/// What a program may do with an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ImageAccess {
+    ReadOnly,
+    WriteOnly,
+    ReadWrite,
+}
+
+impl ImageAccess {
+    /// The OpenCL C spelling.
+    pub(crate) fn opencl_name(self) -> &'static str {
+        match self {
+            ImageAccess::ReadOnly => "read_only",
+            ImageAccess::WriteOnly => "write_only",
+            ImageAccess::ReadWrite => "read_write",
+        }
+    }
+}
+
+/// An image type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Image {
+    pub(crate) dim: ImageDim,
+    pub(crate) access: ImageAccess,
+    /// `float`, `int` or `uint`, set when the functions used on the image are known (`lower::component`).
+    pub(crate) component: Option<Scalar>,
+}
+
 /// Index of a structure or union in `hir::Program::structs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct StructId(pub(crate) u32);
@@ -223,6 +333,9 @@ pub(crate) enum Type {
     Pointer(Rc<Pointee>),
     Array(Rc<Type>, u64),
     Struct(StructId),
+    Image(Image),
+    /// The 32 bits of a sampler; in MSL a `uint`.
+    Sampler,
     /// `metal::packed_T<n>`: exists only after lowering, for unaligned vector access.
     Packed(Scalar, u8),
     /// `metal::atomic_T`: exists only after lowering, behind a pointer.
@@ -274,6 +387,18 @@ impl Type {
             Type::Pointer(p) => Some(p),
             _ => None,
         }
+    }
+
+    pub(crate) fn image(&self) -> Option<Image> {
+        match *self {
+            Type::Image(image) => Some(image),
+            _ => None,
+        }
+    }
+
+    /// Images and samplers, which are not objects in memory (OpenCL C 3.0 §6.11.b).
+    pub(crate) fn is_opaque(&self) -> bool {
+        matches!(self, Type::Image(_) | Type::Sampler)
     }
 
     pub(crate) fn is_integer_scalar(&self) -> bool {
@@ -351,7 +476,7 @@ pub(crate) fn layout(ty: &Type, structs: &[Struct]) -> Option<(u64, u64)> {
         Type::Struct(id) => structs[id.0 as usize].layout.as_ref().map(|l| (l.size, l.align)),
         Type::Packed(s, n) => Some((s.size() * u64::from(*n), s.size())),
         Type::Atomic(s) => Some((s.size(), s.size())),
-        Type::Void | Type::Error => None,
+        Type::Void | Type::Error | Type::Image(_) | Type::Sampler => None,
     }
 }
 
@@ -420,6 +545,8 @@ pub(crate) fn describe(ty: &Type, structs: &[Struct]) -> String {
             let word = if s.is_union { "union" } else { "struct" };
             if s.name.is_empty() { format!("{word} <anonymous>") } else { format!("{word} {}", s.name) }
         }
+        Type::Image(i) => format!("{} {}", i.access.opencl_name(), i.dim.opencl_name()),
+        Type::Sampler => "sampler_t".to_owned(),
         Type::Packed(s, n) => format!("packed {}{n}", s.name()),
         Type::Atomic(s) => format!("atomic {}", s.name()),
     }

@@ -159,7 +159,7 @@ fn reflection_serialises() {
         arg(0),
         serde_json::json!({"name": "a", "index": 0, "slot": 0, "kind": "buffer", "type_name": "__global const float3*",
             "size": 16, "align": 16, "address_space": "global", "access": "readonly",
-            "element": {"scalar": "float", "lanes": 3}})
+            "element": {"scalar": "float", "lanes": 3}, "image": null})
     );
     assert_eq!(arg(1)["kind"], "constant");
     assert_eq!(arg(1)["size"], 32);
@@ -171,4 +171,35 @@ fn reflection_serialises() {
     );
     assert_eq!((arg(4)["size"].clone(), arg(4)["slot"].clone()), (4.into(), 3.into()));
     assert_eq!((arg(5)["size"].clone(), arg(5)["access"].clone()), (0.into(), "readwrite".into()));
+}
+
+#[test]
+fn images_and_samplers_are_reflected() {
+    let source = "int tint(image2d_t i) { return get_image_channel_order(i); }\n\
+        __kernel void k(sampler_t s, write_only image3d_t out, read_only image1d_buffer_t in, int n, image2d_depth_t d,\n\
+          image2d_t shape) {\n\
+          write_imageui(out, (int4)(n), read_imageui(in, n)); write_imageui(out, (int4)(tint(shape)), 0); }";
+    let translation = translate("k.cl", source, &Options::default());
+    assert_eq!(translation.rendered(), "");
+    let json = serde_json::to_value(&translation.reflection).expect("reflection serialises");
+    let kernel = &json["kernels"][0];
+    let arg = |i: usize| kernel["args"][i].clone();
+    assert_eq!(
+        arg(0),
+        serde_json::json!({"name": "s", "index": 0, "slot": 0, "kind": "sampler", "type_name": "sampler_t",
+            "size": 4, "align": 4, "address_space": "private", "access": "readonly",
+            "element": {"scalar": "uint", "lanes": 1}, "image": null})
+    );
+    assert_eq!(
+        arg(1),
+        serde_json::json!({"name": "out", "index": 1, "slot": 0, "kind": "image", "type_name": "write_only image3d_t",
+            "size": 0, "align": 1, "address_space": "global", "access": "writeonly", "element": null,
+            "image": {"dimension": "image3d", "component": "uint", "depth": false}})
+    );
+    assert_eq!((arg(2)["slot"].clone(), arg(2)["image"]["dimension"].clone()), (1.into(), "image1d_buffer".into()));
+    assert_eq!((arg(3)["slot"].clone(), arg(3)["kind"].clone()), (1.into(), "value".into()));
+    let depth = serde_json::json!({"dimension": "image2d", "component": "float", "depth": true});
+    assert_eq!((arg(4)["slot"].clone(), arg(4)["image"].clone()), (2.into(), depth));
+    assert_eq!(arg(5)["image"]["component"], "float");
+    assert_eq!(kernel["hidden"], serde_json::json!([{"kind": "image_formats", "slot": 2, "size": 32}]));
 }

@@ -9,7 +9,7 @@ mod special;
 mod table;
 
 pub(crate) use refused::refusal;
-pub(crate) use special::{AtomicOp, Rounding, Special, WorkItem, find_special};
+pub(crate) use special::{AtomicOp, ImageOp, ImageQuery, Rounding, Special, WorkItem, find_special};
 pub(crate) use table::TABLE;
 
 use crate::ast::BinaryOp;

@@ -28,6 +28,8 @@ pub(crate) fn refusal(name: &str) -> Option<String> {
         | "get_num_sub_groups"
         | "get_max_sub_group_size"
         | "get_enqueued_num_sub_groups" => "sub-groups are not supported",
+        "get_image_num_samples" => "multi-sample images are not supported",
+        "get_image_num_mip_levels" => "images with several levels of detail are not supported (cl_khr_mipmap_image)",
         "atomic_work_item_fence" => "C11 atomics are not supported",
         "to_global" | "to_local" | "to_private" | "get_fence" => {
             "queries of a generic pointer's address space are not supported"
@@ -45,8 +47,6 @@ fn by_prefix(name: &str) -> Option<String> {
         "vectors of 8 and 16 elements are not supported"
     } else if name.starts_with("vstore_half") || name.starts_with("vstorea_half") {
         "this rounding mode is not supported"
-    } else if name.starts_with("read_image") || name.starts_with("write_image") || name.starts_with("get_image_") {
-        "images are not supported"
     } else if name.starts_with("sub_group_") || name.starts_with("intel_sub_group") {
         "sub-groups are not supported"
     } else if name.starts_with("work_group_") && name != "work_group_barrier" {

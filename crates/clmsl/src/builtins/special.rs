@@ -44,6 +44,27 @@ pub(crate) enum AtomicOp {
     CompareExchange,
 }
 
+/// What is asked of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ImageQuery {
+    Width,
+    Height,
+    Depth,
+    Dim,
+    ArraySize,
+    ChannelOrder,
+    ChannelDataType,
+}
+
+/// A function on images (OpenCL C 3.0 §6.15.15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ImageOp {
+    /// `read_imagef` and its kin, by the components of the colour.
+    Read(Scalar),
+    Write(Scalar),
+    Query(ImageQuery),
+}
+
 /// A built-in function that is not in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
@@ -82,6 +103,7 @@ pub(crate) enum Special {
     WaitEvents,
     /// `prefetch`, which has no effect.
     Prefetch,
+    Image(ImageOp),
 }
 
 /// The special function of this name.
@@ -112,7 +134,7 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         "vload_half" => Special::LoadHalf(1, false),
         "vstore_half" | "vstore_half_rte" => Special::StoreHalf(1, false),
         _ => {
-            return atomic(name).or_else(|| typed(name)).or_else(|| vector_access(name));
+            return atomic(name).or_else(|| typed(name)).or_else(|| vector_access(name)).or_else(|| image(name));
         }
     })
 }
@@ -133,6 +155,33 @@ fn atomic(name: &str) -> Option<Special> {
         "cmpxchg" => AtomicOp::CompareExchange,
         _ => return None,
     }))
+}
+
+fn image(name: &str) -> Option<Special> {
+    let colour = |suffix| match suffix {
+        "f" => Some(Scalar::Float),
+        "h" => Some(Scalar::Half),
+        "i" => Some(Scalar::Int),
+        "ui" => Some(Scalar::UInt),
+        _ => None,
+    };
+    if let Some(suffix) = name.strip_prefix("read_image") {
+        return colour(suffix).map(|s| Special::Image(ImageOp::Read(s)));
+    }
+    if let Some(suffix) = name.strip_prefix("write_image") {
+        return colour(suffix).map(|s| Special::Image(ImageOp::Write(s)));
+    }
+    let query = match name.strip_prefix("get_image_")? {
+        "width" => ImageQuery::Width,
+        "height" => ImageQuery::Height,
+        "depth" => ImageQuery::Depth,
+        "dim" => ImageQuery::Dim,
+        "array_size" => ImageQuery::ArraySize,
+        "channel_order" => ImageQuery::ChannelOrder,
+        "channel_data_type" => ImageQuery::ChannelDataType,
+        _ => return None,
+    };
+    Some(Special::Image(ImageOp::Query(query)))
 }
 
 /// `convert_T...` and `as_T`.

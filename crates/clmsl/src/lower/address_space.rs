@@ -1,4 +1,4 @@
-//! One copy of a helper per combination of address spaces.
+//! One copy of a helper per combination of address spaces, and of components of textures.
 //!
 //! MSL pointers always say where they point. A helper with unqualified pointers is copied once for each combination its
 //! callers use; inside a copy every inference variable has a value. Functions that no kernel reaches are left out.
@@ -6,13 +6,14 @@
 use std::collections::HashMap;
 
 use super::Instance;
+use super::component::{self, images};
 use crate::builtins::{Resolved, Special};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, ExprKind, Function, FunctionId, Program};
 use crate::sema::spaces::Spaces;
 use crate::sema::{MAX_DIAGNOSTICS, place_space, signature_vars};
 use crate::source::Span;
-use crate::types::{Space, Type};
+use crate::types::{Scalar, Space, Type};
 
 /// Copies beyond the first of a function may have this many times the expressions of the program, which is enough for
 /// one use of each helper with every address space for two of its pointers ...
@@ -28,7 +29,14 @@ pub(super) fn settle(space: Space) -> Space {
     }
 }
 
-type Key = (FunctionId, Vec<Space>, bool);
+/// What tells a copy from the others of its function.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    spaces: Vec<Space>,
+    components: Vec<Scalar>,
+    /// A kernel as a plain function.
+    called_kernel: bool,
+}
 
 /// Copies functions for their uses. Calls in the result refer to the copies; callees come first.
 pub(super) fn specialise(
@@ -37,8 +45,9 @@ pub(super) fn specialise(
     order: &[FunctionId],
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Instance> {
-    let mut wanted: HashMap<FunctionId, Vec<(Vec<Space>, bool)>> = HashMap::new();
-    let mut ids: HashMap<Key, u32> = HashMap::new();
+    let components = component::infer(program, order, diagnostics);
+    let mut wanted: HashMap<FunctionId, Vec<Key>> = HashMap::new();
+    let mut ids: HashMap<(FunctionId, Key), u32> = HashMap::new();
     let mut made: Vec<Option<Instance>> = Vec::new();
     let mut emitted: Vec<(FunctionId, Vec<u32>)> = Vec::new();
     let sizes: Vec<usize> = program.functions.iter().map(size).collect();
@@ -52,10 +61,12 @@ pub(super) fn specialise(
         }
         let mut uses = wanted.remove(&id).unwrap_or_default();
         if function.kernel.is_some() {
-            uses.insert(0, (Vec::new(), false));
+            // An image that nothing is read from or written to has components of some type.
+            let components = components.of(id).iter().map(|c| c.unwrap_or(Scalar::Float)).collect();
+            uses.insert(0, Key { spaces: Vec::new(), components, called_kernel: false });
         }
         let mut copies = Vec::new();
-        for (key, called_kernel) in uses {
+        for key in uses {
             if !copies.is_empty() {
                 growth += sizes[id.0 as usize];
             }
@@ -65,33 +76,32 @@ pub(super) fn specialise(
                 diagnostics.push(Diagnostic::error(function.span, message));
                 return Vec::new();
             }
-            let full = (id, key.clone(), called_kernel);
-            let index = *ids.entry(full).or_insert_with(|| {
+            let index = *ids.entry((id, key.clone())).or_insert_with(|| {
                 made.push(None);
                 made.len() as u32 - 1
             });
             let mut copy = Copy { spaces, vars: signature_vars(function), key: &key, diagnostics };
             let (body, calls) = copy.function(function);
             let mut renumbered = Vec::new();
-            for (callee, callee_spaces) in calls {
-                let target = &program.functions[callee.0 as usize];
-                let is_kernel = target.kernel.is_some();
-                let full = (callee, callee_spaces.clone(), is_kernel);
+            for (callee, spaces, components) in calls {
+                let called_kernel = program.functions[callee.0 as usize].kernel.is_some();
+                let key = Key { spaces, components, called_kernel };
                 let next = made.len() as u32;
-                let index = *ids.entry(full).or_insert(next);
+                let index = *ids.entry((callee, key.clone())).or_insert(next);
                 if index == next {
                     made.push(None);
-                    wanted.entry(callee).or_default().push((callee_spaces, is_kernel));
+                    wanted.entry(callee).or_default().push(key);
                 }
                 renumbered.push(FunctionId(index));
             }
             let mut function = body;
             renumber(&mut function, &renumbered);
+            let Key { spaces, components, called_kernel } = key;
             if called_kernel {
                 function.kernel = None;
                 refuse_local_memory(&function, diagnostics);
             }
-            made[index as usize] = Some(Instance { function, spaces: key, called_kernel });
+            made[index as usize] = Some(Instance { function, spaces, components, called_kernel });
             copies.push(index);
         }
         emitted.push((id, copies));
@@ -155,11 +165,14 @@ fn renumber(function: &mut Function, callees: &[FunctionId]) {
     });
 }
 
+/// The callee of a call, with the address spaces and the components that its copy is for.
+type Callee = (FunctionId, Vec<Space>, Vec<Scalar>);
+
 /// The making of one copy.
 struct Copy<'a> {
     spaces: &'a Spaces,
     vars: Vec<u32>,
-    key: &'a [Space],
+    key: &'a Key,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
@@ -169,7 +182,7 @@ impl Copy<'_> {
         match self.spaces.resolve(space) {
             Space::Var(root) => {
                 let position = self.vars.iter().position(|&v| self.spaces.find(v) == root);
-                position.and_then(|i| self.key.get(i).copied()).unwrap_or(Space::Private)
+                position.and_then(|i| self.key.spaces.get(i).copied()).unwrap_or(Space::Private)
             }
             other => settle(other),
         }
@@ -179,21 +192,28 @@ impl Copy<'_> {
         ty.map_spaces(&mut |s| self.space(s))
     }
 
-    fn function(&mut self, function: &Function) -> (Function, Vec<(FunctionId, Vec<Space>)>) {
+    fn function(&mut self, function: &Function) -> (Function, Vec<Callee>) {
         let mut copy = function.clone();
         let mut calls = Vec::new();
         copy.ret = self.ty(&copy.ret);
         for local in &mut copy.locals {
             local.ty = self.ty(&local.ty);
         }
+        for (image, component) in images(&copy).into_iter().zip(&self.key.components) {
+            if let Type::Image(image) = &mut copy.local_mut(image).ty {
+                image.component = Some(*component);
+            }
+        }
         let Some(mut body) = copy.body.take() else { return (copy, calls) };
         body.for_each_expr_mut(&mut |e| {
             e.rewrite(&mut |e| {
                 e.ty = self.ty(&e.ty);
                 match &mut e.kind {
-                    ExprKind::Call { function, spaces, .. } => {
+                    ExprKind::Local(id) if e.ty.image().is_some() => e.ty = copy.local(*id).ty.clone(),
+                    ExprKind::Call { function, spaces, args } => {
                         let key = spaces.iter().map(|&(_, actual)| self.space(Space::Var(actual))).collect();
-                        calls.push((*function, key));
+                        let components = args.iter().filter_map(|a| a.ty.image()).filter_map(|i| i.component);
+                        calls.push((*function, key, components.collect()));
                         spaces.clear();
                     }
                     ExprKind::AssignOp { at, .. } => *at = self.ty(at),

@@ -167,6 +167,7 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span) ->
             let payload = binary(BinaryOp::And, code, mask, bits.clone());
             conversion::as_type(binary(BinaryOp::Or, payload, quiet, bits), &ty)
         }
+        Special::Image(_) => unreachable!("functions on images were lowered before"),
         Special::Prefetch => Expr::int(0, Type::INT, span).convert(Type::Void),
     }
 }
@@ -178,16 +179,14 @@ fn first(args: &mut [Expr]) -> Expr {
     }
 }
 
-/// Fence flags as Metal's; they were checked to be a constant of the two known bits.
+/// Fence flags as Metal's; they were checked to be a constant of the three known bits.
 fn mem_flags(flags: Option<&Expr>) -> Expr {
-    let (value, span) = flags.map_or((0, Span::default()), |f| (crate::sema::const_int(f).unwrap_or(3), f.span));
-    let text = match value & 3 {
-        0 => "metal::mem_flags::mem_none",
-        1 => "metal::mem_flags::mem_threadgroup",
-        2 => "metal::mem_flags::mem_device",
-        _ => "metal::mem_flags::mem_device | metal::mem_flags::mem_threadgroup",
-    };
-    Expr::new(ExprKind::Name(text.to_owned()), Type::INT, span)
+    let (value, span) = flags.map_or((0, Span::default()), |f| (crate::sema::const_int(f).unwrap_or(7), f.span));
+    let names = [(2, "device"), (1, "threadgroup"), (4, "texture")];
+    let set = names.iter().filter(|(bit, _)| value & bit != 0);
+    let text: Vec<String> = set.map(|(_, name)| format!("metal::mem_flags::mem_{name}")).collect();
+    let text = if text.is_empty() { "metal::mem_flags::mem_none".to_owned() } else { text.join(" | ") };
+    Expr::new(ExprKind::Name(text), Type::INT, span)
 }
 
 /// `select(a, b, c)`: `b` where `c` holds. Scalars ask whether `c` is not zero, vectors for the sign bits.

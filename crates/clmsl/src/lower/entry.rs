@@ -2,7 +2,7 @@
 //!
 //! Pointers to global and constant memory, and values, take buffer slots in order; pointers to local memory take
 //! threadgroup slots. A value is a reference to constant memory; if the kernel writes to it or takes its address, it is
-//! copied to a variable first, because in OpenCL C a parameter is a variable.
+//! copied to a variable first, because in OpenCL C a parameter is a variable. Images take texture slots; a sampler is a value.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,18 @@ use crate::builtins::WorkItem;
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind};
 use crate::reflect::{
-    Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, KernelReflection, ScalarKind,
+    Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, ImageDimension, ImageReflection,
+    KernelReflection, ScalarKind,
 };
-use crate::types::{Scalar, Space, Struct, Type, describe, layout};
+use crate::types::{Image, ImageAccess, ImageDim, Scalar, Space, Struct, Type, describe, layout};
 
 /// Buffer slots of a Metal function (Metal feature set tables, "maximum number of entries in the buffer argument
 /// table").
 const MAX_BUFFERS: u32 = 31;
+/// Texture slots of a Metal function (same source), and how many of them may be written (the limit of the GPUs without
+/// argument buffers of tier 2).
+const MAX_TEXTURES: u32 = 128;
+const MAX_WRITTEN_TEXTURES: usize = 8;
 /// Threadgroup memory every Apple GPU has (same source).
 const MAX_LOCAL_MEMORY: u64 = 32 * 1024;
 
@@ -25,6 +30,7 @@ const MAX_LOCAL_MEMORY: u64 = 32 * 1024;
 pub(super) fn lower(
     function: &mut Function,
     hidden: &Hidden,
+    formats: Option<LocalId>,
     structs: &[Struct],
     diagnostics: &mut Vec<Diagnostic>,
 ) -> KernelReflection {
@@ -40,19 +46,22 @@ pub(super) fn lower(
         work_group_size_hint: info.work_group_size_hint,
         vec_type_hint: info.vec_type_hint,
     };
-    let (mut buffers, mut locals) = (0u32, 0u32);
+    let (mut buffers, mut locals, mut textures) = (0u32, 0u32, 0u32);
     let visible = function.params.len() - hidden.len();
     let mut copies = Vec::new();
     for index in 0..visible {
         let id = function.params[index];
         let local = function.local(id);
         let mut arg = reflect(local, index as u32, structs);
-        let slot = if arg.kind == ArgKind::Local { &mut locals } else { &mut buffers };
+        let (binding, slot) = match arg.kind {
+            ArgKind::Local => ("threadgroup", &mut locals),
+            ArgKind::Image => ("texture", &mut textures),
+            ArgKind::Buffer | ArgKind::Constant | ArgKind::Value | ArgKind::Sampler => ("buffer", &mut buffers),
+        };
         arg.slot = *slot;
         *slot += 1;
-        let binding = if arg.kind == ArgKind::Local { "threadgroup" } else { "buffer" };
         let attribute = format!("[[{binding}({})]]", arg.slot);
-        let is_value = arg.kind == ArgKind::Value;
+        let is_value = matches!(arg.kind, ArgKind::Value | ArgKind::Sampler);
         if is_value && copied.contains(&id) {
             copies.push(copy_parameter(function, index, attribute));
         } else {
@@ -85,14 +94,43 @@ pub(super) fn lower(
         };
         function.local_mut(id).attribute = Some(attribute.to_owned());
     }
-    check_limits(function, &reflection, buffers, diagnostics);
+    if let Some(id) = formats {
+        let size = 8 * u64::from(textures);
+        reflection.hidden.push(HiddenArg { kind: HiddenKind::ImageFormats, slot: buffers, size });
+        function.local_mut(id).attribute = Some(format!("[[buffer({buffers})]]"));
+        function.params.push(id);
+        buffers += 1;
+    }
+    check_limits(function, &reflection, buffers, textures, diagnostics);
     if let Some(body) = &mut function.body {
         body.stmts.splice(0..0, copies);
     }
     reflection
 }
 
-fn check_limits(function: &Function, kernel: &KernelReflection, buffers: u32, diagnostics: &mut Vec<Diagnostic>) {
+fn check_limits(
+    function: &Function,
+    kernel: &KernelReflection,
+    buffers: u32,
+    textures: u32,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    if textures > MAX_TEXTURES {
+        diagnostics.push(Diagnostic::error(
+            function.span,
+            format!("kernel '{}' needs {textures} textures; Metal has {MAX_TEXTURES} per kernel", function.name),
+        ));
+    }
+    let written = kernel.args.iter().filter(|a| a.kind == ArgKind::Image && a.access != Access::ReadOnly).count();
+    if written > MAX_WRITTEN_TEXTURES {
+        diagnostics.push(Diagnostic::error(
+            function.span,
+            format!(
+                "kernel '{}' writes {written} textures; Metal has {MAX_WRITTEN_TEXTURES} per kernel that are written",
+                function.name
+            ),
+        ));
+    }
     if buffers > MAX_BUFFERS {
         diagnostics.push(Diagnostic::error(
             function.span,
@@ -177,6 +215,15 @@ fn reflect(local: &Local, index: u32, structs: &[Struct]) -> ArgReflection {
             let access = if read_only { Access::ReadOnly } else { Access::ReadWrite };
             (kind, p.space, access, &p.ty)
         }
+        Type::Image(image) => {
+            let access = match image.access {
+                ImageAccess::ReadOnly => Access::ReadOnly,
+                ImageAccess::WriteOnly => Access::WriteOnly,
+                ImageAccess::ReadWrite => Access::ReadWrite,
+            };
+            (ArgKind::Image, Space::Global, access, &local.ty)
+        }
+        Type::Sampler => (ArgKind::Sampler, Space::Private, Access::ReadOnly, &Type::UINT),
         other => (ArgKind::Value, Space::Private, Access::ReadOnly, other),
     };
     let (size, align) = layout(pointed, structs).unwrap_or((0, 1));
@@ -199,7 +246,23 @@ fn reflect(local: &Local, index: u32, structs: &[Struct]) -> ArgReflection {
             Space::Private | Space::Unset | Space::Var(_) => AddressSpace::Private,
         },
         access,
+        image: local.ty.image().map(image_reflection),
         element: element.arithmetic().map(|(s, lanes)| Element { scalar: scalar_kind(s), lanes }),
+    }
+}
+
+fn image_reflection(image: Image) -> ImageReflection {
+    ImageReflection {
+        dimension: match image.dim {
+            ImageDim::D1 => ImageDimension::Image1d,
+            ImageDim::D1Buffer => ImageDimension::Image1dBuffer,
+            ImageDim::D1Array => ImageDimension::Image1dArray,
+            ImageDim::D2 | ImageDim::D2Depth => ImageDimension::Image2d,
+            ImageDim::D2Array | ImageDim::D2ArrayDepth => ImageDimension::Image2dArray,
+            ImageDim::D3 => ImageDimension::Image3d,
+        },
+        component: scalar_kind(image.component.unwrap_or(Scalar::Float)),
+        depth: image.dim.is_depth(),
     }
 }
 

@@ -1,19 +1,23 @@
 //! From OpenCL C's terms to MSL's: passes over the typed program, after which the printer has nothing to decide.
 //!
-//! 1. `address_space`: one copy of a helper per combination of address spaces it is called with; unused ones vanish.
-//! 2. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `async_copy`, `conversion`: each expression in MSL's terms.
-//! 3. `entry`, `work_item`: kernel parameters get their attributes, work-item functions become hidden parameters.
-//! 4. `scope`: threadgroup variables, switch scopes and declarations in the places C++ wants them.
-//! 5. `names`: everything gets the name it is printed with.
+//! 1. `address_space`: one copy of a helper per combination of address spaces, and components of textures (`component`),
+//!    it is called with; unused ones vanish.
+//! 2. `image`: functions on images become methods of textures and functions of the prelude.
+//! 3. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `async_copy`, `conversion`: each expression in MSL's terms.
+//! 4. `entry`, `work_item`: kernel parameters get their attributes, work-item functions become hidden parameters.
+//! 5. `scope`: threadgroup variables, switch scopes and declarations in the places C++ wants them.
+//! 6. `names`: everything gets the name it is printed with.
 
 mod address_space;
 mod async_copy;
 mod atomic;
 mod builtin;
+mod component;
 mod conversion;
 mod divide;
 mod entry;
 mod expr;
+mod image;
 mod memory;
 mod names;
 mod scope;
@@ -27,7 +31,7 @@ use crate::hir::{Constant, Expr, ExprKind, Function};
 use crate::prelude::{Excerpt, Use};
 use crate::reflect::KernelReflection;
 use crate::sema::Checked;
-use crate::types::{Space, Struct, Type};
+use crate::types::{Scalar, Space, Struct, Type};
 
 /// The program as it is printed.
 pub(crate) struct Lowered {
@@ -48,6 +52,8 @@ struct Instance {
     function: Function,
     /// The address spaces of the signature's inference variables.
     spaces: Vec<Space>,
+    /// The components of its images.
+    components: Vec<Scalar>,
     /// A kernel as a plain function, because another one calls it.
     called_kernel: bool,
 }
@@ -72,14 +78,15 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
             init.rewrite(&mut |e| e.ty = e.ty.map_spaces(&mut |s| address_space::settle(spaces.resolve(s))));
         }
     }
+    let formats = image::lower(&mut instances, &constants);
     for instance in &mut instances {
         expr::lower_function(&mut instance.function, fast_relaxed_math, &mut diagnostics);
     }
     let hidden = work_item::lower(&mut instances);
     let mut kernels = Vec::new();
-    for (instance, hidden) in instances.iter_mut().zip(&hidden) {
+    for ((instance, hidden), formats) in instances.iter_mut().zip(&hidden).zip(formats) {
         if instance.function.kernel.is_some() {
-            kernels.push(entry::lower(&mut instance.function, hidden, &structs, &mut diagnostics));
+            kernels.push(entry::lower(&mut instance.function, hidden, formats, &structs, &mut diagnostics));
         }
     }
     for instance in &mut instances {
@@ -127,7 +134,7 @@ struct Reach {
 
 impl Reach {
     fn ty(&mut self, ty: &Type, structs: &[Struct]) {
-        if matches!(ty, Type::Void | Type::Scalar(_) | Type::Vector(..)) {
+        if matches!(ty, Type::Void | Type::Scalar(_) | Type::Vector(..) | Type::Image(_) | Type::Sampler) {
             return;
         }
         let mut work = vec![ty.clone()];

@@ -142,6 +142,10 @@ impl Printer<'_> {
                 let name = &self.lowered.functions[function.0 as usize].name;
                 (format!("{name}({})", self.list(args, f)), level::POSTFIX)
             }
+            ExprKind::Msl(head, args) if head.starts_with('.') => {
+                let (object, args) = args.split_first().unwrap_or_else(|| unreachable!("a method has an object"));
+                (format!("{}{head}({})", self.at(object, level::POSTFIX, f), self.list(args, f)), level::POSTFIX)
+            }
             ExprKind::Msl(head, args) => (format!("{head}({})", self.list(args, f)), level::POSTFIX),
             ExprKind::VectorCond(..) | ExprKind::Builtin { .. } | ExprKind::Error => {
                 unreachable!("lowering leaves none of these")

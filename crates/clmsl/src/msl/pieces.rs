@@ -1,7 +1,7 @@
 //! Types, declarators and literals.
 
 use crate::half;
-use crate::types::{Quals, Scalar, Space, Struct, Type};
+use crate::types::{Image, ImageAccess, Quals, Scalar, Space, Struct, Type};
 
 /// The name of a type that needs no declarator.
 pub(super) fn base_name(ty: &Type, structs: &[Struct]) -> String {
@@ -12,8 +12,20 @@ pub(super) fn base_name(ty: &Type, structs: &[Struct]) -> String {
         Type::Packed(s, n) => format!("metal::packed_{}{n}", s.name()),
         Type::Atomic(s) => format!("metal::atomic_{}", s.name()),
         Type::Struct(id) => structs[id.0 as usize].name.clone(),
+        Type::Image(image) => texture(*image),
+        Type::Sampler => "uint".to_owned(),
         Type::Pointer(_) | Type::Array(..) => unreachable!("pointers and arrays are declarators"),
     }
+}
+
+fn texture(image: Image) -> String {
+    let component = image.component.map_or("float", Scalar::name);
+    let access = match image.access {
+        ImageAccess::ReadOnly => "read",
+        ImageAccess::WriteOnly => "write",
+        ImageAccess::ReadWrite => "read_write",
+    };
+    format!("metal::texture{}<{component}, metal::access::{access}>", image.dim.msl_suffix())
 }
 
 /// A declaration of `name`; `space` is where the declared object lies, if that must be said. An empty name gives the

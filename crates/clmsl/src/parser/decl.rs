@@ -20,7 +20,7 @@ impl Parser<'_> {
             "void" | "char" | "short" | "int" | "long" | "float" | "double" | "signed" | "unsigned" | "struct"
             | "union" | "enum" | "const" | "volatile" | "restrict" | "__const" | "__restrict" | "__restrict__"
             | "__volatile__" | "_Complex" | "_Imaginary" => true,
-            _ if space_word(word).is_some() || access_word(word) => true,
+            _ if space_word(word).is_some() || access_word(word).is_some() => true,
             _ => match self.lookup(symbol) {
                 Some(is_typedef) => is_typedef,
                 None => builtin_type(word).is_some(),

@@ -6,7 +6,7 @@ use super::{Parse, Parser};
 use crate::ast::{Attribute, EnumSpec, FieldDecl, Ident, Specs, Storage, StructSpec, TypeSpec};
 use crate::source::Span;
 use crate::token::{Punct, TokenKind};
-use crate::types::{Quals, Scalar, Space};
+use crate::types::{ImageAccess, Quals, Scalar, Space};
 
 /// The C keywords among the type specifiers, counted as they are read.
 #[derive(Default)]
@@ -28,6 +28,7 @@ impl Parser<'_> {
             quals: Quals::default(),
             space: None,
             storage: None,
+            access: None,
             kernel: None,
             attributes: Vec::new(),
             span: start,
@@ -87,7 +88,7 @@ impl Parser<'_> {
                 }
                 "__attribute__" | "__attribute" => self.attributes(&mut specs.attributes)?,
                 _ if space_word(word).is_some() => self.space(&mut specs.space)?,
-                _ if access_word(word) => self.advance(),
+                _ if access_word(word).is_some() => self.access(&mut specs),
                 _ if named.is_some() || seen_words => break,
                 _ => match self.type_word(symbol, span)? {
                     Some(spec) => named = Some(spec),
@@ -186,6 +187,18 @@ impl Parser<'_> {
         }
         *slot = Some((space, span));
         Ok(())
+    }
+
+    fn access(&mut self, specs: &mut Specs) {
+        let span = self.span();
+        let access = self.word().and_then(access_word);
+        self.advance();
+        if let (Some((old, _)), Some(new)) = (specs.access, access)
+            && old != new
+        {
+            self.report(span, "two access qualifiers in one declaration");
+        }
+        specs.access = access.map(|a| (a, span));
     }
 
     pub(super) fn quals(&mut self) -> Quals {
@@ -318,7 +331,12 @@ pub(super) fn space_word(word: &str) -> Option<Option<Space>> {
     })
 }
 
-/// Access qualifiers belong to images, which are refused by their type.
-pub(super) fn access_word(word: &str) -> bool {
-    matches!(word, "read_only" | "write_only" | "read_write" | "__read_only" | "__write_only" | "__read_write")
+/// The access qualifiers of images.
+pub(super) fn access_word(word: &str) -> Option<ImageAccess> {
+    Some(match word {
+        "__read_only" | "read_only" => ImageAccess::ReadOnly,
+        "__write_only" | "write_only" => ImageAccess::WriteOnly,
+        "__read_write" | "read_write" => ImageAccess::ReadWrite,
+        _ => return None,
+    })
 }

@@ -1,7 +1,7 @@
 //! Names of types: the built-in ones by their spelling, and the ones that are recognised only to be refused.
 
 use crate::ast::TypeSpec;
-use crate::types::Scalar;
+use crate::types::{ImageDim, Scalar};
 
 /// What a built-in type name means.
 pub(super) enum BuiltinType {
@@ -25,6 +25,8 @@ pub(super) fn builtin_type(name: &str) -> Option<BuiltinType> {
         "intptr_t" => TypeSpec::PointerSized(Scalar::Long, "intptr_t"),
         // An event is a number that nobody looks at (see `lower::async_copy`).
         "event_t" | "cl_mem_fence_flags" => TypeSpec::Scalar(Scalar::UInt),
+        "sampler_t" => TypeSpec::Sampler,
+        _ if ImageDim::of_name(name).is_some() => ImageDim::of_name(name).map(TypeSpec::Image)?,
         _ => return vector_type(name).or_else(|| refused_type(name).map(BuiltinType::Refused)),
     };
     Some(BuiltinType::Spec(spec))
@@ -68,7 +70,6 @@ pub(super) fn double_reason(name: &str) -> String {
 fn refused_type(name: &str) -> Option<String> {
     let reason = match name {
         "double" => return Some(double_reason(name)),
-        "sampler_t" => "samplers are not supported",
         "queue_t" | "clk_event_t" | "ndrange_t" => "device-side enqueue is not supported (Metal has none)",
         "reserve_id_t" => "pipes are not supported (Metal has none)",
         "va_list" => "variadic functions are not supported (OpenCL C 3.0 §6.11.g)",
@@ -76,7 +77,9 @@ fn refused_type(name: &str) -> Option<String> {
         "atomic_int" | "atomic_uint" | "atomic_long" | "atomic_ulong" | "atomic_float" | "atomic_double"
         | "atomic_flag" | "atomic_intptr_t" | "atomic_uintptr_t" | "atomic_size_t" | "atomic_ptrdiff_t"
         | "memory_order" | "memory_scope" => "C11 atomics are not supported",
-        _ if name.starts_with("image") && name.ends_with("_t") => "images are not supported",
+        "image2d_msaa_t" | "image2d_array_msaa_t" | "image2d_msaa_depth_t" | "image2d_array_msaa_depth_t" => {
+            "multi-sample images are not supported"
+        }
         _ => return None,
     };
     Some(format!("'{name}': {reason}"))

@@ -99,6 +99,7 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         "turns",
         "power",
         "floats",
+        "image",
     ];
     files.into_iter().flat_map(|(file, text)| split(file, text)).collect()
 });

@@ -1,7 +1,7 @@
 //! What is defined before the first line: OpenCL C's macros (3.0 §6.10, §6.13.2.1, §6.13.3.1) and the user's `-D`.
 //!
 //! They are texts of `#define` lines, so that a diagnostic can show them. Only what is true of the translation is there:
-//! no images, no `double`, no `half` arithmetic; for 32-bit atomics and byte stores their extensions.
+//! no `double`, no `half` arithmetic; for 32-bit atomics and byte stores their extensions.
 
 use super::Cx;
 use super::expand::{Macro, MacroKind};
@@ -21,7 +21,10 @@ const ALWAYS: &str = "\
 #define __STDC_VERSION__ 199901L
 #define __kernel_exec(X, typen) __kernel __attribute__((work_group_size_hint(X, 1, 1))) __attribute__((vec_type_hint(typen)))
 #define kernel_exec(X, typen) __kernel __attribute__((work_group_size_hint(X, 1, 1))) __attribute__((vec_type_hint(typen)))
+#define __IMAGE_SUPPORT__ 1
+#define cl_khr_3d_image_writes 1
 #define cl_khr_byte_addressable_store 1
+#define cl_khr_depth_images 1
 #define cl_khr_global_int32_base_atomics 1
 #define cl_khr_global_int32_extended_atomics 1
 #define cl_khr_local_int32_base_atomics 1
@@ -106,6 +109,9 @@ impl Cx<'_> {
         let _ = writeln!(text, "#define __OPENCL_C_VERSION__ {version}");
         if self.options.std == Std::Cl30 {
             text.push_str("#define __opencl_c_int64 1\n");
+            for feature in ["images", "3d_image_writes", "read_write_images"] {
+                let _ = writeln!(text, "#define __opencl_c_{feature} 1");
+            }
         }
         if self.options.fast_relaxed_math {
             text.push_str("#define __FAST_RELAXED_MATH__ 1\n");

@@ -74,6 +74,11 @@ impl Sema<'_> {
                 self.assign_convert(value, &instance(ty), &what)
             })
             .collect();
+        for (value, _) in converted.iter().zip(&params).filter(|(v, ty)| ty.image().is_some() && !v.ty.is_error()) {
+            if self.check_image(value, &name).is_none() {
+                return Expr::error(span);
+            }
+        }
         let ty = instance(&ret);
         if let Some(current) = &self.current {
             self.calls.push(CallSite { caller: current.id, callee: id, span, spaces: pairs.clone() });

@@ -38,7 +38,8 @@ impl Sema<'_> {
             self.bind(name.name, Entity::Broken);
             return;
         }
-        if q.space != Some(Space::Constant) {
+        let sampler = q.ty == Type::Sampler && q.space.is_none();
+        if q.space != Some(Space::Constant) && !sampler {
             let message = match q.space {
                 Some(Space::Global) | None => format!(
                     "variable '{text}' at program scope must be __constant: Metal has no writable program-scope variables"
@@ -106,6 +107,12 @@ impl Sema<'_> {
                 expr.kind = ExprKind::Convert(Box::new(part));
             }
             ExprKind::Zero | ExprKind::Null => {}
+            ExprKind::Int { .. } if expr.ty == Type::Sampler => {}
+            ExprKind::Constant(id) if expr.ty == Type::Sampler => {
+                if let Some(init) = &self.program.constants[id.0 as usize].init {
+                    *expr = Expr { span: expr.span, ..init.clone() };
+                }
+            }
             _ => match const_lanes(expr) {
                 Some(lanes) => {
                     let (ty, span) = (expr.ty.clone(), expr.span);
@@ -190,6 +197,11 @@ impl Sema<'_> {
         }
         if matches!(self.lookup_here(name.name), Some(Entity::Local(_) | Entity::Constant(_))) {
             self.error(name.span, format!("'{text}' is declared twice in one scope"));
+        }
+        if q.ty == Type::Sampler && matches!(q.space, None | Some(Space::Private)) {
+            // It cannot change, so it is the same as one at program scope.
+            self.constant(item, &q, name.name, name.span, &text);
+            return None;
         }
         match q.space {
             Some(Space::Constant) => {

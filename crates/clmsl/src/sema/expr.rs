@@ -301,6 +301,6 @@ fn predeclared(name: &str) -> Option<(i128, Type)> {
         "CLK_LOCAL_MEM_FENCE" => (1, Type::UINT),
         "CLK_GLOBAL_MEM_FENCE" => (2, Type::UINT),
         "CLK_IMAGE_MEM_FENCE" => (4, Type::UINT),
-        _ => return None,
+        _ => return super::image::image_constant(name).map(|value| (value, Type::INT)),
     })
 }

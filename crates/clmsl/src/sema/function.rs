@@ -91,6 +91,10 @@ impl Sema<'_> {
             self.error(name.span, "a function cannot return an array");
             return None;
         }
+        if ret_ty.is_opaque() {
+            self.error(name.span, "a function cannot return an image or a sampler (OpenCL C 3.0 §6.11.b)");
+            return None;
+        }
         if specs.kernel.is_some() && !matches!(ret_ty, Type::Void | Type::Error) {
             self.error(name.span, "a kernel must return void (OpenCL C 3.0 §6.7.1)");
         }

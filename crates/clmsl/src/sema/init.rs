@@ -53,7 +53,7 @@ impl Sema<'_> {
         if let Type::Vector(..) = ty {
             return (ty.clone(), self.vector_list(list, ty));
         }
-        if matches!(ty, Type::Scalar(_) | Type::Pointer(_)) {
+        if matches!(ty, Type::Scalar(_) | Type::Pointer(_) | Type::Sampler) {
             return (ty.clone(), self.braced_scalar(list, ty));
         }
         let mut slot = Slot::Empty;

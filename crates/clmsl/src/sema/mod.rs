@@ -11,6 +11,7 @@ mod conv;
 mod decl;
 mod expr;
 mod function;
+mod image;
 mod init;
 mod ops;
 mod place;

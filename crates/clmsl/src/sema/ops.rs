@@ -66,6 +66,9 @@ impl Sema<'_> {
         if !is_place(&place) {
             return self.bad(span, "'&' needs a variable, not a value");
         }
+        if place.ty.is_opaque() {
+            return self.bad(span, "images and samplers have no address (OpenCL C 3.0 §6.11.b)");
+        }
         let vector_part = matches!(&place.kind, ExprKind::Swizzle(..))
             || matches!(&place.kind, ExprKind::Index(base, _) if base.ty.vector().is_some());
         if vector_part {

@@ -86,6 +86,10 @@ impl Sema<'_> {
             self.error(place.span, format!("{what}: an array cannot be assigned"));
             return false;
         }
+        if place.ty.is_opaque() {
+            self.error(place.span, format!("{what}: an image or a sampler cannot be changed (OpenCL C 3.0 §6.11.b)"));
+            return false;
+        }
         let quals = place_quals(place, self.locals(), &self.program.structs);
         let space = self.spaces.resolve(place_space(place, self.locals()));
         if quals.is_const || space == Space::Constant {

@@ -8,6 +8,9 @@ use crate::types::{Scalar, Space, Type};
 
 impl Sema<'_> {
     pub(super) fn special_call(&mut self, special: Special, name: &str, args: Vec<Expr>, span: Span) -> Expr {
+        if let Special::Image(op) = special {
+            return self.image_call(op, name, args, span);
+        }
         let expected = match special {
             Special::WorkItem(WorkItem::WorkDim | WorkItem::GlobalLinearId | WorkItem::LocalLinearId) => 0,
             Special::WorkItem(_) | Special::Barrier | Special::MemFence => 1,
@@ -18,6 +21,7 @@ impl Sema<'_> {
             Special::Prefetch | Special::WaitEvents => 2,
             Special::AsyncCopy(strided) => 4 + usize::from(strided),
             Special::Store(_) | Special::StoreHalf(..) => 3,
+            Special::Image(_) => unreachable!("images have their own rules"),
         };
         if args.len() != expected {
             let extra =
@@ -50,11 +54,13 @@ impl Sema<'_> {
             Special::Barrier | Special::MemFence => {
                 let flags = self.integer_argument(args.pop()?, &Type::UINT, name)?;
                 match const_int(&flags) {
-                    Some(f) if f & !3 == 0 => {}
+                    Some(f) if f & !7 == 0 => {}
                     Some(_) => {
                         self.error(
                             flags.span,
-                            format!("'{name}': only the local and global memory fences are supported"),
+                            format!(
+                                "'{name}': only the fences of local memory, global memory and images are supported"
+                            ),
                         );
                         return None;
                     }
@@ -150,6 +156,7 @@ impl Sema<'_> {
                 }
             }
             Special::AsyncCopy(_) => self.type_async_copy(args, name),
+            Special::Image(_) => unreachable!("images have their own rules"),
         }
     }
 

@@ -6,7 +6,7 @@ use super::{Entity, Qualified, Sema, Tag, const_int};
 use crate::ast::{Attribute, Declarator, Derived, EnumSpec, Ident, Param, Specs, StructSpec, TypeName, TypeSpec};
 use crate::source::Span;
 use crate::token::Symbol;
-use crate::types::{Field, Quals, Space, Struct, StructId, Type, layout, struct_layout};
+use crate::types::{Field, Image, ImageAccess, Quals, Space, Struct, StructId, Type, layout, struct_layout};
 
 /// Arrays and structures larger than this are refused; nothing on a device holds them.
 const MAX_OBJECT: u64 = 1 << 40;
@@ -49,7 +49,19 @@ impl Sema<'_> {
             },
             TypeSpec::Struct(spec) => out.ty = self.struct_type(spec),
             TypeSpec::Enum(spec) => out.ty = self.enum_type(spec),
+            TypeSpec::Image(dim) => {
+                // Without a qualifier an image is only read (OpenCL C 3.0 §6.8).
+                out.ty = Type::Image(Image { dim: *dim, access: ImageAccess::ReadOnly, component: None });
+            }
+            TypeSpec::Sampler => out.ty = Type::Sampler,
             TypeSpec::Unsupported => {}
+        }
+        if let Some((access, span)) = specs.access {
+            match &mut out.ty {
+                Type::Image(image) => image.access = access,
+                Type::Error => {}
+                _ => self.error(span, "only images have an access qualifier (OpenCL C 3.0 §6.8)"),
+            }
         }
         out
     }
@@ -61,6 +73,7 @@ impl Sema<'_> {
         for (depth, derived) in declarator.derived.iter().enumerate().rev() {
             match derived {
                 Derived::Pointer { quals, space } => {
+                    self.check_object(&mut current, declarator.span, "a pointer to");
                     let ty = Type::pointer(current.ty.clone(), current.space.unwrap_or(Space::Unset), current.quals);
                     if !current.ty.is_error() {
                         current.ty = ty;
@@ -88,6 +101,7 @@ impl Sema<'_> {
             self.error(span, "array of void");
             current.ty = Type::Error;
         }
+        self.check_object(current, span, "an array of");
         // An array without size gets it from its initialiser; until then it has no elements.
         let count = match size {
             None => 0,
@@ -125,6 +139,15 @@ impl Sema<'_> {
                 self.error(span, format!("array of the incomplete or too large type '{element}'"));
                 current.ty = Type::Error;
             }
+        }
+    }
+
+    /// Refuses what is derived from images and samplers.
+    fn check_object(&mut self, current: &mut Qualified, span: Span, what: &str) {
+        if current.ty.is_opaque() {
+            let ty = self.show(&current.ty);
+            self.error(span, format!("{what} '{ty}' is not allowed: images and samplers are no objects (§6.11.b)"));
+            current.ty = Type::Error;
         }
     }
 
@@ -227,6 +250,10 @@ impl Sema<'_> {
                 });
                 if declared.params.is_some() || matches!(ty, Type::Void) || is_unsized(&ty) {
                     self.error(name.span, "a member cannot be a function, void or an array without size");
+                    ty = Type::Error;
+                }
+                if ty.is_opaque() {
+                    self.error(name.span, "a member cannot be an image or a sampler (OpenCL C 3.0 §6.11.b)");
                     ty = Type::Error;
                 }
                 if !ty.is_error() && layout(&ty, &self.program.structs).is_none() {

@@ -44,35 +44,45 @@ pub(super) fn translate(name: &str, source: &str, options: &Options<'_>) -> Resu
 }
 
 /// The arguments under the source's names and in its order, each with Metal's word on whether it is used.
-pub(super) fn arguments(kernel: &KernelReflection, bindings: &[Binding]) -> Vec<Argument> {
-    let mut arguments: Vec<Argument> = kernel.args.iter().map(|arg| argument(arg, bindings)).collect();
+///
+/// # Errors
+/// [`Error::Unsupported`] for a kernel that takes images.
+pub(super) fn arguments(kernel: &KernelReflection, bindings: &[Binding]) -> Result<Vec<Argument>> {
+    let mut arguments = kernel.args.iter().map(|arg| argument(kernel, arg, bindings)).collect::<Result<Vec<_>>>()?;
     arguments.sort_by_key(|argument| argument.position);
-    arguments
+    Ok(arguments)
 }
 
 /// The slot in which the kernel finds the number of the launch's dimensions, if it asks (`get_work_dim`).
 pub(super) fn work_dim_slot(kernel: &KernelReflection) -> Option<usize> {
     let wants = |hidden: &&HiddenArg| match hidden.kind {
         HiddenKind::WorkDim => true,
+        HiddenKind::ImageFormats => false,
     };
     kernel.hidden.iter().find(wants).map(|hidden| hidden.slot as usize)
 }
 
-fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {
+fn argument(kernel: &KernelReflection, arg: &ArgReflection, bindings: &[Binding]) -> Result<Argument> {
     let kind = match arg.kind {
         ArgKind::Buffer | ArgKind::Constant => ArgumentKind::Buffer,
-        ArgKind::Value => ArgumentKind::Value,
+        ArgKind::Value | ArgKind::Sampler => ArgumentKind::Value,
+        ArgKind::Image => {
+            let what = format!("kernel `{}`", kernel.name);
+            let text = format!("its argument `{}` is an image, and textures are not supported", arg.name);
+            return Err(Error::Unsupported { what, text });
+        }
         ArgKind::Local => ArgumentKind::Threadgroup,
     };
     let slot = arg.slot as usize;
     let used = bindings.iter().any(|binding| binding.is(kind, slot) && binding.raw.used);
-    Argument {
+    Ok(Argument {
         name: arg.name.clone(),
         position: arg.index as usize,
         slot,
         kind,
         access: match arg.access {
             clmsl::Access::ReadOnly => Access::ReadOnly,
+            clmsl::Access::WriteOnly => Access::WriteOnly,
             clmsl::Access::ReadWrite => Access::ReadWrite,
         },
         type_name: arg.type_name.clone(),
@@ -81,7 +91,7 @@ fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {
         size: arg.size,
         alignment: arg.align,
         used,
-    }
+    })
 }
 
 fn scalar(kind: ScalarKind) -> Scalar {

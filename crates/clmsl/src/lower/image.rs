@@ -1,0 +1,299 @@
+//! Images and samplers (OpenCL C 3.0 §6.15.15).
+//!
+//! An image is a texture that is read and written at whole coordinates, nothing else. A sampler is the number OpenCL C
+//! makes of it, and functions of the prelude compute from it which texels a read takes and how they are mixed, by the
+//! formulas of OpenCL C. Metal's samplers would not do: their border colours and pixel coordinates are others, and most
+//! GPUs of Apple do not filter textures of 32-bit floats, which OpenCL demands and which only the launch shows.
+//!
+//! The channel order decides about the border's alpha and can be asked for, the data type too. Textures do not tell, so
+//! the host does: functions that need them get the format of an image as a hidden parameter, kernels as a buffer with the
+//! formats of all their images.
+
+use std::collections::BTreeMap;
+
+use super::Instance;
+use super::component::images;
+use super::expr::{call, take};
+use crate::builtins::{ImageOp, ImageQuery, Resolved, Special};
+use crate::hir::{Block, Constant, Expr, ExprKind, Function, Local, LocalId};
+use crate::sema::convert;
+use crate::source::Span;
+use crate::types::{Image, ImageAccess, ImageDim, Quals, Scalar, Space, Type};
+
+/// `CLK_DEPTH`
+const DEPTH: i128 = 0x10bd;
+
+/// A format: channel order, channel data type.
+const FORMAT: Type = Type::Vector(Scalar::UInt, 2);
+
+/// Where a function finds the formats of its images.
+enum Formats {
+    /// A parameter for each image that needs it.
+    Parameters(BTreeMap<LocalId, LocalId>),
+    /// The kernel's buffer, and the images by their place in it.
+    Buffer(LocalId, Vec<LocalId>),
+}
+
+/// Rewrites the functions on images. `instances` has callees first. Gives for each kernel the buffer of formats that it
+/// needs, which is no parameter yet.
+pub(super) fn lower(instances: &mut [Instance], constants: &[Constant]) -> Vec<Option<LocalId>> {
+    // For each function the positions of the parameters whose formats follow its own parameters.
+    let mut passed: Vec<Vec<usize>> = Vec::with_capacity(instances.len());
+    let mut buffers = Vec::with_capacity(instances.len());
+    for instance in instances {
+        let function = &mut instance.function;
+        let Some(mut body) = function.body.take() else {
+            passed.push(Vec::new());
+            buffers.push(None);
+            continue;
+        };
+        let needed = needed(&body, constants, &passed);
+        let visible = function.params.clone();
+        let (formats, buffer) = declare(function, &needed);
+        let cx = Cx { formats: &formats, passed: &passed, constants };
+        body.for_each_expr_mut(&mut |e| e.rewrite(&mut |e| cx.expr(e)));
+        function.body = Some(body);
+        let position = |image: &LocalId| visible.iter().position(|p| p == image);
+        passed.push(if buffer.is_some() { Vec::new() } else { needed.iter().filter_map(position).collect() });
+        buffers.push(buffer);
+    }
+    buffers
+}
+
+/// The images whose formats the function needs, itself or for its callees, by their order among its parameters.
+fn needed(body: &Block, constants: &[Constant], passed: &[Vec<usize>]) -> Vec<LocalId> {
+    let mut out: Vec<LocalId> = Vec::new();
+    let mut note = |e: Option<&Expr>| {
+        if let Some(ExprKind::Local(id)) = e.map(|e| &e.kind) {
+            out.push(*id);
+        }
+    };
+    body.for_each_expr(&mut |e| {
+        e.walk(&mut |e| match &e.kind {
+            ExprKind::Builtin { builtin: Resolved::Special(Special::Image(op)), args } => {
+                let is_depth = args.first().and_then(|a| a.ty.image()).is_some_and(|i| i.dim.is_depth());
+                let needs = match op {
+                    ImageOp::Query(ImageQuery::ChannelDataType) => true,
+                    ImageOp::Query(ImageQuery::ChannelOrder) => !is_depth,
+                    ImageOp::Read(_) => args.len() == 3 && !is_depth && may_have_border(&args[1], constants),
+                    _ => false,
+                };
+                if needs {
+                    note(args.first());
+                }
+            }
+            ExprKind::Call { function, args, .. } => {
+                passed[function.0 as usize].iter().for_each(|&position| note(args.get(position)));
+            }
+            _ => {}
+        });
+    });
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// The number of a sampler that is not a parameter.
+fn sampler_bits(sampler: &Expr, constants: &[Constant]) -> Option<i128> {
+    match sampler.kind {
+        ExprKind::Constant(id) => constants[id.0 as usize].init.as_ref()?.int_value(),
+        _ => sampler.int_value(),
+    }
+}
+
+/// Whether reads with this sampler may give the border colour (`CLK_ADDRESS_CLAMP`).
+fn may_have_border(sampler: &Expr, constants: &[Constant]) -> bool {
+    sampler_bits(sampler, constants).is_none_or(|bits| bits & 14 == 4)
+}
+
+/// Makes the parameters, or the kernel's buffer.
+fn declare(function: &mut Function, needed: &[LocalId]) -> (Formats, Option<LocalId>) {
+    let span = function.span;
+    if needed.is_empty() {
+        return (Formats::Parameters(BTreeMap::new()), None);
+    }
+    if function.kernel.is_some() {
+        let ty = Type::pointer(FORMAT, Space::Constant, Quals::default());
+        let images = images(function);
+        let buffer = function.add_local(Local::generated("image_formats", ty, span));
+        return (Formats::Buffer(buffer, images), Some(buffer));
+    }
+    let mut map = BTreeMap::new();
+    for &image in needed {
+        let name = format!("{}_format", function.local(image).name);
+        let id = function.add_local(Local::generated(&name, FORMAT, span));
+        function.params.push(id);
+        map.insert(image, id);
+    }
+    (Formats::Parameters(map), None)
+}
+
+/// The rewriting of one function.
+struct Cx<'a> {
+    formats: &'a Formats,
+    passed: &'a [Vec<usize>],
+    constants: &'a [Constant],
+}
+
+impl Cx<'_> {
+    fn format(&self, image: &Expr) -> Expr {
+        let span = image.span;
+        let ExprKind::Local(id) = image.kind else { unreachable!("an image is a parameter") };
+        match self.formats {
+            Formats::Parameters(map) => Expr::new(ExprKind::Local(map[&id]), FORMAT, span),
+            Formats::Buffer(buffer, images) => {
+                let ty = Type::pointer(FORMAT, Space::Constant, Quals::default());
+                let at = images.iter().position(|&i| i == id).unwrap_or_default();
+                let base = Expr::new(ExprKind::Local(*buffer), ty, span);
+                let index = Expr::int(at as i128, Type::INT, span);
+                Expr::new(ExprKind::Index(Box::new(base), Box::new(index)), FORMAT, span)
+            }
+        }
+    }
+
+    /// One component of an image's format.
+    fn format_part(&self, image: &Expr, lane: u8) -> Expr {
+        let format = self.format(image);
+        lanes(format, vec![lane])
+    }
+
+    fn expr(&self, e: &mut Expr) {
+        match &mut e.kind {
+            ExprKind::Call { function, args, .. } => {
+                for &position in &self.passed[function.0 as usize] {
+                    let format = self.format(&args[position]);
+                    args.push(format);
+                }
+            }
+            ExprKind::Builtin { builtin: Resolved::Special(Special::Image(op)), args } => {
+                let (op, args) = (*op, std::mem::take(args));
+                let (ty, span) = (e.ty.clone(), e.span);
+                let Some(image) = args[0].ty.image() else { unreachable!("it was checked to be an image") };
+                *e = match op {
+                    ImageOp::Read(_) if args.len() == 3 => self.read_sampled(image, args, &ty, span),
+                    ImageOp::Read(_) => read(image, args, &ty, span),
+                    ImageOp::Write(_) => write(image, args, span),
+                    ImageOp::Query(query) => self.query(image, query, &args[0], &ty, span),
+                };
+                e.span = span;
+            }
+            _ => {}
+        }
+    }
+
+    fn read_sampled(&self, image: Image, mut args: Vec<Expr>, ty: &Type, span: Span) -> Expr {
+        let bits = sampler_bits(&args[1], self.constants);
+        let whole = args[2].ty.arithmetic().is_some_and(|(s, _)| s.is_integer());
+        if whole && bits.is_some_and(|bits| bits & 15 == 0) {
+            // What is not sampled is read without an addressing mode as well.
+            args.remove(1);
+            return read(image, args, ty, span);
+        }
+        let name = match (whole, bits) {
+            (true, _) => "texel",
+            (false, _) if image.component != Some(Scalar::Float) => "nearest",
+            (false, Some(bits)) if bits & 32 == 0 => "nearest",
+            (false, Some(_)) => "linear",
+            (false, None) => "sample",
+        };
+        if !image.dim.is_depth() && may_have_border(&args[1], self.constants) {
+            args.push(self.format_part(&args[0], 0));
+        }
+        args[2] = coordinate(take(&mut args[2]), image.dim);
+        let head = format!("clmsl_{name}_{}", image.dim.msl_suffix());
+        read_value(call(head, args, colour(image), span), ty)
+    }
+
+    fn query(&self, image: Image, query: ImageQuery, arg: &Expr, ty: &Type, span: Span) -> Expr {
+        let size = |name: &str| call(format!(".get_{name}"), vec![arg.clone()], Type::UINT, span);
+        match query {
+            ImageQuery::Width => convert(size("width"), ty),
+            ImageQuery::Height => convert(size("height"), ty),
+            ImageQuery::Depth => convert(size("depth"), ty),
+            ImageQuery::ArraySize => convert(size("array_size"), ty),
+            ImageQuery::ChannelOrder if image.dim.is_depth() => Expr::int(DEPTH, Type::INT, span),
+            ImageQuery::ChannelOrder => convert(self.format_part(arg, 0), ty),
+            ImageQuery::ChannelDataType => convert(self.format_part(arg, 1), ty),
+            ImageQuery::Dim => {
+                let names: &[&str] =
+                    if image.dim.rank() == 3 { &["width", "height", "depth"] } else { &["width", "height"] };
+                let mut parts: Vec<Expr> = names.iter().map(|name| convert(size(name), &Type::INT)).collect();
+                if image.dim.rank() == 3 {
+                    parts.push(Expr::int(0, Type::INT, span));
+                }
+                Expr::new(ExprKind::VectorLiteral(parts), ty.clone(), span)
+            }
+        }
+    }
+}
+
+/// The four components of a texel.
+fn colour(image: Image) -> Type {
+    Type::Vector(image.component.unwrap_or(Scalar::Float), 4)
+}
+
+fn lanes(base: Expr, selected: Vec<u8>) -> Expr {
+    let span = base.span;
+    let ty = Type::lanes(base.ty.arithmetic().map_or(Scalar::Int, |(s, _)| s), selected.len() as u8);
+    match base.kind {
+        ExprKind::Swizzle(inner, of) => {
+            let selected = selected.iter().map(|&l| of[usize::from(l)]).collect();
+            Expr::new(ExprKind::Swizzle(inner, selected), ty, span)
+        }
+        kind => Expr::new(ExprKind::Swizzle(Box::new(Expr::new(kind, base.ty, span)), selected), ty, span),
+    }
+}
+
+/// The coordinate without the fourth component that OpenCL C does not look at.
+fn coordinate(at: Expr, dim: ImageDim) -> Expr {
+    if dim.coordinates() == 4 { lanes(at, vec![0, 1, 2]) } else { at }
+}
+
+/// The texel as the function in the source gives it.
+fn read_value(texel: Expr, ty: &Type) -> Expr {
+    match ty {
+        Type::Scalar(_) => lanes(texel, vec![0]),
+        _ => convert(texel, ty),
+    }
+}
+
+/// Where the methods of textures want a coordinate.
+fn unsigned(at: Expr, dim: ImageDim) -> Expr {
+    convert(coordinate(at, dim), &Type::lanes(Scalar::UInt, dim.rank()))
+}
+
+fn read(image: Image, args: Vec<Expr>, ty: &Type, span: Span) -> Expr {
+    let mut args = args.into_iter();
+    let (Some(mut texture), Some(at)) = (args.next(), args.next()) else { unreachable!("the arguments were checked") };
+    if image.access == ImageAccess::ReadWrite {
+        // OpenCL C leaves it to fences which writes a read sees; a fence too many is no fault.
+        let texture_ty = texture.ty.clone();
+        texture = call("clmsl_fenced", vec![texture], texture_ty, span);
+    }
+    let texel = if image.dim.is_array() {
+        let head = format!("clmsl_read_{}", image.dim.msl_suffix());
+        call(head, vec![texture, coordinate(at, image.dim)], colour(image), span)
+    } else {
+        call(".read", vec![texture, unsigned(at, image.dim)], colour(image), span)
+    };
+    read_value(texel, ty)
+}
+
+fn write(image: Image, args: Vec<Expr>, span: Span) -> Expr {
+    let mut args = args.into_iter();
+    let (Some(texture), Some(at), Some(value)) = (args.next(), args.next(), args.next()) else {
+        unreachable!("the arguments were checked")
+    };
+    let value = if image.dim.is_depth() {
+        let part = |v: i128| convert(Expr::int(v, Type::INT, span), &Type::FLOAT);
+        let parts = vec![value, part(0), part(0), part(1)];
+        Expr::new(ExprKind::VectorLiteral(parts), colour(image), span)
+    } else {
+        convert(value, &colour(image))
+    };
+    if image.dim.is_array() {
+        let head = format!("clmsl_write_{}", image.dim.msl_suffix());
+        return call(head, vec![texture, coordinate(at, image.dim), value], Type::Void, span);
+    }
+    call(".write", vec![texture, value, unsigned(at, image.dim)], Type::Void, span)
+}
