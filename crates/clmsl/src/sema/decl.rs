@@ -232,7 +232,10 @@ impl Sema<'_> {
             self.bind(name.name, Entity::Broken);
             return None;
         }
-        let local = self.add_local(text.clone(), ty.clone(), Space::Private, q.quals, name.span);
+        // Nothing else sees the variable; see `without_volatile`.
+        let is_volatile = q.quals.is_volatile && ty.vector().is_none();
+        let quals = Quals { is_volatile, ..q.quals };
+        let local = self.add_local(text.clone(), ty.clone(), Space::Private, quals, name.span);
         self.bind(name.name, Entity::Local(local));
         let init = item.init.as_ref().map(|init| {
             let (sized, value) = self.initialiser(init, &ty, "initialisation");

@@ -19,7 +19,7 @@ impl Sema<'_> {
 
     /// The pointer to the first element if this is an array.
     pub(super) fn decay(&mut self, expr: Expr) -> Expr {
-        let Type::Array(element, _) = &expr.ty else { return expr };
+        let Type::Array(element, _) = &expr.ty else { return self.without_volatile(expr) };
         let span = expr.span;
         if !is_place(&expr) {
             return self.bad(span, "an array that is part of a value cannot be used here");
@@ -54,6 +54,7 @@ impl Sema<'_> {
                     return Expr::error(span);
                 }
                 let value = self.assign_convert(value, &place.ty, "assignment");
+                let place = self.without_volatile(place);
                 let ty = place.ty.clone();
                 Expr::new(ExprKind::Assign(Box::new(place), Box::new(value)), ty, span)
             }
@@ -163,7 +164,9 @@ impl Sema<'_> {
                         _ => self.bad(index.span, "the index is outside the vector"),
                     };
                 }
-                Type::Scalar(*s)
+                let element = Type::Scalar(*s);
+                base = self.without_volatile(base);
+                element
             }
             _ => {
                 let ty = self.show(&base.ty);
@@ -229,6 +232,7 @@ impl Sema<'_> {
             return self.bad(span, "vectors of 8 and 16 elements are not supported (Metal has vectors of 2, 3 and 4)");
         }
         let ty = Type::lanes(scalar, lanes.len() as u8);
+        let base = self.without_volatile(base);
         let (base, lanes) = match base.kind {
             ExprKind::Swizzle(inner, outer) => {
                 let composed =

@@ -84,6 +84,8 @@ impl Sema<'_> {
             };
             let mut local = Local::new(name, ty, Space::Private, span);
             local.quals = quals;
+            // See `without_volatile`.
+            local.quals.is_volatile &= local.ty.vector().is_none();
             locals.push(local);
         }
         let ret_ty = self.fresh_spaces(&ret.ty);

@@ -106,6 +106,7 @@ impl Sema<'_> {
         if !self.check_writable(&place, what) {
             return Expr::error(span);
         }
+        let place = self.without_volatile(place);
         let countable = match &place.ty {
             Type::Pointer(p) => !matches!(p.ty, Type::Void),
             other => other.arithmetic().is_some_and(|(s, _)| s != Scalar::Bool),
@@ -304,6 +305,7 @@ impl Sema<'_> {
         if !self.check_writable(&place, "assignment") || value.ty.is_error() {
             return Expr::error(span);
         }
+        let place = self.without_volatile(place);
         let ty = place.ty.clone();
         let (value, at) = match (&place.ty, &value.ty) {
             (Type::Pointer(p), v) if v.is_integer_scalar() && matches!(op, BinaryOp::Add | BinaryOp::Sub) => {

@@ -73,6 +73,20 @@ pub(crate) fn is_pure(expr: &Expr) -> bool {
 }
 
 impl Sema<'_> {
+    /// A volatile vector or structure as a plain one: C++ copies neither. Its scalars alone stay volatile.
+    pub(super) fn without_volatile(&self, place: Expr) -> Expr {
+        let quals = place_quals(&place, self.locals(), &self.program.structs);
+        if !quals.is_volatile || !matches!(place.ty, Type::Vector(..) | Type::Struct(_)) || !is_place(&place) {
+            return place;
+        }
+        let (ty, span) = (place.ty.clone(), place.span);
+        let space = place_space(&place, self.locals());
+        let pointer =
+            |is_volatile| Type::pointer(ty.clone(), space, Quals { is_volatile, is_restrict: false, ..quals });
+        let address = Expr::new(ExprKind::AddressOf(Box::new(place)), pointer(true), span);
+        Expr::new(ExprKind::Deref(Box::new(address.convert(pointer(false)))), ty, span)
+    }
+
     /// Reports why a place cannot be written, if so.
     pub(super) fn check_writable(&mut self, place: &Expr, what: &str) -> bool {
         if place.ty.is_error() {
