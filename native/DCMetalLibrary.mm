@@ -355,6 +355,7 @@ DCMetalStatus DCMetalPipeline_GetBinding(DCMetalPipeline pipeline, size_t positi
       id<MTLTextureBinding> texture = (id<MTLTextureBinding>)from;
       binding->data_type = (uint32_t)[texture textureDataType];
       binding->array_length = [texture arrayLength];
+      binding->texture_type = (uint32_t)[texture textureType];
     }
     return DC_METAL_OK;
   });

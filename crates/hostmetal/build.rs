@@ -12,7 +12,7 @@ use std::process::{Command, exit};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 14] = [
     "MTLBlitCommandEncoder",
     "MTLBuffer",
     "MTLCommandBuffer",
@@ -23,6 +23,8 @@ const SOURCES: [&str; 12] = [
     "MTLDevice",
     "MTLFunctionConstantValues",
     "MTLLibrary",
+    "MTLSampler",
+    "MTLTexture",
     "blocks",
     "faces",
 ];

@@ -28,6 +28,24 @@
   return [self storageMode] == MTLStorageModePrivate ? nullptr : hm_buffer_contents(_engine);
 }
 
+- (id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor
+                                    offset:(NSUInteger)offset
+                               bytesPerRow:(NSUInteger)bytesPerRow {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  HM_REQUIRE([descriptor sampleCount] == 1, "sampleCount must be 1");
+  HM_REQUIRE([descriptor storageMode] == [self storageMode], "the texture must have the buffer's storage mode");
+  const HMTextureDescriptor info = [descriptor engineDescriptor];
+  const char *misuse = nullptr;
+  HMTexture texture = hm_texture_create_linear(_engine, &info, offset, bytesPerRow, &misuse);
+  HM_CHECK(misuse);
+  HostMTLTexture *made = [[HostMTLTexture alloc] initWithDevice:_device
+                                                         engine:texture
+                                                     descriptor:&info
+                                                        options:_resourceOptions];
+  [made setBuffer:self offset:offset bytesPerRow:bytesPerRow];
+  return made;
+}
+
 - (void)didModifyRange:(NSRange)range {
   HM_REQUIRE([self storageMode] == MTLStorageModeManaged, "is for buffers of managed storage");
   const NSUInteger length = [self length];

@@ -9,6 +9,20 @@ HMBuffer engineBuffer(id<MTLBuffer> buffer, id encoder, SEL selector) {
   if (object_getClass(buffer) != bufferClass) hostmetal_raise(encoder, selector, "the buffer is not one of this device");
   return ((HostMTLBuffer *)buffer)->_engine;
 }
+
+HMTexture engineTexture(id<MTLTexture> texture, id encoder, SEL selector) {
+  static const Class textureClass = [HostMTLTexture class];
+  if (!texture) return nullptr;
+  if (object_getClass(texture) != textureClass) hostmetal_raise(encoder, selector, "the texture is not one of this device");
+  return ((HostMTLTexture *)texture)->_engine;
+}
+
+const HMSampler *engineSampler(id<MTLSamplerState> sampler, id encoder, SEL selector) {
+  static const Class samplerClass = [HostMTLSamplerState class];
+  if (!sampler) return nullptr;
+  if (object_getClass(sampler) != samplerClass) hostmetal_raise(encoder, selector, "the sampler is not one of this device");
+  return &((HostMTLSamplerState *)sampler)->_engine;
+}
 }  // namespace
 
 @implementation HostMTLComputeCommandEncoder
@@ -37,6 +51,38 @@ HMBuffer engineBuffer(id<MTLBuffer> buffer, id encoder, SEL selector) {
   HM_REQUIRE(buffers != nullptr && offsets != nullptr, "the arrays must not be NULL");
   for (NSUInteger i = 0; i < range.length; i++)
     HM_CHECK(hm_compute_set_buffer(_engine, engineBuffer(buffers[i], self, _cmd), offsets[i], range.location + i));
+}
+
+- (void)setTexture:(id<MTLTexture>)texture atIndex:(NSUInteger)index {
+  HM_CHECK(hm_compute_set_texture(_engine, engineTexture(texture, self, _cmd), index));
+}
+
+- (void)setTextures:(const id<MTLTexture> [])textures withRange:(NSRange)range {
+  HM_REQUIRE(textures != nullptr, "the array must not be NULL");
+  for (NSUInteger i = 0; i < range.length; i++)
+    HM_CHECK(hm_compute_set_texture(_engine, engineTexture(textures[i], self, _cmd), range.location + i));
+}
+
+- (void)setSamplerState:(id<MTLSamplerState>)sampler atIndex:(NSUInteger)index {
+  HM_CHECK(hm_compute_set_sampler(_engine, engineSampler(sampler, self, _cmd), index));
+}
+
+- (void)setSamplerStates:(const id<MTLSamplerState> [])samplers withRange:(NSRange)range {
+  HM_REQUIRE(samplers != nullptr, "the array must not be NULL");
+  for (NSUInteger i = 0; i < range.length; i++)
+    HM_CHECK(hm_compute_set_sampler(_engine, engineSampler(samplers[i], self, _cmd), range.location + i));
+}
+
+- (void)setSamplerState:(id<MTLSamplerState>)sampler
+            lodMinClamp:(float)lodMinClamp
+            lodMaxClamp:(float)lodMaxClamp
+                atIndex:(NSUInteger)index {
+  HM_REQUIRE(lodMinClamp <= lodMaxClamp, "lodMinClamp must be <= lodMaxClamp");
+  const HMSampler *given = engineSampler(sampler, self, _cmd);
+  HMSampler clamped = given ? *given : HMSampler{};
+  clamped.lod_min = lodMinClamp;
+  clamped.lod_max = lodMaxClamp;
+  HM_CHECK(hm_compute_set_sampler(_engine, given ? &clamped : nullptr, index));
 }
 
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index {

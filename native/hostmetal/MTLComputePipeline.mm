@@ -15,6 +15,9 @@
 @interface HostMTLThreadgroupBinding : HostMTLBinding <MTLThreadgroupBinding>
 @end
 
+@interface HostMTLTextureBinding : HostMTLBinding <MTLTextureBinding>
+@end
+
 @interface MTLComputePipelineReflection (Engine)
 - (instancetype)initWithPipeline:(HMPipeline)pipeline count:(size_t)count;
 @end
@@ -72,6 +75,21 @@
 }
 @end
 
+@implementation HostMTLTextureBinding
+- (MTLTextureType)textureType {
+  return (MTLTextureType)_info.texture_type;
+}
+- (MTLDataType)textureDataType {
+  return (MTLDataType)_info.data_type;
+}
+- (BOOL)isDepthTexture {
+  return NO;
+}
+- (NSUInteger)arrayLength {
+  return _info.count;
+}
+@end
+
 @implementation MTLComputePipelineReflection
 @synthesize bindings = _bindings;
 
@@ -90,6 +108,7 @@
       if (!hm_pipeline_binding(pipeline, i, &info)) continue;
       Class face = info.kind == MTLBindingTypeBuffer              ? [HostMTLBufferBinding class]
                    : info.kind == MTLBindingTypeThreadgroupMemory ? [HostMTLThreadgroupBinding class]
+                   : info.kind == MTLBindingTypeTexture           ? [HostMTLTextureBinding class]
                                                                   : [HostMTLBinding class];
       HostMTLBinding *binding = [(HostMTLBinding *)[face alloc] initWithInfo:&info];
       [bindings addObject:binding];

@@ -125,13 +125,13 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
 
 // ------------------------------------------------------------------ buffers
 
-- (void)requireBufferOptions:(MTLResourceOptions)options selector:(SEL)selector {
+- (void)requireResourceOptions:(MTLResourceOptions)options selector:(SEL)selector {
   if ((options & MTLResourceCPUCacheModeMask) > MTLResourceCPUCacheModeWriteCombined)
     hostmetal_raise(self, selector, "unknown CPU cache mode");
   if ((options & MTLResourceHazardTrackingModeMask) > MTLResourceHazardTrackingModeTracked)
     hostmetal_raise(self, selector, "unknown hazard tracking mode");
   const NSUInteger mode = (options & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift;
-  if (mode == MTLStorageModeMemoryless) hostmetal_raise(self, selector, "memoryless storage is for textures");
+  if (mode == MTLStorageModeMemoryless) hostmetal_raise(self, selector, "memoryless storage is for render targets");
   if (mode > MTLStorageModeMemoryless) hostmetal_raise(self, selector, "unknown storage mode");
   const NSUInteger known =
       MTLResourceCPUCacheModeMask | MTLResourceStorageModeMask | MTLResourceHazardTrackingModeMask;
@@ -139,7 +139,7 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
 }
 
 - (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options {
-  [self requireBufferOptions:options selector:_cmd];
+  [self requireResourceOptions:options selector:_cmd];
   HMBuffer buffer = hm_buffer_create(_engine, length);
   return buffer ? [[HostMTLBuffer alloc] initWithDevice:self engine:buffer options:options] : nil;
 }
@@ -155,7 +155,7 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
                                    length:(NSUInteger)length
                                   options:(MTLResourceOptions)options
                               deallocator:(void (^)(void *, NSUInteger))deallocator {
-  [self requireBufferOptions:options selector:_cmd];
+  [self requireResourceOptions:options selector:_cmd];
   HM_REQUIRE((options & MTLResourceStorageModeMask) != MTLResourceStorageModePrivate,
              "private storage cannot use the caller's memory");
   const NSUInteger page = (NSUInteger)sysconf(_SC_PAGESIZE);
@@ -169,6 +169,43 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
     return nil;
   }
   return [[HostMTLBuffer alloc] initWithDevice:self engine:buffer options:options];
+}
+
+// ------------------------------------------------------------------ textures and samplers
+
+- (MTLReadWriteTextureTier)readWriteTextureSupport {
+  return MTLReadWriteTextureTier2;
+}
+- (BOOL)supports32BitFloatFiltering {
+  return YES;
+}
+
+- (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)format {
+  HM_REQUIRE(hm_pixel_format_known((uint32_t)format), "the pixel format is not one that hostmetal knows");
+  return 16;
+}
+- (NSUInteger)minimumTextureBufferAlignmentForPixelFormat:(MTLPixelFormat)format {
+  HM_REQUIRE(hm_pixel_format_known((uint32_t)format), "the pixel format is not one that hostmetal knows");
+  return 16;
+}
+
+- (id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  HM_REQUIRE([descriptor sampleCount] == 1, "sampleCount must be 1");
+  [self requireResourceOptions:[descriptor resourceOptions] selector:_cmd];
+  const HMTextureDescriptor info = [descriptor engineDescriptor];
+  const char *misuse = nullptr;
+  HMTexture texture = hm_texture_create(_engine, &info, &misuse);
+  HM_CHECK(misuse);
+  if (!texture) return nil;
+  return [[HostMTLTexture alloc] initWithDevice:self engine:texture descriptor:&info options:[descriptor resourceOptions]];
+}
+
+- (id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)descriptor {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  HMSampler sampler;
+  HM_CHECK(hostmetal_sampler(descriptor, &sampler));
+  return [[HostMTLSamplerState alloc] initWithDevice:self engine:sampler label:[descriptor label]];
 }
 
 // ------------------------------------------------------------------ libraries

@@ -18,6 +18,7 @@ extern "C" {
 
 typedef struct HMDevice_s *HMDevice;  // lives as long as the process; not counted
 typedef struct HMBuffer_s *HMBuffer;
+typedef struct HMTexture_s *HMTexture;
 typedef struct HMLibrary_s *HMLibrary;
 typedef struct HMFunction_s *HMFunction;
 typedef struct HMPipeline_s *HMPipeline;
@@ -57,6 +58,42 @@ HMBuffer hm_buffer_create_no_copy(HMDevice device, void *bytes, uint64_t length,
 void *hm_buffer_contents(HMBuffer buffer);
 uint64_t hm_buffer_length(HMBuffer buffer);
 void hm_buffer_release(HMBuffer buffer);
+
+// -------------------------------------------------------------- textures
+bool hm_pixel_format_known(uint32_t pixel_format);  // MTLPixelFormat
+typedef struct HMTextureDescriptor {
+  uint32_t texture_type, pixel_format;  // MTLTextureType, MTLPixelFormat
+  uint64_t size[3];                     // width, height, depth
+  uint64_t levels;                      // of the mipmap chain
+  uint64_t slices;                      // elements of an array, else 1
+  uint32_t usage;                       // MTLTextureUsage
+} HMTextureDescriptor;
+// Zero-filled; NULL with *misuse set for a wrong descriptor, NULL without when memory is out.
+HMTexture hm_texture_create(HMDevice device, const HMTextureDescriptor *descriptor, const char **misuse);
+// Its texels are the buffer's bytes.
+HMTexture hm_texture_create_linear(HMBuffer buffer, const HMTextureDescriptor *descriptor, uint64_t offset,
+                                   uint64_t bytes_per_row, const char **misuse);
+// Shares the texture's memory: first and count of levels and of slices.
+HMTexture hm_texture_create_view(HMTexture texture, uint32_t pixel_format, uint32_t texture_type, const uint64_t levels[2],
+                                 const uint64_t slices[2], const char **misuse);
+uint64_t hm_texture_allocated_size(HMTexture texture);
+void hm_texture_release(HMTexture texture);
+// Texels of a texture, from origin (x, y, z) on.
+typedef struct HMPlace {
+  HMTexture texture;
+  uint64_t slice, level;
+  uint64_t origin[3];
+} HMPlace;
+// The distances may be 0 where there is one row, or one image.
+const char *hm_texture_replace(const HMPlace *place, const uint64_t size[3], const void *bytes, uint64_t bytes_per_row,
+                               uint64_t bytes_per_image);
+const char *hm_texture_get(const HMPlace *place, const uint64_t size[3], void *bytes, uint64_t bytes_per_row,
+                           uint64_t bytes_per_image);
+// The bits are laid out in native/hostmetal/msl/hostmetal_sampler.h.
+typedef struct HMSampler {
+  uint32_t bits;
+  float lod_min, lod_max;
+} HMSampler;
 
 // -------------------------------------------------------------- libraries
 typedef struct HMMacro {
@@ -107,14 +144,16 @@ typedef struct HMPipelineInfo {
 } HMPipelineInfo;
 typedef struct HMBinding {
   const char *name;     // valid while the pipeline lives
-  uint32_t kind;        // MTLBindingType: 0 buffer, 1 threadgroup memory
+  uint32_t kind;        // MTLBindingType: 0 buffer, 1 threadgroup memory, 2 texture, 3 sampler
   uint32_t index;
   uint32_t access;      // MTLBindingAccess
-  uint32_t data_type;   // MTLDataType of the element
+  uint32_t data_type;   // MTLDataType of the element, or of a texture's components
   uint64_t data_size;   // of one element
   uint64_t alignment;
   bool pointer;         // a pointer (many elements) rather than a reference (one)
   bool used;
+  uint32_t texture_type;  // MTLTextureType
+  uint32_t count;         // places of the argument table: more than 1 for an array of textures or samplers
 } HMBinding;
 HMPipeline hm_pipeline_create(HMDevice device, HMFunction function, uint64_t max_total_threads_per_threadgroup,
                               bool size_is_multiple_of_execution_width, HMError *error);
@@ -170,6 +209,8 @@ bool hm_encoder_ended(HMEncoder encoder);
 const char *hm_compute_set_pipeline(HMEncoder encoder, HMPipeline pipeline);
 const char *hm_compute_set_buffer(HMEncoder encoder, HMBuffer buffer, uint64_t offset, size_t index);
 const char *hm_compute_set_buffer_offset(HMEncoder encoder, uint64_t offset, size_t index);
+const char *hm_compute_set_texture(HMEncoder encoder, HMTexture texture, size_t index);
+const char *hm_compute_set_sampler(HMEncoder encoder, const HMSampler *sampler, size_t index);
 const char *hm_compute_set_bytes(HMEncoder encoder, const void *bytes, size_t length, size_t index);
 const char *hm_compute_set_threadgroup_memory(HMEncoder encoder, uint64_t length, size_t index);
 const char *hm_compute_dispatch_threads(HMEncoder encoder, const uint64_t threads[3], const uint64_t per_threadgroup[3]);
@@ -178,6 +219,17 @@ const char *hm_compute_dispatch_threadgroups(HMEncoder encoder, const uint64_t t
 const char *hm_compute_barrier(HMEncoder encoder);
 const char *hm_blit_copy(HMEncoder encoder, HMBuffer source, uint64_t source_offset, HMBuffer destination,
                          uint64_t destination_offset, uint64_t length);
+// Texels in linear memory.
+typedef struct HMLayout {
+  HMBuffer buffer;
+  uint64_t offset, bytes_per_row, bytes_per_image;  // the last two may be 0 where there is one row, or one image
+} HMLayout;
+const char *hm_blit_copy_to_texture(HMEncoder encoder, const HMLayout *source, const HMPlace *destination,
+                                    const uint64_t size[3]);
+const char *hm_blit_copy_from_texture(HMEncoder encoder, const HMPlace *source, const HMLayout *destination,
+                                      const uint64_t size[3]);
+const char *hm_blit_copy_texture(HMEncoder encoder, const HMPlace *source, const HMPlace *destination,
+                                 const uint64_t size[3]);
 const char *hm_blit_fill(HMEncoder encoder, HMBuffer buffer, uint64_t offset, uint64_t length, uint8_t value);
 
 #ifdef __cplusplus

@@ -43,6 +43,7 @@ void hostmetal_call_out(const char *what, void (^work)(void));
   NSString *_name;
 }
 - (instancetype)initWithEngine:(HMDevice)engine;
+- (void)requireResourceOptions:(MTLResourceOptions)options selector:(SEL)selector;
 @end
 
 // Devices live as long as the process, so nothing retains them.
@@ -57,6 +58,45 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 // Takes engine. Checks options first.
 - (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMBuffer)engine options:(MTLResourceOptions)options;
 @end
+
+@interface MTLTextureDescriptor (Engine)
+- (HMTextureDescriptor)engineDescriptor;
+@end
+
+// A view keeps its parent's object, a linear texture its buffer's; the engine keeps the memory of both itself.
+@interface HostMTLTexture : NSObject <MTLTexture> {
+ @public
+  HMTexture _engine;
+ @private
+  HostMTLDevice *_device;
+  NSString *_label;
+  HMTextureDescriptor _info;
+  MTLResourceOptions _resourceOptions;
+  id<MTLTexture> _parentTexture;
+  NSUInteger _parentRelativeLevel, _parentRelativeSlice;
+  id<MTLBuffer> _buffer;
+  NSUInteger _bufferOffset, _bufferBytesPerRow;
+}
+// Takes engine. Checks options first.
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        engine:(HMTexture)engine
+                    descriptor:(const HMTextureDescriptor *)descriptor
+                       options:(MTLResourceOptions)options;
+- (void)setBuffer:(HostMTLBuffer *)buffer offset:(NSUInteger)offset bytesPerRow:(NSUInteger)bytesPerRow;
+@end
+
+@interface HostMTLSamplerState : NSObject <MTLSamplerState> {
+ @public
+  HMSampler _engine;
+ @private
+  HostMTLDevice *_device;
+  NSString *_label;
+}
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMSampler)engine label:(NSString *)label;
+@end
+
+// Checks a descriptor and packs it; the text of misuse, or NULL.
+const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampler);
 
 @interface HostMTLLibrary : NSObject <MTLLibrary> {
  @public

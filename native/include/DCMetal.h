@@ -153,10 +153,11 @@ typedef struct DCMetalBinding {
   uint32_t kind;          /* DCMetalBindingKind */
   uint32_t index;         /* n of [[buffer(n)]], [[threadgroup(n)]], [[texture(n)]], [[sampler(n)]] */
   uint32_t access;        /* DCMetalAccess */
-  uint32_t data_type;     /* MTLDataType of what a buffer holds (MTLDataTypeStruct for structures), 0 if Metal does not tell */
+  uint32_t data_type;     /* MTLDataType of what a buffer holds (MTLDataTypeStruct for structures) or of a texture's components, 0 if Metal does not tell */
   uint64_t data_size;     /* size of one element of a buffer or of threadgroup memory */
   uint64_t alignment;     /* its alignment */
   uint64_t array_length;  /* elements of an array of textures or samplers, else 0 */
+  uint32_t texture_type;  /* MTLTextureType of a texture */
   bool used;              /* false when the compiler removed every use of it */
 } DCMetalBinding;
 

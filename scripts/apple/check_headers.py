@@ -233,21 +233,30 @@ class Check:
             if name:
                 self.same(constant.spelling, "enumeration", name, apples.get("enum"))
 
+    def layout(self, target):
+        """The type's encoding, with the names that structures without a tag have by their typedefs."""
+        record = target.get_canonical()
+        if record.kind != cindex.TypeKind.RECORD:
+            return string(self.lib, self.lib.clang_Type_getObjCEncoding(record))
+        declaration = record.get_declaration()
+        fields = "".join(self.layout(child.type) for child in declaration.get_children())
+        tag = string(self.lib, self.lib.clang_Type_getObjCEncoding(record)).split("=")[0].strip("{}")
+        return "{" + (plain(target.spelling) if tag == "?" else tag) + "=" + fields + "}"
+
     def structure(self, name, fields, encoding):
         apples = self.sdk["structs"].get(name)
         if apples is None:
             return self.missing(f"struct {name}")
         self.counts["structures"] += 1
         self.same(f"struct {name}", "fields", fields, apples["fieldnames"])
-        self.same(f"struct {name}", "layout", encoding.replace("{?=", "{" + name + "="), apples["typestr"])
+        self.same(f"struct {name}", "layout", encoding, apples["typestr"])
 
     def typedef(self, cursor):
         name, target = cursor.spelling, cursor.underlying_typedef_type
         record = target.get_canonical().get_declaration()
         if record._kind_id == STRUCT and target.get_canonical().kind == cindex.TypeKind.RECORD:
             fields = [child.spelling for child in record.get_children()]
-            encoding = string(self.lib, self.lib.clang_Type_getObjCEncoding(target.get_canonical()))
-            return self.structure(name, fields, encoding)
+            return self.structure(name, fields, self.layout(cursor.type))
         if name in self.sdk["enum_type"]:
             return None
         apples = self.sdk["typedefs"].get(name)
@@ -276,10 +285,8 @@ class Check:
         ours = [argument.type.spelling for argument in cursor.get_arguments()]
         theirs = [argument["type_name"] for argument in apples["args"] if argument.get("type_name")]
         self.same(what, "arguments", [self.type(t) for t in ours], [self.type(t) for t in theirs])
-        encoding = string(self.lib, self.lib.clang_Type_getObjCEncoding(cursor.result_type.get_canonical()))
-        named = re.sub(r"^\{\?=", "{" + plain(cursor.result_type.spelling) + "=", encoding)
         if not self.partial:
-            self.same(what, "result", named, apples["retval"]["typestr"])
+            self.same(what, "result", self.layout(cursor.result_type), apples["retval"]["typestr"])
             retained = any(child._kind_id == RETURNS_RETAINED for child in cursor.get_children())
             self.same(what, "result is retained", retained, bool(apples["retval"].get("already_cfretained")))
         self.check_versions(what, cursor, None, apples)

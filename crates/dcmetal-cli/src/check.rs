@@ -32,6 +32,8 @@ fn kind(argument: &Argument) -> &'static str {
         ArgumentKind::Buffer => "buffer",
         ArgumentKind::Value => "value",
         ArgumentKind::Threadgroup => "local",
+        ArgumentKind::Texture { kind } => kind.name(),
+        ArgumentKind::Sampler => "sampler",
     }
 }
 

@@ -172,6 +172,8 @@ fn describe_kind(argument: &Argument) -> String {
         ArgumentKind::Buffer => "a buffer",
         ArgumentKind::Value => "a value",
         ArgumentKind::Threadgroup => "a local size",
+        ArgumentKind::Texture { .. } => "a texture, which `dcmetal run` cannot make",
+        ArgumentKind::Sampler => "a sampler, which `dcmetal run` cannot make",
     };
     format!("{kind} (`{}`)", argument.type_name)
 }

@@ -206,7 +206,7 @@ pub struct DCMetalBinding {
     pub index: u32,
     /// DCMetalAccess
     pub access: u32,
-    /// MTLDataType of what a buffer holds (MTLDataTypeStruct for structures), 0 if Metal does not tell
+    /// MTLDataType of what a buffer holds (MTLDataTypeStruct for structures) or of a texture's components, 0 if Metal does not tell
     pub data_type: u32,
     /// size of one element of a buffer or of threadgroup memory
     pub data_size: u64,
@@ -214,6 +214,8 @@ pub struct DCMetalBinding {
     pub alignment: u64,
     /// elements of an array of textures or samplers, else 0
     pub array_length: u64,
+    /// MTLTextureType of a texture
+    pub texture_type: u32,
     /// false when the compiler removed every use of it
     pub used: bool,
 }
@@ -243,8 +245,11 @@ const _: () = {
         "Offset of field: DCMetalBinding::array_length",
     ][::std::mem::offset_of!(DCMetalBinding, array_length) - 32usize];
     [
+        "Offset of field: DCMetalBinding::texture_type",
+    ][::std::mem::offset_of!(DCMetalBinding, texture_type) - 40usize];
+    [
         "Offset of field: DCMetalBinding::used",
-    ][::std::mem::offset_of!(DCMetalBinding, used) - 40usize];
+    ][::std::mem::offset_of!(DCMetalBinding, used) - 44usize];
 };
 unsafe extern "C" {
     /// NSError domain ("MTLLibraryErrorDomain"...), exception name, or "DCMetal" for checks made by this interface.

@@ -56,6 +56,7 @@ pub use error::{EncoderReport, EncoderState, Error, ErrorKind, Place, Result, Su
 pub use grid::{Grid, Size};
 pub use kernel::{
     Access, Arg, Argument, ArgumentKind, CompileOptions, ConstantValue, Constants, Kernel, Library, MathMode, Scalar,
+    TextureKind,
 };
 pub use memory::{Buffer, StorageMode, View, ViewMut};
 pub use pool::{BufferPool, PoolLimits, PoolStats};

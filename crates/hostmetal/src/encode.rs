@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::command::CommandBuffer;
 use crate::device::{MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP, SIMD_WIDTH};
-use crate::executor::SLOTS;
+use crate::executor::{SAMPLERS, SLOTS, Sampler, TEXTURES, Texture as Texels};
 use crate::memory::Buffer;
-use crate::pipeline::{BUFFER, MEMORY_ALIGNMENT, Pipeline};
+use crate::pipeline::{BUFFER, Binding, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE};
+use crate::texture::{Region, Rows, Texture};
 
 /// A text for the program's exception.
 pub(crate) type Misuse = &'static CStr;
@@ -31,6 +32,8 @@ pub(crate) enum Command {
         length: usize,
         value: u8,
     },
+    /// Between textures, or a texture and a buffer.
+    CopyRows(Rows),
 }
 
 // SAFETY: the addresses point into buffers that the recording holds; they may be used from any thread, as buffers may.
@@ -65,9 +68,25 @@ impl Dispatch {
 #[derive(Clone, Copy)]
 pub(crate) enum Argument {
     /// `buffer` is its number in the recording's list, or BYTES.
-    Buffer { index: u32, buffer: u32, address: *mut u8 },
+    Buffer {
+        index: u32,
+        buffer: u32,
+        address: *mut u8,
+    },
     /// Threadgroup memory at an offset of the threadgroup's.
-    Memory { index: u32, offset: u32 },
+    Memory {
+        index: u32,
+        offset: u32,
+    },
+    /// The description of a texture in the recording's list.
+    Texture {
+        index: u32,
+        texels: *const Texels,
+    },
+    Sampler {
+        index: u32,
+        sampler: Sampler,
+    },
 }
 
 // SAFETY: as for Command.
@@ -84,6 +103,7 @@ pub(crate) struct Recording {
     pub(crate) arguments: Vec<Argument>,
     pub(crate) pipelines: Vec<Arc<Pipeline>>,
     pub(crate) buffers: Vec<Arc<Buffer>>,
+    textures: Vec<Arc<Texture>>,
     /// Never resized once allocated: dispatches hold addresses inside.
     bytes: Vec<Vec<Line>>,
     /// Lines used of the last of them.
@@ -128,6 +148,9 @@ struct State {
     pipeline: Option<u32>,
     slots: [Slot; SLOTS],
     memory: [u32; SLOTS],
+    /// Textures by index, as far as any was bound; the recording holds them.
+    textures: Vec<Option<Arc<Texture>>>,
+    samplers: [Option<Sampler>; SAMPLERS],
 }
 
 // SAFETY: the addresses in the slots point into buffers and bytes that the recording holds.
@@ -137,6 +160,8 @@ const ENDED: Misuse = c"encoding to an encoder after endEncoding has been called
 const NOT_COMPUTE: Misuse = c"a compute command was sent to an encoder that is not a compute command encoder";
 const NOT_BLIT: Misuse = c"a blit command was sent to an encoder that is not a blit command encoder";
 const BAD_INDEX: Misuse = c"index must be < 31.";
+const BAD_TEXTURE_INDEX: Misuse = c"index must be < 128.";
+const BAD_SAMPLER_INDEX: Misuse = c"index must be < 16.";
 
 impl Encoder {
     /// Opens a compute encoder; fails when the command buffer is committed or has another open encoder.
@@ -158,6 +183,8 @@ impl Encoder {
             pipeline: None,
             slots: [Slot::Empty; SLOTS],
             memory: [0; SLOTS],
+            textures: Vec::new(),
+            samplers: [None; SAMPLERS],
         };
         Ok(Encoder { command_buffer, number, kind, state: Mutex::new(state) })
     }
@@ -200,6 +227,7 @@ impl Encoder {
             return Err(c"endEncoding has already been called");
         }
         state.ended = true;
+        state.textures.clear();
         self.command_buffer.close_encoder(self.number, std::mem::take(&mut state.recording));
         Ok(())
     }
@@ -271,6 +299,29 @@ impl Encoder {
         }
         let address = state.recording.keep_bytes(bytes);
         state.slots[index] = Slot::Bytes { address, length: bytes.len() as u64 };
+        Ok(())
+    }
+
+    /// Binds a texture, or nothing.
+    pub(crate) fn set_texture(&self, texture: Option<Arc<Texture>>, index: usize) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        if index >= TEXTURES {
+            return Err(BAD_TEXTURE_INDEX);
+        }
+        if texture.as_ref().is_some_and(|texture| !std::ptr::eq(texture.device(), self.command_buffer.queue.device)) {
+            return Err(c"texture was created with a different device than the command buffer.");
+        }
+        if index >= state.textures.len() {
+            state.textures.resize(index + 1, None);
+        }
+        state.textures[index] = texture;
+        Ok(())
+    }
+
+    /// Binds a sampler, or nothing.
+    pub(crate) fn set_sampler(&self, sampler: Option<Sampler>, index: usize) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        *state.samplers.get_mut(index).ok_or(BAD_SAMPLER_INDEX)? = sampler;
         Ok(())
     }
 
@@ -373,6 +424,42 @@ impl Encoder {
     }
 }
 
+/// A texture with a level and a slice of it.
+type Slice<'a> = (&'a Arc<Texture>, (u64, u64));
+
+impl Encoder {
+    /// Copies between a region of a texture and a buffer from an offset on, whose rows and images lie so far apart.
+    pub(crate) fn copy_with_buffer(
+        &self,
+        (texture, at): Slice,
+        region: Region,
+        (buffer, offset, apart): (&Arc<Buffer>, u64, (u64, u64)),
+        into_texture: bool,
+    ) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Blit)?;
+        let rows = texture.with_buffer(at, region, (buffer, offset), apart, into_texture)?;
+        state.recording.hold(buffer.clone());
+        hold_texture(&mut state.recording.textures, texture);
+        state.recording.commands.push(Command::CopyRows(rows));
+        Ok(())
+    }
+
+    /// Copies a region of a texture to a place of another.
+    pub(crate) fn copy_texture(
+        &self,
+        (source, at): Slice,
+        region: Region,
+        (destination, to, origin): (&Arc<Texture>, (u64, u64), [u64; 3]),
+    ) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Blit)?;
+        let rows = source.to_texture(at, region, destination, to, origin)?;
+        hold_texture(&mut state.recording.textures, source);
+        hold_texture(&mut state.recording.textures, destination);
+        state.recording.commands.push(Command::CopyRows(rows));
+        Ok(())
+    }
+}
+
 fn within(buffer: &Buffer, offset: u64, length: u64) -> bool {
     offset.checked_add(length).is_some_and(|end| end <= buffer.length())
 }
@@ -436,6 +523,18 @@ impl State {
         let first = recording.arguments.len();
         let mut memory = pipeline.static_memory as u32;
         let resolved = pipeline.bindings.iter().filter(|binding| binding.used).try_for_each(|binding| {
+            if binding.kind == TEXTURE {
+                return bind_textures(binding, &self.textures, &mut recording.textures, &mut recording.arguments);
+            }
+            if binding.kind == SAMPLER {
+                for index in binding.index..binding.index + binding.count {
+                    let Some(sampler) = self.samplers[index as usize] else {
+                        return Err(MISSING_SAMPLER[index as usize]);
+                    };
+                    recording.arguments.push(Argument::Sampler { index, sampler });
+                }
+                return Ok(());
+            }
             let index = binding.index;
             let slot = index as usize;
             let argument = if binding.kind == BUFFER {
@@ -487,10 +586,54 @@ impl State {
     }
 }
 
+/// The textures of one argument, checked as Metal's validation does, and kept by the recording.
+fn bind_textures(
+    binding: &Binding,
+    bound: &[Option<Arc<Texture>>],
+    held: &mut Vec<Arc<Texture>>,
+    arguments: &mut Vec<Argument>,
+) -> Result<(), Misuse> {
+    for index in binding.index..binding.index + binding.count {
+        let slot = index as usize;
+        let Some(texture) = bound.get(slot).and_then(Option::as_ref) else { return Err(MISSING_TEXTURE[slot]) };
+        if texture.texture_type() != binding.texture_type {
+            return Err(WRONG_TEXTURE_TYPE[slot]);
+        }
+        if !texture.holds(binding.data_type) {
+            return Err(WRONG_TEXTURE_DATA[slot]);
+        }
+        let (reads, writes) = (binding.access != WRITE_ONLY, binding.access != READ_ONLY);
+        if reads && !texture.readable() {
+            return Err(UNREADABLE_TEXTURE[slot]);
+        }
+        if writes && !texture.writable() {
+            return Err(UNWRITABLE_TEXTURE[slot]);
+        }
+        hold_texture(held, texture);
+        arguments.push(Argument::Texture { index, texels: texture.texels() });
+    }
+    Ok(())
+}
+
+/// Keeps a texture until the command buffer has completed.
+fn hold_texture(held: &mut Vec<Arc<Texture>>, texture: &Arc<Texture>) {
+    if !held.iter().rev().take(16).any(|known| Arc::ptr_eq(known, texture)) {
+        held.push(texture.clone());
+    }
+}
+
+/// MTLBindingAccess.
+const READ_ONLY: u32 = 0;
+const WRITE_ONLY: u32 = 2;
+
 /// One static text per index.
 macro_rules! by_index {
     ($before:literal, $after:literal) => {
         by_index!(@ $before, $after, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
+    };
+    (sampler $before:literal, $after:literal) => { by_index!(@ $before, $after, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) };
+    (texture $before:literal, $after:literal) => {
+        by_index!(@ $before, $after, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127)
     };
     (@ $before:literal, $after:literal, $($index:literal)*) => {
         [$(match CStr::from_bytes_with_nul(concat!($before, $index, $after, "\0").as_bytes()) {
@@ -510,3 +653,20 @@ static MISALIGNED_BUFFER: [Misuse; SLOTS] = by_index!(
 );
 static MISSING_MEMORY: [Misuse; SLOTS] =
     by_index!("Compute Function: missing threadgroupMemory binding at index ", ".");
+static MISSING_SAMPLER: [Misuse; SAMPLERS] =
+    by_index!(sampler "Compute Function: missing Sampler binding at index ", ".");
+static MISSING_TEXTURE: [Misuse; TEXTURES] =
+    by_index!(texture "Compute Function: missing Texture binding at index ", ".");
+static WRONG_TEXTURE_TYPE: [Misuse; TEXTURES] = by_index!(
+    texture "Compute Function: the texture bound at index ", " has another textureType than its argument."
+);
+static WRONG_TEXTURE_DATA: [Misuse; TEXTURES] = by_index!(
+    texture "Compute Function: the pixelFormat of the texture bound at index ",
+    " holds components of another class than its argument's (float, signed or unsigned integer)."
+);
+static UNREADABLE_TEXTURE: [Misuse; TEXTURES] = by_index!(
+    texture "Compute Function: the texture bound at index ", " must have the usage flag MTLTextureUsageShaderRead."
+);
+static UNWRITABLE_TEXTURE: [Misuse; TEXTURES] = by_index!(
+    texture "Compute Function: the texture bound at index ", " must have the usage flag MTLTextureUsageShaderWrite."
+);

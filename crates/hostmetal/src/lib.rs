@@ -27,3 +27,4 @@ mod memory;
 pub mod msl;
 pub mod pipeline;
 mod queue;
+mod texture;

@@ -13,7 +13,7 @@ use crate::msl::{
     check,
 };
 use crate::msl::{BindingKind, LoadedKernel};
-use crate::pipeline::{BUFFER, Binding, Kernel, Pipeline, THREADGROUP_MEMORY};
+use crate::pipeline::{BUFFER, Binding, Kernel, Pipeline, SAMPLER, TEXTURE, THREADGROUP_MEMORY};
 
 /// MTLLibraryError.
 pub(crate) const INTERNAL: i64 = 2;
@@ -184,17 +184,22 @@ fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
             kind: match binding.kind {
                 BindingKind::Buffer => BUFFER,
                 BindingKind::ThreadgroupMemory => THREADGROUP_MEMORY,
+                BindingKind::Texture => TEXTURE,
+                BindingKind::Sampler => SAMPLER,
             },
             index: binding.index,
             access: match binding.access {
                 Access::ReadOnly => 0,
                 Access::ReadWrite => 1,
+                Access::WriteOnly => 2,
             },
             data_type: binding.data_type.0,
             data_size: binding.data_size,
             alignment: binding.alignment,
             pointer: binding.pointer,
             used: binding.used,
+            texture_type: binding.texture_type,
+            count: binding.count,
         })
     });
     Ok(Kernel {

@@ -5,25 +5,29 @@ use std::ffi::CString;
 use std::sync::atomic::AtomicU64;
 
 use crate::device::{Device, MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP};
-use crate::executor::{Entry, SLOTS, ThreadgroupVariable};
+use crate::executor::{Entry, SAMPLERS, SLOTS, TEXTURES, ThreadgroupVariable};
 
 /// MTLBindingType of a buffer.
 pub const BUFFER: u32 = 0;
 /// MTLBindingType of threadgroup memory.
 pub const THREADGROUP_MEMORY: u32 = 1;
+/// MTLBindingType of a texture.
+pub const TEXTURE: u32 = 2;
+/// MTLBindingType of a sampler.
+pub const SAMPLER: u32 = 3;
 
 /// An argument of a kernel, as Metal's reflection tells it.
 #[derive(Clone, Debug)]
 pub struct Binding {
     /// The parameter's name.
     pub name: CString,
-    /// BUFFER or THREADGROUP_MEMORY.
+    /// BUFFER, THREADGROUP_MEMORY, TEXTURE or SAMPLER.
     pub kind: u32,
-    /// 0 to 30.
+    /// In the argument table of its kind; the first one of an array.
     pub index: u32,
     /// MTLBindingAccess.
     pub access: u32,
-    /// MTLDataType of the element.
+    /// MTLDataType of the element, or of a texture's components.
     pub data_type: u32,
     /// Bytes of one element.
     pub data_size: u64,
@@ -33,6 +37,10 @@ pub struct Binding {
     pub pointer: bool,
     /// Whether a dispatch needs it.
     pub used: bool,
+    /// MTLTextureType of a texture.
+    pub texture_type: u32,
+    /// Places of the argument table: more than 1 for an array of textures or samplers.
+    pub count: u32,
 }
 
 /// Code that can become a pipeline: of a compiled MSL kernel, or of a native function with the same contract.
@@ -95,9 +103,16 @@ impl Pipeline {
         }
         let own = u64::from(max_total_threads.unwrap_or(MAX_THREADS_PER_THREADGROUP)).clamp(1, limit);
         let max_threads = if max_threads == 0 { own } else { max_threads.min(own) };
-        if let Some(binding) = bindings.iter().find(|binding| binding.index as usize >= SLOTS) {
-            let (argument, index) = (binding.name.to_string_lossy(), binding.index);
-            return Err(Unfit(format!("{name}: the index of {argument}, {index}, must be < {SLOTS}")));
+        for binding in &bindings {
+            let places = match binding.kind {
+                BUFFER | THREADGROUP_MEMORY => SLOTS,
+                TEXTURE => TEXTURES,
+                _ => SAMPLERS,
+            };
+            if u64::from(binding.index) + u64::from(binding.count.max(1)) > places as u64 {
+                let (argument, index) = (binding.name.to_string_lossy(), binding.index);
+                return Err(Unfit(format!("{name}: the index of {argument}, {index}, must be < {places}")));
+            }
         }
         bindings.sort_by_key(|binding| (binding.kind, binding.index));
         let mut offset = 0u64;

@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 
 const HEADER: &str = include_str!("../../../native/hostmetal/engine.h");
-const SOURCES: [&str; 3] =
-    [include_str!("../src/ffi/mod.rs"), include_str!("../src/ffi/compile.rs"), include_str!("../src/ffi/submit.rs")];
+const SOURCES: [&str; 4] = [
+    include_str!("../src/ffi/mod.rs"),
+    include_str!("../src/ffi/compile.rs"),
+    include_str!("../src/ffi/submit.rs"),
+    include_str!("../src/ffi/texture.rs"),
+];
 
 /// The names that begin with `hm_` and are followed by `after`, behind `before`.
 fn names<'a>(text: &'a str, before: &str) -> BTreeSet<&'a str> {

@@ -249,19 +249,31 @@ const CASES: &[Case] = &[
         &["2:21: error: '[[stage_in]]' is not supported by hostmetal"],
     ),
     rejected(
-        "texture",
-        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(texture2d<float> t [[texture(0)]]) { }",
-        &[
-            "3:15: error: textures are not supported by hostmetal yet",
-            "3:32: error: textures are not supported by hostmetal yet",
-        ],
+        "texture index out of bounds",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(texture2d<float> t [[texture(128)]]) { }",
+        &["3:32: error: 'texture' attribute parameter is out of bounds: must be between 0 and 127"],
     ),
     rejected(
-        "sampler",
-        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(sampler s [[sampler(0)]]) { }",
+        "sampler index out of bounds",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(sampler s [[sampler(16)]]) { }",
+        &["3:23: error: 'sampler' attribute parameter is out of bounds: must be between 0 and 15"],
+    ),
+    rejected(
+        "texture by reference",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(constant texture2d<float> &t [[texture(0)]]) { }",
+        &["3:42: error: 'texture' attribute needs parameter 't' to be a value, not a pointer or reference"],
+    ),
+    rejected(
+        "two textures at one index",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(array<texture2d<float>, 3> a [[texture(2)]], texture2d<float> b [[texture(4)]]) { }",
+        &["3:77: error: cannot reserve 'texture' resource location at index 4"],
+    ),
+    rejected(
+        "textures in a structure",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct A { int n; texture2d<float> t; array<sampler, 2> s; };\nkernel void k(constant A &a [[buffer(0)]]) { }",
         &[
-            "3:15: error: textures are not supported by hostmetal yet",
-            "3:23: error: textures are not supported by hostmetal yet",
+            "3:19: error: a structure that holds textures or samplers (an argument buffer) is not supported by hostmetal",
+            "3:45: error: a structure that holds textures or samplers (an argument buffer) is not supported by hostmetal",
         ],
     ),
     rejected(

@@ -214,6 +214,8 @@ fn group(buffers: &[(usize, *mut c_void)], threads: [u32; 3]) -> Group {
         threadgroups_per_grid: [1; 3],
         simdgroups_per_threadgroup: threads.iter().product::<u32>().div_ceil(32),
         dispatch_simdgroups_per_threadgroup: threads.iter().product::<u32>().div_ceil(32),
+        texture: std::ptr::null(),
+        sampler: std::ptr::null(),
     };
     for (index, address) in buffers {
         group.buffer[*index] = *address;

@@ -17,13 +17,50 @@ fn generated_headers_are_current() {
 
 /// Source that Metal refuses, or that is not supported here, and a part of the diagnostic.
 const REFUSED: &[(&str, &str, &str)] = &[
-    ("texture", "kernel void run(texture2d<float> t [[texture(0)]]) {}", "textures are not supported"),
+    ("cube", "kernel void run(texturecube<float> t [[texture(0)]]) {}", "texturecube is not supported by hostmetal"),
     (
-        "texture in a helper",
-        "float f(texture3d<half> t) { return 0; }\nkernel void run() {}",
-        "textures are not supported",
+        "depth texture in a helper",
+        "float f(depth2d<float> t) { return 0; }\nkernel void run(depth2d<float> t [[texture(0)]]) { f(t); }",
+        "depth2d is not supported by hostmetal",
     ),
-    ("sampler", "kernel void run(device float *o) { constexpr sampler s(filter::linear); }", "not supported"),
+    ("bicubic", "kernel void run() { constexpr sampler s(filter::bicubic); }", "bicubic_filtering_is_not_supported"),
+    (
+        "comparison",
+        "kernel void run() { constexpr sampler s(compare_func::less); }",
+        "comparison_samplers_are_not_supported_by_hostmetal",
+    ),
+    (
+        "pixels that repeat",
+        "kernel void run() { constexpr sampler s(coord::pixel, address::repeat); }",
+        "pixel_coordinates_need_clamping_addresses_and_no_mip_filter",
+    ),
+    (
+        "gradient",
+        "kernel void run(texture2d<float> t [[texture(0)]], sampler s [[sampler(0)]]) {\n\
+         t.sample(s, float2(0), gradient2d(float2(0), float2(0))); }",
+        "gradient2d is not supported by hostmetal",
+    ),
+    (
+        "write of a texture to read",
+        "kernel void run(texture2d<float, access::read> t [[texture(0)]]) { t.write(float4(0), uint2(0)); }",
+        "only a texture with access::write or access::read_write can be written",
+    ),
+    (
+        "read of a texture to write",
+        "kernel void run(texture2d<float, access::write> t [[texture(0)]]) { t.read(uint2(0)); }",
+        "a texture with access::write cannot be read",
+    ),
+    (
+        "sample of a texture to read",
+        "kernel void run(texture2d<float, access::read> t [[texture(0)]], sampler s [[sampler(0)]]) { t.sample(s, float2(0)); }",
+        "only a texture with access::sample can be sampled",
+    ),
+    (
+        "component type of eight bits",
+        "kernel void run(texture2d<uchar> t [[texture(0)]]) { t.read(uint2(0)); }",
+        "a texture's component type must be float, half, int, uint, short or ushort",
+    ),
+    ("sampler as a texture", "kernel void run(sampler s [[texture(0)]]) {}", "[[texture(n)]] is for textures"),
     (
         "matrix of a SIMD-group of another size",
         "kernel void run() { simdgroup_matrix<float, 4, 4> m; }",

@@ -23,15 +23,19 @@ struct hm_group {
   unsigned threadgroups_per_grid[3];
   unsigned simdgroups_per_threadgroup; // of this threadgroup
   unsigned dispatch_simdgroups_per_threadgroup;
+  const hm_texture *const *texture; // by index, null where the kernel has none
+  const hm_sampler *sampler;        // by index
 };
 
 struct hm_binding {
   unsigned kind;      // hostmetal::argument_kind
   unsigned index;
-  unsigned access;    // MTLBindingAccess: 0 read only, 1 read and write
-  unsigned data_type; // MTLDataType of the pointee
+  unsigned access;    // MTLBindingAccess: 0 read only, 1 read and write, 2 write only
+  unsigned data_type; // MTLDataType of the pointee, or of a texture's component
   unsigned pointer;   // 1: T *, 0: T &
   unsigned present;   // 0: switched off by a function constant
+  unsigned texture_type; // MTLTextureType
+  unsigned count;        // of textures or samplers: more than 1 for an array
   unsigned long size; // of the pointee
   unsigned long alignment;
 };
@@ -40,7 +44,7 @@ struct hm_binding {
 
 namespace hostmetal {
 
-constexpr unsigned info_version = 1;
+constexpr unsigned info_version = 2;
 
 template <unsigned Count>
 struct info {
@@ -51,7 +55,7 @@ struct info {
   hm_binding bindings[Count ? Count : 1];
 };
 
-enum argument_kind : unsigned { kind_buffer = 0, kind_threadgroup = 1 };
+enum argument_kind : unsigned { kind_buffer = 0, kind_threadgroup = 1, kind_texture = 2, kind_sampler = 3 }; // MTLBindingType
 
 // ---------------------------------------------------------------- static threadgroup variables
 
@@ -274,10 +278,82 @@ struct argument {
       typedef typename parameter<P>::target target;
       typedef plain<target> object;
       return hm_binding{Kind, (unsigned)Index, __is_const(target) ? 0u : 1u, data_type_of<object>(), parameter<P>::is_pointer, Present ? 1u : 0u,
-                        extent_of<object>::size, extent_of<object>::alignment};
+                        0u, 1u, extent_of<object>::size, extent_of<object>::alignment};
     } else {
       return hm_binding{}; // refused by `direct`
     }
+  }
+};
+
+// A texture or a sampler, and arrays of them: what it is made from, and what reflection says of it.
+template <class P>
+struct resource {
+  static constexpr unsigned kind = ~0u;
+};
+#define HM_TEXTURE(name, number)                                                                                                                     \
+  template <class T, metal::access A>                                                                                                               \
+  struct resource<metal::name<T, A>> {                                                                                                              \
+    static constexpr unsigned kind = kind_texture, type = number, count = 1, data_type = data_type_of<T>(),                                         \
+                              access = A == metal::access::write ? 2 : A == metal::access::read_write ? 1 : 0;                                      \
+    static metal::name<T, A> make(const hm_group *group, unsigned index) {                                                                          \
+      metal::name<T, A> object;                                                                                                                     \
+      object.__texture = group->texture[index];                                                                                                     \
+      return object;                                                                                                                                \
+    }                                                                                                                                               \
+  };
+HM_TEXTURE(texture1d, 0)
+HM_TEXTURE(texture1d_array, 1)
+HM_TEXTURE(texture2d, 2)
+HM_TEXTURE(texture2d_array, 3)
+HM_TEXTURE(texture3d, 7)
+HM_TEXTURE(texture_buffer, 9)
+#undef HM_TEXTURE
+template <>
+struct resource<metal::sampler> {
+  static constexpr unsigned kind = kind_sampler, type = 0, count = 1, data_type = 0, access = 0;
+  static metal::sampler make(const hm_group *group, unsigned index) {
+    metal::sampler object;
+    object.__state = group->sampler[index];
+    return object;
+  }
+};
+template <class T, __SIZE_TYPE__ N>
+struct resource<metal::array<T, N>> : resource<T> {
+  static_assert(resource<T>::count == 1 && N > 0, "an array of textures or samplers has one dimension");
+  static constexpr unsigned count = N;
+  static metal::array<T, N> make(const hm_group *group, unsigned index) {
+    metal::array<T, N> object;
+    for (unsigned i = 0; i < N; i++)
+      object[i] = resource<T>::make(group, index + i);
+    return object;
+  }
+};
+
+template <unsigned Kind, int Index, bool Present>
+struct resource_argument {
+  static constexpr bool bound = true;
+  template <class P>
+  struct direct {
+    typedef plain<P> object;
+    static_assert(resource<object>::kind == Kind, "[[texture(n)]] is for textures and [[sampler(n)]] for samplers, or an array of either");
+    static_assert(Index >= 0 && Index + (int)resource<object>::count <= (Kind == kind_texture ? 128 : 16),
+                  "the index of a texture must be between 0 and 127, that of a sampler between 0 and 15");
+    object value;
+    direct(const hm_group *group) {
+      if constexpr (Present)
+        value = resource<object>::make(group, Index);
+    }
+    object get(const place &) const { return value; }
+  };
+  template <class P>
+  using held = direct<P>;
+  template <class P>
+  static constexpr hm_binding binding() {
+    typedef resource<plain<P>> object;
+    if constexpr (object::kind == Kind)
+      return hm_binding{Kind, (unsigned)Index, object::access, object::data_type, 0, Present ? 1u : 0u, object::type, object::count, 1, 1};
+    else
+      return hm_binding{}; // refused by `direct`
   }
 };
 

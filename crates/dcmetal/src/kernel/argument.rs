@@ -1,7 +1,7 @@
 //! What a kernel takes: one record per argument, from Metal's reflection, and for OpenCL C from the translator's too.
 //!
-//! MSL: the arguments of a launch are the `[[buffer(n)]]` in the order of n, then the `[[threadgroup(n)]]` in the order
-//! of n. OpenCL C: the order of the source's parameter list, under the source's names.
+//! MSL: the arguments of a launch are the `[[buffer(n)]]` in the order of n, then the `[[threadgroup(n)]]`, the
+//! `[[texture(n)]]` and the `[[sampler(n)]]` in the order of n. OpenCL C: the order of the source's parameter list, under the source's names.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct Argument {
     pub name: String,
     /// Its position in the argument list of a launch, from 0.
     pub position: usize,
-    /// `n` of `[[buffer(n)]]` or `[[threadgroup(n)]]`.
+    /// `n` of `[[buffer(n)]]`, `[[threadgroup(n)]]`, `[[texture(n)]]` or `[[sampler(n)]]`.
     pub slot: usize,
     /// What a launch passes for it.
     pub kind: ArgumentKind,
@@ -47,6 +47,47 @@ pub enum ArgumentKind {
     Value,
     /// Threadgroup memory of a size given at the launch, OpenCL's `__local` pointer.
     Threadgroup,
+    /// A texture, OpenCL's image; its components have the argument's scalar type.
+    Texture {
+        /// Its dimensions.
+        kind: TextureKind,
+    },
+    /// A sampler.
+    Sampler,
+}
+
+/// The dimensions of a texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each name is Metal's")]
+pub enum TextureKind {
+    D1,
+    D1Array,
+    D2,
+    D2Array,
+    D3,
+    /// The elements of a buffer as texels.
+    Buffer,
+}
+
+/// Kind, name, MTLTextureType.
+const TEXTURE_KINDS: [(TextureKind, &str, u32); 6] = [
+    (TextureKind::D1, "texture1d", 0),
+    (TextureKind::D1Array, "texture1d_array", 1),
+    (TextureKind::D2, "texture2d", 2),
+    (TextureKind::D2Array, "texture2d_array", 3),
+    (TextureKind::D3, "texture3d", 7),
+    (TextureKind::Buffer, "texture_buffer", 9),
+];
+
+impl TextureKind {
+    fn of(texture_type: u32) -> Option<TextureKind> {
+        TEXTURE_KINDS.iter().find(|row| row.2 == texture_type).map(|row| row.0)
+    }
+
+    /// Its name in MSL.
+    pub fn name(self) -> &'static str {
+        TEXTURE_KINDS.iter().find(|row| row.0 == self).expect("every kind has its row").1
+    }
 }
 
 impl fmt::Display for ArgumentKind {
@@ -55,6 +96,8 @@ impl fmt::Display for ArgumentKind {
             ArgumentKind::Buffer => "a buffer",
             ArgumentKind::Value => "a value",
             ArgumentKind::Threadgroup => "threadgroup memory (`Arg::threadgroup`)",
+            ArgumentKind::Texture { kind } => return write!(f, "a {}", kind.name()),
+            ArgumentKind::Sampler => "a sampler",
         })
     }
 }
@@ -174,23 +217,40 @@ fn data_type(value: u32) -> (Option<Scalar>, u8, String) {
 /// The arguments of an MSL kernel.
 pub(super) fn from_msl(kernel: &str, bindings: Vec<Binding>) -> Result<Vec<Argument>> {
     let mut arguments = bindings.into_iter().map(|binding| argument(kernel, binding)).collect::<Result<Vec<_>>>()?;
-    arguments.sort_by_key(|argument| (argument.kind == ArgumentKind::Threadgroup, argument.slot));
+    arguments.sort_by_key(|argument| (order(argument.kind), argument.slot));
     for (position, argument) in arguments.iter_mut().enumerate() {
         argument.position = position;
     }
     Ok(arguments)
 }
 
+/// Which argument table comes first in a launch.
+fn order(kind: ArgumentKind) -> u32 {
+    match kind {
+        ArgumentKind::Buffer | ArgumentKind::Value => 0,
+        ArgumentKind::Threadgroup => 1,
+        ArgumentKind::Texture { .. } => 2,
+        ArgumentKind::Sampler => 3,
+    }
+}
+
 fn argument(kernel: &str, Binding { name, raw }: Binding) -> Result<Argument> {
     let unsupported = |what: &str| Error::Unsupported {
         what: format!("kernel `{kernel}`: {what} argument `{name}`"),
-        text: "dcmetal binds buffers, values and threadgroup memory".to_owned(),
+        text: "dcmetal binds buffers, values, threadgroup memory, textures and samplers, and no arrays of the last two"
+            .to_owned(),
     };
     let kind = match sys::DCMetalBindingKind(raw.kind) {
         sys::DC_METAL_BINDING_BUFFER => ArgumentKind::Buffer,
         sys::DC_METAL_BINDING_THREADGROUP_MEMORY => ArgumentKind::Threadgroup,
-        sys::DC_METAL_BINDING_TEXTURE => return Err(unsupported("texture")),
-        sys::DC_METAL_BINDING_SAMPLER => return Err(unsupported("sampler")),
+        sys::DC_METAL_BINDING_TEXTURE | sys::DC_METAL_BINDING_SAMPLER if raw.array_length > 1 => {
+            return Err(unsupported("array"));
+        }
+        sys::DC_METAL_BINDING_TEXTURE => match TextureKind::of(raw.texture_type) {
+            Some(kind) => ArgumentKind::Texture { kind },
+            None => return Err(unsupported(&format!("texture type {} for", raw.texture_type))),
+        },
+        sys::DC_METAL_BINDING_SAMPLER => ArgumentKind::Sampler,
         sys::DCMetalBindingKind(other) => return Err(unsupported(&format!("binding type {other} for"))),
     };
     let (scalar, lanes, type_name) = data_type(raw.data_type);

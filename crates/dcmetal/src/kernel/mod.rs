@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use args::Arg;
-pub use argument::{Access, Argument, ArgumentKind, Scalar};
+pub use argument::{Access, Argument, ArgumentKind, Scalar, TextureKind};
 pub use library::{CompileOptions, ConstantValue, Constants, Library, MathMode};
 
 pub(crate) use check::check;

@@ -15,11 +15,18 @@ pub(crate) mod pool;
 pub(crate) mod run;
 pub(crate) mod sanitizer;
 pub(crate) mod schedule;
+mod texture;
+
+pub use texture::{LEVELS, Level, Sampler, Texture};
 
 use std::ffi::c_void;
 
 /// Buffer and threadgroup memory indices of a kernel: 0 to 30, as in Metal.
 pub const SLOTS: usize = 31;
+/// Texture indices of a kernel.
+pub const TEXTURES: usize = 128;
+/// Sampler indices of a kernel.
+pub const SAMPLERS: usize = 16;
 
 /// What one threadgroup of a dispatch is called with (`hm_group`).
 #[repr(C)]
@@ -43,6 +50,10 @@ pub struct Group {
     pub simdgroups_per_threadgroup: u32,
     /// SIMD-groups of a whole threadgroup.
     pub dispatch_simdgroups_per_threadgroup: u32,
+    /// `TEXTURES` descriptions, NULL where the kernel has none.
+    pub texture: *const *const Texture,
+    /// `SAMPLERS` samplers.
+    pub sampler: *const Sampler,
 }
 
 /// A kernel's code.

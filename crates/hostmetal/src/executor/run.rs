@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::fiber::{Halt, run_group};
 use super::guard::{Signal, interrupt, watchdog_limit};
 use super::pool::{self, Computing, Worker};
-use super::{Group, SLOTS, event};
+use super::{Group, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture, event};
 use crate::command::{CommandBuffer, ErrorCode, Failure};
 use crate::device::{SIMD_WIDTH, worker_threads};
 use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
@@ -108,6 +108,8 @@ fn run_commands(worker: &mut Worker, task: &Task, recording: &Recording) -> Resu
             // SAFETY: the encoder checked both ranges against their buffers, which the recording holds. Two no-copy buffers
             // may lie over the same memory, so the ranges may overlap.
             Command::Copy { source, destination, length } => unsafe { ptr::copy(source, destination, length) },
+            // SAFETY: the encoder checked the rows against the textures' levels and the buffer, which the recording holds.
+            Command::CopyRows(rows) => unsafe { rows.copy() },
             // SAFETY: as for Copy.
             Command::Fill { destination, length, value } => unsafe { ptr::write_bytes(destination, value, length) },
         }
@@ -374,11 +376,18 @@ struct Cursor {
     count: u64,
     group: Option<Group>,
     variables: *mut u8,
+    resources: Option<Box<Resources>>,
+}
+
+/// What a group's `texture` and `sampler` point to.
+struct Resources {
+    textures: [*const Texture; TEXTURES],
+    samplers: [Sampler; SAMPLERS],
 }
 
 impl Cursor {
     fn new(position: usize) -> Cursor {
-        Cursor { position, first: 0, count: 0, group: None, variables: ptr::null_mut() }
+        Cursor { position, first: 0, count: 0, group: None, variables: ptr::null_mut(), resources: None }
     }
 
     /// Runs threadgroups of a wave; ranges of one cursor must ascend.
@@ -423,6 +432,8 @@ impl Cursor {
                 Argument::Memory { index, offset } => {
                     threadgroup[index as usize] = memory.wrapping_add(offset as usize).cast();
                 }
+                Argument::Texture { index, texels } => self.resources().textures[index as usize] = texels,
+                Argument::Sampler { index, sampler } => self.resources().samplers[index as usize] = sampler,
             }
         }
         self.group = Some(Group {
@@ -435,7 +446,15 @@ impl Cursor {
             threadgroups_per_grid: dispatch.groups,
             simdgroups_per_threadgroup: 0,
             dispatch_simdgroups_per_threadgroup: simdgroups(dispatch.group_size),
+            texture: self.resources.as_deref().map_or(ptr::null(), |resources| resources.textures.as_ptr()),
+            sampler: self.resources.as_deref().map_or(ptr::null(), |resources| resources.samplers.as_ptr()),
         });
+    }
+
+    fn resources(&mut self) -> &mut Resources {
+        self.resources.get_or_insert_with(|| {
+            Box::new(Resources { textures: [ptr::null(); TEXTURES], samplers: [Sampler::default(); SAMPLERS] })
+        })
     }
 }
 

@@ -334,7 +334,7 @@ pub struct HMBinding {
     pub name: *const c_char,
     /// MTLBindingType.
     pub kind: u32,
-    /// 0 to 30.
+    /// In the argument table of its kind.
     pub index: u32,
     /// MTLBindingAccess.
     pub access: u32,
@@ -348,6 +348,10 @@ pub struct HMBinding {
     pub pointer: bool,
     /// Whether dispatches need it.
     pub used: bool,
+    /// MTLTextureType of a texture.
+    pub texture_type: u32,
+    /// Places of the argument table, more than 1 for an array.
+    pub count: u32,
 }
 
 /// A pipeline of a native function instead of a compiled kernel, for tests of the executor; NULL with the error's text
@@ -406,6 +410,8 @@ pub unsafe extern "C" fn hm_pipeline_binding(pipeline: HMPipeline, position: usi
         alignment: found.alignment,
         pointer: found.pointer,
         used: found.used,
+        texture_type: found.texture_type,
+        count: found.count,
     };
     // SAFETY: as the module says.
     unsafe { put(binding, value) };

@@ -8,9 +8,11 @@
 
 mod compile;
 mod submit;
+mod texture;
 
 pub use compile::*;
 pub use submit::*;
+pub use texture::*;
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{self, NonNull};
@@ -23,6 +25,7 @@ use crate::library::{Function, Library};
 use crate::memory::Buffer;
 use crate::pipeline::Pipeline;
 use crate::queue::Queue;
+use crate::texture::Texture;
 
 /// HMNotify: called with a context.
 pub type Notify = unsafe extern "C" fn(*mut c_void);
@@ -72,6 +75,8 @@ handles! {
     HMDevice => Device;
     /// An MTLBuffer.
     HMBuffer => Buffer;
+    /// An MTLTexture.
+    HMTexture => Texture;
     /// An MTLLibrary.
     HMLibrary => Library;
     /// An MTLFunction.

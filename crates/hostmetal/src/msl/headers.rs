@@ -18,6 +18,8 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "hostmetal_math.inc",
     "hostmetal_rendezvous.h",
     "hostmetal_runtime.h",
+    "hostmetal_sampler.h",
+    "hostmetal_texel.h",
     "hostmetal_vectorize.h",
     "metal_array",
     "metal_atomic",

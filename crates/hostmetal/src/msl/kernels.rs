@@ -2,17 +2,14 @@
 //!
 //! The types of the arguments are deduced by the templates of `hostmetal_kernel.h`, so that aliases and dependent types
 //! need no parser here; this
-//! file decides what each parameter *is* (MSL specification 5.2.1 and 5.2.3.6): a buffer, threadgroup memory or one of
-//! the thread's positions.
+//! file decides what each parameter *is* (MSL specification 5.2.1 and 5.2.3.6): a buffer, threadgroup memory, a texture,
+//! a sampler or one of the thread's positions.
 
 use super::constants::{Known, evaluate};
 use super::diagnose::Finding;
 use super::scan::Function;
 use super::token::Stream;
 use std::collections::HashMap;
-
-/// The highest index in the buffer and in the threadgroup argument table (Metal feature set tables).
-pub(crate) const LAST_INDEX: i64 = 30;
 
 /// Attributes of a compute kernel's inputs: name, whether it is a position (scalar, 2 or 3 components) or a scalar.
 const INPUTS: [(&str, bool); 18] = [
@@ -103,7 +100,45 @@ pub(crate) fn is_stripped(stream: &Stream, attribute: &Attribute) -> bool {
 pub(crate) enum Role {
     Buffer,
     Threadgroup,
+    Texture,
+    Sampler,
     Input(&'static str),
+}
+
+impl Role {
+    /// The attribute that gives an argument of this role its index, and the highest index (Metal feature set tables).
+    fn table(&self) -> Option<(&'static str, i64)> {
+        match self {
+            Role::Buffer => Some(("buffer", 30)),
+            Role::Threadgroup => Some(("threadgroup", 30)),
+            Role::Texture => Some(("texture", 127)),
+            Role::Sampler => Some(("sampler", 15)),
+            Role::Input(_) => None,
+        }
+    }
+
+    fn of_attribute(word: &str) -> Option<Role> {
+        [Role::Buffer, Role::Threadgroup, Role::Texture, Role::Sampler]
+            .into_iter()
+            .find(|role| role.table().is_some_and(|(name, _)| name == word))
+    }
+
+    /// A texture or a sampler by the type's name, where no attribute says it.
+    fn of_type(word: &str) -> Option<Role> {
+        if word == "sampler" {
+            return Some(Role::Sampler);
+        }
+        is_texture(word).then_some(Role::Texture)
+    }
+}
+
+/// Whether the word names one of MSL's types of textures.
+pub(crate) fn is_texture(word: &str) -> bool {
+    let Some(rest) = word.strip_prefix("texture").or_else(|| word.strip_prefix("depth")) else { return false };
+    matches!(
+        rest,
+        "1d" | "1d_array" | "2d" | "2d_array" | "2d_ms" | "2d_ms_array" | "3d" | "cube" | "cube_array" | "_buffer"
+    )
 }
 
 /// An argument's index.
@@ -122,6 +157,8 @@ pub(crate) struct Parameter {
     pub(crate) range: (usize, usize),
     pub(crate) role: Role,
     pub(crate) index: Option<Index>,
+    /// How many indices it takes: 1, or the elements of an array of textures or samplers; none when only C++ can tell.
+    pub(crate) count: Option<i64>,
     /// `[[function_constant(x)]]`: the tokens of x; the argument exists only when x is true.
     pub(crate) condition: Option<(usize, usize)>,
 }
@@ -248,8 +285,8 @@ fn parameter(
         for attribute in attributes(stream, i) {
             let word = stream.at(attribute.name);
             match word {
-                "buffer" | "threadgroup" => {
-                    role = Some(if word == "buffer" { Role::Buffer } else { Role::Threadgroup });
+                "buffer" | "threadgroup" | "texture" | "sampler" => {
+                    role = Role::of_attribute(word);
                     let Some((from, to)) = attribute.arguments.filter(|(from, to)| from < to) else {
                         findings.push(Finding::error(attribute.name, format!("'{word}' attribute takes one argument")));
                         return None;
@@ -260,10 +297,6 @@ fn parameter(
                     });
                 }
                 "function_constant" => condition = attribute.arguments,
-                "texture" | "sampler" => {
-                    findings.push(Finding::error(at, "textures are not supported by hostmetal yet"));
-                    return None;
-                }
                 "stage_in" | "grid_origin" | "grid_size" => {
                     findings
                         .push(Finding::error(attribute.name, format!("'[[{word}]]' is not supported by hostmetal")));
@@ -293,16 +326,29 @@ fn parameter(
         Some(role) => role,
         None if indirect && spaces.first() == Some(&"threadgroup") => Role::Threadgroup,
         None if indirect => Role::Buffer,
-        None => {
-            let text = format!(
-                "parameter '{shown}' of a kernel needs an attribute such as [[buffer(n)]] or [[thread_position_in_grid]]"
-            );
-            findings.push(Finding::error(at, text));
-            return None;
-        }
+        None => match (start..at).find_map(|i| Role::of_type(stream.at(i))) {
+            Some(role) => role,
+            None => {
+                let text = format!(
+                    "parameter '{shown}' of a kernel needs an attribute such as [[buffer(n)]] or [[thread_position_in_grid]]"
+                );
+                findings.push(Finding::error(at, text));
+                return None;
+            }
+        },
     };
-    let parameter = Parameter { name, range: (start, end), role, index, condition };
+    let count =
+        if matches!(role, Role::Texture | Role::Sampler) { elements(stream, start, at, known) } else { Some(1) };
+    let parameter = Parameter { name, range: (start, end), role, index, count, condition };
     check_type(stream, &parameter, indirect, spaces.first().copied(), findings).then_some(parameter)
+}
+
+/// N of a type written `array<T, N>` in `start..end`, 1 for any other.
+fn elements(stream: &Stream, start: usize, end: usize, known: &Known) -> Option<i64> {
+    let Some(open) = (start..end).find(|&i| stream.is(i, "array") && stream.is(i + 1, "<")) else { return Some(1) };
+    let close = stream.angle_close(open + 1, end)?;
+    let (from, to) = *stream.split(open + 2, close).get(1)?;
+    evaluate(stream, from, to, known).filter(|count| *count > 0)
 }
 
 /// The rules on the written type of a parameter: MSL specification 4 (address spaces) and table 5.8 (inputs).
@@ -345,16 +391,22 @@ fn check_type(
             }
             _ => None,
         },
+        Role::Texture | Role::Sampler => {
+            let (word, _) = parameter.role.table().unwrap_or_default();
+            indirect.then(|| {
+                format!("'{word}' attribute needs parameter '{shown}' to be a value, not a pointer or reference")
+            })
+        }
     };
     if let Some(text) = problem {
         findings.push(Finding::error(at, text));
         return false;
     }
     if let Some(Index::Known(index)) = parameter.index
-        && !(0..=LAST_INDEX).contains(&index)
+        && let Some((word, last)) = parameter.role.table()
+        && !(0..=last).contains(&index)
     {
-        let word = if parameter.role == Role::Buffer { "buffer" } else { "threadgroup" };
-        let text = format!("'{word}' attribute parameter is out of bounds: must be between 0 and {LAST_INDEX}");
+        let text = format!("'{word}' attribute parameter is out of bounds: must be between 0 and {last}");
         findings.push(Finding::error(at, text));
         return false;
     }
@@ -379,25 +431,30 @@ fn input_type(stream: &Stream, start: usize, end: usize, input: &str) -> Option<
 /// Arguments without an index get the lowest one that is free; two arguments must not share one unless function
 /// constants choose between them.
 fn assign(stream: &Stream, parameters: &mut [Parameter], findings: &mut Vec<Finding>) {
-    for role in [Role::Buffer, Role::Threadgroup] {
-        let word = if role == Role::Buffer { "buffer" } else { "threadgroup" };
-        let mut taken: Vec<(i64, bool)> = Vec::new();
+    for role in [Role::Buffer, Role::Threadgroup, Role::Texture, Role::Sampler] {
+        let Some((word, last)) = role.table() else { unreachable!("inputs have no index") };
+        // First index, the one behind the last, whether a function constant may switch it off.
+        let mut taken: Vec<(i64, i64, bool)> = Vec::new();
         let mut unknown = None;
         for parameter in parameters.iter().filter(|p| p.role == role) {
             match parameter.index {
                 Some(Index::Known(index)) => {
                     let conditional = parameter.condition.is_some();
-                    if taken.iter().any(|(other, also)| *other == index && !(conditional && *also)) {
+                    let end = index + parameter.count.unwrap_or(1);
+                    if taken.iter().any(|(from, to, also)| index < *to && *from < end && !(conditional && *also)) {
                         let at = parameter.name.unwrap_or(parameter.range.0);
                         findings.push(Finding::error(
                             at,
                             format!("cannot reserve '{word}' resource location at index {index}"),
                         ));
                     }
-                    taken.push((index, conditional));
+                    taken.push((index, end, conditional));
                 }
                 Some(Index::Expression(from, _)) => unknown = Some(from),
                 None => {}
+            }
+            if parameter.count.is_none() {
+                unknown = Some(parameter.range.0);
             }
         }
         for parameter in parameters.iter_mut().filter(|p| p.role == role && p.index.is_none()) {
@@ -411,13 +468,15 @@ fn assign(stream: &Stream, parameters: &mut [Parameter], findings: &mut Vec<Find
                 findings.push(Finding::error(at, text));
                 return;
             }
-            let free = (0..=LAST_INDEX).find(|i| taken.iter().all(|(other, _)| other != i));
+            let count = parameter.count.unwrap_or(1);
+            let free = (0..=last + 1 - count)
+                .find(|first| taken.iter().all(|(from, to, _)| first + count <= *from || *to <= *first));
             let Some(index) = free else {
                 findings
                     .push(Finding::error(at, format!("no '{word}' index is left for parameter '{}'", stream.at(at))));
                 return;
             };
-            taken.push((index, false));
+            taken.push((index, index + count, false));
             parameter.index = Some(Index::Known(index));
         }
     }
@@ -469,6 +528,8 @@ fn argument(stream: &Stream, parameter: &Parameter, values: &Substitution) -> St
     match &parameter.role {
         Role::Buffer => format!("hostmetal::argument<hostmetal::kind_buffer, {index}, {present}>"),
         Role::Threadgroup => format!("hostmetal::argument<hostmetal::kind_threadgroup, {index}, {present}>"),
+        Role::Texture => format!("hostmetal::resource_argument<hostmetal::kind_texture, {index}, {present}>"),
+        Role::Sampler => format!("hostmetal::resource_argument<hostmetal::kind_sampler, {index}, {present}>"),
         Role::Input(input) => format!("hostmetal::input_{input}"),
     }
 }

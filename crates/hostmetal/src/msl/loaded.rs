@@ -7,14 +7,14 @@
 //! stated twice (here and in native/hostmetal/msl/hostmetal_kernel.h).
 
 use super::constants::DataType;
-use crate::executor::{Entry, RuntimeTable, ThreadgroupVariable};
+use crate::executor::{Entry, RuntimeTable, SAMPLERS, SLOTS, TEXTURES, ThreadgroupVariable};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::path::Path;
 
 /// `hostmetal::info_version` of the header.
-const INFO_VERSION: u32 = 1;
-/// More bindings than the two argument tables have places.
-const MOST_BINDINGS: u32 = 62;
+const INFO_VERSION: u32 = 2;
+/// More bindings than the argument tables have places.
+const MOST_BINDINGS: u32 = 31 + 31 + 128 + 16;
 /// More threadgroup variables than any kernel can use.
 const MOST_VARIABLES: usize = 4096;
 
@@ -23,6 +23,19 @@ const MOST_VARIABLES: usize = 4096;
 pub enum BindingKind {
     Buffer,
     ThreadgroupMemory,
+    Texture,
+    Sampler,
+}
+
+impl BindingKind {
+    /// Places of the argument table of this kind.
+    fn places(self) -> u32 {
+        match self {
+            BindingKind::Buffer | BindingKind::ThreadgroupMemory => SLOTS as u32,
+            BindingKind::Texture => TEXTURES as u32,
+            BindingKind::Sampler => SAMPLERS as u32,
+        }
+    }
 }
 
 /// Whether a kernel may write through a binding (`MTLBindingAccess`).
@@ -30,6 +43,7 @@ pub enum BindingKind {
 pub enum Access {
     ReadOnly,
     ReadWrite,
+    WriteOnly,
 }
 
 /// An argument of a kernel.
@@ -38,10 +52,10 @@ pub struct Binding {
     /// The parameter's name; empty for an unnamed one.
     pub name: String,
     pub kind: BindingKind,
-    /// In the argument table of its kind, 0 to 30.
+    /// In the argument table of its kind; the first one of an array.
     pub index: u32,
     pub access: Access,
-    /// Of what the parameter points to.
+    /// Of what the parameter points to, or of a texture's components.
     pub data_type: DataType,
     /// Bytes of what the parameter points to (of one element).
     pub data_size: u64,
@@ -51,6 +65,10 @@ pub struct Binding {
     pub pointer: bool,
     /// Not switched off by a function constant.
     pub used: bool,
+    /// `MTLTextureType` of a texture.
+    pub texture_type: u32,
+    /// How many places of the table: more than 1 for an array of textures or samplers.
+    pub count: u32,
 }
 
 #[repr(C)]
@@ -71,6 +89,8 @@ struct InfoBinding {
     data_type: u32,
     pointer: u32,
     present: u32,
+    texture_type: u32,
+    count: u32,
     size: u64,
     alignment: u64,
 }
@@ -152,10 +172,18 @@ fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Bindi
         let kind = match raw.kind {
             0 => BindingKind::Buffer,
             1 => BindingKind::ThreadgroupMemory,
+            2 => BindingKind::Texture,
+            3 => BindingKind::Sampler,
             other => return Err(format!("argument '{name}' has the unknown kind {other}")),
         };
-        if raw.index > 30
-            || raw.access > 1
+        let access = match raw.access {
+            0 => Access::ReadOnly,
+            1 => Access::ReadWrite,
+            2 if kind == BindingKind::Texture => Access::WriteOnly,
+            other => return Err(format!("argument '{name}' has the unknown access {other}")),
+        };
+        if raw.count == 0
+            || raw.index.checked_add(raw.count).is_none_or(|end| end > kind.places())
             || raw.pointer > 1
             || raw.present > 1
             || raw.size == 0
@@ -167,16 +195,21 @@ fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Bindi
             name: name.clone(),
             kind,
             index: raw.index,
-            access: if raw.access == 0 { Access::ReadOnly } else { Access::ReadWrite },
+            access,
             data_type: DataType(raw.data_type),
             data_size: raw.size,
             alignment: raw.alignment,
             pointer: raw.pointer == 1,
             used: raw.present == 1,
+            texture_type: raw.texture_type,
+            count: raw.count,
         });
     }
     for (i, one) in bindings.iter().enumerate().filter(|(_, b)| b.used) {
-        if let Some(other) = bindings[..i].iter().find(|b| b.used && b.kind == one.kind && b.index == one.index) {
+        if let Some(other) = bindings[..i]
+            .iter()
+            .find(|b| b.used && b.kind == one.kind && b.index < one.index + one.count && one.index < b.index + b.count)
+        {
             return Err(format!("arguments '{}' and '{}' share index {}", other.name, one.name, one.index));
         }
     }

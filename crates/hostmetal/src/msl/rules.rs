@@ -6,6 +6,7 @@
 //! valid program is worse than accepting an invalid one. The wording is Apple's where its compiler's message is known.
 
 use super::diagnose::Finding;
+use super::kernels::is_texture;
 use super::scan::{Function, Program, Stage};
 use super::token::{Kind, NONE, Stream};
 use std::collections::{HashMap, HashSet};
@@ -57,21 +58,9 @@ const SCALARS: [&str; 21] = [
 const SPACES: [&str; 7] =
     ["device", "constant", "threadgroup", "thread", "threadgroup_imageblock", "ray_data", "object_data"];
 
-/// Types that hostmetal does not have.
-fn is_texture(word: &str) -> bool {
-    let Some(rest) = word.strip_prefix("texture").or_else(|| word.strip_prefix("depth")) else {
-        return word == "sampler";
-    };
-    matches!(
-        rest,
-        "1d" | "1d_array" | "2d" | "2d_array" | "2d_ms" | "2d_ms_array" | "3d" | "cube" | "cube_array" | "_buffer"
-    )
-}
-
 impl Rules<'_> {
     fn words(&self, findings: &mut Vec<Finding>) {
         let s = self.s;
-        let mut texture = false;
         for i in 0..s.len() {
             if self.skipped[i] || s.kind(i) != Some(Kind::Ident) {
                 continue;
@@ -97,22 +86,52 @@ impl Rules<'_> {
                 "raytracing" if s.is(i.wrapping_sub(1), "::") => {
                     findings.push(Finding::error(i, "ray tracing is not supported by hostmetal"));
                 }
-                _ if !texture && !member && is_texture(word) && self.is_type_use(i) => {
-                    texture = true;
-                    findings.push(Finding::error(i, "textures are not supported by hostmetal yet"));
+                _ if !member && (word == "sampler" || is_texture(word)) && self.is_member_type(i) => {
+                    findings.push(Finding::error(
+                        i,
+                        "a structure that holds textures or samplers (an argument buffer) is not supported by hostmetal",
+                    ));
                 }
                 _ => {}
             }
         }
     }
 
-    /// `texture2d<float>` or `sampler s`: not a variable that happens to have the name.
-    fn is_type_use(&self, i: usize) -> bool {
+    /// Whether the texture's or sampler's type at `i` is that of a data member: `texture2d<float> t;` or
+    /// `array<sampler, 4> s;` directly in a class.
+    fn is_member_type(&self, i: usize) -> bool {
         let s = self.s;
-        if s.attribute(i.wrapping_sub(2)).is_some() || s.is(i.wrapping_sub(1), "[") {
+        if !s.is(i + 1, "<") && !s.is_ident(i + 1) && !matches!(s.at(i + 1), "," | ">") {
             return false;
         }
-        s.is(i + 1, "<") || s.is_ident(i + 1)
+        let stop = (i..s.len()).find(|&j| matches!(s.at(j), ";" | "{" | "(" | "}")).unwrap_or(i);
+        if !s.is(stop, ";") {
+            return false;
+        }
+        for j in (0..i).rev() {
+            match s.at(j) {
+                "static" | "using" | "typedef" | "(" => return false,
+                ";" | "}" | "{" | ":" => return self.in_class(i),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether the innermost braces around `i` are those of a class.
+    fn in_class(&self, i: usize) -> bool {
+        let s = self.s;
+        let mut j = i;
+        while j > 0 {
+            j -= 1;
+            match s.at(j) {
+                ")" | "]" | "}" if s.mate[j] != NONE => j = s.mate[j],
+                "{" => return self.program.classes.iter().any(|&(open, _)| open == j),
+                "(" => return false,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// The specifiers, type and `*` or `&` of `[const] T [const] * name`; only for types known to be types.

@@ -4,8 +4,8 @@
 
 use std::ffi::CString;
 
-use hostmetal::msl::{BindingKind, CompileOptions, MathMode, check};
-use hostmetal::pipeline::{BUFFER, Binding, Kernel, THREADGROUP_MEMORY};
+use hostmetal::msl::{Access, BindingKind, CompileOptions, MathMode, check};
+use hostmetal::pipeline::{BUFFER, Binding, Kernel, SAMPLER, TEXTURE, THREADGROUP_MEMORY};
 
 use crate::support::{Buffer, Pipeline, Queue};
 
@@ -22,14 +22,25 @@ pub(crate) fn compile(source: &str, math_mode: MathMode) -> Pipeline {
         .iter()
         .map(|b| Binding {
             name: CString::new(b.name.as_str()).expect("no NUL"),
-            kind: if b.kind == BindingKind::Buffer { BUFFER } else { THREADGROUP_MEMORY },
+            kind: match b.kind {
+                BindingKind::Buffer => BUFFER,
+                BindingKind::ThreadgroupMemory => THREADGROUP_MEMORY,
+                BindingKind::Texture => TEXTURE,
+                BindingKind::Sampler => SAMPLER,
+            },
             index: b.index,
-            access: 1,
+            access: match b.access {
+                Access::ReadOnly => 0,
+                Access::ReadWrite => 1,
+                Access::WriteOnly => 2,
+            },
             data_type: b.data_type.0,
             data_size: b.data_size,
             alignment: b.alignment,
             pointer: b.pointer,
             used: b.used,
+            texture_type: b.texture_type,
+            count: b.count,
         })
         .collect();
     Pipeline::new(Kernel {

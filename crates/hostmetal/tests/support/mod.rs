@@ -37,6 +37,8 @@ pub(crate) fn buffer(index: u32, size: u64) -> Binding {
         alignment: size.next_power_of_two().min(16),
         pointer: true,
         used: true,
+        texture_type: 0,
+        count: 1,
     }
 }
 

@@ -1,6 +1,7 @@
 // Reflection of a kernel's arguments. https://developer.apple.com/documentation/metal/mtlbinding
 #pragma once
 #import <Metal/MTLDataType.h>
+#import <Metal/MTLTexture.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
@@ -40,9 +41,9 @@ API_AVAILABLE(macos(13.0))
 @property(readonly) NSUInteger threadgroupMemoryDataSize;
 @end
 
-// For programs that look at every kind of argument; hostmetal's kernels have no textures.
 API_AVAILABLE(macos(13.0))
 @protocol MTLTextureBinding <MTLBinding>
+@property(readonly) MTLTextureType textureType;
 @property(readonly) MTLDataType textureDataType;
 @property(readonly, getter=isDepthTexture) BOOL depthTexture;
 @property(readonly) NSUInteger arrayLength;

@@ -4,11 +4,17 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
+@class MTLTextureDescriptor;
+@protocol MTLTexture;
+
 API_AVAILABLE(macos(10.11))
 @protocol MTLBuffer <MTLResource>
 @property(readonly) NSUInteger length;
 // NULL for private storage.
 - (void *)contents NS_RETURNS_INNER_POINTER;
+- (nullable id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor
+                                             offset:(NSUInteger)offset
+                                        bytesPerRow:(NSUInteger)bytesPerRow API_AVAILABLE(macos(10.13));
 - (void)didModifyRange:(NSRange)range API_AVAILABLE(macos(10.11));
 @end
 

@@ -6,7 +6,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLBuffer, MTLResource, MTLComputePipelineState;
+@protocol MTLBuffer, MTLResource, MTLComputePipelineState, MTLSamplerState, MTLTexture;
 
 API_AVAILABLE(macos(10.11))
 @protocol MTLComputeCommandEncoder <MTLCommandEncoder>
@@ -18,6 +18,14 @@ API_AVAILABLE(macos(10.11))
 - (void)setBuffers:(const id<MTLBuffer> _Nullable[_Nonnull])buffers
            offsets:(const NSUInteger[_Nonnull])offsets
          withRange:(NSRange)range;
+- (void)setTexture:(nullable id<MTLTexture>)texture atIndex:(NSUInteger)index;
+- (void)setTextures:(const id<MTLTexture> _Nullable[_Nonnull])textures withRange:(NSRange)range;
+- (void)setSamplerState:(nullable id<MTLSamplerState>)sampler atIndex:(NSUInteger)index;
+- (void)setSamplerStates:(const id<MTLSamplerState> _Nullable[_Nonnull])samplers withRange:(NSRange)range;
+- (void)setSamplerState:(nullable id<MTLSamplerState>)sampler
+            lodMinClamp:(float)lodMinClamp
+            lodMaxClamp:(float)lodMaxClamp
+                atIndex:(NSUInteger)index;
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index;
 - (void)dispatchThreadgroups:(MTLSize)threadgroupsPerGrid threadsPerThreadgroup:(MTLSize)threadsPerThreadgroup;
 - (void)dispatchThreads:(MTLSize)threadsPerGrid

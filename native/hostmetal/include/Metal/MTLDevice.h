@@ -2,12 +2,14 @@
 #pragma once
 #import <Metal/MTLComputePipeline.h>
 #import <Metal/MTLLibrary.h>
+#import <Metal/MTLPixelFormat.h>
 #import <Metal/MTLResource.h>
 #import <Metal/MTLTypes.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLDevice, MTLCommandQueue, MTLBuffer;
+@class MTLSamplerDescriptor, MTLTextureDescriptor;
+@protocol MTLDevice, MTLCommandQueue, MTLBuffer, MTLSamplerState, MTLTexture;
 
 // The first device; +1. nil on a machine without one.
 MTL_EXTERN id<MTLDevice> _Nullable MTLCreateSystemDefaultDevice(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
@@ -42,6 +44,12 @@ typedef NS_ENUM(NSUInteger, MTLDeviceLocation) {
   MTLDeviceLocationUnspecified = NSUIntegerMax,
 } API_AVAILABLE(macos(10.15));
 
+typedef NS_ENUM(NSUInteger, MTLReadWriteTextureTier) {
+  MTLReadWriteTextureTierNone = 0,
+  MTLReadWriteTextureTier1 = 1,
+  MTLReadWriteTextureTier2 = 2,
+} API_AVAILABLE(macos(10.13));
+
 typedef NS_OPTIONS(NSUInteger, MTLPipelineOption) {
   MTLPipelineOptionNone = 0,
   MTLPipelineOptionArgumentInfo = 1 << 0,
@@ -70,6 +78,8 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) NSUInteger currentAllocatedSize API_AVAILABLE(macos(10.13));
 @property(readonly) NSUInteger maxThreadgroupMemoryLength API_AVAILABLE(macos(10.13));
 @property(readonly) NSUInteger maxBufferLength API_AVAILABLE(macos(10.14));
+@property(readonly) MTLReadWriteTextureTier readWriteTextureSupport API_AVAILABLE(macos(10.13));
+@property(readonly) BOOL supports32BitFloatFiltering API_AVAILABLE(macos(11.0));
 
 - (nullable id<MTLCommandQueue>)newCommandQueue;
 - (nullable id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:(NSUInteger)maxCommandBufferCount;
@@ -82,6 +92,11 @@ API_AVAILABLE(macos(10.11))
                                             length:(NSUInteger)length
                                            options:(MTLResourceOptions)options
                                        deallocator:(void (^_Nullable)(void *pointer, NSUInteger length))deallocator;
+
+- (nullable id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor;
+- (nullable id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)descriptor;
+- (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)format API_AVAILABLE(macos(10.13));
+- (NSUInteger)minimumTextureBufferAlignmentForPixelFormat:(MTLPixelFormat)format API_AVAILABLE(macos(10.14));
 
 - (nullable id<MTLLibrary>)newLibraryWithSource:(NSString *)source
                                         options:(nullable MTLCompileOptions *)options

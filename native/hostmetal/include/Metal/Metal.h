@@ -15,5 +15,8 @@
 #import <Metal/MTLDevice.h>
 #import <Metal/MTLFunctionConstantValues.h>
 #import <Metal/MTLLibrary.h>
+#import <Metal/MTLPixelFormat.h>
 #import <Metal/MTLResource.h>
+#import <Metal/MTLSampler.h>
+#import <Metal/MTLTexture.h>
 #import <Metal/MTLTypes.h>

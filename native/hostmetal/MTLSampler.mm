@@ -1,0 +1,109 @@
+// MTLSamplerDescriptor and MTLSamplerState.
+#import "faces.h"
+
+#include <cfloat>
+
+@implementation MTLSamplerDescriptor
+@synthesize minFilter = _minFilter, magFilter = _magFilter, mipFilter = _mipFilter, maxAnisotropy = _maxAnisotropy,
+            sAddressMode = _sAddressMode, tAddressMode = _tAddressMode, rAddressMode = _rAddressMode,
+            borderColor = _borderColor, normalizedCoordinates = _normalizedCoordinates, lodMinClamp = _lodMinClamp,
+            lodMaxClamp = _lodMaxClamp, label = _label;
+
+- (instancetype)init {
+  if ((self = [super init])) {
+    _maxAnisotropy = 1;
+    _normalizedCoordinates = YES;
+    _lodMaxClamp = FLT_MAX;
+  }
+  return self;
+}
+
+- (id)copyWithZone:(NSZone *)zone {
+  MTLSamplerDescriptor *copy = [[[self class] allocWithZone:zone] init];
+  [copy setMinFilter:_minFilter];
+  [copy setMagFilter:_magFilter];
+  [copy setMipFilter:_mipFilter];
+  [copy setMaxAnisotropy:_maxAnisotropy];
+  [copy setSAddressMode:_sAddressMode];
+  [copy setTAddressMode:_tAddressMode];
+  [copy setRAddressMode:_rAddressMode];
+  [copy setBorderColor:_borderColor];
+  [copy setNormalizedCoordinates:_normalizedCoordinates];
+  [copy setLodMinClamp:_lodMinClamp];
+  [copy setLodMaxClamp:_lodMaxClamp];
+  [copy setLabel:_label];
+  return copy;
+}
+
+- (void)dealloc {
+  [_label release];
+  [super dealloc];
+}
+@end
+
+@implementation HostMTLSamplerState
+@synthesize label = _label;
+
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMSampler)engine label:(NSString *)label {
+  if ((self = [super init])) {
+    _device = device;
+    _engine = engine;
+    _label = [label copy];
+  }
+  return self;
+}
+
+- (id<MTLDevice>)device {
+  return _device;
+}
+
+- (void)dealloc {
+  [_label release];
+  [super dealloc];
+}
+@end
+
+namespace {
+// hostmetal::address_mode of an MTLSamplerAddressMode (msl/hostmetal_sampler.h); -1 for the one that kernels do not have.
+int addressBits(MTLSamplerAddressMode mode) {
+  switch (mode) {
+    case MTLSamplerAddressModeClampToZero:
+      return 0;
+    case MTLSamplerAddressModeClampToEdge:
+      return 1;
+    case MTLSamplerAddressModeRepeat:
+      return 2;
+    case MTLSamplerAddressModeMirrorRepeat:
+      return 3;
+    case MTLSamplerAddressModeClampToBorderColor:
+      return 4;
+    default:
+      return -1;
+  }
+}
+}  // namespace
+
+const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampler) {
+  const int s = addressBits([descriptor sAddressMode]), t = addressBits([descriptor tAddressMode]),
+            r = addressBits([descriptor rAddressMode]);
+  if (s < 0 || t < 0 || r < 0) return "an address mode is unknown, or is MTLSamplerAddressModeMirrorClampToEdge";
+  if ([descriptor minFilter] > MTLSamplerMinMagFilterLinear || [descriptor magFilter] > MTLSamplerMinMagFilterLinear)
+    return "minFilter and magFilter must be nearest or linear";
+  if ([descriptor mipFilter] > MTLSamplerMipFilterLinear) return "mipFilter is unknown";
+  if ([descriptor borderColor] > MTLSamplerBorderColorOpaqueWhite) return "borderColor is unknown";
+  if ([descriptor maxAnisotropy] < 1 || [descriptor maxAnisotropy] > 16) return "maxAnisotropy must be between 1 and 16";
+  if (!([descriptor lodMinClamp] <= [descriptor lodMaxClamp])) return "lodMinClamp must be <= lodMaxClamp";
+  const auto repeats = [](int mode) { return mode == 2 || mode == 3; };
+  if (![descriptor normalizedCoordinates]) {
+    if (repeats(s) || repeats(t) || repeats(r)) return "coordinates in pixels need clamping address modes";
+    if ([descriptor mipFilter] != MTLSamplerMipFilterNotMipmapped || [descriptor maxAnisotropy] != 1)
+      return "coordinates in pixels need mipFilter not mipmapped and maxAnisotropy 1";
+    if ([descriptor minFilter] != [descriptor magFilter]) return "coordinates in pixels need minFilter equal to magFilter";
+  }
+  sampler->bits = (uint32_t)(s | t << 3 | r << 6) | (uint32_t)[descriptor magFilter] << 9 |
+                  (uint32_t)[descriptor minFilter] << 11 | (uint32_t)[descriptor mipFilter] << 13 |
+                  (uint32_t)![descriptor normalizedCoordinates] << 15 | (uint32_t)[descriptor borderColor] << 16;
+  sampler->lod_min = [descriptor lodMinClamp];
+  sampler->lod_max = [descriptor lodMaxClamp];
+  return nullptr;
+}

@@ -1,0 +1,246 @@
+// MTLTextureDescriptor and MTLTexture.
+#import "faces.h"
+
+#include <unistd.h>
+
+@implementation MTLTextureDescriptor
+@synthesize textureType = _textureType, pixelFormat = _pixelFormat, width = _width, height = _height, depth = _depth,
+            mipmapLevelCount = _mipmapLevelCount, sampleCount = _sampleCount, arrayLength = _arrayLength,
+            resourceOptions = _resourceOptions, usage = _usage;
+
+// Apple's defaults: a 2D texture of RGBA8Unorm of one texel that kernels read.
+- (instancetype)init {
+  if ((self = [super init])) {
+    _textureType = MTLTextureType2D;
+    _pixelFormat = MTLPixelFormatRGBA8Unorm;
+    _width = _height = _depth = _mipmapLevelCount = _sampleCount = _arrayLength = 1;
+    _usage = MTLTextureUsageShaderRead;
+  }
+  return self;
+}
+
++ (MTLTextureDescriptor *)texture2DDescriptorWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                                       width:(NSUInteger)width
+                                                      height:(NSUInteger)height
+                                                   mipmapped:(BOOL)mipmapped {
+  MTLTextureDescriptor *descriptor = [[[MTLTextureDescriptor alloc] init] autorelease];
+  [descriptor setPixelFormat:pixelFormat];
+  [descriptor setWidth:width];
+  [descriptor setHeight:height];
+  NSUInteger levels = 1;
+  for (NSUInteger longest = width > height ? width : height; mipmapped && longest > 1; longest /= 2) levels++;
+  [descriptor setMipmapLevelCount:levels];
+  return descriptor;
+}
+
++ (MTLTextureDescriptor *)textureBufferDescriptorWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                                           width:(NSUInteger)width
+                                                 resourceOptions:(MTLResourceOptions)resourceOptions
+                                                           usage:(MTLTextureUsage)usage {
+  MTLTextureDescriptor *descriptor = [[[MTLTextureDescriptor alloc] init] autorelease];
+  [descriptor setTextureType:MTLTextureTypeTextureBuffer];
+  [descriptor setPixelFormat:pixelFormat];
+  [descriptor setWidth:width];
+  [descriptor setResourceOptions:resourceOptions];
+  [descriptor setUsage:usage];
+  return descriptor;
+}
+
+// The three modes are parts of the options.
+- (MTLCPUCacheMode)cpuCacheMode {
+  return (MTLCPUCacheMode)((_resourceOptions & MTLResourceCPUCacheModeMask) >> MTLResourceCPUCacheModeShift);
+}
+- (void)setCpuCacheMode:(MTLCPUCacheMode)mode {
+  _resourceOptions = (_resourceOptions & ~MTLResourceCPUCacheModeMask) | mode << MTLResourceCPUCacheModeShift;
+}
+- (MTLStorageMode)storageMode {
+  return (MTLStorageMode)((_resourceOptions & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift);
+}
+- (void)setStorageMode:(MTLStorageMode)mode {
+  _resourceOptions = (_resourceOptions & ~MTLResourceStorageModeMask) | mode << MTLResourceStorageModeShift;
+}
+- (MTLHazardTrackingMode)hazardTrackingMode {
+  return (MTLHazardTrackingMode)((_resourceOptions & MTLResourceHazardTrackingModeMask) >>
+                                 MTLResourceHazardTrackingModeShift);
+}
+- (void)setHazardTrackingMode:(MTLHazardTrackingMode)mode {
+  _resourceOptions = (_resourceOptions & ~MTLResourceHazardTrackingModeMask) | mode << MTLResourceHazardTrackingModeShift;
+}
+
+- (id)copyWithZone:(NSZone *)zone {
+  MTLTextureDescriptor *copy = [[[self class] allocWithZone:zone] init];
+  [copy setTextureType:_textureType];
+  [copy setPixelFormat:_pixelFormat];
+  [copy setWidth:_width];
+  [copy setHeight:_height];
+  [copy setDepth:_depth];
+  [copy setMipmapLevelCount:_mipmapLevelCount];
+  [copy setSampleCount:_sampleCount];
+  [copy setArrayLength:_arrayLength];
+  [copy setResourceOptions:_resourceOptions];
+  [copy setUsage:_usage];
+  return copy;
+}
+@end
+
+@implementation MTLTextureDescriptor (Engine)
+- (HMTextureDescriptor)engineDescriptor {
+  return {(uint32_t)_textureType, (uint32_t)_pixelFormat, {_width, _height, _depth},
+          _mipmapLevelCount,      _arrayLength,           (uint32_t)_usage};
+}
+@end
+
+@implementation HostMTLTexture
+@synthesize label = _label, resourceOptions = _resourceOptions, parentTexture = _parentTexture,
+            parentRelativeLevel = _parentRelativeLevel, parentRelativeSlice = _parentRelativeSlice, buffer = _buffer,
+            bufferOffset = _bufferOffset, bufferBytesPerRow = _bufferBytesPerRow;
+
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        engine:(HMTexture)engine
+                    descriptor:(const HMTextureDescriptor *)descriptor
+                       options:(MTLResourceOptions)options {
+  if ((self = [super init])) {
+    _device = device;
+    _engine = engine;
+    _info = *descriptor;
+    _resourceOptions = options;
+  }
+  return self;
+}
+
+- (void)setBuffer:(HostMTLBuffer *)buffer offset:(NSUInteger)offset bytesPerRow:(NSUInteger)bytesPerRow {
+  _buffer = [buffer retain];
+  _bufferOffset = offset;
+  _bufferBytesPerRow = bytesPerRow;
+}
+
+- (id<MTLDevice>)device {
+  return _device;
+}
+- (MTLTextureType)textureType {
+  return (MTLTextureType)_info.texture_type;
+}
+- (MTLPixelFormat)pixelFormat {
+  return (MTLPixelFormat)_info.pixel_format;
+}
+- (NSUInteger)width {
+  return _info.size[0];
+}
+- (NSUInteger)height {
+  return _info.size[1];
+}
+- (NSUInteger)depth {
+  return _info.size[2];
+}
+- (NSUInteger)mipmapLevelCount {
+  return _info.levels;
+}
+- (NSUInteger)sampleCount {
+  return 1;
+}
+- (NSUInteger)arrayLength {
+  return _info.slices;
+}
+- (MTLTextureUsage)usage {
+  return (MTLTextureUsage)_info.usage;
+}
+- (MTLCPUCacheMode)cpuCacheMode {
+  return (MTLCPUCacheMode)((_resourceOptions & MTLResourceCPUCacheModeMask) >> MTLResourceCPUCacheModeShift);
+}
+- (MTLStorageMode)storageMode {
+  return (MTLStorageMode)((_resourceOptions & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift);
+}
+- (MTLHazardTrackingMode)hazardTrackingMode {
+  const NSUInteger mode = (_resourceOptions & MTLResourceHazardTrackingModeMask) >> MTLResourceHazardTrackingModeShift;
+  return mode == MTLHazardTrackingModeDefault ? MTLHazardTrackingModeTracked : (MTLHazardTrackingMode)mode;
+}
+- (NSUInteger)allocatedSize {
+  const NSUInteger page = (NSUInteger)sysconf(_SC_PAGESIZE);
+  return (hm_texture_allocated_size(_engine) + page - 1) / page * page;
+}
+
+// ------------------------------------------------------------------ the host's texels
+
+- (void)getBytes:(void *)pixelBytes
+     bytesPerRow:(NSUInteger)bytesPerRow
+   bytesPerImage:(NSUInteger)bytesPerImage
+      fromRegion:(MTLRegion)region
+     mipmapLevel:(NSUInteger)level
+           slice:(NSUInteger)slice {
+  HM_REQUIRE(pixelBytes != nullptr, "the pointer must not be NULL");
+  HM_REQUIRE([self storageMode] != MTLStorageModePrivate, "the CPU has no access to a texture of private storage");
+  const HMPlace place = {_engine, slice, level, {region.origin.x, region.origin.y, region.origin.z}};
+  const uint64_t size[3] = {region.size.width, region.size.height, region.size.depth};
+  HM_CHECK(hm_texture_get(&place, size, pixelBytes, bytesPerRow, bytesPerImage));
+}
+
+- (void)getBytes:(void *)pixelBytes
+     bytesPerRow:(NSUInteger)bytesPerRow
+      fromRegion:(MTLRegion)region
+     mipmapLevel:(NSUInteger)level {
+  [self getBytes:pixelBytes bytesPerRow:bytesPerRow bytesPerImage:0 fromRegion:region mipmapLevel:level slice:0];
+}
+
+- (void)replaceRegion:(MTLRegion)region
+          mipmapLevel:(NSUInteger)level
+                slice:(NSUInteger)slice
+            withBytes:(const void *)pixelBytes
+          bytesPerRow:(NSUInteger)bytesPerRow
+        bytesPerImage:(NSUInteger)bytesPerImage {
+  HM_REQUIRE(pixelBytes != nullptr, "the pointer must not be NULL");
+  HM_REQUIRE([self storageMode] != MTLStorageModePrivate, "the CPU has no access to a texture of private storage");
+  const HMPlace place = {_engine, slice, level, {region.origin.x, region.origin.y, region.origin.z}};
+  const uint64_t size[3] = {region.size.width, region.size.height, region.size.depth};
+  HM_CHECK(hm_texture_replace(&place, size, pixelBytes, bytesPerRow, bytesPerImage));
+}
+
+- (void)replaceRegion:(MTLRegion)region
+          mipmapLevel:(NSUInteger)level
+            withBytes:(const void *)pixelBytes
+          bytesPerRow:(NSUInteger)bytesPerRow {
+  [self replaceRegion:region mipmapLevel:level slice:0 withBytes:pixelBytes bytesPerRow:bytesPerRow bytesPerImage:0];
+}
+
+// ------------------------------------------------------------------ views
+
+- (id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat {
+  return [self newTextureViewWithPixelFormat:pixelFormat
+                                 textureType:[self textureType]
+                                      levels:NSMakeRange(0, _info.levels)
+                                      slices:NSMakeRange(0, _info.slices)];
+}
+
+- (id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                    textureType:(MTLTextureType)textureType
+                                         levels:(NSRange)levelRange
+                                         slices:(NSRange)sliceRange {
+  const uint64_t levels[2] = {levelRange.location, levelRange.length};
+  const uint64_t slices[2] = {sliceRange.location, sliceRange.length};
+  const char *misuse = nullptr;
+  HMTexture engine =
+      hm_texture_create_view(_engine, (uint32_t)pixelFormat, (uint32_t)textureType, levels, slices, &misuse);
+  HM_CHECK(misuse);
+  HMTextureDescriptor info = _info;
+  info.texture_type = (uint32_t)textureType;
+  info.pixel_format = (uint32_t)pixelFormat;
+  for (uint64_t &extent : info.size) extent = extent >> levels[0] ? extent >> levels[0] : 1;
+  info.levels = levels[1];
+  info.slices = slices[1];
+  HostMTLTexture *view = [[HostMTLTexture alloc] initWithDevice:_device
+                                                         engine:engine
+                                                     descriptor:&info
+                                                        options:_resourceOptions];
+  view->_parentTexture = [self retain];
+  view->_parentRelativeLevel = levelRange.location;
+  view->_parentRelativeSlice = sliceRange.location;
+  return view;
+}
+
+- (void)dealloc {
+  hm_texture_release(_engine);
+  [_label release];
+  [_parentTexture release];
+  [_buffer release];
+  [super dealloc];
+}
+@end

@@ -1,0 +1,67 @@
+// Samplers: how coordinates become texels. https://developer.apple.com/documentation/metal/mtlsamplerdescriptor
+#pragma once
+#import <Metal/MTLDefines.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+@protocol MTLDevice;
+
+typedef NS_ENUM(NSUInteger, MTLSamplerMinMagFilter) {
+  MTLSamplerMinMagFilterNearest = 0,
+  MTLSamplerMinMagFilterLinear = 1,
+} API_AVAILABLE(macos(10.11));
+
+typedef NS_ENUM(NSUInteger, MTLSamplerMipFilter) {
+  MTLSamplerMipFilterNotMipmapped = 0,
+  MTLSamplerMipFilterNearest = 1,
+  MTLSamplerMipFilterLinear = 2,
+} API_AVAILABLE(macos(10.11));
+
+typedef NS_ENUM(NSUInteger, MTLSamplerAddressMode) {
+  MTLSamplerAddressModeClampToEdge = 0,
+  MTLSamplerAddressModeMirrorClampToEdge API_AVAILABLE(macos(10.11)) = 1,
+  MTLSamplerAddressModeRepeat = 2,
+  MTLSamplerAddressModeMirrorRepeat = 3,
+  MTLSamplerAddressModeClampToZero = 4,
+  MTLSamplerAddressModeClampToBorderColor API_AVAILABLE(macos(10.12)) = 5,
+} API_AVAILABLE(macos(10.11));
+
+typedef NS_ENUM(NSUInteger, MTLSamplerBorderColor) {
+  MTLSamplerBorderColorTransparentBlack = 0,
+  MTLSamplerBorderColorOpaqueBlack = 1,
+  MTLSamplerBorderColorOpaqueWhite = 2,
+} API_AVAILABLE(macos(10.12));
+
+MTL_EXPORT API_AVAILABLE(macos(10.11))
+@interface MTLSamplerDescriptor : NSObject <NSCopying> {
+ @private
+  MTLSamplerMinMagFilter _minFilter, _magFilter;
+  MTLSamplerMipFilter _mipFilter;
+  NSUInteger _maxAnisotropy;
+  MTLSamplerAddressMode _sAddressMode, _tAddressMode, _rAddressMode;
+  MTLSamplerBorderColor _borderColor;
+  BOOL _normalizedCoordinates;
+  float _lodMinClamp, _lodMaxClamp;
+  NSString *_label;
+}
+@property(nonatomic) MTLSamplerMinMagFilter minFilter;
+@property(nonatomic) MTLSamplerMinMagFilter magFilter;
+@property(nonatomic) MTLSamplerMipFilter mipFilter;
+@property(nonatomic) NSUInteger maxAnisotropy;
+@property(nonatomic) MTLSamplerAddressMode sAddressMode;
+@property(nonatomic) MTLSamplerAddressMode tAddressMode;
+@property(nonatomic) MTLSamplerAddressMode rAddressMode;
+@property(nonatomic) MTLSamplerBorderColor borderColor API_AVAILABLE(macos(10.12));
+@property(nonatomic) BOOL normalizedCoordinates;
+@property(nonatomic) float lodMinClamp;
+@property(nonatomic) float lodMaxClamp;
+@property(nullable, copy, nonatomic) NSString *label;
+@end
+
+API_AVAILABLE(macos(10.11))
+@protocol MTLSamplerState <NSObject>
+@property(nullable, readonly) NSString *label;
+@property(readonly) id<MTLDevice> device;
+@end
+
+NS_ASSUME_NONNULL_END

@@ -1,0 +1,109 @@
+// Textures: texels of one to three dimensions, in arrays and mipmap levels.
+// https://developer.apple.com/documentation/metal/mtltexture
+#pragma once
+#import <Metal/MTLPixelFormat.h>
+#import <Metal/MTLResource.h>
+#import <Metal/MTLTypes.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+@protocol MTLBuffer;
+
+typedef NS_ENUM(NSUInteger, MTLTextureType) {
+  MTLTextureType1D = 0,
+  MTLTextureType1DArray = 1,
+  MTLTextureType2D = 2,
+  MTLTextureType2DArray = 3,
+  MTLTextureType2DMultisample = 4,
+  MTLTextureTypeCube = 5,
+  MTLTextureTypeCubeArray = 6,
+  MTLTextureType3D = 7,
+  MTLTextureType2DMultisampleArray = 8,
+  MTLTextureTypeTextureBuffer = 9,
+} API_AVAILABLE(macos(10.11));
+
+typedef NS_OPTIONS(NSUInteger, MTLTextureUsage) {
+  MTLTextureUsageUnknown = 0x0000,
+  MTLTextureUsageShaderRead = 0x0001,
+  MTLTextureUsageShaderWrite = 0x0002,
+  MTLTextureUsageRenderTarget = 0x0004,
+  MTLTextureUsagePixelFormatView = 0x0010,
+} API_AVAILABLE(macos(10.11));
+
+MTL_EXPORT API_AVAILABLE(macos(10.11))
+@interface MTLTextureDescriptor : NSObject <NSCopying> {
+ @private
+  MTLTextureType _textureType;
+  MTLPixelFormat _pixelFormat;
+  NSUInteger _width, _height, _depth, _mipmapLevelCount, _sampleCount, _arrayLength;
+  MTLResourceOptions _resourceOptions;
+  MTLTextureUsage _usage;
+}
++ (MTLTextureDescriptor *)texture2DDescriptorWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                                       width:(NSUInteger)width
+                                                      height:(NSUInteger)height
+                                                   mipmapped:(BOOL)mipmapped;
++ (MTLTextureDescriptor *)textureBufferDescriptorWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                                           width:(NSUInteger)width
+                                                 resourceOptions:(MTLResourceOptions)resourceOptions
+                                                           usage:(MTLTextureUsage)usage API_AVAILABLE(macos(10.14));
+@property(readwrite, nonatomic) MTLTextureType textureType;
+@property(readwrite, nonatomic) MTLPixelFormat pixelFormat;
+@property(readwrite, nonatomic) NSUInteger width;
+@property(readwrite, nonatomic) NSUInteger height;
+@property(readwrite, nonatomic) NSUInteger depth;
+@property(readwrite, nonatomic) NSUInteger mipmapLevelCount;
+@property(readwrite, nonatomic) NSUInteger sampleCount;
+@property(readwrite, nonatomic) NSUInteger arrayLength;
+@property(readwrite, nonatomic) MTLResourceOptions resourceOptions;
+@property(readwrite, nonatomic) MTLCPUCacheMode cpuCacheMode API_AVAILABLE(macos(10.11));
+@property(readwrite, nonatomic) MTLStorageMode storageMode API_AVAILABLE(macos(10.11));
+@property(readwrite, nonatomic) MTLHazardTrackingMode hazardTrackingMode API_AVAILABLE(macos(10.15));
+@property(readwrite, nonatomic) MTLTextureUsage usage API_AVAILABLE(macos(10.11));
+@end
+
+API_AVAILABLE(macos(10.11))
+@protocol MTLTexture <MTLResource>
+@property(nullable, readonly) id<MTLTexture> parentTexture API_AVAILABLE(macos(10.11));
+@property(readonly) NSUInteger parentRelativeLevel API_AVAILABLE(macos(10.11));
+@property(readonly) NSUInteger parentRelativeSlice API_AVAILABLE(macos(10.11));
+@property(nullable, readonly) id<MTLBuffer> buffer API_AVAILABLE(macos(10.12));
+@property(readonly) NSUInteger bufferOffset API_AVAILABLE(macos(10.12));
+@property(readonly) NSUInteger bufferBytesPerRow API_AVAILABLE(macos(10.12));
+@property(readonly) MTLTextureType textureType;
+@property(readonly) MTLPixelFormat pixelFormat;
+@property(readonly) NSUInteger width;
+@property(readonly) NSUInteger height;
+@property(readonly) NSUInteger depth;
+@property(readonly) NSUInteger mipmapLevelCount;
+@property(readonly) NSUInteger sampleCount;
+@property(readonly) NSUInteger arrayLength;
+@property(readonly) MTLTextureUsage usage;
+- (void)getBytes:(void *)pixelBytes
+     bytesPerRow:(NSUInteger)bytesPerRow
+   bytesPerImage:(NSUInteger)bytesPerImage
+      fromRegion:(MTLRegion)region
+     mipmapLevel:(NSUInteger)level
+           slice:(NSUInteger)slice;
+- (void)replaceRegion:(MTLRegion)region
+          mipmapLevel:(NSUInteger)level
+                slice:(NSUInteger)slice
+            withBytes:(const void *)pixelBytes
+          bytesPerRow:(NSUInteger)bytesPerRow
+        bytesPerImage:(NSUInteger)bytesPerImage;
+- (void)getBytes:(void *)pixelBytes
+     bytesPerRow:(NSUInteger)bytesPerRow
+      fromRegion:(MTLRegion)region
+     mipmapLevel:(NSUInteger)level;
+- (void)replaceRegion:(MTLRegion)region
+          mipmapLevel:(NSUInteger)level
+            withBytes:(const void *)pixelBytes
+          bytesPerRow:(NSUInteger)bytesPerRow;
+- (nullable id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat;
+- (nullable id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                             textureType:(MTLTextureType)textureType
+                                                  levels:(NSRange)levelRange
+                                                  slices:(NSRange)sliceRange API_AVAILABLE(macos(10.11));
+@end
+
+NS_ASSUME_NONNULL_END

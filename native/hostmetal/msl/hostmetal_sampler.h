@@ -1,0 +1,172 @@
+// Sampling: from coordinates to a filtered value (OpenCL C 3.0 8.2, which Metal's rules follow; MSL specification 2.10 and 6.12).
+// The Rust side of hm_sampler is crates/hostmetal/src/executor/texture.rs.
+#pragma once
+#include "hostmetal_texel.h"
+
+extern "C" {
+
+struct hm_sampler {
+  // Bits from the lowest: s, t and r address (3 each), mag and min filter (2 each), mip filter (2), pixel coordinates (1), border color (2).
+  unsigned bits;
+  float lod_min, lod_max;
+};
+
+} // extern "C"
+
+namespace hostmetal {
+
+enum address_mode : uint { mode_zero, mode_edge, mode_repeat, mode_mirror, mode_border };
+enum : uint { mag_at = 9, min_at = 11, mip_at = 13, pixel_at = 15, border_at = 16 };
+enum : uint { nearest = 0, linear = 1 };
+
+// One coordinate's texels, -1 for the border, and the second one's weight.
+struct along {
+  int first, second;
+  float weight;
+};
+
+METAL_FUNC int wrapped(int i, int size) {
+  int rest = i % size;
+  return rest < 0 ? rest + size : rest;
+}
+METAL_FUNC int addressed(uint mode, int i, int size, bool folded) {
+  switch (mode) {
+  case mode_repeat:
+    return wrapped(i, size);
+  case mode_mirror:
+    if (!folded) {
+      int place = wrapped(i, 2 * size);
+      return place < size ? place : 2 * size - 1 - place;
+    }
+    return i < 0 ? 0 : i < size ? i : size - 1;
+  case mode_edge:
+    return i < 0 ? 0 : i < size ? i : size - 1;
+  default:
+    return i < 0 || i >= size ? -1 : i;
+  }
+}
+
+METAL_FUNC along along_axis(float s, uint extent, uint mode, bool pixel, bool filtered, int offset) {
+  HM_EXACT
+  int size = (int)extent;
+  bool folded = mode == mode_mirror && offset == 0;
+  float u;
+  if (mode == mode_repeat)
+    u = (s - __builtin_floorf(s)) * size;
+  else if (folded)
+    u = __builtin_fabsf(s - 2.0f * __builtin_rintf(0.5f * s)) * size;
+  else if (mode == mode_mirror)
+    u = (s - 2.0f * __builtin_floorf(0.5f * s)) * size;
+  else
+    u = pixel ? s : s * size;
+  if (filtered)
+    u -= 0.5f;
+  float whole = __builtin_floorf(u);
+  float weight = u - whole;
+  // Before the conversion to an integer: what is far away, and NaN, which is as good as anything.
+  float low = -16.0f, high = 2.0f * size + 16.0f;
+  int i = (int)(whole > low ? whole < high ? whole : high : low) + offset;
+  along at;
+  at.first = addressed(mode, i, size, folded);
+  at.second = filtered ? addressed(mode, i + 1, size, folded) : at.first;
+  at.weight = filtered && weight > 0 ? weight : 0;
+  return at;
+}
+
+template <class Vector>
+METAL_FUNC Vector border(const hm_texture *t, hm_sampler s, uint mode) {
+  uint color = mode == mode_border ? s.bits >> border_at & 3 : 0; // transparent black, opaque black, opaque white
+  Vector v(color == 2 ? 1 : 0);
+  v.w = color != 0;
+  // A format without an alpha channel is opaque, and one without a color channel has none of it at the border.
+  bool alpha = t->components == 4 || t->order == order_alpha;
+  v.w = alpha ? v.w : (decltype(v.w))1;
+  if (t->order == order_alpha)
+    return Vector(0, 0, 0, v.w);
+  return Vector(v.x, t->components > 1 ? v.y : 0, t->components > 2 ? v.z : 0, v.w);
+}
+
+template <class Texels>
+METAL_FUNC typename Texels::vector texel_or_border(const hm_texture *t, hm_sampler s, int x, int y, int z, uint slice, uint level) {
+  // All modes of a sampler that can miss share one border color.
+  if (x < 0 || y < 0 || z < 0) {
+    uint mode = x < 0 ? s.bits & 7 : y < 0 ? s.bits >> 3 & 7 : s.bits >> 6 & 7;
+    return border<typename Texels::vector>(t, s, mode);
+  }
+  return read_texel<Texels>(t, (uint)x, (uint)y, (uint)z, slice, level);
+}
+
+METAL_FUNC uint slice_of(const hm_texture *t, uint slice) { return slice < t->slices ? slice : t->slices - 1; }
+
+template <class Texels, int Dimensions>
+METAL_FUNC typename Texels::vector sample_one(const hm_texture *t, hm_sampler s, float x, float y, float z, int dx, int dy, int dz, uint slice,
+                                              uint level, bool filtered) {
+  HM_EXACT
+  typedef typename Texels::vector vector;
+  const hm_level *l = &t->level[level];
+  bool pixel = s.bits >> pixel_at & 1;
+  along i = along_axis(x, l->width, s.bits & 7, pixel, filtered, dx), j = {0, 0, 0}, k = {0, 0, 0};
+  if constexpr (Dimensions > 1)
+    j = along_axis(y, l->height, s.bits >> 3 & 7, pixel, filtered, dy);
+  if constexpr (Dimensions > 2)
+    k = along_axis(z, l->depth, s.bits >> 6 & 7, pixel, filtered, dz);
+  if constexpr (__is_same(Texels, float_texels)) {
+    if (filtered) {
+      float a = i.weight, b = j.weight, c = k.weight;
+      vector sum(0);
+      for (int corner = 0; corner < 1 << Dimensions; corner++) {
+        int right = corner & 1, down = corner >> 1 & 1, behind = corner >> 2;
+        float weight = (right ? a : 1 - a);
+        if constexpr (Dimensions > 1)
+          weight *= (down ? b : 1 - b);
+        if constexpr (Dimensions > 2)
+          weight *= (behind ? c : 1 - c);
+        sum = sum + vector(weight) * texel_or_border<Texels>(t, s, right ? i.second : i.first, down ? j.second : j.first,
+                                                             behind ? k.second : k.first, slice, level);
+      }
+      return sum;
+    }
+  }
+  return texel_or_border<Texels>(t, s, i.first, j.first, k.first, slice, level);
+}
+
+// Integer textures are not filtered: their texel is the nearest one.
+template <class Texels, int Dimensions>
+inline __attribute__((noinline)) typename Texels::vector sample(const hm_texture *t, hm_sampler s, float x, float y, float z, int dx, int dy, int dz,
+                                                                uint slice, float lod) {
+  HM_EXACT
+  constexpr bool filterable = __is_same(Texels, float_texels);
+  slice = slice_of(t, slice);
+  lod = lod > s.lod_min ? lod : s.lod_min;
+  lod = lod < s.lod_max ? lod : s.lod_max;
+  bool filtered = filterable && (s.bits >> (lod > 0 ? min_at : mag_at) & 3) == linear;
+  uint mip = s.bits >> mip_at & 3, last = t->levels - 1; // none, nearest, linear
+  float most = (float)last;
+  lod = lod > 0 ? lod < most ? lod : most : 0;
+  uint level = mip == 0 ? 0 : (uint)(mip == 1 ? __builtin_floorf(lod + 0.5f) : __builtin_floorf(lod));
+  typename Texels::vector value = sample_one<Texels, Dimensions>(t, s, x, y, z, dx, dy, dz, slice, level, filtered);
+  if constexpr (filterable) {
+    float weight = lod - __builtin_floorf(lod);
+    if (mip == 2 && weight > 0) {
+      typename Texels::vector next = sample_one<Texels, Dimensions>(t, s, x, y, z, dx, dy, dz, slice, level + 1, filtered);
+      value = typename Texels::vector(1 - weight) * value + typename Texels::vector(weight) * next;
+    }
+  }
+  return value;
+}
+
+// The four texels that a filtered sample of level 0 would use, counter-clockwise from the lower left: one component of each.
+template <class Texels>
+inline __attribute__((noinline)) typename Texels::vector gather(const hm_texture *t, hm_sampler s, float x, float y, int dx, int dy, uint slice,
+                                                                int component) {
+  slice = slice_of(t, slice);
+  const hm_level *l = &t->level[0];
+  bool pixel = s.bits >> pixel_at & 1;
+  along i = along_axis(x, l->width, s.bits & 7, pixel, true, dx), j = along_axis(y, l->height, s.bits >> 3 & 7, pixel, true, dy);
+  return typename Texels::vector(texel_or_border<Texels>(t, s, i.first, j.second, 0, slice, 0)[component],
+                                 texel_or_border<Texels>(t, s, i.second, j.second, 0, slice, 0)[component],
+                                 texel_or_border<Texels>(t, s, i.second, j.first, 0, slice, 0)[component],
+                                 texel_or_border<Texels>(t, s, i.first, j.first, 0, slice, 0)[component]);
+}
+
+} // namespace hostmetal

@@ -1,0 +1,206 @@
+// Texels: how a texture lies in memory, and what a texel's bits mean (MSL specification 8.7, conversion rules for textures; OpenCL C 3.0
+// 8.3). The types of <metal_texture> are made of these functions. The Rust side of the two structs is
+// crates/hostmetal/src/executor/texture.rs.
+//
+// Nothing here is inlined into kernels: a format is known when a kernel runs, not when it is compiled.
+#pragma once
+
+extern "C" {
+
+struct hm_level {
+  unsigned long offset; // in bytes, in the slice
+  unsigned long row;    // bytes from one row to the next
+  unsigned long image;  // bytes from one image of a 3D texture to the next
+  unsigned width, height, depth;
+  unsigned unused;
+};
+
+struct hm_texture {
+  char *texels;
+  unsigned long slice; // bytes from one slice to the next
+  unsigned kind;       // hostmetal::texel_kind
+  unsigned order;      // hostmetal::texel_order
+  unsigned components;
+  unsigned component_size; // in bytes
+  unsigned texel_size;     // in bytes
+  unsigned slices, levels;
+  unsigned unused;
+  hm_level level[15];
+};
+
+} // extern "C"
+
+namespace hostmetal {
+
+enum texel_kind : unsigned { kind_unorm, kind_snorm, kind_uint, kind_sint, kind_float, kind_srgb, kind_rgb10a2_unorm };
+enum texel_order : unsigned { order_rgba, order_bgra, order_alpha };
+
+// Sums and products stay as written, whatever the program is compiled with.
+#define HM_EXACT _Pragma("clang fp reassociate(off) reciprocal(off) contract(off)")
+
+// Address of a texel, null when there is none.
+METAL_FUNC char *texel(const hm_texture *t, uint x, uint y, uint z, uint slice, uint level) {
+  if (level >= t->levels || slice >= t->slices)
+    return nullptr;
+  const hm_level *l = &t->level[level];
+  if (x >= l->width || y >= l->height || z >= l->depth)
+    return nullptr;
+  return t->texels + slice * t->slice + l->offset + z * l->image + y * l->row + (ulong)x * t->texel_size;
+}
+
+// Texels of a buffer's texture are aligned as that buffer's offset is, so components are copied.
+template <class T>
+METAL_FUNC T load(const char *at) {
+  T value;
+  __builtin_memcpy(&value, at, sizeof(T));
+  return value;
+}
+template <class T>
+METAL_FUNC void store(char *at, T value) {
+  __builtin_memcpy(at, &value, sizeof(T));
+}
+METAL_FUNC uint load_bits(const char *at, uint size) { return size == 1 ? load<uchar>(at) : size == 2 ? load<ushort>(at) : load<uint>(at); }
+METAL_FUNC void store_bits(char *at, uint size, uint bits) {
+  if (size == 1)
+    store<uchar>(at, (uchar)bits);
+  else if (size == 2)
+    store<ushort>(at, (ushort)bits);
+  else
+    store<uint>(at, bits);
+}
+
+// bits / most, rounded once: the product in double is closer to the quotient than the quotient is to any middle between two floats.
+METAL_FUNC float fraction(int bits, int most) {
+  HM_EXACT
+  return (float)((double)bits * ((double)1 / (double)most));
+}
+
+METAL_FUNC float linear_of_srgb(float c) {
+  HM_EXACT
+  return c <= 0.04045f ? c / 12.92f : __builtin_powf((c + 0.055f) / 1.055f, 2.4f);
+}
+METAL_FUNC float srgb_of_linear(float c) {
+  HM_EXACT
+  return c < 0.0031308f ? 12.92f * c : 1.055f * __builtin_powf(c, 1 / 2.4f) - 0.055f;
+}
+
+METAL_FUNC float decode(uint kind, uint size, uint bits, bool color) {
+  switch (kind) {
+  case kind_unorm:
+    return fraction((int)bits, size == 1 ? 255 : 65535);
+  case kind_snorm: {
+    float value = size == 1 ? fraction((signed char)bits, 127) : fraction((short)bits, 32767);
+    return value < -1 ? -1 : value;
+  }
+  case kind_srgb: {
+    float value = fraction((int)bits, 255);
+    return color ? linear_of_srgb(value) : value;
+  }
+  default:
+    return size == 2 ? (float)__builtin_bit_cast(half, (ushort)bits) : __builtin_bit_cast(float, bits);
+  }
+}
+
+// NaN gives 0.
+METAL_FUNC float within(float value, float low) {
+  float clamped = value < low ? low : value > 1 ? 1 : value;
+  return clamped == clamped ? clamped : 0;
+}
+METAL_FUNC uint encode(uint kind, uint size, float value, bool color) {
+  HM_EXACT
+  switch (kind) {
+  case kind_unorm:
+    return (uint)__builtin_rintf(within(value, 0) * (size == 1 ? 255.0f : 65535.0f));
+  case kind_snorm:
+    return (uint)(int)__builtin_rintf(within(value, -1) * (size == 1 ? 127.0f : 32767.0f));
+  case kind_srgb: {
+    float c = within(value, 0);
+    return (uint)__builtin_rintf((color ? srgb_of_linear(c) : c) * 255.0f);
+  }
+  default:
+    return size == 2 ? (uint)__builtin_bit_cast(ushort, (half)value) : __builtin_bit_cast(uint, value);
+  }
+}
+
+inline __attribute__((noinline)) metal::vec<float, 4> decode_float(const hm_texture *t, const char *at) {
+  metal::vec<float, 4> v(0, 0, 0, 1);
+  if (t->kind == kind_rgb10a2_unorm) {
+    uint bits = load<uint>(at);
+    return metal::vec<float, 4>(fraction(bits & 1023, 1023), fraction(bits >> 10 & 1023, 1023), fraction(bits >> 20 & 1023, 1023),
+                                fraction((int)(bits >> 30), 3));
+  }
+  uint size = t->component_size, kind = t->kind;
+  if (t->order == order_alpha)
+    return metal::vec<float, 4>(0, 0, 0, decode(kind, size, load_bits(at, size), false));
+  for (uint i = 0; i < t->components; i++)
+    v[(int)i] = decode(kind, size, load_bits(at + i * size, size), i < 3);
+  return t->order == order_bgra ? metal::vec<float, 4>(v.z, v.y, v.x, v.w) : v;
+}
+
+inline __attribute__((noinline)) metal::vec<uint, 4> decode_integer(const hm_texture *t, const char *at) {
+  metal::vec<uint, 4> v(0, 0, 0, 1);
+  uint size = t->component_size;
+  for (uint i = 0; i < t->components; i++) {
+    uint bits = load_bits(at + i * size, size);
+    v[(int)i] = t->kind != kind_sint || size == 4 ? bits : size == 1 ? (uint)(int)(signed char)bits : (uint)(int)(short)bits;
+  }
+  return v;
+}
+
+inline __attribute__((noinline)) void encode_float(const hm_texture *t, char *at, metal::vec<float, 4> v) {
+  HM_EXACT
+  if (t->kind == kind_rgb10a2_unorm) {
+    uint bits = (uint)__builtin_rintf(within(v.x, 0) * 1023.0f) | (uint)__builtin_rintf(within(v.y, 0) * 1023.0f) << 10 |
+                (uint)__builtin_rintf(within(v.z, 0) * 1023.0f) << 20 | (uint)__builtin_rintf(within(v.w, 0) * 3.0f) << 30;
+    return store<uint>(at, bits);
+  }
+  uint size = t->component_size, kind = t->kind;
+  if (t->order == order_alpha)
+    return store_bits(at, size, encode(kind, size, v.w, false));
+  if (t->order == order_bgra)
+    v = metal::vec<float, 4>(v.z, v.y, v.x, v.w);
+  for (uint i = 0; i < t->components; i++)
+    store_bits(at + i * size, size, encode(kind, size, v[(int)i], i < 3));
+}
+
+// Values that the format cannot hold become the nearest one that it can.
+inline __attribute__((noinline)) void encode_integer(const hm_texture *t, char *at, metal::vec<uint, 4> v) {
+  uint size = t->component_size, bits = 8 * size;
+  for (uint i = 0; i < t->components; i++) {
+    uint value = v[(int)i];
+    if (size < 4 && t->kind == kind_uint) {
+      uint most = (1u << bits) - 1;
+      value = value > most ? most : value;
+    } else if (size < 4) {
+      int most = (1 << (bits - 1)) - 1, given = (int)value;
+      value = (uint)(given > most ? most : given < -most - 1 ? -most - 1 : given);
+    }
+    store_bits(at + i * size, size, value);
+  }
+}
+
+// Texels as float4, uint4 (unsigned) or uint4 that holds int4: what textures of the three classes of component types work with.
+struct float_texels {
+  typedef metal::vec<float, 4> vector;
+  static METAL_FUNC vector decode(const hm_texture *t, const char *at) { return decode_float(t, at); }
+  static METAL_FUNC void encode(const hm_texture *t, char *at, vector v) { encode_float(t, at, v); }
+};
+struct integer_texels {
+  typedef metal::vec<uint, 4> vector;
+  static METAL_FUNC vector decode(const hm_texture *t, const char *at) { return decode_integer(t, at); }
+  static METAL_FUNC void encode(const hm_texture *t, char *at, vector v) { encode_integer(t, at, v); }
+};
+
+// Outside of the texture a read gives zero and a write does nothing.
+template <class Texels>
+METAL_FUNC typename Texels::vector read_texel(const hm_texture *t, uint x, uint y, uint z, uint slice, uint level) {
+  const char *at = texel(t, x, y, z, slice, level);
+  return at ? Texels::decode(t, at) : typename Texels::vector(0);
+}
+template <class Texels>
+METAL_FUNC void write_texel(const hm_texture *t, typename Texels::vector v, uint x, uint y, uint z, uint slice, uint level) {
+  if (char *at = texel(t, x, y, z, slice, level))
+    Texels::encode(t, at, v);
+}
+
+} // namespace hostmetal
