@@ -159,6 +159,9 @@ fn pass(gpu: &Accelerator, argument: &Argument, given: &[(String, String)]) -> R
             }
             Ok(Passed::Value(bytes))
         }
+        ArgumentKind::Texture { .. } | ArgumentKind::Sampler => {
+            Err(format!("`{name}` is {}, which a run line cannot give", argument.kind))
+        }
     }
 }
 

@@ -183,11 +183,13 @@ pub(crate) struct Binding {
 }
 
 impl Binding {
-    /// Whether it is the buffer, or the threadgroup memory, at that index.
+    /// Whether it is the argument of that kind at that index.
     pub(crate) fn is(&self, kind: crate::ArgumentKind, index: usize) -> bool {
         let wanted = match kind {
             crate::ArgumentKind::Buffer | crate::ArgumentKind::Value => sys::DC_METAL_BINDING_BUFFER,
             crate::ArgumentKind::Threadgroup => sys::DC_METAL_BINDING_THREADGROUP_MEMORY,
+            crate::ArgumentKind::Texture { .. } => sys::DC_METAL_BINDING_TEXTURE,
+            crate::ArgumentKind::Sampler => sys::DC_METAL_BINDING_SAMPLER,
         };
         self.raw.kind == wanted.0 && self.raw.index as usize == index
     }
@@ -239,6 +241,7 @@ impl DCMetalPipeline {
             alignment: 0,
             array_length: 0,
             used: false,
+            texture_type: 0,
         };
         // SAFETY: a live handle and a valid out-parameter.
         check(unsafe { sys::DCMetalPipeline_GetBinding(self.0, position, &mut raw) }, ptr::null_mut())?;
