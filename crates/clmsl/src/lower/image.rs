@@ -264,17 +264,16 @@ fn unsigned(at: Expr, dim: ImageDim) -> Expr {
 
 fn read(image: Image, args: Vec<Expr>, ty: &Type, span: Span) -> Expr {
     let mut args = args.into_iter();
-    let (Some(mut texture), Some(at)) = (args.next(), args.next()) else { unreachable!("the arguments were checked") };
-    if image.access == ImageAccess::ReadWrite {
-        // OpenCL C leaves it to fences which writes a read sees; a fence too many is no fault.
-        let texture_ty = texture.ty.clone();
-        texture = call("clmsl_fenced", vec![texture], texture_ty, span);
-    }
+    let (Some(texture), Some(at)) = (args.next(), args.next()) else { unreachable!("the arguments were checked") };
+    // OpenCL C leaves it to fences which writes a read sees; a fence too many is no fault.
+    let fenced = image.access == ImageAccess::ReadWrite;
     let texel = if image.dim.is_array() {
-        let head = format!("clmsl_read_{}", image.dim.msl_suffix());
+        let head = if fenced { "clmsl_read_fenced" } else { "clmsl_read" };
+        let head = format!("{head}_{}", image.dim.msl_suffix());
         call(head, vec![texture, coordinate(at, image.dim)], colour(image), span)
     } else {
-        call(".read", vec![texture, unsigned(at, image.dim)], colour(image), span)
+        let head = if fenced { "clmsl_read_fenced" } else { ".read" };
+        call(head, vec![texture, unsigned(at, image.dim)], colour(image), span)
     };
     read_value(texel, ty)
 }

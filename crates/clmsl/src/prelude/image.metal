@@ -1,8 +1,18 @@
-//= fenced any
-// What this thread wrote to the texture before is read after.
-template <typename Texture> inline Texture clmsl_fenced(Texture image) {
+//= read_fenced any
+// The fence lets this thread read what it wrote before.
+template <typename Texture, typename At> inline auto clmsl_read_fenced(Texture image, At at) {
   image.fence();
-  return image;
+  return image.read(at);
+}
+//= read_fenced_1d_array any
+template <typename Texture> inline auto clmsl_read_fenced_1d_array(Texture image, metal::int2 at) {
+  image.fence();
+  return image.read(uint(at.x), uint(at.y));
+}
+//= read_fenced_2d_array any
+template <typename Texture> inline auto clmsl_read_fenced_2d_array(Texture image, metal::int3 at) {
+  image.fence();
+  return image.read(metal::uint2(at.xy), uint(at.z));
 }
 //= opaque_border any
 // Whether the border of an image in this channel order is opaque: R, RG, RGB, luminance, sRGB.

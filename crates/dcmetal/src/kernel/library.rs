@@ -256,7 +256,7 @@ impl Library {
         let pipeline = raw::Pipeline::new(accelerator.device(), &function, name).map_err(no_pipeline)?;
         let bindings = pipeline.bindings().map_err(no_pipeline)?;
         let arguments = match translated {
-            Some(kernel) => opencl::arguments(kernel, &bindings)?,
+            Some(kernel) => opencl::arguments(kernel, &bindings),
             None => from_msl(name, bindings)?,
         };
         Ok(Kernel::new(Pipeline {

@@ -1,9 +1,9 @@
 //! Kernels from OpenCL C: the translator's diagnostics and its reflection, joined with Metal's.
 
-use clmsl::{ArgKind, ArgReflection, HiddenArg, HiddenKind, KernelReflection, Options, Reflection, ScalarKind};
-use clmsl::{Severity, Std};
+use clmsl::{ArgKind, ArgReflection, HiddenArg, HiddenKind, ImageDimension, KernelReflection, Options, Reflection};
+use clmsl::{ScalarKind, Severity, Std};
 
-use super::argument::{Access, Argument, ArgumentKind, Scalar};
+use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind};
 use crate::raw::Binding;
 use crate::{Error, Result};
 
@@ -44,13 +44,10 @@ pub(super) fn translate(name: &str, source: &str, options: &Options<'_>) -> Resu
 }
 
 /// The arguments under the source's names and in its order, each with Metal's word on whether it is used.
-///
-/// # Errors
-/// [`Error::Unsupported`] for a kernel that takes images.
-pub(super) fn arguments(kernel: &KernelReflection, bindings: &[Binding]) -> Result<Vec<Argument>> {
-    let mut arguments = kernel.args.iter().map(|arg| argument(kernel, arg, bindings)).collect::<Result<Vec<_>>>()?;
+pub(super) fn arguments(kernel: &KernelReflection, bindings: &[Binding]) -> Vec<Argument> {
+    let mut arguments: Vec<Argument> = kernel.args.iter().map(|arg| argument(arg, bindings)).collect();
     arguments.sort_by_key(|argument| argument.position);
-    Ok(arguments)
+    arguments
 }
 
 /// The slot in which the kernel finds the number of the launch's dimensions, if it asks (`get_work_dim`).
@@ -62,20 +59,26 @@ pub(super) fn work_dim_slot(kernel: &KernelReflection) -> Option<usize> {
     kernel.hidden.iter().find(wants).map(|hidden| hidden.slot as usize)
 }
 
-fn argument(kernel: &KernelReflection, arg: &ArgReflection, bindings: &[Binding]) -> Result<Argument> {
-    let kind = match arg.kind {
-        ArgKind::Buffer | ArgKind::Constant => ArgumentKind::Buffer,
-        ArgKind::Value | ArgKind::Sampler => ArgumentKind::Value,
+fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {
+    let (kind, bound) = match arg.kind {
+        ArgKind::Buffer | ArgKind::Constant => (ArgumentKind::Buffer, ArgumentKind::Buffer),
+        ArgKind::Value => (ArgumentKind::Value, ArgumentKind::Value),
+        ArgKind::Local => (ArgumentKind::Threadgroup, ArgumentKind::Threadgroup),
         ArgKind::Image => {
-            let what = format!("kernel `{}`", kernel.name);
-            let text = format!("its argument `{}` is an image, and textures are not supported", arg.name);
-            return Err(Error::Unsupported { what, text });
+            let image = arg.image.expect("an image's reflection says which");
+            let kind = ArgumentKind::Texture { kind: texture_kind(image.dimension) };
+            (kind, kind)
         }
-        ArgKind::Local => ArgumentKind::Threadgroup,
+        // A number, to the kernel.
+        ArgKind::Sampler => (ArgumentKind::Sampler, ArgumentKind::Value),
     };
     let slot = arg.slot as usize;
-    let used = bindings.iter().any(|binding| binding.is(kind, slot) && binding.raw.used);
-    Ok(Argument {
+    let used = bindings.iter().any(|binding| binding.is(bound, slot) && binding.raw.used);
+    let element = match arg.image {
+        Some(image) => Some((image.component, 4)),
+        None => arg.element.map(|element| (element.scalar, element.lanes)),
+    };
+    Argument {
         name: arg.name.clone(),
         position: arg.index as usize,
         slot,
@@ -86,12 +89,23 @@ fn argument(kernel: &KernelReflection, arg: &ArgReflection, bindings: &[Binding]
             clmsl::Access::ReadWrite => Access::ReadWrite,
         },
         type_name: arg.type_name.clone(),
-        scalar: arg.element.map(|element| scalar(element.scalar)),
-        lanes: arg.element.map_or(0, |element| element.lanes),
+        scalar: element.map(|(kind, _)| scalar(kind)),
+        lanes: element.map_or(0, |(_, lanes)| lanes),
         size: arg.size,
         alignment: arg.align,
         used,
-    })
+    }
+}
+
+fn texture_kind(dimension: ImageDimension) -> TextureKind {
+    match dimension {
+        ImageDimension::Image1d => TextureKind::D1,
+        ImageDimension::Image1dBuffer => TextureKind::Buffer,
+        ImageDimension::Image1dArray => TextureKind::D1Array,
+        ImageDimension::Image2d => TextureKind::D2,
+        ImageDimension::Image2dArray => TextureKind::D2Array,
+        ImageDimension::Image3d => TextureKind::D3,
+    }
 }
 
 fn scalar(kind: ScalarKind) -> Scalar {
