@@ -111,6 +111,103 @@ impl Drop for Buffer {
     }
 }
 
+/// MTLTextureType.
+pub(crate) const TEXTURE_1D: u32 = 0;
+pub(crate) const TEXTURE_1D_ARRAY: u32 = 1;
+pub(crate) const TEXTURE_2D: u32 = 2;
+pub(crate) const TEXTURE_2D_ARRAY: u32 = 3;
+pub(crate) const TEXTURE_3D: u32 = 7;
+pub(crate) const TEXTURE_BUFFER: u32 = 9;
+
+/// A texture for kernels to read and write: type, MTLPixelFormat, size; one level and slice.
+pub(crate) fn texture(texture_type: u32, pixel_format: u32, size: [u64; 3]) -> HMTextureDescriptor {
+    HMTextureDescriptor { texture_type, pixel_format, size, levels: 1, slices: 1, usage: 3 }
+}
+
+pub(crate) struct Texture(pub(crate) HMTexture, HMTextureDescriptor);
+
+impl Texture {
+    pub(crate) fn try_new(descriptor: &HMTextureDescriptor) -> Result<Texture, String> {
+        let mut text = ptr::null();
+        // SAFETY: the device is valid, and text is a place for the answer.
+        let handle = unsafe { hm_texture_create(device(), descriptor, &mut text) };
+        match misuse(text) {
+            Some(text) => Err(text),
+            None if handle.is_null() => Err("out of memory".to_owned()),
+            None => Ok(Texture(handle, *descriptor)),
+        }
+    }
+
+    pub(crate) fn new(descriptor: &HMTextureDescriptor) -> Texture {
+        Texture::try_new(descriptor).unwrap_or_else(|text| panic!("{descriptor:?}: {text}"))
+    }
+
+    /// Of a buffer's bytes.
+    pub(crate) fn linear(
+        buffer: &Buffer,
+        descriptor: &HMTextureDescriptor,
+        offset: u64,
+        row: u64,
+    ) -> Result<Texture, String> {
+        let mut text = ptr::null();
+        // SAFETY: the handle is valid, and text is a place for the answer.
+        let handle = unsafe { hm_texture_create_linear(buffer.0, descriptor, offset, row, &mut text) };
+        misuse(text).map_or(Ok(Texture(handle, *descriptor)), Err)
+    }
+
+    pub(crate) fn view(&self, format: u32, kind: u32, levels: [u64; 2], slices: [u64; 2]) -> Result<Texture, String> {
+        let mut text = ptr::null();
+        // SAFETY: the handle is valid, and text is a place for the answer.
+        let handle = unsafe { hm_texture_create_view(self.0, format, kind, &levels, &slices, &mut text) };
+        let size = self.1.size.map(|extent| (extent >> levels[0]).max(1));
+        let descriptor = HMTextureDescriptor {
+            texture_type: kind,
+            pixel_format: format,
+            size,
+            levels: levels[1],
+            slices: slices[1],
+            ..self.1
+        };
+        misuse(text).map_or(Ok(Texture(handle, descriptor)), Err)
+    }
+
+    fn extent(&self, level: u64) -> [u64; 3] {
+        self.1.size.map(|extent| (extent >> level).max(1))
+    }
+
+    pub(crate) fn place(&self, slice: u64, level: u64, origin: [u64; 3]) -> HMPlace {
+        HMPlace { texture: self.0, slice, level, origin }
+    }
+
+    /// Fills a level of a slice.
+    pub(crate) fn write<T: Copy>(&self, slice: u64, level: u64, texels: &[T]) {
+        let size = self.extent(level);
+        let row = size_of_val(texels) as u64 / size[1] / size[2];
+        assert_eq!(row * size[1] * size[2], size_of_val(texels) as u64, "texels of a whole level");
+        let place = self.place(slice, level, [0; 3]);
+        // SAFETY: the texels are as many bytes as rows and images say.
+        ok(unsafe { hm_texture_replace(&place, &size, texels.as_ptr().cast(), row, row * size[1]) });
+    }
+
+    /// A level of a slice, as elements that fill texels without rest.
+    pub(crate) fn read<T: Copy + Default>(&self, slice: u64, level: u64, per_texel: usize) -> Vec<T> {
+        let size = self.extent(level);
+        let mut texels = vec![T::default(); size.iter().product::<u64>() as usize * per_texel];
+        let row = size[0] * (size_of::<T>() * per_texel) as u64;
+        let place = self.place(slice, level, [0; 3]);
+        // SAFETY: as in `write`.
+        ok(unsafe { hm_texture_get(&place, &size, texels.as_mut_ptr().cast(), row, row * size[1]) });
+        texels
+    }
+}
+
+impl Drop for Texture {
+    fn drop(&mut self) {
+        // SAFETY: the handle is this object's.
+        unsafe { hm_texture_release(self.0) };
+    }
+}
+
 pub(crate) struct Queue(pub(crate) HMQueue);
 
 impl Queue {
@@ -239,6 +336,16 @@ impl Encoder {
     pub(crate) fn buffer(&self, buffer: &Buffer, index: usize) {
         // SAFETY: the handles are valid.
         ok(unsafe { hm_compute_set_buffer(self.0, buffer.0, 0, index) });
+    }
+
+    pub(crate) fn texture(&self, texture: &Texture, index: usize) {
+        // SAFETY: the handles are valid.
+        ok(unsafe { hm_compute_set_texture(self.0, texture.0, index) });
+    }
+
+    pub(crate) fn sampler(&self, sampler: &HMSampler, index: usize) {
+        // SAFETY: the handle is valid, and so is the sampler.
+        ok(unsafe { hm_compute_set_sampler(self.0, sampler, index) });
     }
 
     pub(crate) fn bytes<T: Copy>(&self, value: &T, index: usize) {
