@@ -312,6 +312,9 @@ pub(crate) enum ExprKind {
     CompoundLiteral(Box<TypeName>, InitList),
     SizeofExpr(Box<Expr>),
     SizeofType(Box<TypeName>),
+    /// `vec_step expression`
+    VecStepExpr(Box<Expr>),
+    VecStepType(Box<TypeName>),
 }
 
 /// `{ ... }`

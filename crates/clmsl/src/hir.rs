@@ -169,6 +169,16 @@ pub(crate) enum UnaryOp {
     Not,
 }
 
+impl UnaryOp {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            UnaryOp::Neg => "-",
+            UnaryOp::BitNot => "~",
+            UnaryOp::Not => "!",
+        }
+    }
+}
+
 /// Kinds of expression.
 #[derive(Clone, Debug)]
 pub(crate) enum ExprKind {
@@ -215,6 +225,8 @@ pub(crate) enum ExprKind {
     Swizzle(Box<Expr>, Vec<u8>),
     /// Base is a pointer, an array place or a vector.
     Index(Box<Expr>, Box<Expr>),
+    /// *Lowered*: the member `lo` or (if true) `hi` of a vector that MSL does not have.
+    Half(Box<Expr>, bool),
     Deref(Box<Expr>),
     AddressOf(Box<Expr>),
     /// Field by position.
@@ -279,6 +291,7 @@ impl Expr {
             | ExprKind::Step { place: a, .. }
             | ExprKind::Convert(a)
             | ExprKind::Swizzle(a, _)
+            | ExprKind::Half(a, _)
             | ExprKind::Deref(a)
             | ExprKind::AddressOf(a)
             | ExprKind::Member(a, _)
@@ -320,6 +333,7 @@ impl Expr {
             | ExprKind::Step { place: a, .. }
             | ExprKind::Convert(a)
             | ExprKind::Swizzle(a, _)
+            | ExprKind::Half(a, _)
             | ExprKind::Deref(a)
             | ExprKind::AddressOf(a)
             | ExprKind::Member(a, _)

@@ -145,7 +145,7 @@ pub enum Access {
 pub struct Element {
     /// Type of one component.
     pub scalar: ScalarKind,
-    /// Components: 1 to 4. Three are stored as four.
+    /// Components: 1 to 4, 8 or 16. Three are stored as four.
     pub lanes: u8,
 }
 

@@ -328,7 +328,7 @@ pub(crate) enum Type {
     Error,
     Void,
     Scalar(Scalar),
-    /// Element type and 2, 3 or 4 lanes. `Bool` elements exist only after lowering.
+    /// Element type and 2, 3, 4, 8 or 16 lanes. `Bool` elements exist only after lowering.
     Vector(Scalar, u8),
     Pointer(Rc<Pointee>),
     Array(Rc<Type>, u64),
@@ -382,6 +382,11 @@ impl Type {
         }
     }
 
+    /// Element and lanes of a vector that MSL does not have.
+    pub(crate) fn emulated(&self) -> Option<(Scalar, u8)> {
+        self.vector().filter(|&(s, n)| !is_native_vector(s, n))
+    }
+
     pub(crate) fn pointee(&self) -> Option<&Pointee> {
         match self {
             Type::Pointer(p) => Some(p),
@@ -430,6 +435,26 @@ impl Type {
             },
             _ => self.clone(),
         }
+    }
+}
+
+/// Whether MSL has this vector. One that it lacks is a structure of the prelude, made of two halves (`prelude::wide`).
+pub(crate) fn is_native_vector(_element: Scalar, lanes: u8) -> bool {
+    lanes <= 4
+}
+
+/// How many lanes the members `lo` and `hi` of an emulated vector have.
+pub(crate) fn halves(lanes: u8) -> (u8, u8) {
+    (lanes.div_ceil(2), lanes / 2)
+}
+
+/// The name MSL, or the prelude, gives an arithmetic type.
+pub(crate) fn msl_name(element: Scalar, lanes: u8) -> String {
+    let name = element.name();
+    match lanes {
+        1 => name.to_owned(),
+        _ if is_native_vector(element, lanes) => format!("metal::{name}{lanes}"),
+        _ => format!("clmsl_{}{lanes}", name.trim_start_matches("clmsl_")),
     }
 }
 

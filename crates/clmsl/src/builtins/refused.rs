@@ -5,7 +5,6 @@ pub(crate) fn refusal(name: &str) -> Option<String> {
     let reason = match name {
         "printf" => "formatted output is not supported",
         "erf" | "erfc" | "tgamma" | "lgamma" | "lgamma_r" | "remquo" => "this math function is not supported",
-        "shuffle" | "shuffle2" | "vec_step" => "this vector function is not supported",
         "enqueue_kernel"
         | "get_default_queue"
         | "create_user_event"
@@ -40,13 +39,8 @@ pub(crate) fn refusal(name: &str) -> Option<String> {
 }
 
 fn by_prefix(name: &str) -> Option<String> {
-    let wide = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.contains("16") || rest.contains('8'));
     let reason = if name.contains("double") && (name.starts_with("convert_") || name.starts_with("as_")) {
         "Metal has no 64-bit floating point"
-    } else if wide("convert_") || wide("as_") || wide("vload") || wide("vstore") {
-        "vectors of 8 and 16 elements are not supported"
-    } else if name.starts_with("vstore_half") || name.starts_with("vstorea_half") {
-        "this rounding mode is not supported"
     } else if name.starts_with("sub_group_") || name.starts_with("intel_sub_group") {
         "sub-groups are not supported"
     } else if name.starts_with("work_group_") && name != "work_group_barrier" {

@@ -93,7 +93,9 @@ pub(crate) enum Special {
     Store(u8),
     /// `vload_half` and `vload_halfn`; the flag is `vloada_halfn`, which is aligned.
     LoadHalf(u8, bool),
-    StoreHalf(u8, bool),
+    StoreHalf(u8, bool, Rounding),
+    /// `shuffle`; the flag is `shuffle2`.
+    Shuffle(bool),
     Upsample,
     /// `nan`
     Nan,
@@ -131,8 +133,8 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         "async_work_group_copy" => Special::AsyncCopy(false),
         "async_work_group_strided_copy" => Special::AsyncCopy(true),
         "wait_group_events" => Special::WaitEvents,
-        "vload_half" => Special::LoadHalf(1, false),
-        "vstore_half" | "vstore_half_rte" => Special::StoreHalf(1, false),
+        "shuffle" => Special::Shuffle(false),
+        "shuffle2" => Special::Shuffle(true),
         _ => {
             return atomic(name).or_else(|| typed(name)).or_else(|| vector_access(name)).or_else(|| image(name));
         }
@@ -199,11 +201,7 @@ fn typed(name: &str) -> Option<Special> {
     }
     let rounding = match next {
         None => Rounding::Default,
-        Some("rte") => Rounding::Nearest,
-        Some("rtz") => Rounding::Zero,
-        Some("rtp") => Rounding::Up,
-        Some("rtn") => Rounding::Down,
-        Some(_) => return None,
+        Some(mode) => rounding(mode)?,
     };
     if parts.next().is_some() {
         return None;
@@ -211,20 +209,28 @@ fn typed(name: &str) -> Option<Special> {
     Some(Special::Convert { scalar, lanes, saturate, rounding })
 }
 
+fn rounding(mode: &str) -> Option<Rounding> {
+    Some(match mode {
+        "rte" => Rounding::Nearest,
+        "rtz" => Rounding::Zero,
+        "rtp" => Rounding::Up,
+        "rtn" => Rounding::Down,
+        _ => return None,
+    })
+}
+
 /// `vload4`, `vstore3`, `vload_half2`, `vloada_half4`, `vstore_half2_rte`.
 fn vector_access(name: &str) -> Option<Special> {
-    let name = name.strip_suffix("_rte").filter(|n| n.contains("half")).unwrap_or(name);
+    if let Some(rest) = name.strip_prefix("vstore_half").or_else(|| name.strip_prefix("vstorea_half")) {
+        let (n, mode) = rest.split_once('_').map_or((rest, None), |(n, mode)| (n, Some(mode)));
+        let mode = mode.map_or(Some(Rounding::Default), rounding)?;
+        return half_lanes(n).map(|n| Special::StoreHalf(n, name.starts_with("vstorea"), mode));
+    }
     if let Some(n) = name.strip_prefix("vload_half") {
-        return lanes(n).map(|n| Special::LoadHalf(n, false));
+        return half_lanes(n).map(|n| Special::LoadHalf(n, false));
     }
     if let Some(n) = name.strip_prefix("vloada_half") {
-        return lanes(n).map(|n| Special::LoadHalf(n, true));
-    }
-    if let Some(n) = name.strip_prefix("vstore_half") {
-        return lanes(n).map(|n| Special::StoreHalf(n, false));
-    }
-    if let Some(n) = name.strip_prefix("vstorea_half") {
-        return lanes(n).map(|n| Special::StoreHalf(n, true));
+        return half_lanes(n).map(|n| Special::LoadHalf(n, true));
     }
     if let Some(n) = name.strip_prefix("vload") {
         return lanes(n).map(Special::Load);
@@ -233,12 +239,12 @@ fn vector_access(name: &str) -> Option<Special> {
 }
 
 fn lanes(text: &str) -> Option<u8> {
-    match text {
-        "2" => Some(2),
-        "3" => Some(3),
-        "4" => Some(4),
-        _ => None,
-    }
+    matches!(text, "2" | "3" | "4" | "8" | "16").then(|| text.parse().ok()).flatten()
+}
+
+/// `vload_half` and its kin have a form for scalars.
+fn half_lanes(text: &str) -> Option<u8> {
+    if text.is_empty() { Some(1) } else { lanes(text) }
 }
 
 fn arithmetic_type(text: &str) -> Option<(Scalar, u8)> {

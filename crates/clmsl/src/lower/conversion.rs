@@ -4,12 +4,7 @@ use super::expr::call;
 use crate::builtins::Rounding;
 use crate::hir::{Expr, ExprKind};
 use crate::sema::convert;
-use crate::types::{Scalar, Type};
-
-/// The name MSL gives an arithmetic type.
-pub(crate) fn msl_type(scalar: Scalar, lanes: u8) -> String {
-    if lanes == 1 { scalar.name().to_owned() } else { format!("metal::{}{lanes}", scalar.name()) }
-}
+use crate::types::{Scalar, Type, msl_name};
 
 /// `convert_T[_sat][_rt?](arg)`. Sema has refused what is not supported.
 pub(super) fn convert_call(arg: Expr, to: Scalar, saturate: bool, rounding: Rounding, ty: Type) -> Expr {
@@ -34,7 +29,33 @@ pub(super) fn convert_call(arg: Expr, to: Scalar, saturate: bool, rounding: Roun
         }
         return call(format!("clmsl_convert_sat<{}>", to.name()), vec![arg], ty, span);
     }
+    if let Some(mode) = directed(from, to, rounding) {
+        if from == Scalar::Half || to == Scalar::Half && from != Scalar::Float {
+            // Both steps round the same way, so the result is that of one.
+            let single = Type::lanes(Scalar::Float, lanes);
+            let arg = convert_call(arg, Scalar::Float, false, rounding, single);
+            return convert_call(arg, to, false, rounding, ty);
+        }
+        return call(format!("clmsl_to_{}_{mode}", to.name()), vec![arg], ty, span);
+    }
     convert(arg, &ty)
+}
+
+/// The name of the direction in which a conversion to floating point rounds, if it is not to the nearest and can matter.
+fn directed(from: Scalar, to: Scalar, rounding: Rounding) -> Option<&'static str> {
+    let exact = match to {
+        Scalar::Half => from == Scalar::Half || from.is_integer() && from.size() == 1,
+        _ => from.is_float() || from.size() <= 2,
+    };
+    if exact || to.is_integer() {
+        return None;
+    }
+    match rounding {
+        Rounding::Default | Rounding::Nearest => None,
+        Rounding::Zero => Some("rtz"),
+        Rounding::Up => Some("rtp"),
+        Rounding::Down => Some("rtn"),
+    }
 }
 
 /// Whether every value of `from` is one of `to`.
@@ -51,7 +72,7 @@ pub(super) fn as_type(arg: Expr, ty: &Type) -> Expr {
         return arg;
     }
     let bits = |arg: Expr, lanes: u8| {
-        let head = format!("as_type<{}>", msl_type(to, lanes));
+        let head = format!("as_type<{}>", msl_name(to, lanes));
         call(head, vec![arg], Type::lanes(to, lanes), span)
     };
     if n == 3 && m != 3 {

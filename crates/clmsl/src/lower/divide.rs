@@ -94,7 +94,7 @@ pub(super) fn lower_assign(e: &mut Expr, cx: &mut Cx<'_>) {
 }
 
 /// Splits a place with effects into an assignment of its address to a variable and a place without effects.
-fn hold(place: Expr, cx: &mut Cx<'_>) -> (Option<Expr>, Expr) {
+pub(super) fn hold(place: Expr, cx: &mut Cx<'_>) -> (Option<Expr>, Expr) {
     let span = place.span;
     if let ExprKind::Swizzle(base, lanes) = place.kind {
         let (before, base) = hold(*base, cx);
@@ -104,7 +104,7 @@ fn hold(place: Expr, cx: &mut Cx<'_>) -> (Option<Expr>, Expr) {
         if base.ty.vector().is_some() {
             // `v[i]` with effects in the index: the index goes through a variable as well.
             let (before, base) = hold(*base, cx);
-            let variable = cx.temporary(index.ty.clone(), span);
+            let variable = cx.temporary("place", index.ty.clone(), span);
             let ty = index.ty.clone();
             let keep = Expr::new(ExprKind::Assign(Box::new(variable.clone()), index), ty.clone(), span);
             let before = match before {
@@ -126,21 +126,21 @@ fn hold_address(place: Expr, cx: &mut Cx<'_>) -> (Option<Expr>, Expr) {
     let quals = volatility(&place);
     let ty = place.ty.clone();
     let pointer_ty = Type::pointer(ty.clone(), space, quals);
-    let variable = cx.temporary(pointer_ty.clone(), span);
+    let variable = cx.temporary("place", pointer_ty.clone(), span);
     let address = Expr::new(ExprKind::AddressOf(Box::new(place)), pointer_ty.clone(), span);
     let keep = Expr::new(ExprKind::Assign(Box::new(variable.clone()), Box::new(address)), pointer_ty, span);
     (Some(keep), Expr::new(ExprKind::Deref(Box::new(variable)), ty, span))
 }
 
 /// Whether the place lies behind a pointer to volatile.
-fn volatility(place: &Expr) -> Quals {
+pub(super) fn volatility(place: &Expr) -> Quals {
     match &place.kind {
         ExprKind::Deref(p) => p.ty.pointee().map_or(Quals::default(), |p| p.quals),
         ExprKind::Index(base, _) => match base.ty.pointee() {
             Some(p) => p.quals,
             None => volatility(base),
         },
-        ExprKind::Member(base, _) => volatility(base),
+        ExprKind::Member(base, _) | ExprKind::Half(base, _) => volatility(base),
         _ => Quals::default(),
     }
 }

@@ -183,7 +183,7 @@ fn copied_parameters(function: &Function) -> BTreeSet<LocalId> {
 fn root(place: &Expr) -> Option<LocalId> {
     match &place.kind {
         ExprKind::Local(id) => Some(*id),
-        ExprKind::Member(base, _) | ExprKind::Swizzle(base, _) => root(base),
+        ExprKind::Member(base, _) | ExprKind::Swizzle(base, _) | ExprKind::Half(base, _) => root(base),
         ExprKind::Index(base, _) if base.ty.pointee().is_none() => root(base),
         _ => None,
     }

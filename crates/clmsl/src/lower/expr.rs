@@ -1,9 +1,12 @@
 //! Every expression of a function in MSL's terms: dispatch to the passes by kind, operands first.
 
-use super::{builtin, divide, vector};
+use std::collections::BTreeSet;
+
+use super::{builtin, divide, vector, wide};
 use crate::ast::BinaryOp;
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Block, Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind, UnaryOp};
+use crate::prelude::wide::Form;
 use crate::source::Span;
 use crate::types::Type;
 
@@ -15,31 +18,38 @@ pub(super) struct Cx<'a> {
     /// Variables to declare at the top of the function.
     pub(super) temporaries: Vec<LocalId>,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
+    /// What the program does to vectors that MSL does not have.
+    pub(super) forms: &'a mut BTreeSet<Form>,
 }
 
 impl Cx<'_> {
     /// A new variable at the top of the function.
-    pub(super) fn temporary(&mut self, ty: Type, span: Span) -> Expr {
+    pub(super) fn temporary(&mut self, name: &str, ty: Type, span: Span) -> Expr {
         let id = LocalId(self.locals.len() as u32);
-        self.locals.push(Local::generated("place", ty.clone(), span));
+        self.locals.push(Local::generated(name, ty.clone(), span));
         self.temporaries.push(id);
         Expr::new(ExprKind::Local(id), ty, span)
     }
 }
 
 /// Lowers all expressions of a function.
-pub(super) fn lower_function(function: &mut Function, fast_relaxed_math: bool, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn lower_function(
+    function: &mut Function,
+    fast_relaxed_math: bool,
+    forms: &mut BTreeSet<Form>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let Some(mut body) = function.body.take() else { return };
-    let mut cx = Cx { fast_relaxed_math, locals: &mut function.locals, temporaries: Vec::new(), diagnostics };
+    let mut cx = Cx { fast_relaxed_math, locals: &mut function.locals, temporaries: Vec::new(), diagnostics, forms };
     body.for_each_expr_mut(&mut |e| {
         e.rewrite(&mut |e| lower_expr(e, &mut cx));
     });
     statements(&mut body, &mut cx);
+    body.for_each_expr_mut(&mut |e| wide::lower(e, &mut cx));
     let temporaries = std::mem::take(&mut cx.temporaries);
-    let declarations = temporaries.into_iter().map(|local| Stmt {
-        span: function.locals[local.0 as usize].span,
-        kind: StmtKind::Decl(vec![Decl { local, init: None }]),
-    });
+    let top = body.stmts.first().map_or(function.span, |s| s.span);
+    let declarations =
+        temporaries.into_iter().map(|local| Stmt { span: top, kind: StmtKind::Decl(vec![Decl { local, init: None }]) });
     body.stmts.splice(0..0, declarations);
     function.body = Some(body);
 }
@@ -170,6 +180,16 @@ pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr, ty: Type) -> Expr {
 /// A call of an MSL or prelude function.
 pub(super) fn call(head: impl Into<String>, args: Vec<Expr>, ty: Type, span: Span) -> Expr {
     Expr::new(ExprKind::Msl(head.into(), args), ty, span)
+}
+
+/// `(before, ..., last)`
+pub(super) fn sequence(before: Vec<Expr>, last: Expr) -> Expr {
+    let all = before.into_iter().chain([last]);
+    let joined = all.reduce(|first, next| {
+        let (ty, span) = (next.ty.clone(), next.span);
+        Expr::new(ExprKind::Comma(Box::new(first), Box::new(next)), ty, span)
+    });
+    joined.unwrap_or_else(|| unreachable!("there is a last one"))
 }
 
 /// Takes the expression out, leaving nothing of meaning.

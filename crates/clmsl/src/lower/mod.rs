@@ -4,6 +4,7 @@
 //!    it is called with; unused ones vanish.
 //! 2. `image`: functions on images become methods of textures and functions of the prelude.
 //! 3. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `async_copy`, `conversion`: each expression in MSL's terms.
+//!    Then `wide`, for the vectors that MSL does not have.
 //! 4. `entry`, `work_item`: kernel parameters get their attributes, work-item functions become hidden parameters.
 //! 5. `scope`: threadgroup variables, switch scopes and declarations in the places C++ wants them.
 //! 6. `names`: everything gets the name it is printed with.
@@ -22,6 +23,7 @@ mod memory;
 mod names;
 mod scope;
 mod vector;
+mod wide;
 mod work_item;
 
 use std::collections::BTreeSet;
@@ -75,12 +77,14 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     let mut constants = program.constants;
     for constant in &mut constants {
         if let Some(init) = &mut constant.init {
+            wide::lower_constant(init);
             init.rewrite(&mut |e| e.ty = e.ty.map_spaces(&mut |s| address_space::settle(spaces.resolve(s))));
         }
     }
     let formats = image::lower(&mut instances, &constants);
+    let mut forms = BTreeSet::new();
     for instance in &mut instances {
-        expr::lower_function(&mut instance.function, fast_relaxed_math, &mut diagnostics);
+        expr::lower_function(&mut instance.function, fast_relaxed_math, &mut forms, &mut diagnostics);
     }
     let hidden = work_item::lower(&mut instances);
     let mut kernels = Vec::new();
@@ -92,28 +96,35 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     for instance in &mut instances {
         scope::lower(&mut instance.function);
     }
-    let (used_structs, used_constants) = used(&instances, &mut structs, &mut constants);
+    let used = used(&instances, &structs, &constants);
     names::assign(&mut structs, &mut constants, &mut instances, &mut kernels);
     let functions: Vec<Function> = instances.into_iter().map(|i| i.function).collect();
-    let prelude = crate::prelude::excerpts(&prelude_uses(&functions));
+    let (wide, mut uses) = crate::prelude::wide::excerpt(&used.vectors, &forms);
+    uses.extend(prelude_uses(&functions));
+    let mut prelude = crate::prelude::excerpts(&uses);
+    prelude.extend(wide);
     let keep = |flags: &[bool], i: usize| flags.get(i).copied().unwrap_or(false);
     let constants = constants
         .into_iter()
         .enumerate()
-        .map(|(i, c)| if keep(&used_constants, i) { c } else { Constant { init: None, ..c } })
+        .map(|(i, c)| if keep(&used.constants, i) { c } else { Constant { init: None, ..c } })
         .collect();
     let structs = structs
         .into_iter()
         .enumerate()
-        .map(|(i, s)| if keep(&used_structs, i) { s } else { Struct { complete: false, ..s } })
+        .map(|(i, s)| if keep(&used.structs, i) { s } else { Struct { complete: false, ..s } })
         .collect();
     let lowered = Lowered { structs, constants, functions, prelude, kernels, contracts };
     (Some(lowered), diagnostics)
 }
 
-/// Which structures and constants the functions reach.
-fn used(instances: &[Instance], structs: &mut [Struct], constants: &mut [Constant]) -> (Vec<bool>, Vec<bool>) {
-    let mut reach = Reach { structs: vec![false; structs.len()], constants: vec![false; constants.len()] };
+/// What the functions reach.
+fn used(instances: &[Instance], structs: &[Struct], constants: &[Constant]) -> Reach {
+    let mut reach = Reach {
+        structs: vec![false; structs.len()],
+        constants: vec![false; constants.len()],
+        vectors: BTreeSet::new(),
+    };
     for instance in instances {
         let f = &instance.function;
         reach.ty(&f.ret, structs);
@@ -124,17 +135,20 @@ fn used(instances: &[Instance], structs: &mut [Struct], constants: &mut [Constan
             body.for_each_expr(&mut |e| e.walk(&mut |e| reach.expr(e, structs, constants)));
         }
     }
-    (reach.structs, reach.constants)
+    reach
 }
 
 struct Reach {
     structs: Vec<bool>,
     constants: Vec<bool>,
+    /// Vectors that MSL does not have.
+    vectors: BTreeSet<(Scalar, u8)>,
 }
 
 impl Reach {
     fn ty(&mut self, ty: &Type, structs: &[Struct]) {
         if matches!(ty, Type::Void | Type::Scalar(_) | Type::Vector(..) | Type::Image(_) | Type::Sampler) {
+            self.vectors.extend(ty.emulated());
             return;
         }
         let mut work = vec![ty.clone()];
@@ -145,7 +159,7 @@ impl Reach {
                 Type::Struct(id) if !std::mem::replace(&mut self.structs[id.0 as usize], true) => {
                     work.extend(structs[id.0 as usize].fields.iter().map(|f| f.ty.clone()));
                 }
-                _ => {}
+                other => self.vectors.extend(other.emulated()),
             }
         }
     }

@@ -3,7 +3,8 @@
 //! OpenCL's comparison of vectors gives -1 and 0 in an integer vector, MSL's gives a vector of bool. The integer form is
 //! `-int4(a < b)`; where a truth vector is wanted the bool vector is used as it is.
 
-use super::expr::{Cx, binary, call, take};
+use super::divide::hold;
+use super::expr::{Cx, binary, call, sequence, take};
 use crate::ast::BinaryOp;
 use crate::hir::{Expr, ExprKind, UNDEFINED_LANE, UnaryOp};
 use crate::sema::{convert, is_pure};
@@ -110,8 +111,9 @@ pub(super) fn lower_swizzle(e: &mut Expr) {
     }
 }
 
-/// Assignments to several components whose value is used: `(v.xy = e, v.xy)`, since MSL's assignment to a swizzle is not
-/// a value that can be relied on. `used` says whether the value of the whole expression is used.
+/// Changes to several components whose value is used, and steps of vectors that MSL does not have: `(v.xy = e, v.xy)`,
+/// since MSL's assignment to a swizzle is not a value that can be relied on. `used` says whether the value of the whole
+/// expression is used.
 pub(super) fn lower_uses(e: &mut Expr, used: bool, cx: &mut Cx<'_>) {
     match &mut e.kind {
         ExprKind::Comma(a, b) => {
@@ -125,47 +127,37 @@ pub(super) fn lower_uses(e: &mut Expr, used: bool, cx: &mut Cx<'_>) {
         }
         _ => e.for_each_child_mut(&mut |c| lower_uses(c, true, cx)),
     }
-    let (place, step) = match &e.kind {
+    let (place, step) = match &mut e.kind {
         ExprKind::Assign(place, _) | ExprKind::AssignOp { place, .. } => (place, None),
         ExprKind::Step { increment, prefix, place } => (place, Some((*increment, *prefix))),
         _ => return,
     };
-    if !matches!(&place.kind, ExprKind::Swizzle(_, lanes) if lanes.len() > 1) {
+    let several = matches!(&place.kind, ExprKind::Swizzle(_, lanes) if lanes.len() > 1);
+    if !(several || step.is_some() && place.ty.emulated().is_some()) {
         return;
     }
-    let span = e.span;
-    let ty = e.ty.clone();
+    let (ty, span) = (e.ty.clone(), e.span);
+    let mut before = Vec::new();
+    if used && !is_pure(place) {
+        let (address, held) = hold(take(place), cx);
+        before.extend(address);
+        **place = held;
+    }
     let place = (**place).clone();
-    let pure = is_pure(&place);
+    let mut value = place.clone();
     if let Some((increment, prefix)) = step {
+        if used && !prefix {
+            value = cx.temporary("value", ty.clone(), span);
+            let keep = ExprKind::Assign(Box::new(value.clone()), Box::new(place.clone()));
+            before.push(Expr::new(keep, ty.clone(), span));
+        }
         let one = convert(Expr::int(1, Type::INT, span), &ty);
         let op = if increment { BinaryOp::Add } else { BinaryOp::Sub };
-        let whole = Box::new(place.clone());
-        e.kind = ExprKind::AssignOp { op, place: whole, value: Box::new(one.clone()), at: ty.clone() };
-        if used && pure && !prefix && ty.vector().is_some_and(|(s, _)| s.is_integer()) {
-            let undo = if increment { BinaryOp::Sub } else { BinaryOp::Add };
-            let old = binary(undo, place, one, ty.clone());
-            let change = take(e);
-            *e = Expr::new(ExprKind::Comma(Box::new(change), Box::new(old)), ty, span);
-            return;
-        }
-        if used && !prefix {
-            refuse(cx, span);
-            return;
-        }
+        e.kind = ExprKind::AssignOp { op, place: Box::new(place), value: Box::new(one), at: ty.clone() };
     }
     if !used {
         return;
     }
-    if !pure {
-        refuse(cx, span);
-        return;
-    }
-    let change = take(e);
-    *e = Expr::new(ExprKind::Comma(Box::new(change), Box::new(place)), ty, span);
-}
-
-fn refuse(cx: &mut Cx<'_>, span: crate::source::Span) {
-    let message = "the value of this change to several components is used in a way that is not supported";
-    cx.diagnostics.push(crate::diagnostic::Diagnostic::error(span, message));
+    before.push(take(e));
+    *e = Expr { span, ..sequence(before, value) };
 }

@@ -53,7 +53,9 @@ impl Printer<'_> {
                     format!("{{.{} = {value}}}", self.field(&e.ty, *member))
                 }
             }
-            ExprKind::Zero if matches!(e.ty, Type::Array(..) | Type::Struct(_)) => "{}".to_owned(),
+            ExprKind::Zero if matches!(e.ty, Type::Array(..) | Type::Struct(_)) || e.ty.emulated().is_some() => {
+                "{}".to_owned()
+            }
             _ => self.at(e, level::ASSIGN, function),
         }
     }
@@ -132,7 +134,8 @@ impl Printer<'_> {
             }
             ExprKind::Deref(p) => (format!("*{}", self.at(p, level::UNARY, f)), level::UNARY),
             ExprKind::AddressOf(p) => (format!("&{}", self.at(p, level::UNARY, f)), level::UNARY),
-            ExprKind::Member(base, field) => (self.member(base, *field, f), level::POSTFIX),
+            ExprKind::Member(base, field) => (self.member(base, self.field(&base.ty, *field), f), level::POSTFIX),
+            ExprKind::Half(base, high) => (self.member(base, if *high { "hi" } else { "lo" }, f), level::POSTFIX),
             ExprKind::Decay(a) => self.bare(a, f),
             ExprKind::Aggregate(_) | ExprKind::UnionOf(..) => {
                 let name = base_name(&e.ty, &self.lowered.structs);
@@ -156,6 +159,7 @@ impl Printer<'_> {
     fn zero(&self, ty: &Type) -> String {
         match ty {
             Type::Pointer(_) => "nullptr".to_owned(),
+            _ if ty.emulated().is_some() => format!("{}{{}}", base_name(ty, &self.lowered.structs)),
             Type::Struct(_) => format!("{}{{}}", base_name(ty, &self.lowered.structs)),
             Type::Array(..) => "{}".to_owned(),
             other => format!("{}(0)", base_name(other, &self.lowered.structs)),
@@ -164,12 +168,7 @@ impl Printer<'_> {
 
     fn unary(&self, op: UnaryOp, a: &Expr, f: Option<&Function>) -> String {
         let text = self.at(a, level::UNARY, f);
-        match op {
-            UnaryOp::Neg if text.starts_with('-') => format!("-({text})"),
-            UnaryOp::Neg => format!("-{text}"),
-            UnaryOp::BitNot => format!("~{text}"),
-            UnaryOp::Not => format!("!{text}"),
-        }
+        if op == UnaryOp::Neg && text.starts_with('-') { format!("-({text})") } else { format!("{}{text}", op.text()) }
     }
 
     fn convert(&self, e: &Expr, a: &Expr, f: Option<&Function>) -> (String, u8) {
@@ -186,8 +185,7 @@ impl Printer<'_> {
         &self.lowered.structs[id.0 as usize].fields[field as usize].name
     }
 
-    fn member(&self, base: &Expr, field: u32, f: Option<&Function>) -> String {
-        let name = self.field(&base.ty, field);
+    fn member(&self, base: &Expr, name: &str, f: Option<&Function>) -> String {
         match &base.kind {
             ExprKind::Deref(p) => format!("{}->{name}", self.at(p, level::POSTFIX, f)),
             _ => format!("{}.{name}", self.at(base, level::POSTFIX, f)),

@@ -1,14 +1,14 @@
 //! Types, declarators and literals.
 
 use crate::half;
-use crate::types::{Image, ImageAccess, Quals, Scalar, Space, Struct, Type};
+use crate::types::{Image, ImageAccess, Quals, Scalar, Space, Struct, Type, msl_name};
 
 /// The name of a type that needs no declarator.
 pub(super) fn base_name(ty: &Type, structs: &[Struct]) -> String {
     match ty {
         Type::Void | Type::Error => "void".to_owned(),
         Type::Scalar(s) => s.name().to_owned(),
-        Type::Vector(s, n) => format!("metal::{}{n}", s.name()),
+        Type::Vector(s, n) => msl_name(*s, *n),
         Type::Packed(s, n) => format!("metal::packed_{}{n}", s.name()),
         Type::Atomic(s) => format!("metal::atomic_{}", s.name()),
         Type::Struct(id) => structs[id.0 as usize].name.clone(),

@@ -191,23 +191,32 @@ impl Parser<'_> {
             return self.node(ExprKind::Unary(op, Box::new(operand)), span, height);
         }
         if self.is_word("sizeof") {
-            return self.sizeof(start);
+            return self.measure(start, ExprKind::SizeofType, ExprKind::SizeofExpr);
+        }
+        if self.is_word("vec_step") {
+            return self.measure(start, ExprKind::VecStepType, ExprKind::VecStepExpr);
         }
         self.postfix()
     }
 
-    fn sizeof(&mut self, start: Span) -> Parse<Expr> {
+    /// `sizeof` or `vec_step` of a type or of an expression.
+    fn measure(
+        &mut self,
+        start: Span,
+        of_type: fn(Box<TypeName>) -> ExprKind,
+        of_expr: fn(Box<Expr>) -> ExprKind,
+    ) -> Parse<Expr> {
         self.advance();
         if self.is(Punct::LParen) && self.starts_type(1) {
             self.advance();
             let ty = Box::new(self.type_name()?);
             let close = self.expect(Punct::RParen)?;
-            return self.node(ExprKind::SizeofType(ty), start.to(close), 1);
+            return self.node(of_type(ty), start.to(close), 1);
         }
         let operand = self.nested(Self::unary)?;
         let span = start.to(operand.span);
         let height = 1 + operand.height;
-        self.node(ExprKind::SizeofExpr(Box::new(operand)), span, height)
+        self.node(of_expr(Box::new(operand)), span, height)
     }
 
     fn postfix(&mut self) -> Parse<Expr> {

@@ -53,13 +53,7 @@ fn vector_type(name: &str) -> Option<BuiltinType> {
         "double" => return Some(BuiltinType::Refused(double_reason(name))),
         _ => return None,
     };
-    Some(if lanes > 4 {
-        BuiltinType::Refused(format!(
-            "'{name}': vectors of {lanes} elements are not supported (Metal has vectors of 2, 3 and 4)"
-        ))
-    } else {
-        BuiltinType::Spec(TypeSpec::Vector(scalar, lanes))
-    })
+    Some(BuiltinType::Spec(TypeSpec::Vector(scalar, lanes)))
 }
 
 /// Why `double` cannot be had.

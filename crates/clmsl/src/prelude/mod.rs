@@ -12,6 +12,8 @@
 //! stand before, `NAME[(TYPE)][/*]`: of the same type if none is given, for scalars unless `/*` asks for the same lanes.
 //! In the text `$T` is the element type, `$U` its unsigned and `$W` its 64-bit counterpart.
 
+pub(crate) mod wide;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -32,9 +34,13 @@ pub(crate) struct Use {
 }
 
 impl Use {
-    /// The use that a call of `head` is, if that is a prelude function.
+    /// The use that a call of `head` is, if that is a prelude function and not a form of one (`wide`).
     pub(crate) fn of_call(head: &str, args: &[&Type], ret: &Type) -> Option<Use> {
         let name = head.strip_prefix("clmsl_")?.split('<').next()?;
+        let wide = |ty: &Type| ty.emulated().is_some() && name != "value";
+        if wide(ret) || args.iter().any(|ty| wide(ty)) || wide::Leaf::of_head(head).is_always_form() {
+            return None;
+        }
         let first = args.first().and_then(|t| t.arithmetic());
         Some(Use {
             name: name.to_owned(),
@@ -84,9 +90,11 @@ macro_rules! files {
 /// What is needed stands before what needs it.
 static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
     let files = files![
+        "value",
         "dimension",
         "divide",
         "convert",
+        "directed",
         "async",
         "atomic",
         "absolute",

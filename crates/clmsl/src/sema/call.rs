@@ -168,7 +168,7 @@ impl Sema<'_> {
                 false
             }
             Class::Float => scalar.is_integer(),
-            Class::Geometric => scalar != Scalar::Float,
+            Class::Geometric => scalar != Scalar::Float || lanes > 4,
             Class::Int => {
                 if scalar == Scalar::Bool {
                     scalar = Scalar::Int;

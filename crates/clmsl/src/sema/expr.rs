@@ -75,6 +75,14 @@ impl Sema<'_> {
                 let operand = self.expr(operand);
                 self.sizeof(&operand.ty, span)
             }
+            ast::ExprKind::VecStepExpr(operand) => {
+                let operand = self.expr(operand);
+                self.vec_step(&operand.ty, span)
+            }
+            ast::ExprKind::VecStepType(ty) => {
+                let ty = self.type_of_name(ty).ty;
+                self.vec_step(&ty, span)
+            }
             ast::ExprKind::SizeofType(ty) => {
                 let ty = self.type_of_name(ty).ty;
                 self.sizeof(&ty, span)
@@ -133,6 +141,19 @@ impl Sema<'_> {
             None => {
                 let ty = self.show(ty);
                 self.bad(span, format!("'{ty}' has no size"))
+            }
+        }
+    }
+
+    /// How many elements a vector has room for (OpenCL C 3.0 §6.15.15).
+    fn vec_step(&mut self, ty: &Type, span: Span) -> Expr {
+        match ty {
+            Type::Error => Expr::error(span),
+            Type::Scalar(_) | Type::Void => Expr::int(1, Type::INT, span),
+            Type::Vector(_, lanes) => Expr::int(if *lanes == 3 { 4 } else { i128::from(*lanes) }, Type::INT, span),
+            other => {
+                let ty = self.show(other);
+                self.bad(span, format!("'vec_step' is not defined on '{ty}'"))
             }
         }
     }
@@ -228,9 +249,6 @@ impl Sema<'_> {
     /// Components of a vector; a selection from a selection is one selection.
     fn swizzle(&mut self, base: Expr, lanes: Vec<u8>, span: Span) -> Expr {
         let Some((scalar, _)) = base.ty.vector() else { return Expr::error(span) };
-        if lanes.len() > 4 {
-            return self.bad(span, "vectors of 8 and 16 elements are not supported (Metal has vectors of 2, 3 and 4)");
-        }
         let ty = Type::lanes(scalar, lanes.len() as u8);
         let base = self.without_volatile(base);
         let (base, lanes) = match base.kind {

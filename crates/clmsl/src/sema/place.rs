@@ -24,7 +24,7 @@ pub(crate) fn place_space(expr: &Expr, locals: &[Local]) -> Space {
             Some(p) => p.space,
             None => place_space(base, locals),
         },
-        ExprKind::Member(base, _) | ExprKind::Swizzle(base, _) => place_space(base, locals),
+        ExprKind::Member(base, _) | ExprKind::Swizzle(base, _) | ExprKind::Half(base, _) => place_space(base, locals),
         _ => Space::Private,
     }
 }

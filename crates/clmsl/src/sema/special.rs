@@ -1,7 +1,7 @@
 //! Typing of the built-in functions that are not in the table.
 
 use super::{Sema, const_int, convert};
-use crate::builtins::{AtomicOp, Resolved, Rounding, Special, WorkItem};
+use crate::builtins::{AtomicOp, Resolved, Special, WorkItem};
 use crate::hir::{Expr, ExprKind};
 use crate::source::Span;
 use crate::types::{Scalar, Space, Type};
@@ -22,6 +22,7 @@ impl Sema<'_> {
             Special::AsyncCopy(strided) => 4 + usize::from(strided),
             Special::Store(_) | Special::StoreHalf(..) => 3,
             Special::Image(_) => unreachable!("images have their own rules"),
+            Special::Shuffle(two) => 2 + usize::from(two),
         };
         if args.len() != expected {
             let extra =
@@ -71,9 +72,9 @@ impl Sema<'_> {
                 }
                 Some((vec![flags], Type::Void))
             }
-            Special::Convert { scalar, lanes, saturate, rounding } => {
+            Special::Convert { scalar, lanes, saturate, .. } => {
                 let arg = args.pop()?;
-                self.check_convert(&arg, scalar, lanes, saturate, rounding, name)?;
+                self.check_convert(&arg, scalar, lanes, saturate, name)?;
                 Some((vec![arg], Type::lanes(scalar, lanes)))
             }
             Special::AsType { scalar, lanes } => {
@@ -123,7 +124,7 @@ impl Sema<'_> {
                 }
                 Some((vec![offset, pointer], Type::lanes(Scalar::Float, n)))
             }
-            Special::StoreHalf(n, _) => {
+            Special::StoreHalf(n, ..) => {
                 let pointer = args.pop()?;
                 let offset = self.offset_argument(args.pop()?, name)?;
                 let data = args.pop()?;
@@ -138,6 +139,7 @@ impl Sema<'_> {
                 Some((vec![data, offset, pointer], Type::Void))
             }
             Special::Upsample => self.type_upsample(args, name),
+            Special::Shuffle(_) => self.type_shuffle(args, name),
             Special::Nan => {
                 let arg = args.pop()?;
                 match arg.ty.arithmetic() {
@@ -191,16 +193,8 @@ impl Sema<'_> {
         Some(element)
     }
 
-    fn check_convert(
-        &mut self,
-        arg: &Expr,
-        to: Scalar,
-        lanes: u8,
-        saturate: bool,
-        rounding: Rounding,
-        name: &str,
-    ) -> Option<()> {
-        let Some((from, n)) = arg.ty.arithmetic() else { return self.bad_argument(arg, name) };
+    fn check_convert(&mut self, arg: &Expr, to: Scalar, lanes: u8, saturate: bool, name: &str) -> Option<()> {
+        let Some((_, n)) = arg.ty.arithmetic() else { return self.bad_argument(arg, name) };
         if n != lanes {
             return self.bad_argument(arg, name);
         }
@@ -209,12 +203,6 @@ impl Sema<'_> {
                 arg.span,
                 format!("'{name}': conversions to floating point do not saturate (OpenCL C 3.0 §6.4.3.1)"),
             );
-            return None;
-        }
-        let exact = from.is_integer() && to.is_integer();
-        let nearest = matches!(rounding, Rounding::Default | Rounding::Nearest);
-        if to.is_float() && !exact && !nearest && from != to {
-            self.error(arg.span, format!("'{name}': this rounding mode is not supported for floating-point results"));
             return None;
         }
         Some(())
@@ -257,6 +245,26 @@ impl Sema<'_> {
             return self.bad_argument(&low, name);
         }
         Some((vec![high, low], Type::lanes(wide, n)))
+    }
+
+    /// One or two vectors of one type and a mask, of unsigned integers as wide as the elements, whose lanes are the result's.
+    fn type_shuffle(&mut self, mut args: Vec<Expr>, name: &str) -> Option<(Vec<Expr>, Type)> {
+        let mask = args.pop()?;
+        let Some((element, from)) = args.first().and_then(|a| a.ty.vector()).filter(|&(_, n)| n != 3) else {
+            return self.bad_argument(args.first()?, name);
+        };
+        if let Some(other) = args.get(1)
+            && other.ty != Type::Vector(element, from)
+        {
+            return self.bad_argument(other, name);
+        }
+        match mask.ty.vector() {
+            Some((s, n)) if s.is_integer() && s == element.unsigned_of_width() && n != 3 => {
+                args.push(mask);
+                Some((args, Type::Vector(element, n)))
+            }
+            _ => self.bad_argument(&mask, name),
+        }
     }
 
     /// Between local and global memory, elements of one type.

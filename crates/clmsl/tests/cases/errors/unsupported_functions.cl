@@ -2,9 +2,6 @@ __kernel void k(__global float* a, __global half* h, __global int* n, __global f
 {
     a[0] = erf(a[1]) + erfc(a[1]);
     a[0] = tgamma(a[1]) + lgamma(a[1]) + lgamma_r(a[1], n) + remquo(a[1], a[2], n);
-    v[0] = shuffle(v[1], (uint4)(0)) + shuffle2(v[1], v[2], (uint4)(0));
-    n[0] = vec_step(v[0]);
-    vstore_half_rtz(a[0], 0, h);
     n[0] = to_global(n) == n;
     n[0] = get_fence(n);
     n[0] = get_kernel_work_group_size(0);
@@ -16,5 +13,4 @@ __kernel void k(__global float* a, __global half* h, __global int* n, __global f
     n[0] = work_group_all(1) + work_group_scan_inclusive_add(2);
     n[0] = atomic_load(n) + atomic_fetch_or(n, 1);
     atomic_store(n, 1);
-    v[0] = convert_float4_rtp((int4)(1));
 }
