@@ -12,7 +12,7 @@ Exit codes:
   1  the input cannot work: no such file, a kernel that does not compile, a wrong argument
   2  the command line cannot be read
   3  the device failed: none present, out of memory, a fault in a kernel, the deadline
-  4  the result differs from what --check names";
+  4  the result differs from what --check names, or from what the OpenCL implementation computes";
 
 /// Translate, check and run OpenCL C and Metal compute kernels, on Apple's Metal or, on Linux, on hostmetal.
 #[derive(Parser)]
@@ -69,6 +69,24 @@ pub(crate) enum Command {
         "Exit codes as `dcmetal --help` lists them.\n"
     ))]
     Run(Box<Run>),
+    /// Run OpenCL C kernels on an OpenCL implementation too and compare what both compute
+    #[command(after_help = concat!(
+        "The original runs on the system's first OpenCL device (PoCL on Linux, Apple's on macOS), its translation on the\n",
+        "Metal device, both without contraction of a * b + c. Every number of every buffer is compared: integers exactly,\n",
+        "floats within --ulp, any NaN equal to any other.\n\n",
+        "Arguments that are not given: buffers hold four elements per work-item of the grid, at least 1024, of random floats\n",
+        "in [-2, 2) and random integers from 0 to the grid's extent, so that they serve as indices; integers by value are the\n",
+        "grid's extent (--global); local memory has 4 KiB. They vary from round to round; what is given stays.\n\n",
+        "SPEC as `dcmetal run --help` lists them. NAME is the argument's.\n\n",
+        "Examples:\n",
+        "  dcmetal compare blur.cl\n",
+        "  dcmetal compare blur.cl --kernel rows --global 64,64 --local 8,8 --arg width=i32=64 --rounds 100\n\n",
+        "Exit codes as `dcmetal --help` lists them.\n"
+    ))]
+    Compare(Box<Compare>),
+    /// The process in which `compare` runs the OpenCL implementation
+    #[command(hide = true)]
+    OpenclPeer,
 }
 
 #[derive(Args)]
@@ -210,6 +228,44 @@ pub(crate) struct Run {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// The kernel's name; every kernel of the file when left out
+    #[arg(long)]
+    pub(crate) kernel: Option<String>,
+    /// Work-items of the grid
+    #[arg(long, visible_alias = "grid", value_name = "X[,Y[,Z]]", value_parser = extents, default_value = "64")]
+    pub(crate) global: [u64; 3],
+    /// Work-items of a work-group; chosen for you when left out
+    #[arg(long, visible_alias = "group", value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub(crate) local: Option<[u64; 3]>,
+    /// One kernel argument; see below
+    #[arg(long = "arg", value_name = "NAME=SPEC", value_parser = named_spec)]
+    pub(crate) args: Vec<(String, Spec)>,
+    /// Seed of the random arguments
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How often to compare, each time with other arguments
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Units in the last place by which floats may differ
+    #[arg(long, default_value_t = 4)]
+    pub(crate) ulp: u64,
+    /// In every second round floats are any there are, NaN and infinities among them, and integers in buffers too
+    #[arg(long)]
+    pub(crate) wild: bool,
+    /// Give up after this many seconds of the OpenCL implementation's silence
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    pub(crate) timeout: f64,
+}
+
+fn named_spec(text: &str) -> Result<(String, Spec), String> {
+    let (name, spec) = text.split_once('=').ok_or("it has no `=`; see `dcmetal compare --help`")?;
+    Ok((name.to_owned(), Spec::parse(spec)?))
 }
 
 fn extents(text: &str) -> Result<[u64; 3], String> {

@@ -1,129 +1,195 @@
-//! `--check`: an output against the array of a file.
+//! `dcmetal compare`: kernels on an OpenCL implementation and their translations on the device, from the same arguments.
 
-use crate::array::{Array, Element};
+use std::process::Command;
+use std::time::Duration;
 
-/// How two arrays of the same number of elements differ.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Difference {
-    pub(crate) elements: usize,
-    /// Elements outside the tolerance.
-    pub(crate) outside: usize,
-    /// The largest difference; infinite where one of the two is not a number or infinite and the other is not.
-    pub(crate) largest: f64,
-    /// The element with the largest difference, and both its values.
-    pub(crate) worst: Option<Worst>,
+use dcmetal::{Argument, ArgumentKind, Kernel, Scalar};
+use differential::{Launch, Mismatch, Peer, PeerError, Program, Random, Run, Shape, Translated, Value, vary};
+
+use crate::cli::{Compare, Math, Std};
+use crate::compile::default_device;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::run::{at, check_element, check_kind, content};
+use crate::source::{Language, language, read};
+use crate::spec::Spec;
+
+/// The process that the OpenCL implementation runs in.
+pub(crate) fn serve() -> Result<(), Failure> {
+    differential::serve().map_err(|error| Failure::Device(error.to_string()))
 }
 
-#[derive(Debug, PartialEq)]
-pub(crate) struct Worst {
-    pub(crate) index: usize,
-    pub(crate) got: f64,
-    pub(crate) expected: f64,
-}
-
-/// How far a value may be from the expected one: `absolute + relative * |expected|`, as NumPy's `allclose`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tolerance {
-    pub(crate) absolute: f64,
-    pub(crate) relative: f64,
-}
-
-/// Compares element by element; integers of 64 bits exactly. An error when the counts differ.
-pub(crate) fn compare(got: &Array, expected: &Array, tolerance: Tolerance) -> Result<Difference, String> {
-    if got.shape.count() != expected.shape.count() {
-        return Err(format!("the output has shape {}, the expected file {}", got.shape, expected.shape));
+pub(crate) fn compare(command: &Compare) -> Result<(), Failure> {
+    if language(&command.source.file)? != Language::OpenCl {
+        let file = command.source.file.display();
+        return Err(Failure::Input(format!("{file}: only OpenCL C (.cl) has an original to compare")));
     }
-    let exact = |element| matches!(element, Element::I64 | Element::U64);
-    let same_bits = got.element == expected.element && exact(got.element);
-    let mut result = Difference { elements: got.shape.count(), outside: 0, largest: 0.0, worst: None };
-    for (index, (a, b)) in got.values().zip(expected.values()).enumerate() {
-        let mut difference = distance(a, b);
-        if same_bits && difference == 0.0 {
-            let element = |array: &Array| array.bytes[8 * index..][..8] == got.bytes[8 * index..][..8];
-            if !element(expected) {
-                // Both round to the same f64: they differ by less than its last place.
-                difference = 1.0;
+    let device = default_device()?;
+    let program = program(command)?;
+    let _line = Progress::start(format!("comparing {}", program.name));
+    let translated = Translated::compile(&device, &program).map_err(Failure::Input)?;
+    let kernels = match &command.kernel {
+        Some(name) => vec![name.clone()],
+        None => translated.kernel_names().to_vec(),
+    };
+    let kernels = kernels
+        .iter()
+        .map(|name| translated.kernel(name).map_err(Failure::Input))
+        .collect::<Result<Vec<Kernel>, _>>()?;
+    let known = |name: &str| kernels.iter().any(|kernel| kernel.arguments().iter().any(|a| a.name == name));
+    if let Some((name, _)) = command.args.iter().find(|(name, _)| !known(name)) {
+        return Err(Failure::Input(format!("--arg {name}: no kernel that is compared has an argument of that name")));
+    }
+    let mut runs = Vec::new();
+    for kernel in &kernels {
+        runs.extend(rounds(command, &translated, kernel)?);
+    }
+    let executable = std::env::current_exe().map_err(|error| Failure::Device(format!("this program: {error}")))?;
+    let start = move || {
+        let mut command = Command::new(&executable);
+        command.arg("opencl-peer");
+        command
+    };
+    let mut peer = Peer::new(start, Duration::from_secs_f64(command.timeout));
+    let found = differential::compare(&translated, &mut peer, &program, &runs, command.ulp);
+    let found = found.map_err(|error| match error {
+        PeerError::Crashed(Some(launch), _) | PeerError::TimedOut(Some(launch)) => {
+            Failure::Device(format!("{error}\n{}", describe(&runs[launch].launch)))
+        }
+        error => Failure::Device(error.to_string()),
+    })?;
+    if found.is_empty() {
+        let names: Vec<&str> = kernels.iter().map(Kernel::name).collect();
+        let text = format!("{}: equal in {} rounds\n", names.join(", "), command.rounds);
+        return crate::print(&text).map_err(Failure::Input);
+    }
+    let lines: Vec<String> = found.iter().map(Mismatch::to_string).collect();
+    Err(Failure::Mismatch(format!("the translation computes something else:\n{}", lines.join("\n"))))
+}
+
+/// The file with build options in the words of `clBuildProgram`.
+fn program(command: &Compare) -> Result<Program, Failure> {
+    let (file, flags) = (&command.source.file, &command.source.flags);
+    let mut options = vec![flags.options.clone().unwrap_or_default()];
+    options.extend(flags.define.iter().map(|define| format!("-D {define}")));
+    options.extend(flags.std.map(|std| match std {
+        Std::Cl12 => "-cl-std=CL1.2".to_owned(),
+        Std::Cl20 => "-cl-std=CL2.0".to_owned(),
+        Std::Cl30 => "-cl-std=CL3.0".to_owned(),
+    }));
+    if flags.math == Some(Math::Fast) {
+        options.push("-cl-fast-relaxed-math".to_owned());
+    }
+    let beside = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => ".".into(),
+    };
+    Ok(Program {
+        name: file.display().to_string(),
+        source: read(file).map_err(Failure::Input)?,
+        options: options.join(" ").trim().to_owned(),
+        peer_options: String::new(),
+        include: std::iter::once(beside).chain(flags.include.iter().cloned()).collect(),
+    })
+}
+
+/// The launches of one kernel.
+fn rounds(command: &Compare, translated: &Translated, kernel: &Kernel) -> Result<Vec<Run>, Failure> {
+    let grid = command.global;
+    let dimensions = if grid[2] > 1 {
+        3
+    } else if grid[1] > 1 {
+        2
+    } else {
+        1
+    };
+    let group = translated.group_for(kernel, grid, dimensions, command.local).map_err(Failure::Input)?;
+    let mut random = Random::new(command.seed);
+    let mut runs = Vec::new();
+    for round in 0..command.rounds {
+        let wild = command.wild && round % 2 == 1;
+        let (mut args, mut shapes) = (Vec::new(), Vec::new());
+        for argument in kernel.arguments() {
+            let spec = command.args.iter().find(|(name, _)| *name == argument.name).map(|(_, spec)| spec);
+            args.push(match spec {
+                Some(spec) => given(argument, spec)?,
+                None => default(argument, grid, wild, &mut random)?,
+            });
+            shapes.push(Shape::of_argument(argument));
+        }
+        runs.push(Run { launch: Launch { kernel: kernel.name().to_owned(), grid, dimensions, group, args }, shapes });
+    }
+    Ok(runs)
+}
+
+/// An argument of the command line.
+fn given(argument: &Argument, spec: &Spec) -> Result<Value, Failure> {
+    let wrong = |error: String| Failure::Input(at(argument, &error));
+    check_kind(argument, spec).map_err(wrong)?;
+    Ok(match spec {
+        Spec::Value { bytes, .. } => Value::Bytes(bytes.clone()),
+        Spec::Local { bytes } => Value::Local(*bytes),
+        Spec::Buffer { save: Some(_), .. } => return Err(wrong("`save=` has no meaning here".to_owned())),
+        Spec::Buffer { source, save: None } => {
+            let array = content(source)?;
+            check_element(argument, array.element).map_err(wrong)?;
+            Value::Buffer(array.bytes)
+        }
+    })
+}
+
+/// Local memory of an argument that is not given.
+const LOCAL: usize = 4096;
+
+/// Elements of a buffer that is not given, at least.
+const ELEMENTS: u64 = 1024;
+
+/// Bytes of a buffer that is not given, at most.
+const LARGEST: u64 = 1 << 28;
+
+/// An argument that is not given.
+fn default(argument: &Argument, grid: [u64; 3], wild: bool, random: &mut Random) -> Result<Value, Failure> {
+    let size = match argument.kind {
+        ArgumentKind::Threadgroup => return Ok(Value::Local(LOCAL)),
+        ArgumentKind::Texture { .. } | ArgumentKind::Sampler => {
+            return Err(Failure::Input(at(argument, "images and samplers cannot be compared")));
+        }
+        ArgumentKind::Value => argument.size,
+        ArgumentKind::Buffer => {
+            let elements = grid.iter().fold(4, |product: u64, extent| product.saturating_mul(*extent)).max(ELEMENTS);
+            elements.saturating_mul(argument.size.max(1))
+        }
+    };
+    if size > LARGEST {
+        let error = format!("left out, it would be {size} bytes; say with --arg what it holds");
+        return Err(Failure::Input(at(argument, &error)));
+    }
+    let mut bytes = vec![0; size as usize];
+    let is_integer = argument.scalar.is_some_and(|scalar| !is_float(scalar));
+    if let Some(scalar) = argument.scalar {
+        // What numbers are drawn from: the least and the greatest float, every index of the grid.
+        for (index, number) in bytes.chunks_exact_mut(scalar.size()).enumerate() {
+            let extent = if scalar.size() == 1 { grid[0].min(100) } else { grid[0] };
+            let index = if argument.kind == ArgumentKind::Value { extent } else { index as u64 % extent };
+            let sign = if index % 2 == 0 { -2.0 } else { 2.0 };
+            match scalar {
+                Scalar::F32 => number.copy_from_slice(&f32::to_ne_bytes(sign)),
+                Scalar::F16 => number.copy_from_slice(&half::f16::from_f32(sign).to_ne_bytes()),
+                _ => number.copy_from_slice(&index.to_le_bytes()[..scalar.size()]),
             }
         }
-        // A share of an infinity or of NaN would accept anything.
-        let share = if b.is_finite() { tolerance.relative * b.abs() } else { 0.0 };
-        if difference > tolerance.absolute + share {
-            result.outside += 1;
-        }
-        if difference > result.largest {
-            result.largest = difference;
-            result.worst = Some(Worst { index, got: a, expected: b });
-        }
     }
-    Ok(result)
+    if argument.kind == ArgumentKind::Buffer || !is_integer {
+        vary(&mut bytes, &Shape::of_argument(argument), wild, random);
+    }
+    Ok(if argument.kind == ArgumentKind::Buffer { Value::Buffer(bytes) } else { Value::Bytes(bytes) })
 }
 
-fn distance(got: f64, expected: f64) -> f64 {
-    if got == expected || (got.is_nan() && expected.is_nan()) {
-        0.0
-    } else if got.is_finite() && expected.is_finite() {
-        (got - expected).abs()
-    } else {
-        f64::INFINITY
-    }
+fn is_float(scalar: Scalar) -> bool {
+    matches!(scalar, Scalar::F32 | Scalar::F16 | Scalar::BF16)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::array::Shape;
-
-    fn floats(values: &[f32]) -> Array {
-        let bytes = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-        Array { element: Element::F32, shape: Shape(vec![values.len()]), bytes }
-    }
-
-    #[test]
-    fn differences() {
-        let inf = f32::INFINITY;
-        for (got, expected, largest) in [
-            (1.0, 1.0, 0.0),
-            (0.5, 0.25, 0.25),
-            (90.0, 100.0, 10.0),
-            (f32::NAN, f32::NAN, 0.0),
-            (f32::NAN, 1.0, f64::INFINITY),
-            (inf, inf, 0.0),
-            (inf, -inf, f64::INFINITY),
-            (0.0, -0.0, 0.0),
-        ] {
-            let difference = compare(&floats(&[got]), &floats(&[expected]), Tolerance::default()).unwrap();
-            assert_eq!(difference.largest, largest, "{got} {expected}");
-            assert_eq!(difference.outside, usize::from(largest > 0.0));
-        }
-    }
-
-    #[test]
-    fn long_integers_are_compared_exactly() {
-        let long =
-            |value: u64| Array { element: Element::U64, shape: Shape(vec![1]), bytes: value.to_ne_bytes().to_vec() };
-        let difference = compare(&long(u64::MAX), &long(u64::MAX - 1), Tolerance::default()).unwrap();
-        assert_eq!(difference.outside, 1);
-        assert_eq!(compare(&long(u64::MAX), &long(u64::MAX), Tolerance::default()).unwrap().outside, 0);
-    }
-
-    #[test]
-    fn tolerances_add_up() {
-        let outside = |absolute, relative| {
-            let tolerance = Tolerance { absolute, relative };
-            compare(&floats(&[1.5, 102.0]), &floats(&[1.0, 100.0]), tolerance).unwrap().outside
-        };
-        assert_eq!(outside(0.0, 0.0), 2);
-        assert_eq!(outside(0.5, 0.0), 1);
-        assert_eq!(outside(0.0, 0.02), 1);
-        assert_eq!(outside(0.5, 0.02), 0);
-        let nan = Tolerance { absolute: 1e9, relative: 1e9 };
-        assert_eq!(compare(&floats(&[f32::NAN]), &floats(&[1.0]), nan).unwrap().outside, 1);
-        assert_eq!(compare(&floats(&[1.0]), &floats(&[f32::NAN]), nan).unwrap().outside, 1);
-        assert_eq!(compare(&floats(&[1.0]), &floats(&[f32::INFINITY]), nan).unwrap().outside, 1);
-    }
-
-    #[test]
-    fn counts_must_agree() {
-        assert!(compare(&floats(&[1.0, 2.0]), &floats(&[1.0]), Tolerance::default()).is_err());
-    }
+fn describe(launch: &Launch) -> String {
+    let sizes = |sizes: [u64; 3]| sizes.map(|size| size.to_string()).join("x");
+    format!("kernel `{}`, {} work-items in groups of {}", launch.kernel, sizes(launch.grid), sizes(launch.group))
 }

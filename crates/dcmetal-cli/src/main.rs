@@ -7,6 +7,7 @@ mod cli;
 mod compare;
 mod compile;
 mod devices;
+mod difference;
 mod failure;
 mod files;
 mod highlight;
@@ -37,6 +38,8 @@ fn main() -> ExitCode {
         Command::Port(command) => port::port(&command),
         Command::Check(command) => check::check(&command),
         Command::Run(command) => run::run(&command),
+        Command::Compare(command) => compare::compare(&command),
+        Command::OpenclPeer => compare::serve(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

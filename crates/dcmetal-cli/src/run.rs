@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::array::{Array, Element, Shape};
 use crate::cli::Run;
-use crate::compare::{Difference, Tolerance, compare};
 use crate::compile::{default_device, failure};
+use crate::difference::{Difference, Tolerance, compare};
 use crate::failure::Failure;
 use crate::files;
 use crate::progress::Progress;
@@ -162,7 +162,7 @@ fn prepare(command: &Run, device: &Accelerator, kernel: &Kernel) -> Result<Vec<G
         .collect()
 }
 
-fn at(argument: &Argument, message: &str) -> String {
+pub(crate) fn at(argument: &Argument, message: &str) -> String {
     format!("argument {} (`{}`): {message}", argument.position, argument.name)
 }
 
@@ -178,7 +178,7 @@ fn describe_kind(argument: &Argument) -> String {
     format!("{kind} (`{}`)", argument.type_name)
 }
 
-fn check_kind(argument: &Argument, spec: &Spec) -> Result<(), String> {
+pub(crate) fn check_kind(argument: &Argument, spec: &Spec) -> Result<(), String> {
     let given = match spec {
         Spec::Value { element, lanes, .. } => {
             // MSL has no values: a reference to constant memory takes one.
@@ -208,7 +208,7 @@ fn check_value(argument: &Argument, element: Element, lanes: usize) -> Result<()
 }
 
 /// The kernel's scalars and the given elements must be of one type; a struct takes any.
-fn check_element(argument: &Argument, element: Element) -> Result<(), String> {
+pub(crate) fn check_element(argument: &Argument, element: Element) -> Result<(), String> {
     let fits = match argument.scalar {
         None => true,
         Some(scalar) => matches!(
@@ -230,18 +230,35 @@ fn check_element(argument: &Argument, element: Element) -> Result<(), String> {
 
 /// A buffer with the content asked for.
 fn fill(device: &Accelerator, source: &Source) -> Result<(Buffer<u8>, Element, Shape), Failure> {
-    let array = match source {
+    match source {
         Source::Zeros { element, shape } => {
             let length = shape.count() * element.size();
             let buffer = device.buffer_zeroed(length).map_err(|error| failure(&error))?;
             return Ok((buffer, *element, shape.clone()));
         }
-        Source::Random { element, shape, seed } => {
-            let length = shape.count() * element.size();
-            let mut buffer = device.buffer_zeroed(length).map_err(|error| failure(&error))?;
-            let bytes = random(*element, shape.count(), *seed);
-            buffer.write_from(&bytes).map_err(|error| failure(&error))?;
+        Source::Random { element, shape, .. } => {
+            // The device's word on the size comes before the host's memory is taken.
+            let mut buffer = device.buffer_zeroed(shape.count() * element.size()).map_err(|error| failure(&error))?;
+            buffer.write_from(&content(source)?.bytes).map_err(|error| failure(&error))?;
             return Ok((buffer, *element, shape.clone()));
+        }
+        Source::File { .. } | Source::Raw { .. } => {}
+    }
+    let array = content(source)?;
+    let buffer = device.buffer_from(&array.bytes).map_err(|error| failure(&error))?;
+    Ok((buffer, array.element, array.shape))
+}
+
+/// What a buffer is to hold.
+pub(crate) fn content(source: &Source) -> Result<Array, Failure> {
+    let array = match source {
+        Source::Zeros { element, shape } => {
+            let bytes = vec![0; shape.count() * element.size()];
+            Ok(Array { element: *element, shape: shape.clone(), bytes })
+        }
+        Source::Random { element, shape, seed } => {
+            let bytes = random(*element, shape.count(), *seed);
+            Ok(Array { element: *element, shape: shape.clone(), bytes })
         }
         Source::File { path, channels } => files::load(path, *channels),
         Source::Raw { path, element, shape } => files::load_raw(path, *element, shape.clone()),
@@ -250,8 +267,7 @@ fn fill(device: &Accelerator, source: &Source) -> Result<(Buffer<u8>, Element, S
     if array.element == Element::F64 {
         return Err(Failure::Input("the file holds f64, which Metal does not have".into()));
     }
-    let buffer = device.buffer_from(&array.bytes).map_err(|error| failure(&error))?;
-    Ok((buffer, array.element, array.shape))
+    Ok(array)
 }
 
 /// `count` elements from `seed`, the same on every machine: floats in [0, 1), integers over their whole range.

@@ -143,6 +143,20 @@ const REFUSED: &[(&str, i32, &str)] = &[
         1,
         "argument 0 (`x`): a buffer of 10737418240 bytes",
     ),
+    // Comparisons with an OpenCL implementation.
+    ("compare @scale.metal", 1, "only OpenCL C"),
+    ("compare @broken.cl", 1, "broken.cl:3:12: error: "),
+    ("compare @scale.cl --kernel nope", 1, "has no kernel `nope`; it has: `scale`"),
+    ("compare @scale.cl --arg z=f32=1", 1, "--arg z: no kernel that is compared has an argument of that name"),
+    ("compare @scale.cl --arg a=i32=1", 1, "argument 2 (`a`): the kernel takes `float`, not i32"),
+    ("compare @scale.cl --arg a", 2, "it has no `=`"),
+    ("compare @scale.cl --global 0 --local 1", 1, "no dimension may be 0"),
+    ("compare @scale.cl --global 1000000000", 1, "argument 0 (`x`): left out, it would be 16000000000 bytes"),
+    ("compare @two_faced.cl --kernel differs --rounds 1", 4, "launch 0 (differs): y[5] is "),
+    ("compare @two_faced.cl --kernel differs --rounds 1", 4, "59 of 1024 numbers differ"),
+    ("compare @two_faced.cl --kernel rounds --ulp 2", 4, "on OpenCL (3 ULP); 64 of 1024 numbers differ"),
+    ("compare @two_faced.cl --kernel crashes", 3, "the OpenCL implementation crashed in launch 0: signal"),
+    ("compare @two_faced.cl --kernel hangs --timeout 3", 3, "the OpenCL implementation did not end in launch 0"),
     // Grids.
     (
         "run @scale.cl scale --global 0 --arg zeros=f32:8 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
@@ -208,6 +222,21 @@ fn a_fault_is_a_failure() {
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("kernel `outside` failed"), "{}", text(&output.stderr));
     assert!(files(folder.path()).is_empty());
+}
+
+#[test]
+fn translations_are_compared_with_their_originals() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, said) in [
+        ("compare @scale.cl --rounds 3", "scale: equal in 3 rounds\n"),
+        ("compare @scale.cl --grid 7 --arg n=u32=5 --arg x=random=f32:7:1 --wild", "scale: equal in 4 rounds\n"),
+        ("compare @shapes.cl -I @include --global 64 --local 8", "sums: equal in 4 rounds\n"),
+        ("compare @two_faced.cl --kernel rounds --ulp 3", "rounds: equal in 4 rounds\n"),
+    ] {
+        let output = dcmetal(folder.path(), line);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success() && out == said, "{line}: {out}{err}");
+    }
 }
 
 #[test]

@@ -41,9 +41,16 @@ impl Translated {
         self.library.kernel(name).map_err(|error| error.to_string())
     }
 
-    /// The work-group that a launch of `grid` gets when it leaves the choice to the device.
-    pub fn group_for(&self, kernel: &Kernel, grid: [u64; 3], dimensions: u32) -> Result<[u64; 3], String> {
+    /// The work-group of a launch of `grid`: the wanted one if it can be, the device's choice if none is.
+    pub fn group_for(
+        &self,
+        kernel: &Kernel,
+        grid: [u64; 3],
+        dimensions: u32,
+        wanted: Option<[u64; 3]>,
+    ) -> Result<[u64; 3], String> {
         let grid = Grid::threads(grid).work_dim(dimensions);
+        let grid = wanted.map_or(grid, |group| grid.threadgroup(group));
         kernel.threadgroup_for(&grid).map(|size| size.to_array()).map_err(|error| error.to_string())
     }
 

@@ -6,11 +6,9 @@ use dcmetal::Scalar;
 
 use crate::vary::Shape;
 
-/// The first number in which an argument differs, and how many do.
+/// The first number in which two buffers differ, and how many do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// The argument's position.
-    pub argument: usize,
     /// Which of its numbers, in memory order and without padding.
     pub index: usize,
     /// The device's.
@@ -19,9 +17,9 @@ pub struct Difference {
     pub peer: String,
     /// Units in the last place between floats; 0 for other numbers, which must be the same.
     pub ulp: u64,
-    /// Numbers of the argument that differ.
+    /// Numbers that differ.
     pub count: usize,
-    /// Numbers of the argument.
+    /// Numbers there are.
     pub of: usize,
 }
 
@@ -38,7 +36,7 @@ impl fmt::Display for Difference {
 
 /// Compares what the device and the peer left in one buffer. Integers must be the same; floats may be `ulp` units in the
 /// last place apart, where -0 and 0 are next to each other, and any NaN equals any other.
-pub fn differences(argument: usize, device: &[u8], peer: &[u8], shape: &Shape, ulp: u64) -> Option<Difference> {
+pub fn differences(device: &[u8], peer: &[u8], shape: &Shape, ulp: u64) -> Option<Difference> {
     assert_eq!(device.len(), peer.len(), "both began with the same bytes");
     let mut found: Option<Difference> = None;
     let mut of = 0;
@@ -56,7 +54,7 @@ pub fn differences(argument: usize, device: &[u8], peer: &[u8], shape: &Shape, u
             Some(found) => found.count += 1,
             None => {
                 let (device, peer) = (show(scalar, ours), show(scalar, theirs));
-                found = Some(Difference { argument, index, device, peer, ulp: apart.unwrap_or(0), count: 1, of: 0 });
+                found = Some(Difference { index, device, peer, ulp: apart.unwrap_or(0), count: 1, of: 0 });
             }
         }
     }
@@ -108,7 +106,7 @@ mod tests {
     }
 
     fn ulps(a: f32, b: f32) -> Option<u64> {
-        differences(0, &floats(&[a]), &floats(&[b]), &Shape::of(Scalar::F32, 1), 0).map(|found| found.ulp)
+        differences(&floats(&[a]), &floats(&[b]), &Shape::of(Scalar::F32, 1), 0).map(|found| found.ulp)
     }
 
     #[test]
@@ -123,7 +121,7 @@ mod tests {
         assert_eq!(ulps(f32::NEG_INFINITY, f32::INFINITY), Some(2 * 0x7F80_0000 + 1));
         let half = |a: f32, b: f32| {
             let [a, b] = [a, b].map(|x| half::f16::from_f32(x).to_le_bytes());
-            differences(0, &a, &b, &Shape::of(Scalar::F16, 1), 0).map(|found| found.ulp)
+            differences(&a, &b, &Shape::of(Scalar::F16, 1), 0).map(|found| found.ulp)
         };
         assert_eq!(half(1.0, 1.0), None);
         assert_eq!(half(2048.0, 2050.0), Some(1));
@@ -132,21 +130,21 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_told_and_all_are_counted() {
-        let found = differences(3, &[1, 2, 3, 255], &[1, 0, 3, 1], &Shape::of(Scalar::I8, 1), 9).unwrap();
+        let found = differences(&[1, 2, 3, 255], &[1, 0, 3, 1], &Shape::of(Scalar::I8, 1), 9).unwrap();
         assert_eq!(found.to_string(), "[1] is 2 on the device, 0 on OpenCL; 2 of 4 numbers differ");
-        assert_eq!((found.argument, found.count, found.of), (3, 2, 4));
+        assert_eq!((found.count, found.of), (2, 4));
         assert_eq!(show(Scalar::I8, &[255]), "-1");
         assert_eq!(show(Scalar::U64, &[255; 8]), u64::MAX.to_string());
         assert_eq!(show(Scalar::F32, &1.5f32.to_le_bytes()), "1.5 (0x3fc00000)");
         let (a, b) = (floats(&[1.0, 2.0]), floats(&[1.0 + 2.0 * f32::EPSILON, 2.0]));
-        assert_eq!(differences(0, &a, &b, &Shape::of(Scalar::F32, 1), 2), None);
-        assert!(differences(0, &a, &b, &Shape::of(Scalar::F32, 1), 1).is_some());
+        assert_eq!(differences(&a, &b, &Shape::of(Scalar::F32, 1), 2), None);
+        assert!(differences(&a, &b, &Shape::of(Scalar::F32, 1), 1).is_some());
     }
 
     #[test]
     fn the_fourth_of_three_is_padding() {
         let (a, b) = (floats(&[1.0, 2.0, 3.0, 9.0]), floats(&[1.0, 2.0, 3.0, 4.0]));
-        assert_eq!(differences(0, &a, &b, &Shape::of(Scalar::F32, 3), 0), None);
-        assert!(differences(0, &a, &b, &Shape::of(Scalar::F32, 4), 0).is_some());
+        assert_eq!(differences(&a, &b, &Shape::of(Scalar::F32, 3), 0), None);
+        assert!(differences(&a, &b, &Shape::of(Scalar::F32, 4), 0).is_some());
     }
 }

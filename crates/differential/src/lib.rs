@@ -22,6 +22,7 @@ mod job;
 mod opencl;
 mod peer;
 mod random;
+mod run;
 mod vary;
 
 pub use device::Translated;
@@ -30,4 +31,5 @@ pub use job::{Launch, Outputs, Program, Value};
 pub use opencl::serve;
 pub use peer::{Peer, PeerError};
 pub use random::Random;
+pub use run::{Mismatch, Run, What, compare};
 pub use vary::{Shape, vary};

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dcmetal::{Accelerator, Argument, ArgumentKind, Kernel, Scalar};
-use differential::{Launch, Peer, PeerError, Program, Random, Shape, Translated, Value, differences, vary};
+use differential::{Launch, Mismatch, Peer, Program, Random, Run, Shape, Translated, Value, compare, vary};
 use run_line::{RunLine, bits, numbers};
 
 /// Cases that PoCL 3.1 does not build or gets wrong: the case, words of what then is said, and what is wrong. The words must
@@ -158,55 +158,35 @@ fn run_case(gpu: &Accelerator, peer: &mut Peer, file: &Path) -> Result<usize, St
         source,
     };
     let translated = Translated::compile(gpu, &program)?;
-    let (mut launches, mut shapes) = (Vec::new(), Vec::new());
+    let mut runs = Vec::new();
     let mut unused: Vec<&String> = policy.fixed.iter().chain(&policy.free).collect();
     for line in run_line::lines(&program.source) {
         let run = run_line::parse(line)?;
         let kernel = translated.kernel(&run.kernel)?;
-        let group = match run.group {
-            Some(group) => group.to_array(),
-            None => translated.group_for(&kernel, run.grid.to_array(), run.dimensions)?,
-        };
+        let wanted = run.group.map(|group| group.to_array());
+        let group = translated.group_for(&kernel, run.grid.to_array(), run.dimensions, wanted)?;
         let shaped: Vec<(Value, Shape)> =
             kernel.arguments().iter().map(|a| given(a, &run)).collect::<Result<_, _>>()?;
-        let (args, shape): (Vec<Value>, Vec<Shape>) = shaped.into_iter().unzip();
+        let (args, shapes): (Vec<Value>, Vec<Shape>) = shaped.into_iter().unzip();
         unused.retain(|name| kernel.arguments().iter().all(|argument| argument.name != **name));
         let launch = Launch { kernel: run.kernel, grid: run.grid.to_array(), dimensions: run.dimensions, group, args };
         let wild = if policy.tame { 0 } else { WILD };
         let rounds = if policy.given { 0 } else { TAME + wild };
-        let mut random = Random::new(launches.len() as u64);
+        let mut random = Random::new(runs.len() as u64);
         for round in 0..=rounds {
             let mut launch = launch.clone();
             if round > 0 {
-                vary_launch(&mut launch, &kernel, &shape, &policy, round > TAME, &mut random);
+                vary_launch(&mut launch, &kernel, &shapes, &policy, round > TAME, &mut random);
             }
-            launches.push(launch);
-            shapes.push(shape.clone());
+            runs.push(Run { launch, shapes: shapes.clone() });
         }
     }
     if let Some(name) = unused.first() {
         return Err(format!("the differential line names `{name}`, which no kernel has"));
     }
-    let theirs = peer.run(&program, &launches).map_err(|error: PeerError| error.to_string())?;
-    let mut wrong = Vec::new();
-    for (index, (launch, theirs)) in launches.iter().zip(&theirs).enumerate() {
-        let at = |text: String| format!("launch {index} ({}): {text}", launch.kernel);
-        let ours = match translated.run(launch) {
-            Ok(ours) => ours,
-            Err(text) => {
-                wrong.push(at(text));
-                continue;
-            }
-        };
-        let kernel = translated.kernel(&launch.kernel)?;
-        for (argument, (ours, theirs)) in kernel.arguments().iter().zip(ours.iter().zip(theirs)) {
-            let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
-            let shape = &shapes[index][argument.position];
-            let found = differences(argument.position, ours, theirs, shape, policy.ulp);
-            wrong.extend(found.map(|found| at(format!("{}{found}", argument.name))));
-        }
-    }
-    if wrong.is_empty() { Ok(launches.len()) } else { Err(wrong.join("\n    ")) }
+    let found = compare(&translated, peer, &program, &runs, policy.ulp).map_err(|error| error.to_string())?;
+    let wrong: Vec<String> = found.iter().map(Mismatch::to_string).collect();
+    if wrong.is_empty() { Ok(runs.len()) } else { Err(wrong.join("\n    ")) }
 }
 
 /// The argument that a run line gives, and the numbers in it.
