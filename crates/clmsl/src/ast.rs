@@ -4,7 +4,7 @@
 //! names are resolved by the parser; typedef names are kept as names.
 
 use crate::source::Span;
-use crate::token::{FloatLiteral, IntLiteral, Symbol};
+use crate::token::{FloatLiteral, IntLiteral, StrId, Symbol};
 use crate::types::{ImageAccess, ImageDim, Quals, Scalar, Space};
 
 /// A name where it stands.
@@ -281,8 +281,7 @@ pub(crate) enum ExprKind {
     Int(IntLiteral),
     Float(FloatLiteral),
     Char(i32),
-    /// Only `printf` takes one, and that is not supported.
-    Str,
+    Str(StrId),
     Ident(Symbol),
     Unary(UnaryOp, Box<Expr>),
     /// `++x` and `--x`

@@ -5,6 +5,7 @@
 //! replaces it by the one to print.
 
 use crate::ast::BinaryOp;
+use crate::printf::PrintFormat;
 use crate::source::Span;
 use crate::types::{Quals, Space, Struct, Type};
 
@@ -26,6 +27,8 @@ pub(crate) struct Program {
     pub(crate) structs: Vec<Struct>,
     pub(crate) constants: Vec<Constant>,
     pub(crate) functions: Vec<Function>,
+    /// The formats of `printf`; calls name them by number.
+    pub(crate) formats: Vec<PrintFormat>,
 }
 
 /// A variable in the constant address space at program scope.
@@ -251,8 +254,26 @@ pub(crate) enum ExprKind {
     Msl(String, Vec<Expr>),
     /// *Lowered*: printed as it stands.
     Name(String),
+    /// *Lowered*, until `lower::work_item` gives the function this parameter.
+    Hidden(Hidden),
     /// Stands where an error was reported.
     Error,
+}
+
+/// What a function takes besides the user's parameters: what MSL has only as attributes of an entry point's parameters,
+/// and memory of built-in functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Hidden {
+    GlobalId,
+    LocalId,
+    GroupId,
+    GlobalSize,
+    LocalSize,
+    EnqueuedLocalSize,
+    NumGroups,
+    WorkDim,
+    /// The buffer of `printf`.
+    Printed,
 }
 
 /// Lane number of the component that `.hi` and `.odd` of a vector of three do not have.
@@ -322,6 +343,7 @@ impl Expr {
             | ExprKind::Local(_)
             | ExprKind::Constant(_)
             | ExprKind::Name(_)
+            | ExprKind::Hidden(_)
             | ExprKind::Error => {}
         }
     }
@@ -364,6 +386,7 @@ impl Expr {
             | ExprKind::Local(_)
             | ExprKind::Constant(_)
             | ExprKind::Name(_)
+            | ExprKind::Hidden(_)
             | ExprKind::Error => {}
         }
     }

@@ -33,6 +33,7 @@ mod parser;
 mod prelude;
 #[doc(hidden)]
 pub mod preprocess;
+mod printf;
 mod reflect;
 mod sema;
 #[doc(hidden)]
@@ -43,6 +44,7 @@ mod types;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use options::{BuildOptions, IncludeCallback, IncludeRequest, Included, OptionError, Options, Std};
+pub use printf::{Conversion, PrintFormat, PrintPiece, PrintValue};
 pub use reflect::{
     Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, ImageDimension, ImageReflection,
     KernelReflection, Reflection, ScalarKind,
@@ -122,7 +124,7 @@ fn translate_tokens(
     match lowered {
         Some(lowered) if !failed(&diagnostics) => {
             let msl = msl::print(&lowered, sources);
-            (Some(msl), Reflection { kernels: lowered.kernels }, diagnostics)
+            (Some(msl), Reflection { kernels: lowered.kernels, formats: lowered.formats }, diagnostics)
         }
         _ => (None, Reflection::default(), diagnostics),
     }

@@ -4,11 +4,15 @@
 
 use serde::Serialize;
 
+use crate::printf::PrintFormat;
+
 /// The kernels of a translation, in the order of the source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Reflection {
     /// The kernels.
     pub kernels: Vec<KernelReflection>,
+    /// The formats of `printf`, by their numbers in records ([`HiddenKind::Printf`]).
+    pub formats: Vec<PrintFormat>,
 }
 
 impl Reflection {
@@ -197,4 +201,10 @@ pub enum HiddenKind {
     /// Two `uint`s for each image argument, in order: its channel order and its channel data type, as OpenCL numbers them
     /// (`CL_RGBA`, `CL_UNORM_INT8`).
     ImageFormats,
+    /// What `printf` writes, words of 32 bits: how many words the records take (0 before the launch), how many fit (set
+    /// by the host: those of the buffer without these three), how many records did not fit (0 before the launch; from
+    /// 2³¹ on it no longer counts), and the records one behind the other. A record is the number of its format in
+    /// [`Reflection::formats`] and the arguments of its conversions, in order, each component in one word or, if it has
+    /// 64 bits, in two, the lower first. Several launches may write to one buffer.
+    Printf,
 }

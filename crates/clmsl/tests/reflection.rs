@@ -18,6 +18,7 @@ const ENUMERATED: &[(&str, &str)] = &[
     ("image", "dimension"),
     ("image", "component"),
     ("hidden argument", "kind"),
+    ("conversion", "value"),
 ];
 
 /// The heading on the page for the objects of a key, by the object it stands in.
@@ -28,6 +29,9 @@ fn inner(object: &str, key: &str) -> Option<&'static str> {
         ("kernel", "hidden") => Some("hidden argument"),
         ("argument", "element") => Some("element"),
         ("argument", "image") => Some("image"),
+        ("document", "formats") => Some("format"),
+        ("format", "pieces") => Some("piece"),
+        ("piece", "conversion") => Some("conversion"),
         _ => None,
     }
 }
@@ -83,7 +87,17 @@ fn described(root: &Path) -> Keys {
     for line in text.lines() {
         if let Some(heading) = line.strip_prefix("## ") {
             let name = heading.trim_start_matches("The ").trim_start_matches("An ").trim_start_matches("A ");
-            let known = ["document", "kernel", "argument", "element", "image", "hidden argument"];
+            let known = [
+                "document",
+                "kernel",
+                "argument",
+                "element",
+                "image",
+                "hidden argument",
+                "format",
+                "piece",
+                "conversion",
+            ];
             object = known.into_iter().find(|known| *known == name).expect("a heading of an object");
             continue;
         }
@@ -91,8 +105,9 @@ fn described(root: &Path) -> Keys {
         let mut words = BTreeSet::new();
         if ENUMERATED.contains(&(object, key)) {
             let quoted = rest.split('`').skip(1).step_by(2);
-            let plain =
-                |word: &&str| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') && !word.starts_with("__");
+            let plain = |word: &&str| {
+                word.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_')) && !word.starts_with("__")
+            };
             words.extend(quoted.filter(plain).map(str::to_owned).filter(|word| word != "const"));
         }
         let fresh = keys.insert((object, key.to_owned()), words).is_none();

@@ -45,6 +45,11 @@ pub(crate) fn error(message: &str) -> String {
     format!("{ERROR}error:{ERROR:#} {message}")
 }
 
+/// `warning: message`
+pub(crate) fn warning(message: &str) -> String {
+    format!("{WARNING}warning:{WARNING:#} {message}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

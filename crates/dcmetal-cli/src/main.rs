@@ -51,9 +51,9 @@ fn main() -> ExitCode {
 }
 
 /// Prints to standard output; a reader that went away (`| head`) is no error.
-fn print(text: &str) -> Result<(), String> {
+fn print(text: impl AsRef<[u8]>) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
         _ => Ok(()),
     }

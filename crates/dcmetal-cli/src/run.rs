@@ -42,6 +42,7 @@ pub(crate) fn run(command: &Run) -> Result<(), Failure> {
         submission.wait_timeout(Duration::from_secs_f64(command.timeout)).map_err(|error| failure(&error))?;
     }
     let run_time = start.elapsed();
+    let printed = submission.printed().map_err(|error| failure(&error))?;
     let gpu_time = submission.gpu_time().ok();
 
     let mut outputs = Vec::new();
@@ -82,6 +83,8 @@ pub(crate) fn run(command: &Run) -> Result<(), Failure> {
             "times": times,
             "outputs": outputs.iter().map(Output::json).collect::<Vec<_>>(),
             "checks": checks,
+            "printed": printed.to_string(),
+            "printed_lost": printed.lost,
         });
         format!("{document:#}\n")
     } else {
@@ -99,7 +102,14 @@ pub(crate) fn run(command: &Run) -> Result<(), Failure> {
             times.iter().filter_map(|(name, time)| time.map(|time| format!("{name} {time:.2?}"))).collect();
         text + &format!("times: {}\n", times.join(", "))
     };
+    if !command.json {
+        crate::print(&printed.bytes).map_err(Failure::Input)?;
+    }
     crate::print(&text).map_err(Failure::Input)?;
+    if printed.lost > 0 {
+        let message = format!("the output of {} calls of printf is lost: their buffer was full", printed.lost);
+        anstream::eprintln!("{}", crate::log::warning(&message));
+    }
 
     match checks.iter().zip(&differences).find(|(_, difference)| difference.outside > 0) {
         Some((check, difference)) => {

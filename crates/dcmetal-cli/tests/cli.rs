@@ -311,6 +311,21 @@ fn json_is_json() {
 }
 
 #[test]
+fn what_a_kernel_prints_comes_first_and_what_is_lost_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = dcmetal(folder.path(), "run @prints.cl count --global 1 --arg i32=2");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("line 0\nline 1\ncount on "), "{}", text(&output.stdout));
+    assert_eq!(text(&output.stderr), "");
+    let output = dcmetal(folder.path(), "run @prints.cl count --global 1 --arg i32=2 --json");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("nothing but JSON");
+    assert_eq!((&document["printed"], &document["printed_lost"]), (&"line 0\nline 1\n".into(), &0.into()));
+    // Each line takes two of the 2^18 - 3 words that the buffer has.
+    let output = dcmetal(folder.path(), "run @prints.cl count --global 1 --arg i32=200000");
+    assert!(text(&output.stderr).contains("warning: the output of 68930 calls of printf is lost"));
+}
+
+#[test]
 fn translation_is_deterministic_and_runs() {
     let folder = tempfile::tempdir().unwrap();
     let printed = dcmetal(folder.path(), "translate @scale.cl");

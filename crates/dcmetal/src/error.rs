@@ -349,6 +349,9 @@ pub enum Error {
     /// A figure that exists only when the submission has finished.
     #[error("the submission has not finished")]
     NotFinished,
+    /// What a kernel had printed is gone: it wrote outside its own buffers.
+    #[error("what was printed cannot be read: a kernel wrote over it")]
+    PrintBuffer,
     /// More batches open at once than Metal's queue has command buffers for.
     #[error("{limit} batches are open; submit or drop one first")]
     TooManyBatches {

@@ -45,6 +45,7 @@ mod grid;
 mod kernel;
 mod memory;
 mod pool;
+mod print;
 #[expect(unsafe_code, reason = "the only module that calls C; each block is argued")]
 mod raw;
 
@@ -60,5 +61,6 @@ pub use kernel::{
 };
 pub use memory::{Buffer, StorageMode, View, ViewMut};
 pub use pool::{BufferPool, PoolLimits, PoolStats};
+pub use print::Printed;
 pub use raw::host::{ReadGuard, WriteGuard};
 pub use raw::pages::PageVec;

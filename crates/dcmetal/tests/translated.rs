@@ -5,7 +5,9 @@
 //! A VALUE is `[a,b,...]` (a buffer's scalars in memory order, or a vector), `[a;n]` (n times a), a number, or `local:N`
 //! (N bytes of local memory). Structures are `{f32:1,u8:2,...}`: scalars with their types in memory order, padding
 //! included. What stands behind the arrow are the buffers' scalars after the run. Numbers are decimal, hexadecimal, `inf`,
-//! `-inf` or `nan`; integers must come out exactly, floats as close as `close` says, halves exactly.
+//! `-inf` or `nan`; integers must come out exactly, floats as close as `close` says, halves exactly. What a kernel prints
+//! is `prints="..."`, or `prints_lines="..."` if the order of the lines is open; `\n` and `\_` (a blank) stand for one
+//! character. Without either it must print nothing.
 //! Every case that translates must have such a line.
 
 mod common;
@@ -17,7 +19,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::gpu;
 use common::run_line::{self, RunLine, bits, numbers};
-use dcmetal::{Accelerator, Access, Arg, Argument, ArgumentKind, Buffer, Grid, Kernel, Library, Scalar, Size, clmsl};
+use dcmetal::{
+    Accelerator, Access, Arg, Argument, ArgumentKind, Buffer, Grid, Kernel, Library, Printed, Scalar, Size, clmsl,
+};
 
 #[test]
 fn every_run_line_of_the_translator_gives_what_it_says() {
@@ -89,7 +93,7 @@ fn run_case(gpu: &Accelerator, file: &Path) -> Result<usize, String> {
 
 /// One `// run:` line.
 fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), String> {
-    let RunLine { kernel, grid, dimensions, group, given, expected } = run_line::parse(line)?;
+    let RunLine { kernel, grid, dimensions, group, given, expected, prints } = run_line::parse(line)?;
     let kernel = library.kernel(&kernel).map_err(|error| error.to_string())?;
     let mut grid = Grid::threads(grid).work_dim(dimensions);
     if let Some(group) = group {
@@ -108,8 +112,9 @@ fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), Strin
             Passed::Local(bytes) => Arg::threadgroup_bytes(*bytes),
         })
         .collect();
-    let done = kernel.launch(grid, args).and_then(|submission| submission.wait());
-    done.map_err(|error| error.to_string())?;
+    let printed = kernel.launch(grid, args).and_then(|submission| submission.printed());
+    let printed = printed.map_err(|error| error.to_string())?;
+    compare_printed(&printed, prints.as_ref())?;
     for (name, value) in &expected {
         let argument = find(&kernel, name)?;
         let Passed::Buffer(buffer) = &passed[argument.position] else {
@@ -119,6 +124,23 @@ fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), Strin
         compare(argument, &bytes, value).map_err(|text| format!("{name}: {text}"))?;
     }
     Ok(())
+}
+
+/// Compares what was printed with what is expected: nothing if the line says nothing.
+fn compare_printed(printed: &Printed, expected: Option<&(String, bool)>) -> Result<(), String> {
+    let (expected, in_order) = expected.map_or(("", true), |(text, in_order)| (text.as_str(), *in_order));
+    let text = String::from_utf8(printed.bytes.clone()).map_err(|error| error.to_string())?;
+    let lines = |text: &str| {
+        let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+        if !in_order {
+            lines.sort();
+        }
+        lines
+    };
+    if lines(&text) == lines(expected) && printed.lost == 0 {
+        return Ok(());
+    }
+    Err(format!("printed {text:?} ({} lost), expected {expected:?}", printed.lost))
 }
 
 /// What stands for an argument in a run.

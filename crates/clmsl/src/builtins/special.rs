@@ -106,6 +106,7 @@ pub(crate) enum Special {
     /// `prefetch`, which has no effect.
     Prefetch,
     Image(ImageOp),
+    Printf,
 }
 
 /// The special function of this name.
@@ -130,6 +131,7 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         "upsample" => Special::Upsample,
         "nan" => Special::Nan,
         "prefetch" => Special::Prefetch,
+        "printf" => Special::Printf,
         "async_work_group_copy" => Special::AsyncCopy(false),
         "async_work_group_strided_copy" => Special::AsyncCopy(true),
         "wait_group_events" => Special::WaitEvents,

@@ -23,7 +23,7 @@ fn group_size(span: Span) -> Expr {
 }
 
 /// `(e, then)` if evaluating `e` matters.
-fn after(e: Expr, then: Expr) -> Expr {
+pub(super) fn after(e: Expr, then: Expr) -> Expr {
     if is_pure(&e) {
         return then;
     }

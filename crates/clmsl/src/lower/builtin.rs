@@ -3,7 +3,7 @@
 
 use super::expr::{Cx, binary, call, take};
 use super::vector::{sign_bits, truth_value};
-use super::{async_copy, atomic, conversion, memory};
+use super::{async_copy, atomic, conversion, memory, printf};
 use crate::ast::BinaryOp;
 use crate::builtins::{Lowering, Resolved, ScalarForm, Special, TABLE};
 use crate::hir::{Expr, ExprKind};
@@ -169,6 +169,7 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span) ->
             conversion::as_type(binary(BinaryOp::Or, payload, quiet, bits), &ty)
         }
         Special::Image(_) => unreachable!("functions on images were lowered before"),
+        Special::Printf => printf::lower(args, ty, span),
         Special::Prefetch => Expr::int(0, Type::INT, span).convert(Type::Void),
     }
 }

@@ -6,10 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use super::work_item::Hidden;
-use crate::builtins::WorkItem;
+use super::work_item::Parameters;
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind};
+use crate::hir::{Decl, Expr, ExprKind, Function, Hidden, Local, LocalId, Stmt, StmtKind};
 use crate::reflect::{
     Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, ImageDimension, ImageReflection,
     KernelReflection, ScalarKind,
@@ -26,10 +25,14 @@ const MAX_WRITTEN_TEXTURES: usize = 8;
 /// Threadgroup memory every Apple GPU has (same source).
 const MAX_LOCAL_MEMORY: u64 = 32 * 1024;
 
+/// Bytes of the buffer that `printf` writes to, as OpenCL's full profile asks for (OpenCL 3.0,
+/// `CL_DEVICE_PRINTF_BUFFER_SIZE`).
+const PRINTF_BUFFER: u64 = 1 << 20;
+
 /// Binds the parameters of one kernel.
 pub(super) fn lower(
     function: &mut Function,
-    hidden: &Hidden,
+    hidden: &Parameters,
     formats: Option<LocalId>,
     structs: &[Struct],
     diagnostics: &mut Vec<Diagnostic>,
@@ -73,23 +76,24 @@ pub(super) fn lower(
     }
     for (&item, &id) in hidden {
         let attribute = match item {
-            WorkItem::GlobalId => "[[thread_position_in_grid]]",
-            WorkItem::LocalId => "[[thread_position_in_threadgroup]]",
-            WorkItem::GroupId => "[[threadgroup_position_in_grid]]",
-            WorkItem::GlobalSize => "[[threads_per_grid]]",
-            WorkItem::LocalSize => "[[threads_per_threadgroup]]",
-            WorkItem::EnqueuedLocalSize => "[[dispatch_threads_per_threadgroup]]",
-            WorkItem::NumGroups => "[[threadgroups_per_grid]]",
-            WorkItem::WorkDim => {
-                reflection.hidden.push(HiddenArg { kind: HiddenKind::WorkDim, slot: buffers, size: 4 });
+            Hidden::GlobalId => "[[thread_position_in_grid]]",
+            Hidden::LocalId => "[[thread_position_in_threadgroup]]",
+            Hidden::GroupId => "[[threadgroup_position_in_grid]]",
+            Hidden::GlobalSize => "[[threads_per_grid]]",
+            Hidden::LocalSize => "[[threads_per_threadgroup]]",
+            Hidden::EnqueuedLocalSize => "[[dispatch_threads_per_threadgroup]]",
+            Hidden::NumGroups => "[[threadgroups_per_grid]]",
+            Hidden::WorkDim | Hidden::Printed => {
+                let (kind, size) = match item {
+                    Hidden::WorkDim => (HiddenKind::WorkDim, 4),
+                    _ => (HiddenKind::Printf, PRINTF_BUFFER),
+                };
+                reflection.hidden.push(HiddenArg { kind, slot: buffers, size });
                 let local = function.local_mut(id);
-                local.reference = true;
+                local.reference = item == Hidden::WorkDim;
                 local.attribute = Some(format!("[[buffer({buffers})]]"));
                 buffers += 1;
                 continue;
-            }
-            WorkItem::GlobalOffset | WorkItem::GlobalLinearId | WorkItem::LocalLinearId => {
-                unreachable!("computed from others")
             }
         };
         function.local_mut(id).attribute = Some(attribute.to_owned());

@@ -21,6 +21,7 @@ mod expr;
 mod image;
 mod memory;
 mod names;
+mod printf;
 mod scope;
 mod vector;
 mod wide;
@@ -31,6 +32,7 @@ use std::collections::BTreeSet;
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Constant, Expr, ExprKind, Function};
 use crate::prelude::{Excerpt, Use};
+use crate::printf::PrintFormat;
 use crate::reflect::KernelReflection;
 use crate::sema::Checked;
 use crate::types::{Scalar, Space, Struct, Type};
@@ -47,6 +49,7 @@ pub(crate) struct Lowered {
     /// Whether `a * b + c` may be rounded once. `FP_CONTRACT OFF` anywhere holds for the whole program: where it is not asked
     /// for it costs speed, not meaning.
     pub(crate) contracts: bool,
+    pub(crate) formats: Vec<PrintFormat>,
 }
 
 /// One copy of a function.
@@ -114,7 +117,8 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
         .enumerate()
         .map(|(i, s)| if keep(&used.structs, i) { s } else { Struct { complete: false, ..s } })
         .collect();
-    let lowered = Lowered { structs, constants, functions, prelude, kernels, contracts };
+    let formats = program.formats;
+    let lowered = Lowered { structs, constants, functions, prelude, kernels, contracts, formats };
     (Some(lowered), diagnostics)
 }
 

@@ -11,55 +11,62 @@ use super::Instance;
 use super::expr::{binary, call};
 use crate::ast::BinaryOp;
 use crate::builtins::{Resolved, Special, WorkItem};
-use crate::hir::{Expr, ExprKind, Function, Local, LocalId};
+use crate::hir::{Expr, ExprKind, Function, Hidden, Local, LocalId};
 use crate::sema::{const_int, convert, is_pure};
 use crate::source::Span;
-use crate::types::{Scalar, Type};
+use crate::types::{Quals, Scalar, Space, Type};
 
 /// The hidden parameters of one function, in a fixed order.
-pub(super) type Hidden = BTreeMap<WorkItem, LocalId>;
+pub(super) type Parameters = BTreeMap<Hidden, LocalId>;
 
 /// The parameter's name, unless the user has taken it.
-fn parameter_name(item: WorkItem) -> &'static str {
-    match item {
-        WorkItem::GlobalId => "global_id",
-        WorkItem::LocalId => "local_id",
-        WorkItem::GroupId => "group_id",
-        WorkItem::GlobalSize => "global_size",
-        WorkItem::LocalSize => "local_size",
-        WorkItem::EnqueuedLocalSize => "enqueued_local_size",
-        WorkItem::NumGroups => "num_groups",
-        WorkItem::WorkDim => "work_dim",
-        WorkItem::GlobalOffset | WorkItem::GlobalLinearId | WorkItem::LocalLinearId => {
-            unreachable!("computed from others")
-        }
+fn name(hidden: Hidden) -> &'static str {
+    match hidden {
+        Hidden::GlobalId => "global_id",
+        Hidden::LocalId => "local_id",
+        Hidden::GroupId => "group_id",
+        Hidden::GlobalSize => "global_size",
+        Hidden::LocalSize => "local_size",
+        Hidden::EnqueuedLocalSize => "enqueued_local_size",
+        Hidden::NumGroups => "num_groups",
+        Hidden::WorkDim => "work_dim",
+        Hidden::Printed => "printed",
     }
 }
 
-fn parameter_type(item: WorkItem) -> Type {
-    if item == WorkItem::WorkDim { Type::UINT } else { Type::Vector(Scalar::UInt, 3) }
+fn ty(hidden: Hidden) -> Type {
+    match hidden {
+        Hidden::WorkDim => Type::UINT,
+        Hidden::Printed => Type::pointer(Type::UINT, Space::Global, Quals::default()),
+        _ => Type::Vector(Scalar::UInt, 3),
+    }
 }
 
 /// The parameters a query reads.
-fn sources(item: WorkItem) -> &'static [WorkItem] {
+fn sources(item: WorkItem) -> &'static [Hidden] {
     match item {
         WorkItem::GlobalOffset => &[],
-        WorkItem::GlobalLinearId => &[WorkItem::GlobalId, WorkItem::GlobalSize],
-        WorkItem::LocalLinearId => &[WorkItem::LocalId, WorkItem::LocalSize],
-        WorkItem::GlobalId => &[WorkItem::GlobalId],
-        WorkItem::LocalId => &[WorkItem::LocalId],
-        WorkItem::GroupId => &[WorkItem::GroupId],
-        WorkItem::GlobalSize => &[WorkItem::GlobalSize],
-        WorkItem::LocalSize => &[WorkItem::LocalSize],
-        WorkItem::EnqueuedLocalSize => &[WorkItem::EnqueuedLocalSize],
-        WorkItem::NumGroups => &[WorkItem::NumGroups],
-        WorkItem::WorkDim => &[WorkItem::WorkDim],
+        WorkItem::GlobalLinearId => &[Hidden::GlobalId, Hidden::GlobalSize],
+        WorkItem::LocalLinearId => &[Hidden::LocalId, Hidden::LocalSize],
+        WorkItem::GlobalId => &[Hidden::GlobalId],
+        WorkItem::LocalId => &[Hidden::LocalId],
+        WorkItem::GroupId => &[Hidden::GroupId],
+        WorkItem::GlobalSize => &[Hidden::GlobalSize],
+        WorkItem::LocalSize => &[Hidden::LocalSize],
+        WorkItem::EnqueuedLocalSize => &[Hidden::EnqueuedLocalSize],
+        WorkItem::NumGroups => &[Hidden::NumGroups],
+        WorkItem::WorkDim => &[Hidden::WorkDim],
     }
 }
 
+/// The parameter as an expression of a function that does not have it yet.
+pub(super) fn parameter(hidden: Hidden, span: Span) -> Expr {
+    Expr::new(ExprKind::Hidden(hidden), ty(hidden), span)
+}
+
 /// Adds the parameters and rewrites queries and calls. `instances` has callees first.
-pub(super) fn lower(instances: &mut [Instance]) -> Vec<Hidden> {
-    let mut all: Vec<Hidden> = Vec::with_capacity(instances.len());
+pub(super) fn lower(instances: &mut [Instance]) -> Vec<Parameters> {
+    let mut all: Vec<Parameters> = Vec::with_capacity(instances.len());
     for instance in instances {
         let function = &mut instance.function;
         let mut needed = BTreeSet::new();
@@ -69,53 +76,54 @@ pub(super) fn lower(instances: &mut [Instance]) -> Vec<Hidden> {
                     ExprKind::Builtin { builtin: Resolved::Special(Special::WorkItem(item)), .. } => {
                         needed.extend(sources(*item));
                     }
+                    ExprKind::Hidden(hidden) => _ = needed.insert(*hidden),
                     ExprKind::Call { function, .. } => needed.extend(all[function.0 as usize].keys()),
                     _ => {}
                 });
             });
         }
-        let hidden = add_parameters(function, &needed);
+        let parameters = add_parameters(function, &needed);
         if let Some(mut body) = function.body.take() {
-            body.for_each_expr_mut(&mut |e| e.rewrite(&mut |e| rewrite(e, &hidden, &all)));
+            body.for_each_expr_mut(&mut |e| e.rewrite(&mut |e| rewrite(e, &parameters, &all)));
             function.body = Some(body);
         }
-        all.push(hidden);
+        all.push(parameters);
     }
     all
 }
 
-fn add_parameters(function: &mut Function, needed: &BTreeSet<WorkItem>) -> Hidden {
+fn add_parameters(function: &mut Function, needed: &BTreeSet<Hidden>) -> Parameters {
     let span = function.span;
     needed
         .iter()
-        .map(|&item| {
-            let local = Local::generated(parameter_name(item), parameter_type(item), span);
-            let id = function.add_local(local);
+        .map(|&hidden| {
+            let id = function.add_local(Local::generated(name(hidden), ty(hidden), span));
             function.params.push(id);
-            (item, id)
+            (hidden, id)
         })
         .collect()
 }
 
-fn parameter(item: WorkItem, hidden: &Hidden, span: Span) -> Expr {
-    match hidden.get(&item) {
-        Some(&id) => Expr::new(ExprKind::Local(id), parameter_type(item), span),
+fn local(hidden: Hidden, parameters: &Parameters, span: Span) -> Expr {
+    match parameters.get(&hidden) {
+        Some(&id) => Expr::new(ExprKind::Local(id), ty(hidden), span),
         None => unreachable!("the function needs this parameter"),
     }
 }
 
-fn rewrite(e: &mut Expr, hidden: &Hidden, all: &[Hidden]) {
+fn rewrite(e: &mut Expr, parameters: &Parameters, all: &[Parameters]) {
     let span = e.span;
     match &mut e.kind {
         ExprKind::Call { function, args, .. } => {
-            for &item in all[function.0 as usize].keys() {
-                args.push(parameter(item, hidden, span));
+            for &hidden in all[function.0 as usize].keys() {
+                args.push(local(hidden, parameters, span));
             }
         }
+        ExprKind::Hidden(hidden) => *e = local(*hidden, parameters, span),
         ExprKind::Builtin { builtin: Resolved::Special(Special::WorkItem(item)), args } => {
             let item = *item;
             let argument = args.pop();
-            *e = query(item, argument, hidden, span);
+            *e = query(item, argument, parameters, span);
         }
         // A conversion from the 64-bit result is one from the 32-bit parameter.
         ExprKind::Convert(inner) => {
@@ -131,14 +139,14 @@ fn rewrite(e: &mut Expr, hidden: &Hidden, all: &[Hidden]) {
     }
 }
 
-fn query(item: WorkItem, argument: Option<Expr>, hidden: &Hidden, span: Span) -> Expr {
+fn query(item: WorkItem, argument: Option<Expr>, parameters: &Parameters, span: Span) -> Expr {
     match item {
-        WorkItem::WorkDim => parameter(item, hidden, span),
+        WorkItem::WorkDim => local(Hidden::WorkDim, parameters, span),
         WorkItem::GlobalLinearId => {
-            linear(parameter(WorkItem::GlobalId, hidden, span), parameter(WorkItem::GlobalSize, hidden, span))
+            linear(local(Hidden::GlobalId, parameters, span), local(Hidden::GlobalSize, parameters, span))
         }
         WorkItem::LocalLinearId => {
-            linear(parameter(WorkItem::LocalId, hidden, span), parameter(WorkItem::LocalSize, hidden, span))
+            linear(local(Hidden::LocalId, parameters, span), local(Hidden::LocalSize, parameters, span))
         }
         WorkItem::GlobalOffset => {
             let zero = Expr::int(0, Type::ULONG, span);
@@ -147,15 +155,16 @@ fn query(item: WorkItem, argument: Option<Expr>, hidden: &Hidden, span: Span) ->
                 _ => zero,
             }
         }
-        _ => component(item, argument, hidden, span),
+        _ => component(item, argument, parameters, span),
     }
 }
 
 /// One dimension of an id or size.
-fn component(item: WorkItem, argument: Option<Expr>, hidden: &Hidden, span: Span) -> Expr {
+fn component(item: WorkItem, argument: Option<Expr>, parameters: &Parameters, span: Span) -> Expr {
     let Some(dimension) = argument else { unreachable!("the number of arguments was checked") };
     let beyond = i128::from(!matches!(item, WorkItem::GlobalId | WorkItem::LocalId | WorkItem::GroupId));
-    let value = parameter(item, hidden, span);
+    let [hidden] = sources(item) else { unreachable!("the other queries have no dimension") };
+    let value = local(*hidden, parameters, span);
     match const_int(&dimension) {
         Some(d @ 0..=2) => {
             let lane = Expr::new(ExprKind::Swizzle(Box::new(value), vec![d as u8]), Type::UINT, span);

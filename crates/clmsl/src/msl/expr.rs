@@ -1,7 +1,7 @@
 //! Expressions, with parentheses where C++'s precedences want them.
 
 use super::Printer;
-use super::pieces::{base_name, declare, float, integer, lanes};
+use super::pieces::{base_name, declare, float, integer, lanes, string};
 use crate::ast::BinaryOp;
 use crate::hir::{Expr, ExprKind, Function, UnaryOp};
 use crate::types::{Quals, Type};
@@ -41,6 +41,9 @@ impl Printer<'_> {
     pub(super) fn initialiser(&self, e: &Expr, function: Option<&Function>) -> String {
         match &e.kind {
             ExprKind::Aggregate(parts) => {
+                if let Some(text) = string(parts, &e.ty) {
+                    return text;
+                }
                 let parts: Vec<String> = parts.iter().map(|p| self.initialiser(p, function)).collect();
                 format!("{{{}}}", parts.join(", "))
             }
@@ -150,7 +153,7 @@ impl Printer<'_> {
                 (format!("{}{head}({})", self.at(object, level::POSTFIX, f), self.list(args, f)), level::POSTFIX)
             }
             ExprKind::Msl(head, args) => (format!("{head}({})", self.list(args, f)), level::POSTFIX),
-            ExprKind::VectorCond(..) | ExprKind::Builtin { .. } | ExprKind::Error => {
+            ExprKind::Hidden(_) | ExprKind::VectorCond(..) | ExprKind::Builtin { .. } | ExprKind::Error => {
                 unreachable!("lowering leaves none of these")
             }
         }

@@ -1,6 +1,7 @@
 //! Types, declarators and literals.
 
 use crate::half;
+use crate::hir::Expr;
 use crate::types::{Image, ImageAccess, Quals, Scalar, Space, Struct, Type, msl_name};
 
 /// The name of a type that needs no declarator.
@@ -124,6 +125,27 @@ pub(super) fn lanes(lanes: &[u8]) -> String {
             _ => unreachable!("a missing component was lowered"),
         })
         .collect()
+}
+
+/// An array of printable characters that ends with zero, as a string literal.
+pub(super) fn string(parts: &[Expr], ty: &Type) -> Option<String> {
+    let (Type::Array(element, _), [text @ .., zero]) = (ty, parts) else { return None };
+    if !matches!(**element, Type::Scalar(Scalar::Char | Scalar::UChar)) || zero.int_value() != Some(0) {
+        return None;
+    }
+    let mut out = String::from("\"");
+    for part in text {
+        match part.int_value().and_then(|c| u8::try_from(c).ok())? {
+            b'\n' => out.push_str("\\n"),
+            b'\t' => out.push_str("\\t"),
+            // An escaped question mark begins no trigraph.
+            c @ (b'"' | b'\\' | b'?') => out.extend(['\\', char::from(c)]),
+            c @ b' '..=b'~' => out.push(char::from(c)),
+            _ => return None,
+        }
+    }
+    out.push('"');
+    Some(out)
 }
 
 #[cfg(test)]

@@ -291,7 +291,7 @@ impl Parser<'_> {
             TokenKind::Int(literal) => ExprKind::Int(literal),
             TokenKind::Float(literal) => ExprKind::Float(literal),
             TokenKind::Char(value) => ExprKind::Char(value),
-            TokenKind::Str(_) => ExprKind::Str,
+            TokenKind::Str(id) => ExprKind::Str(id),
             TokenKind::Punct(Punct::LParen) => return self.parenthesised(),
             TokenKind::Ident(symbol) if !super::is_keyword(self.names.name(symbol)) => {
                 if self.starts_type(0) {

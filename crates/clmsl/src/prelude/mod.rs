@@ -97,6 +97,7 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         "directed",
         "async",
         "atomic",
+        "printf",
         "absolute",
         "saturate",
         "multiply",
@@ -298,7 +299,7 @@ mod tests {
             Selection::default().add("islessgreater", Some(Scalar::Float), lanes);
             Selection::default().add("islessgreater", Some(Scalar::Half), lanes);
         }
-        for name in ["async_copy", "async_gather", "async_scatter", "atomic_cmpxchg"] {
+        for name in ["async_copy", "async_gather", "async_scatter", "atomic_cmpxchg", "printf"] {
             Selection::default().add(name, None, 1);
         }
     }

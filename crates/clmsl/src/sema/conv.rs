@@ -93,7 +93,10 @@ impl Sema<'_> {
         if !self.unify_pointers(&value.ty, to, span, what) {
             return Expr::error(span);
         }
-        if from.quals.is_const && !into.quals.is_const || from.quals.is_volatile && !into.quals.is_volatile {
+        // Constant memory is const whatever its pointers say.
+        let constant = self.spaces.resolve(into.space) == Space::Constant;
+        if from.quals.is_const && !into.quals.is_const && !constant || from.quals.is_volatile && !into.quals.is_volatile
+        {
             let (a, b) = (self.show(&value.ty), self.show(to));
             self.warning(span, format!("{what}: '{a}' to '{b}' drops a qualifier"));
         }

@@ -38,7 +38,7 @@ impl Sema<'_> {
             ast::ExprKind::Int(literal) => int_literal(literal, span),
             ast::ExprKind::Float(literal) => self.float_literal(literal, span),
             ast::ExprKind::Char(value) => Expr::int(i128::from(*value), Type::INT, span),
-            ast::ExprKind::Str => self.bad(span, "string literals are not supported (only printf takes them)"),
+            ast::ExprKind::Str(id) => self.string(*id, span),
             ast::ExprKind::Ident(name) => self.identifier(*name, span),
             ast::ExprKind::Unary(op, operand) => self.unary(*op, operand, span),
             ast::ExprKind::PreStep { increment, place } => self.step(*increment, true, place, span),

@@ -34,9 +34,18 @@ impl Sema<'_> {
     pub(super) fn initialiser(&mut self, init: &Init, ty: &Type, what: &str) -> (Type, Expr) {
         match init {
             Init::Expr(e) => {
+                if let Some(string) = self.string_initialiser(e, ty) {
+                    return string;
+                }
                 let value = self.value(e);
                 if matches!(ty, Type::Array(..)) && !value.ty.is_error() {
-                    return (ty.clone(), self.bad(e.span, "an array is initialised by a list in braces"));
+                    return (
+                        ty.clone(),
+                        self.bad(
+                            e.span,
+                            "an array is initialised by a list in braces, or one of characters by a string",
+                        ),
+                    );
                 }
                 (ty.clone(), self.assign_convert(value, ty, what))
             }
@@ -52,6 +61,9 @@ impl Sema<'_> {
         }
         if let Type::Vector(..) = ty {
             return (ty.clone(), self.vector_list(list, ty));
+        }
+        if let Some(string) = self.braced_string(list, ty) {
+            return string;
         }
         if matches!(ty, Type::Scalar(_) | Type::Pointer(_) | Type::Sampler) {
             return (ty.clone(), self.braced_scalar(list, ty));
@@ -136,6 +148,11 @@ impl Sema<'_> {
     }
 
     fn place_value(&mut self, target: &mut Slot, ty: &Type, e: &ast::Expr, items: &mut Items<'_>) {
+        if let Some((_, string)) = self.string_initialiser(e, ty) {
+            items.at += 1;
+            *target = Slot::Leaf(string);
+            return;
+        }
         if matches!(ty, Type::Array(..) | Type::Struct(_)) {
             // A value of the very type initialises the whole; otherwise the braces were left out.
             let before = (self.diagnostics.len(), self.errors, self.warnings);

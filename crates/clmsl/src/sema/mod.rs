@@ -15,9 +15,11 @@ mod image;
 mod init;
 mod ops;
 mod place;
+mod printf;
 pub(crate) mod spaces;
 mod special;
 mod stmt;
+mod string;
 mod types;
 
 use std::collections::HashMap;
@@ -98,6 +100,8 @@ struct Sema<'a> {
     spaces: Spaces,
     calls: Vec<CallSite>,
     current: Option<Current>,
+    /// The arrays that string literals are, by their bytes.
+    strings: HashMap<&'a [u8], ConstantId>,
 }
 
 /// What the stage yields besides the program.
@@ -121,6 +125,7 @@ pub(crate) fn check(program: &ast::Program, names: &Interner) -> (Checked, Vec<D
         spaces: Spaces::default(),
         calls: Vec::new(),
         current: None,
+        strings: HashMap::new(),
     };
     for item in &program.items {
         match item {

@@ -19,6 +19,7 @@ impl Sema<'_> {
             Special::Atomic(AtomicOp::CompareExchange) | Special::Select => 3,
             Special::Atomic(_) | Special::Load(_) | Special::LoadHalf(..) | Special::Upsample => 2,
             Special::Prefetch | Special::WaitEvents => 2,
+            Special::Printf => args.len().max(1),
             Special::AsyncCopy(strided) => 4 + usize::from(strided),
             Special::Store(_) | Special::StoreHalf(..) => 3,
             Special::Image(_) => unreachable!("images have their own rules"),
@@ -149,6 +150,7 @@ impl Sema<'_> {
                 }
             }
             Special::Prefetch => Some((args, Type::Void)),
+            Special::Printf => self.type_printf(args, span),
             Special::WaitEvents => {
                 let events = args.pop()?;
                 let count = self.integer_argument(args.pop()?, &Type::INT, name)?;
@@ -162,7 +164,7 @@ impl Sema<'_> {
         }
     }
 
-    fn bad_argument<T>(&mut self, arg: &Expr, name: &str) -> Option<T> {
+    pub(super) fn bad_argument<T>(&mut self, arg: &Expr, name: &str) -> Option<T> {
         let ty = self.show(&arg.ty);
         self.error(arg.span, format!("'{name}' does not take a '{ty}' here"));
         None

@@ -17,6 +17,7 @@ use super::{Inflight, Submission};
 use crate::grid::Extent;
 use crate::kernel::{self, Kernel};
 use crate::memory::{Allocation, BLIT_UNIT};
+use crate::print::PrintBuffer;
 use crate::raw::command::{BlitEncoder, CommandBuffer, ComputeEncoder};
 use crate::raw::host::{DeviceUse, lock};
 use crate::{Accelerator, Arg, Buffer, Error, Grid, Result, View, ViewMut};
@@ -52,6 +53,8 @@ pub struct Batch {
     kernels: Vec<Kernel>,
     /// Labels of the encoders that have ended.
     encoders: Vec<String>,
+    /// A buffer for each library whose kernels print.
+    prints: Vec<PrintBuffer>,
     slot: OpenSlot,
 }
 
@@ -114,6 +117,7 @@ impl Batch {
             buffers: Uses::default(),
             kernels: Vec::new(),
             encoders: Vec::new(),
+            prints: Vec::new(),
             slot,
         })
     }
@@ -129,6 +133,7 @@ impl Batch {
         }
         let dispatch = kernel::check(kernel, &grid, args)?;
         let slots = kernel::threadgroup_slots(kernel);
+        let prints = self.print_buffer(kernel)?;
         let compute = self.compute(slots)?;
         let encoded = (|| {
             if !compute.current.as_ref().is_some_and(|current| current.is(kernel)) {
@@ -136,7 +141,7 @@ impl Batch {
                 compute.current = Some(kernel.clone());
             }
             compute.threadgroup_slots |= slots;
-            kernel::bind(&mut compute.encoder, kernel, args, dispatch.dimensions)?;
+            kernel::bind(&mut compute.encoder, kernel, args, dispatch.dimensions, prints.as_deref())?;
             match dispatch.extent {
                 Extent::Threads(threads) => compute.encoder.dispatch_threads(threads, dispatch.threadgroup),
                 Extent::Threadgroups(count) => compute.encoder.dispatch_threadgroups(count, dispatch.threadgroup),
@@ -152,7 +157,23 @@ impl Batch {
         for (allocation, writes) in kernel::buffers(args) {
             self.buffers.add(allocation, if writes { DeviceUse::Write } else { DeviceUse::Read });
         }
+        if let Some(prints) = prints {
+            self.buffers.add(&prints, DeviceUse::Write);
+        }
         Ok(())
+    }
+
+    /// The buffer that a kernel prints to, if it prints.
+    fn print_buffer(&mut self, kernel: &Kernel) -> Result<Option<Arc<Allocation>>> {
+        let Some(printing) = kernel::printing(kernel) else { return Ok(None) };
+        let known = self.prints.iter().find(|prints| prints.is_for(printing));
+        if let Some(prints) = known {
+            return Ok(Some(Arc::clone(prints.allocation())));
+        }
+        let prints = PrintBuffer::new(&self.accelerator, printing)?;
+        let allocation = Arc::clone(prints.allocation());
+        self.prints.push(prints);
+        Ok(Some(allocation))
     }
 
     /// Records a copy of as many elements, on the device. Copies of nothing are no commands.
@@ -235,7 +256,7 @@ impl Batch {
     /// failed submission left, [`Error::Metal`] when Metal refuses. Nothing has run then.
     pub fn submit(mut self) -> Result<Submission> {
         self.end_encoder()?;
-        let Batch { accelerator, mut command_buffer, buffers, kernels, encoders, slot, .. } = self;
+        let Batch { accelerator, mut command_buffer, buffers, kernels, encoders, prints, slot, .. } = self;
         let flight = Arc::new(Inflight::default());
         let submitting = lock(accelerator.submitting());
         let mut before = Vec::with_capacity(buffers.list.len());
@@ -263,7 +284,7 @@ impl Batch {
         }
         drop(submitting);
         drop(slot);
-        Ok(Submission::new(flight))
+        Ok(Submission::new(flight, prints))
     }
 
     fn own(&self, allocation: &Allocation, what: &str) -> Result<()> {

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use crate::kernel::Kernel;
 use crate::memory::Allocation;
+use crate::print::{PrintBuffer, Printed};
 use crate::raw::Failure;
 use crate::raw::command::Committed;
 use crate::raw::host::{DeviceUse, lock};
@@ -183,11 +184,12 @@ fn kernel_names(held: &Held) -> Vec<String> {
 #[must_use = "wait for it, await it, or drop it on purpose"]
 pub struct Submission {
     flight: Arc<Inflight>,
+    prints: Vec<PrintBuffer>,
 }
 
 impl Submission {
-    pub(super) fn new(flight: Arc<Inflight>) -> Submission {
-        Submission { flight }
+    pub(super) fn new(flight: Arc<Inflight>, prints: Vec<PrintBuffer>) -> Submission {
+        Submission { flight, prints }
     }
 
     /// Waits until the device is done.
@@ -229,6 +231,30 @@ impl Submission {
     /// Whether the device is done, well or not.
     pub fn is_done(&self) -> bool {
         self.flight.is_settled()
+    }
+
+    /// Waits, and gives what the kernels printed with OpenCL C's `printf`. Every call gives the same.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # use dcmetal::*;
+    /// let gpu = Accelerator::system_default()?;
+    /// let source = r#"__kernel void greet(int n) { printf("hello %d\n", n); }"#;
+    /// let greet = gpu.compile_opencl(source)?.kernel("greet")?;
+    /// let printed = greet.launch(Grid::linear(1), args![3])?.printed()?;
+    /// assert_eq!((printed.to_string().as_str(), printed.lost), ("hello 3\n", 0));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Submission::wait`]; [`Error::PrintBuffer`] when a kernel wrote over what had been printed.
+    pub fn printed(&self) -> Result<Printed> {
+        self.wait()?;
+        let mut printed = Printed::default();
+        for prints in &self.prints {
+            prints.read(&mut printed)?;
+        }
+        Ok(printed)
     }
 
     /// How long the device worked on it, from Metal's `GPUStartTime` and `GPUEndTime`.
@@ -348,7 +374,7 @@ mod tests {
         let second = flight(&[&first]);
         let loud = [Arc::new(Loud(AtomicUsize::new(0))), Arc::new(Loud(AtomicUsize::new(0)))];
         for (flight, loud) in [&first, &second].into_iter().zip(&loud) {
-            let mut submission = std::pin::pin!(Submission::new(Arc::clone(flight)));
+            let mut submission = std::pin::pin!(Submission::new(Arc::clone(flight), Vec::new()));
             let waker = Waker::from(Arc::clone(loud));
             assert!(submission.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         }

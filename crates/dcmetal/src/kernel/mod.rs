@@ -19,6 +19,7 @@ use args::{Bytes, Passed, PassedBuffer};
 use check::threadgroup_length;
 
 use crate::memory::Allocation;
+use crate::print::Printing;
 use crate::raw;
 use crate::{Accelerator, Grid, Result, Size, Submission};
 
@@ -47,6 +48,8 @@ pub(crate) struct Pipeline {
     pub(super) is_opencl: bool,
     /// The buffer index at which the kernel wants the number of dimensions.
     pub(super) work_dim_slot: Option<usize>,
+    /// Set if it prints.
+    pub(super) printing: Option<Printing>,
 }
 
 impl Kernel {
@@ -157,15 +160,24 @@ pub(crate) fn buffers<'a>(args: &[Arg<'a>]) -> impl Iterator<Item = (&'a Arc<All
     })
 }
 
-/// Binds checked arguments to an encoder.
+/// How the kernel prints, if it does.
+pub(crate) fn printing(kernel: &Kernel) -> Option<&Printing> {
+    kernel.pipeline.printing.as_ref()
+}
+
+/// Binds checked arguments to an encoder; `prints` is the buffer of a kernel that prints.
 pub(crate) fn bind(
     encoder: &mut raw::command::ComputeEncoder,
     kernel: &Kernel,
     args: &[Arg<'_>],
     dimensions: u32,
+    prints: Option<&Allocation>,
 ) -> std::result::Result<(), raw::Failure> {
     if let Some(slot) = kernel.pipeline.work_dim_slot {
         encoder.set_bytes(&dimensions.to_ne_bytes(), slot)?;
+    }
+    if let (Some(printing), Some(prints)) = (&kernel.pipeline.printing, prints) {
+        encoder.set_buffer(prints.memory(), 0, printing.slot)?;
     }
     for (argument, arg) in kernel.arguments().iter().zip(args) {
         match &arg.passed {

@@ -1,15 +1,19 @@
 //! Kernels from OpenCL C: the translator's diagnostics and its reflection, joined with Metal's.
 
-use clmsl::{ArgKind, ArgReflection, HiddenArg, HiddenKind, ImageDimension, KernelReflection, Options, Reflection};
-use clmsl::{ScalarKind, Severity, Std};
+use std::sync::Arc;
+
+use clmsl::{ArgKind, ArgReflection, HiddenArg, HiddenKind, ImageDimension, KernelReflection, Options, PrintFormat};
+use clmsl::{Reflection, ScalarKind, Severity, Std};
 
 use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind};
+use crate::print::Printing;
 use crate::raw::Binding;
 use crate::{Error, Result};
 
 /// What is remembered of a translated source.
 pub(super) struct Program {
     reflection: Reflection,
+    formats: Arc<[PrintFormat]>,
     std: Std,
 }
 
@@ -22,6 +26,12 @@ impl Program {
     pub(super) fn kernel(&self, name: &str) -> &KernelReflection {
         let found = self.reflection.kernels.iter().find(|kernel| kernel.name == name);
         found.expect("the library's names are those of the reflection")
+    }
+
+    /// How a kernel prints, if it does.
+    pub(super) fn printing(&self, kernel: &KernelReflection) -> Option<Printing> {
+        let hidden = hidden(kernel, HiddenKind::Printf)?;
+        Some(Printing { slot: hidden.slot as usize, bytes: hidden.size, formats: Arc::clone(&self.formats) })
     }
 
     /// OpenCL C 1.2 has no partial work-groups; since 2.0 they are allowed (OpenCL 3.0, clEnqueueNDRangeKernel).
@@ -40,7 +50,9 @@ pub(super) fn translate(name: &str, source: &str, options: &Options<'_>) -> Resu
         let errors = translation.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
         return Err(Error::OpenCl { name: name.to_owned(), diagnostics, errors });
     };
-    Ok((Program { reflection: translation.reflection, std: options.std }, msl, diagnostics))
+    let mut reflection = translation.reflection;
+    let formats = std::mem::take(&mut reflection.formats).into();
+    Ok((Program { reflection, formats, std: options.std }, msl, diagnostics))
 }
 
 /// The arguments under the source's names and in its order, each with Metal's word on whether it is used.
@@ -52,11 +64,11 @@ pub(super) fn arguments(kernel: &KernelReflection, bindings: &[Binding]) -> Vec<
 
 /// The slot in which the kernel finds the number of the launch's dimensions, if it asks (`get_work_dim`).
 pub(super) fn work_dim_slot(kernel: &KernelReflection) -> Option<usize> {
-    let wants = |hidden: &&HiddenArg| match hidden.kind {
-        HiddenKind::WorkDim => true,
-        HiddenKind::ImageFormats => false,
-    };
-    kernel.hidden.iter().find(wants).map(|hidden| hidden.slot as usize)
+    hidden(kernel, HiddenKind::WorkDim).map(|hidden| hidden.slot as usize)
+}
+
+fn hidden(kernel: &KernelReflection, kind: HiddenKind) -> Option<&HiddenArg> {
+    kernel.hidden.iter().find(|hidden| hidden.kind == kind)
 }
 
 fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {

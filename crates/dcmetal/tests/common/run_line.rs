@@ -12,6 +12,8 @@ pub(crate) struct RunLine {
     pub(crate) given: Vec<(String, String)>,
     /// The buffers behind the arrow by name.
     pub(crate) expected: Vec<(String, String)>,
+    /// What is printed, and whether its lines come in this order.
+    pub(crate) prints: Option<(String, bool)>,
 }
 
 /// Every run line of a case, without `// run:`.
@@ -43,18 +45,43 @@ pub(crate) fn parse(line: &str) -> Result<RunLine, String> {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
         None => Err(format!("`{word}` is no NAME=VALUE")),
     };
-    let expected = self::words(after).into_iter().map(pair).collect::<Result<Vec<_>, _>>()?;
-    if expected.is_empty() {
+    let mut expected = self::words(after).into_iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+    let mut prints = None;
+    for (name, value) in expected.extract_if(.., |(name, _)| name == "prints" || name == "prints_lines") {
+        prints = Some((unquoted(&value)?, name == "prints"));
+    }
+    if expected.is_empty() && prints.is_none() {
         return Err("nothing is expected".to_owned());
     }
-    Ok(RunLine { kernel, grid, dimensions, group, given, expected })
+    Ok(RunLine { kernel, grid, dimensions, group, given, expected, prints })
 }
 
-/// Words apart by spaces outside brackets.
+/// The text that stands in quotes; `\_` is a blank.
+fn unquoted(value: &str) -> Result<String, String> {
+    let inside = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or("no text in quotes")?;
+    let (mut out, mut chars) = (String::new(), inside.chars());
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            '\\' => match chars.next() {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                Some('_') => ' ',
+                Some(c @ ('\\' | '"')) => c,
+                other => return Err(format!("no escape {other:?}")),
+            },
+            c => c,
+        });
+    }
+    Ok(out)
+}
+
+/// Words apart by spaces outside brackets and quotes.
 pub(crate) fn words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut depth) = (Vec::new(), String::new(), 0);
+    let (mut words, mut word, mut depth, mut quoted) = (Vec::new(), String::new(), 0, false);
     for c in text.chars() {
+        quoted ^= c == '"';
         match c {
+            c if quoted => word.push(c),
             ' ' if depth == 0 => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
             ' ' => {}
             '[' | '{' => (depth += 1, word.push(c)).1,

@@ -1,0 +1,161 @@
+//! Calls of `printf`: the format is taken apart, each argument checked against its conversion and made words of what the
+//! device writes.
+
+use super::{Sema, convert};
+use crate::builtins::{Resolved, Special};
+use crate::hir::{Expr, ExprKind};
+use crate::printf::{Conversion, Length, PrintPiece, PrintValue, parse};
+use crate::source::Span;
+use crate::types::{Scalar, Type};
+
+impl Sema<'_> {
+    /// The arguments become: the words of a record, the number of the format, the words of each conversion, and what is
+    /// evaluated and not printed, as void.
+    pub(super) fn type_printf(&mut self, args: Vec<Expr>, span: Span) -> Option<(Vec<Expr>, Type)> {
+        let mut args = args.into_iter();
+        let format = args.next()?;
+        let text = self.text(&format, "the format")?;
+        let (mut format, lengths) = match parse(&text) {
+            Ok(parsed) => parsed,
+            Err(reason) => {
+                self.error(format.span, format!("'printf': {reason}"));
+                return None;
+            }
+        };
+        let mut words = Vec::new();
+        let mut lengths = lengths.into_iter();
+        let mut complete = true;
+        for piece in &mut format.pieces {
+            let PrintPiece::Conversion(conversion) = piece else { continue };
+            let Some(arg) = args.next() else {
+                let shown = shown(conversion);
+                self.error(span, format!("'printf': there is no argument for '{shown}'"));
+                return None;
+            };
+            match self.printed(arg, conversion, lengths.next()?) {
+                Some(word) => words.push(word),
+                None => complete = false,
+            }
+        }
+        if !complete {
+            return None;
+        }
+        for arg in args {
+            self.warning(arg.span, "'printf': the format has no conversion for this argument");
+            words.push(arg.convert(Type::Void));
+        }
+        let count = Expr::int(format.words() as i128, Type::UINT, span);
+        let number = Expr::int(self.program.formats.len() as i128, Type::UINT, span);
+        self.program.formats.push(format);
+        words.splice(0..0, [count, number]);
+        Some((words, Type::INT))
+    }
+
+    /// The literal behind a pointer, as text.
+    fn text(&mut self, pointer: &Expr, what: &str) -> Option<String> {
+        let Some(bytes) = self.literal(pointer) else {
+            self.error(pointer.span, format!("'printf': {what} must be a string literal"));
+            return None;
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) => Some(text),
+            Err(_) => {
+                self.error(pointer.span, format!("'printf': {what} is not text in UTF-8, which is not supported"));
+                None
+            }
+        }
+    }
+
+    /// The words of one argument.
+    fn printed(&mut self, arg: Expr, conversion: &mut Conversion, length: Length) -> Option<Expr> {
+        let lanes = conversion.lanes;
+        match conversion.value {
+            PrintValue::String => return self.printed_string(&arg, conversion),
+            PrintValue::Pointer if arg.ty.pointee().is_some() => return Some(arg.convert(Type::ULONG)),
+            PrintValue::Pointer => return self.mismatch(&arg, conversion, "a pointer"),
+            _ => {}
+        }
+        let is_float = conversion.value == PrintValue::Float;
+        let (scalar, count) = match arg.ty.arithmetic() {
+            Some((s, n)) if s.is_float() == is_float && n == lanes => (s, n),
+            _ => {
+                let wanted = match (lanes, is_float) {
+                    (1, true) => "a floating-point number".to_owned(),
+                    (1, false) => "an integer".to_owned(),
+                    (_, true) => format!("a vector of {lanes} floating-point numbers"),
+                    (_, false) => format!("a vector of {lanes} integers"),
+                };
+                return self.mismatch(&arg, conversion, &wanted);
+            }
+        };
+        if count > 1 {
+            let bytes = match length {
+                Length::None => scalar.size(),
+                Length::Char => 1,
+                Length::Short => 2,
+                Length::Int => 4,
+                Length::Long => 8,
+            };
+            if bytes != scalar.size() {
+                return self.mismatch(&arg, conversion, &format!("a vector of {}-bit components", 8 * bytes));
+            }
+            if !is_float {
+                conversion.value = match bytes {
+                    1 => PrintValue::Int8,
+                    2 => PrintValue::Int16,
+                    4 => PrintValue::Int32,
+                    _ => PrintValue::Int64,
+                };
+            }
+        } else if !is_float && (conversion.value == PrintValue::Int64) != (scalar.size() == 8) {
+            let (shown, ty) = (shown(conversion), self.show(&arg.ty));
+            self.warning(arg.span, format!("'printf': '{shown}' and '{ty}' differ in size; the argument is converted"));
+        }
+        if is_float {
+            let arg = convert(arg, &Type::lanes(Scalar::Float, lanes));
+            let (span, ty) = (arg.span, Type::lanes(Scalar::UInt, lanes));
+            let builtin = Resolved::Special(Special::AsType { scalar: Scalar::UInt, lanes });
+            return Some(Expr::new(ExprKind::Builtin { builtin, args: vec![arg] }, ty, span));
+        }
+        let word = if conversion.value == PrintValue::Int64 { Scalar::ULong } else { Scalar::UInt };
+        Some(convert(arg, &Type::lanes(word, lanes)))
+    }
+
+    /// A literal, or a choice between literals: the index of the one to print.
+    fn printed_string(&mut self, arg: &Expr, conversion: &mut Conversion) -> Option<Expr> {
+        match &arg.kind {
+            ExprKind::Cond(c, a, b) => {
+                let a = self.printed_string(a, conversion)?;
+                let b = self.printed_string(b, conversion)?;
+                let kind = ExprKind::Cond(c.clone(), Box::new(a), Box::new(b));
+                Some(Expr::new(kind, Type::UINT, arg.span))
+            }
+            ExprKind::Convert(inner) if inner.ty.pointee().is_some() => self.printed_string(inner, conversion),
+            _ => {
+                let text = self.text(arg, "what %s prints")?;
+                let index = conversion.strings.len() as i128;
+                conversion.strings.push(text);
+                Some(Expr::int(index, Type::UINT, arg.span))
+            }
+        }
+    }
+
+    fn mismatch<T>(&mut self, arg: &Expr, conversion: &Conversion, wanted: &str) -> Option<T> {
+        let (shown, ty) = (shown(conversion), self.show(&arg.ty));
+        self.error(arg.span, format!("'printf': '{shown}' prints {wanted}, not a '{ty}'"));
+        None
+    }
+}
+
+/// A conversion for messages, without flags.
+fn shown(conversion: &Conversion) -> String {
+    let vector = if conversion.lanes > 1 { format!("v{}", conversion.lanes) } else { String::new() };
+    let length = match (conversion.value, conversion.specifier) {
+        (PrintValue::Int8, 'c') => "",
+        (PrintValue::Int8, _) => "hh",
+        (PrintValue::Int16, _) => "h",
+        (PrintValue::Int64, _) => "l",
+        _ => "",
+    };
+    format!("%{vector}{length}{}", conversion.specifier)
+}
