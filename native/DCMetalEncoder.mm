@@ -79,6 +79,14 @@ static DCMetalStatus check_buffer(DCMetalBuffer buffer, uint64_t registry_id, co
   return DC_METAL_OK;
 }
 
+static DCMetalStatus check_texture(DCMetalTexture texture, uint64_t registry_id, const char *name, DCMetalError *error) {
+  if (!texture) return null_argument(error, name);
+  if ([[in(texture) device] registryID] != registry_id) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "%s is another device's", name);
+  }
+  return DC_METAL_OK;
+}
+
 // ------------------------------------------------------------------ DCMetalComputeEncoder
 
 DCMetalStatus DCMetalComputeEncoder_Create(DCMetalCommandBuffer command_buffer, DCMetalDispatchType type,
@@ -123,9 +131,9 @@ DCMetalStatus DCMetalComputeEncoder_SetPipeline(DCMetalComputeEncoder encoder, D
   });
 }
 
-static DCMetalStatus check_index(size_t index, DCMetalError *error) {
-  if (index < kArguments) return DC_METAL_OK;
-  return fail(error, DC_METAL_INVALID_ARGUMENT, "index %zu is not below %zu", index, kArguments);
+static DCMetalStatus check_index(size_t index, DCMetalError *error, size_t count = kArguments) {
+  if (index < count) return DC_METAL_OK;
+  return fail(error, DC_METAL_INVALID_ARGUMENT, "index %zu is not below %zu", index, count);
 }
 
 static DCMetalStatus check_offset(uint64_t offset, uint64_t length, DCMetalError *error) {
@@ -172,6 +180,40 @@ DCMetalStatus DCMetalComputeEncoder_SetBufferOffset(DCMetalComputeEncoder encode
     if (status != DC_METAL_OK) return status;
     [encoder->object setBufferOffset:offset atIndex:index];
     remember(encoder, index, length, length - offset);
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalComputeEncoder_SetTexture(DCMetalComputeEncoder encoder, DCMetalTexture texture, size_t index,
+                                               DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = usable(encoder, error);
+    if (status == DC_METAL_OK) status = check_index(index, error, kTextures);
+    if (status == DC_METAL_OK && texture) status = check_texture(texture, encoder->registry_id, "texture", error);
+    if (status != DC_METAL_OK) return status;
+    [encoder->object setTexture:in(texture) atIndex:index];
+    TextureNeed &bound = encoder->textures[index];
+    bound = TextureNeed();
+    if (!texture) return DC_METAL_OK;
+    bound.type = (uint8_t)[in(texture) textureType];
+    bound.components = components_of([in(texture) pixelFormat]);
+    bound.usage = (uint8_t)[in(texture) usage];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalComputeEncoder_SetSampler(DCMetalComputeEncoder encoder, DCMetalSampler sampler, size_t index,
+                                               DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = usable(encoder, error);
+    if (status == DC_METAL_OK) status = check_index(index, error, kSamplers);
+    if (status != DC_METAL_OK) return status;
+    if (sampler && [[in(sampler) device] registryID] != encoder->registry_id) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "the sampler is another device's");
+    }
+    [encoder->object setSamplerState:in(sampler) atIndex:index];
+    if (sampler) encoder->samplers |= 1u << index;
+    else encoder->samplers &= ~(1u << index);
     return DC_METAL_OK;
   });
 }
@@ -224,15 +266,40 @@ static NSString *binding_name(DCMetalPipeline pipeline, MTLBindingType type, siz
 static DCMetalStatus argument_missing(DCMetalPipeline pipeline, MTLBindingType type, size_t index, DCMetalError *error) {
   return fail(error, DC_METAL_INVALID_STATE, "kernel \"%s\": nothing is set for its argument \"%s\" [[%s(%zu)]]",
               [pipeline->name UTF8String], [binding_name(pipeline, type, index) UTF8String],
-              type == MTLBindingTypeBuffer ? "buffer" : "threadgroup", index);
+              type == MTLBindingTypeBuffer    ? "buffer"
+              : type == MTLBindingTypeTexture ? "texture"
+              : type == MTLBindingTypeSampler ? "sampler"
+                                              : "threadgroup",
+              index);
+}
+
+static DCMetalStatus check_textures(DCMetalComputeEncoder encoder, DCMetalError *error) {
+  DCMetalPipeline pipeline = encoder->pipeline;
+  for (size_t i = 0; i < pipeline->texture_count; i++) {
+    const TextureNeed &need = pipeline->textures[i], &bound = encoder->textures[need.index];
+    if (bound.usage == 0) return argument_missing(pipeline, MTLBindingTypeTexture, need.index, error);
+    const char *wrong = bound.type != need.type               ? "another type"
+                        : bound.components != need.components ? "components of another kind"
+                        : (need.usage & ~bound.usage) != 0    ? "no usage for this access"
+                                                              : nullptr;
+    if (!wrong) continue;
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "kernel \"%s\": the texture for its argument \"%s\" [[texture(%d)]] has %s",
+                [pipeline->name UTF8String],
+                [binding_name(pipeline, MTLBindingTypeTexture, need.index) UTF8String], need.index, wrong);
+  }
+  uint32_t missing = pipeline->samplers & ~encoder->samplers;
+  if (missing == 0) return DC_METAL_OK;
+  return argument_missing(pipeline, MTLBindingTypeSampler, (size_t)__builtin_ctz(missing), error);
 }
 
 static DCMetalStatus check_arguments(DCMetalComputeEncoder encoder, DCMetalError *error) {
   DCMetalPipeline pipeline = encoder->pipeline;
-  if (pipeline->textures) {
-    return fail(error, DC_METAL_UNSUPPORTED, "kernel \"%s\" has arguments that are neither buffers nor threadgroup memory",
+  if (pipeline->unknown) {
+    return fail(error, DC_METAL_UNSUPPORTED, "kernel \"%s\" has arguments of a kind that cannot be set",
                 [pipeline->name UTF8String]);
   }
+  DCMetalStatus textures = check_textures(encoder, error);
+  if (textures != DC_METAL_OK) return textures;
   uint64_t memory = pipeline->static_memory;
   for (size_t index = 0; index < kArguments; index++) {
     uint32_t bit = 1u << index;
@@ -335,7 +402,7 @@ DCMetalStatus DCMetalComputeEncoder_MemoryBarrier(DCMetalComputeEncoder encoder,
   return entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status != DC_METAL_OK) return status;
-    if (scope != DC_METAL_BARRIER_BUFFERS) {
+    if (scope == 0 || (scope & ~(DC_METAL_BARRIER_BUFFERS | DC_METAL_BARRIER_TEXTURES)) != 0) {
       return fail(error, DC_METAL_INVALID_ARGUMENT, "%u is no barrier scope", scope);
     }
     [encoder->object memoryBarrierWithScope:(MTLBarrierScope)scope];
@@ -443,6 +510,121 @@ DCMetalStatus DCMetalBlitEncoder_CopyBuffer(DCMetalBlitEncoder encoder, DCMetalB
                            toBuffer:in(destination)
                   destinationOffset:destination_offset
                                size:length];
+    return DC_METAL_OK;
+  });
+}
+
+// A buffer's side of a copy of texels.
+static DCMetalStatus check_linear(DCMetalBlitEncoder encoder, DCMetalBuffer buffer, uint64_t offset,
+                                  uint64_t bytes_per_row, uint64_t bytes_per_image, DCMetalTexture texture,
+                                  const DCMetalTexturePlace *place, DCMetalSize size, DCMetalError *error) {
+  DCMetalStatus status = usable(encoder, error);
+  if (status == DC_METAL_OK) status = check_buffer(buffer, encoder->registry_id, "buffer", error);
+  if (status == DC_METAL_OK) status = check_texture(texture, encoder->registry_id, "texture", error);
+  if (status != DC_METAL_OK) return status;
+  if (!place) return null_argument(error, "place");
+  status = check_place(in(texture), *place, size, error);
+  if (status != DC_METAL_OK) return status;
+  uint64_t length = [in(buffer) length];
+  // Metal asks that an offset be a multiple of the texel's size; 16 is one of all of them.
+  if (offset % 16 != 0 || offset > length) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "offset %llu is no multiple of 16 in the buffer's %llu bytes", (ull)offset,
+                (ull)length);
+  }
+  return check_rows(in(texture), size, length - offset, bytes_per_row, bytes_per_image, error);
+}
+
+static MTLOrigin origin(const DCMetalTexturePlace *place) { return MTLOriginMake(place->x, place->y, place->z); }
+
+DCMetalStatus DCMetalBlitEncoder_CopyBufferToTexture(DCMetalBlitEncoder encoder, DCMetalBuffer source, uint64_t offset,
+                                                     uint64_t bytes_per_row, uint64_t bytes_per_image, DCMetalSize size,
+                                                     DCMetalTexture destination, const DCMetalTexturePlace *place,
+                                                     DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status =
+        check_linear(encoder, source, offset, bytes_per_row, bytes_per_image, destination, place, size, error);
+    if (status != DC_METAL_OK) return status;
+    [encoder->object copyFromBuffer:in(source)
+                       sourceOffset:offset
+                  sourceBytesPerRow:bytes_per_row
+                sourceBytesPerImage:size.depth == 1 ? 0 : bytes_per_image
+                         sourceSize:metal_size(size)
+                          toTexture:in(destination)
+                   destinationSlice:place->slice
+                   destinationLevel:place->level
+                  destinationOrigin:origin(place)];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalBlitEncoder_CopyTextureToBuffer(DCMetalBlitEncoder encoder, DCMetalTexture source,
+                                                     const DCMetalTexturePlace *place, DCMetalSize size,
+                                                     DCMetalBuffer destination, uint64_t offset, uint64_t bytes_per_row,
+                                                     uint64_t bytes_per_image, DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status =
+        check_linear(encoder, destination, offset, bytes_per_row, bytes_per_image, source, place, size, error);
+    if (status != DC_METAL_OK) return status;
+    [encoder->object copyFromTexture:in(source)
+                         sourceSlice:place->slice
+                         sourceLevel:place->level
+                        sourceOrigin:origin(place)
+                          sourceSize:metal_size(size)
+                            toBuffer:in(destination)
+                   destinationOffset:offset
+              destinationBytesPerRow:bytes_per_row
+            destinationBytesPerImage:size.depth == 1 ? 0 : bytes_per_image];
+    return DC_METAL_OK;
+  });
+}
+
+static bool overlap(const DCMetalTexturePlace *a, const DCMetalTexturePlace *b, DCMetalSize size) {
+  const auto near = [](uint64_t p, uint64_t q, uint64_t length) { return (p < q ? q - p : p - q) < length; };
+  return a->slice == b->slice && a->level == b->level && near(a->x, b->x, size.width) && near(a->y, b->y, size.height) &&
+         near(a->z, b->z, size.depth);
+}
+
+DCMetalStatus DCMetalBlitEncoder_CopyTexture(DCMetalBlitEncoder encoder, DCMetalTexture source,
+                                             const DCMetalTexturePlace *from, DCMetalSize size,
+                                             DCMetalTexture destination, const DCMetalTexturePlace *to,
+                                             DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = usable(encoder, error);
+    if (status == DC_METAL_OK) status = check_texture(source, encoder->registry_id, "source", error);
+    if (status == DC_METAL_OK) status = check_texture(destination, encoder->registry_id, "destination", error);
+    if (status != DC_METAL_OK) return status;
+    if (!from) return null_argument(error, "from");
+    if (!to) return null_argument(error, "to");
+    status = check_place(in(source), *from, size, error);
+    if (status == DC_METAL_OK) status = check_place(in(destination), *to, size, error);
+    if (status != DC_METAL_OK) return status;
+    if ([in(source) pixelFormat] != [in(destination) pixelFormat]) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "the textures of a copy have pixel formats %u and %u",
+                  (unsigned)[in(source) pixelFormat], (unsigned)[in(destination) pixelFormat]);
+    }
+    if (source == destination && overlap(from, to, size)) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "source and destination overlap");
+    }
+    [encoder->object copyFromTexture:in(source)
+                         sourceSlice:from->slice
+                         sourceLevel:from->level
+                        sourceOrigin:origin(from)
+                          sourceSize:metal_size(size)
+                           toTexture:in(destination)
+                    destinationSlice:to->slice
+                    destinationLevel:to->level
+                   destinationOrigin:origin(to)];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalBlitEncoder_SynchronizeTexture(DCMetalBlitEncoder encoder, DCMetalTexture texture,
+                                                    DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = usable(encoder, error);
+    if (status == DC_METAL_OK) status = check_texture(texture, encoder->registry_id, "texture", error);
+    if (status != DC_METAL_OK) return status;
+    if ([in(texture) storageMode] == MTLStorageModeManaged) [encoder->object synchronizeResource:in(texture)];
     return DC_METAL_OK;
   });
 }

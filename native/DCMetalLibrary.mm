@@ -236,6 +236,37 @@ void DCMetalFunction_Release(DCMetalFunction function) {
 
 // ------------------------------------------------------------------ DCMetalPipeline
 
+static uint8_t usage_of(MTLBindingAccess access) {
+  return access == MTLBindingAccessReadOnly    ? MTLTextureUsageShaderRead
+         : access == MTLBindingAccessWriteOnly ? MTLTextureUsageShaderWrite
+                                               : MTLTextureUsageShaderRead | MTLTextureUsageShaderWrite;
+}
+
+static Components components_of_argument(MTLDataType type) {
+  switch (type) {
+    case MTLDataTypeInt:
+    case MTLDataTypeShort:
+      return Components::integer;
+    case MTLDataTypeUInt:
+    case MTLDataTypeUShort:
+      return Components::natural;
+    default:
+      return Components::real;
+  }
+}
+
+// An array of textures is as many arguments.
+static void remember_texture(DCMetalPipeline pipeline, id<MTLTextureBinding> binding) {
+  NSUInteger count = [binding arrayLength] > 1 ? [binding arrayLength] : 1;
+  for (NSUInteger i = 0; i < count && [binding index] + i < kTextures && pipeline->texture_count < kTextures; i++) {
+    TextureNeed &need = pipeline->textures[pipeline->texture_count++];
+    need.index = (uint8_t)([binding index] + i);
+    need.type = (uint8_t)[binding textureType];
+    need.components = components_of_argument([binding textureDataType]);
+    need.usage = usage_of([binding access]);
+  }
+}
+
 static void remember_arguments(DCMetalPipeline pipeline) {
   for (id<MTLBinding> binding in (NSArray *)pipeline->bindings) {
     if (![binding isUsed]) continue;
@@ -245,8 +276,12 @@ static void remember_arguments(DCMetalPipeline pipeline) {
       pipeline->least[index] = [(id<MTLBufferBinding>)binding bufferDataSize];
     } else if ([binding type] == MTLBindingTypeThreadgroupMemory && index < kArguments) {
       pipeline->memories |= 1u << index;
+    } else if ([binding type] == MTLBindingTypeTexture) {
+      remember_texture(pipeline, (id<MTLTextureBinding>)binding);
+    } else if ([binding type] == MTLBindingTypeSampler && index < kSamplers) {
+      pipeline->samplers |= 1u << index;
     } else {
-      pipeline->textures = true;
+      pipeline->unknown = true;
     }
   }
 }

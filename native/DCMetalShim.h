@@ -1,6 +1,6 @@
 // DCMetalShim.h: what the files of the C ABI (native/DCMetal*.mm) share; private to them.
 //
-// A handle whose Metal object needs nothing beside it (device, queue, buffer, options, constants, function) IS that object,
+// A handle whose Metal object needs nothing beside it (device, queue, buffer, texture, sampler, options, constants, function) IS that object,
 // retained once. The others point to a structure below, which adds what this interface checks before Metal sees a call.
 //
 // The source compiles without ARC (Linux and macOS) and with it (macOS). On Linux no C++ exception may pass these files:
@@ -49,6 +49,8 @@ template <class Handle> struct ObjectOf;
 template <> struct ObjectOf<DCMetalDevice> { using Type = id<MTLDevice>; };
 template <> struct ObjectOf<DCMetalQueue> { using Type = id<MTLCommandQueue>; };
 template <> struct ObjectOf<DCMetalBuffer> { using Type = id<MTLBuffer>; };
+template <> struct ObjectOf<DCMetalTexture> { using Type = id<MTLTexture>; };
+template <> struct ObjectOf<DCMetalSampler> { using Type = id<MTLSamplerState>; };
 template <> struct ObjectOf<DCMetalCompileOptions> { using Type = MTLCompileOptions *; };
 template <> struct ObjectOf<DCMetalConstants> { using Type = MTLFunctionConstantValues *; };
 template <> struct ObjectOf<DCMetalFunction> { using Type = id<MTLFunction>; };
@@ -153,8 +155,30 @@ inline bool within(uint64_t offset, uint64_t length, uint64_t size) {
 }
 
 constexpr size_t kArguments = 31;       // [[buffer(n)]] and [[threadgroup(n)]], n < 31: Metal feature set tables
+constexpr size_t kTextures = 128;       // [[texture(n)]]: the same tables
+constexpr size_t kSamplers = 16;        // [[sampler(n)]]
 constexpr size_t kMaxBytes = 4096;      // setBytes:length:atIndex:
 constexpr uint64_t kMaxGrid = UINT32_MAX;  // thread_position_in_grid is at most a uint: MSL specification, 5.2.3.6
+
+// ------------------------------------------------------------------ textures
+
+// What the components of a pixel format, or of a texture argument, are read and written as.
+enum class Components : uint8_t { real, integer, natural };
+// `real` for a format that this interface does not know.
+Components components_of(NSUInteger pixel_format);
+// Whether a region is inside the texture.
+DCMetalStatus check_place(id<MTLTexture> texture, const DCMetalTexturePlace &place, DCMetalSize size, DCMetalError *error);
+// Whether the region's rows and images, so far apart, are within length bytes. The texture is of this interface.
+DCMetalStatus check_rows(id<MTLTexture> texture, DCMetalSize size, uint64_t length, uint64_t bytes_per_row,
+                         uint64_t bytes_per_image, DCMetalError *error);
+
+// What a dispatch is checked for of a texture argument, and of what is bound.
+struct TextureNeed {
+  uint8_t index = 0;
+  uint8_t type = 0;  // MTLTextureType
+  Components components = Components::real;
+  uint8_t usage = 0;  // MTLTextureUsage
+};
 
 }  // namespace dcmetal
 
@@ -196,7 +220,10 @@ struct DCMetalPipeline_s {
   bool whole_simdgroups = false;
   uint32_t buffers = 0, memories = 0;       // bit n: the function uses [[buffer(n)]], [[threadgroup(n)]]
   uint64_t least[dcmetal::kArguments] = {};  // bytes that buffer n must have
-  bool textures = false;                     // it uses arguments that this interface cannot bind
+  uint32_t samplers = 0;                     // bit n: the function uses [[sampler(n)]]
+  size_t texture_count = 0;
+  dcmetal::TextureNeed textures[dcmetal::kTextures];
+  bool unknown = false;  // it uses arguments that this interface cannot bind
 };
 
 // Held by its handle and by its encoders' handles.
@@ -222,6 +249,8 @@ struct DCMetalComputeEncoder_s {
   uint64_t length[dcmetal::kArguments] = {};  // of the buffer bound at n; 0 for bytes
   uint64_t room[dcmetal::kArguments] = {};    // bytes from the offset to the end
   uint64_t memory[dcmetal::kArguments] = {};  // threadgroup memory at n
+  dcmetal::TextureNeed textures[dcmetal::kTextures];  // what is bound at n; usage 0: nothing
+  uint32_t samplers = 0;                              // bit n: one is bound
 };
 
 struct DCMetalBlitEncoder_s {

@@ -11,8 +11,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 5] =
-    ["DCMetalDevice.mm", "DCMetalBuffer.mm", "DCMetalLibrary.mm", "DCMetalCommand.mm", "DCMetalEncoder.mm"];
+const SOURCES: [&str; 6] = [
+    "DCMetalDevice.mm",
+    "DCMetalBuffer.mm",
+    "DCMetalLibrary.mm",
+    "DCMetalCommand.mm",
+    "DCMetalEncoder.mm",
+    "DCMetalTexture.mm",
+];
 const HEADER: &str = "include/DCMetal.h";
 const DOCS_BINDINGS: &str = "src/bindings_docs.rs";
 const INSTALL: &str = "sudo apt-get install clang-19 libclang-19-dev gobjc++ libgnustep-base-dev";

@@ -11,7 +11,7 @@
  * NULL / zero and, where the call takes `error` and it is not NULL, *error receives an owned DCMetalError; on
  * DC_METAL_OK *error is NULL unless the function says otherwise. No Objective-C or C++ exception leaves this interface.
  *
- * Threads. Devices, queues, buffers, libraries, functions, pipelines and errors may be used from any thread at once.
+ * Threads. Devices, queues, buffers, textures, samplers, libraries, functions, pipelines and errors may be used from any thread at once.
  * A command buffer and its encoders belong to one thread at a time (Apple, "Metal Programming Guide: Command
  * Organization and Execution Model"); waiting on and reading the status of a committed command buffer is allowed
  * from any thread.
@@ -60,6 +60,8 @@ typedef struct DCMetalError_s *DCMetalError;
 typedef struct DCMetalDevice_s *DCMetalDevice;
 typedef struct DCMetalQueue_s *DCMetalQueue;
 typedef struct DCMetalBuffer_s *DCMetalBuffer;
+typedef struct DCMetalTexture_s *DCMetalTexture;
+typedef struct DCMetalSampler_s *DCMetalSampler;
 typedef struct DCMetalCompileOptions_s *DCMetalCompileOptions;
 typedef struct DCMetalLibrary_s *DCMetalLibrary;
 typedef struct DCMetalConstants_s *DCMetalConstants;
@@ -92,6 +94,48 @@ typedef DC_METAL_ENUM(DCMetalStorageMode) {
   DC_METAL_STORAGE_PRIVATE = 2
 } DCMetalStorageMode;
 
+/* MTLTextureType, same values; those that this interface has */
+typedef DC_METAL_ENUM(DCMetalTextureType) {
+  DC_METAL_TEXTURE_1D = 0,
+  DC_METAL_TEXTURE_1D_ARRAY = 1,
+  DC_METAL_TEXTURE_2D = 2,
+  DC_METAL_TEXTURE_2D_ARRAY = 3,
+  DC_METAL_TEXTURE_3D = 7,
+  DC_METAL_TEXTURE_BUFFER = 9 /* the texels of a buffer, in one row */
+} DCMetalTextureType;
+
+/* MTLTextureUsage, same values; a bit set */
+typedef DC_METAL_ENUM(DCMetalTextureUsage) {
+  DC_METAL_TEXTURE_SHADER_READ = 1,
+  DC_METAL_TEXTURE_SHADER_WRITE = 2
+} DCMetalTextureUsage;
+
+/* MTLSamplerAddressMode, same values */
+typedef DC_METAL_ENUM(DCMetalAddressMode) {
+  DC_METAL_ADDRESS_CLAMP_TO_EDGE = 0,
+  DC_METAL_ADDRESS_REPEAT = 2,
+  DC_METAL_ADDRESS_MIRROR_REPEAT = 3,
+  DC_METAL_ADDRESS_CLAMP_TO_ZERO = 4,
+  DC_METAL_ADDRESS_CLAMP_TO_BORDER = 5
+} DCMetalAddressMode;
+
+/* MTLSamplerMinMagFilter, same values */
+typedef DC_METAL_ENUM(DCMetalFilter) { DC_METAL_FILTER_NEAREST = 0, DC_METAL_FILTER_LINEAR = 1 } DCMetalFilter;
+
+/* MTLSamplerMipFilter, same values */
+typedef DC_METAL_ENUM(DCMetalMipFilter) {
+  DC_METAL_MIP_FILTER_NONE = 0,
+  DC_METAL_MIP_FILTER_NEAREST = 1,
+  DC_METAL_MIP_FILTER_LINEAR = 2
+} DCMetalMipFilter;
+
+/* MTLSamplerBorderColor, same values */
+typedef DC_METAL_ENUM(DCMetalBorderColor) {
+  DC_METAL_BORDER_TRANSPARENT_BLACK = 0,
+  DC_METAL_BORDER_OPAQUE_BLACK = 1,
+  DC_METAL_BORDER_OPAQUE_WHITE = 2
+} DCMetalBorderColor;
+
 /* MTLCPUCacheMode, same values */
 typedef DC_METAL_ENUM(DCMetalCacheMode) {
   DC_METAL_CACHE_DEFAULT = 0,
@@ -112,7 +156,7 @@ typedef DC_METAL_ENUM(DCMetalDispatchType) {
 } DCMetalDispatchType;
 
 /* MTLBarrierScope, same values; a bit set */
-typedef DC_METAL_ENUM(DCMetalBarrierScope) { DC_METAL_BARRIER_BUFFERS = 1 } DCMetalBarrierScope;
+typedef DC_METAL_ENUM(DCMetalBarrierScope) { DC_METAL_BARRIER_BUFFERS = 1, DC_METAL_BARRIER_TEXTURES = 2 } DCMetalBarrierScope;
 
 /* MTLCommandBufferStatus, same values */
 typedef DC_METAL_ENUM(DCMetalCommandBufferStatus) {
@@ -238,6 +282,63 @@ DC_METAL_API DCMetalStatus DCMetalBuffer_SetLabel(DCMetalBuffer buffer, const ch
 DC_METAL_API size_t DCMetalBuffer_GetLabel(DCMetalBuffer buffer, char *text, size_t capacity);
 DC_METAL_API void DCMetalBuffer_Release(DCMetalBuffer buffer);
 
+/* ------------------------------------------------------------------ DCMetalTexture (MTLTexture) */
+
+typedef struct DCMetalTextureDescriptor {
+  DCMetalTextureType type;
+  uint32_t pixel_format;  /* MTLPixelFormat */
+  DCMetalSize size;       /* in texels; 1 for dimensions that the type does not have */
+  uint64_t array_length;  /* 1 for what is no array */
+  uint64_t levels;        /* of the mipmap chain, at least 1 */
+  uint32_t usage;         /* bits of DCMetalTextureUsage */
+  DCMetalStorageMode storage;
+} DCMetalTextureDescriptor;
+
+/* The first texel of a region. */
+typedef struct DCMetalTexturePlace {
+  uint64_t x, y, z;
+  uint64_t slice; /* element of an array */
+  uint64_t level;
+} DCMetalTexturePlace;
+
+/* Pixel formats: 8, 16 and 32 bits of one, two and four channels in the kinds that Metal has of each, BGRA8Unorm, sRGB,
+ * A8Unorm and RGB10A2Unorm. Other formats and types are DC_METAL_UNSUPPORTED. What a new texture holds is undefined. */
+DC_METAL_API DCMetalStatus DCMetalTexture_Create(DCMetalDevice device, const DCMetalTextureDescriptor *descriptor,
+                                                 DCMetalTexture *texture, DCMetalError *error);
+/* The texels are the buffer's bytes from offset on: 2D or a texture buffer, of one level. Offset and bytes per row are
+ * multiples of the device's alignment for the format (at most 256). The texture has the buffer's storage mode, and keeps
+ * the buffer. */
+DC_METAL_API DCMetalStatus DCMetalTexture_CreateWithBuffer(DCMetalBuffer buffer, uint64_t offset, uint64_t bytes_per_row,
+                                                           const DCMetalTextureDescriptor *descriptor,
+                                                           DCMetalTexture *texture, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalTexture_GetDescriptor(DCMetalTexture texture, DCMetalTextureDescriptor *descriptor);
+/* Copies texels from the CPU's memory, or to it: `length` bytes are there, and the rows and images of the region, as far
+ * apart as is said, must fit in. bytes_per_image counts for a region of several images only. Not for private storage
+ * (DC_METAL_INVALID_STATE). Nothing orders this with the device: use it when no command buffer uses the texture. */
+DC_METAL_API DCMetalStatus DCMetalTexture_Write(DCMetalTexture texture, const DCMetalTexturePlace *place, DCMetalSize size,
+                                                const void *bytes, uint64_t length, uint64_t bytes_per_row,
+                                                uint64_t bytes_per_image, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalTexture_Read(DCMetalTexture texture, const DCMetalTexturePlace *place, DCMetalSize size,
+                                               void *bytes, uint64_t length, uint64_t bytes_per_row,
+                                               uint64_t bytes_per_image, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalTexture_SetLabel(DCMetalTexture texture, const char *label);
+DC_METAL_API void DCMetalTexture_Release(DCMetalTexture texture);
+
+/* ------------------------------------------------------------------ DCMetalSampler (MTLSamplerState) */
+
+typedef struct DCMetalSamplerDescriptor {
+  DCMetalAddressMode s, t, r;
+  DCMetalFilter min_filter, mag_filter;
+  DCMetalMipFilter mip_filter;
+  DCMetalBorderColor border_color;
+  bool pixel_coordinates; /* in texels instead of 0 to 1; only with clamping, one filter and no mipmaps */
+  float lod_min, lod_max; /* 0 and a great number for no limits */
+} DCMetalSamplerDescriptor;
+
+DC_METAL_API DCMetalStatus DCMetalSampler_Create(DCMetalDevice device, const DCMetalSamplerDescriptor *descriptor,
+                                                 DCMetalSampler *sampler, DCMetalError *error);
+DC_METAL_API void DCMetalSampler_Release(DCMetalSampler sampler);
+
 /* ------------------------------------------------------------------ DCMetalCompileOptions (MTLCompileOptions) */
 
 DC_METAL_API DCMetalStatus DCMetalCompileOptions_Create(DCMetalCompileOptions *options, DCMetalError *error);
@@ -359,6 +460,12 @@ DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetBuffer(DCMetalComputeEncoder
 /* Moves the offset of the buffer bound at index. */
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetBufferOffset(DCMetalComputeEncoder encoder, uint64_t offset,
                                                                  size_t index, DCMetalError *error);
+/* texture may be NULL to unbind; index < 128. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetTexture(DCMetalComputeEncoder encoder, DCMetalTexture texture,
+                                                            size_t index, DCMetalError *error);
+/* sampler may be NULL to unbind; index < 16. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetSampler(DCMetalComputeEncoder encoder, DCMetalSampler sampler,
+                                                            size_t index, DCMetalError *error);
 /* 1 to 4096 bytes, copied. */
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetBytes(DCMetalComputeEncoder encoder, const void *bytes,
                                                           size_t length, size_t index, DCMetalError *error);
@@ -368,7 +475,9 @@ DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetThreadgroupMemoryLength(DCMe
                                                                             DCMetalError *error);
 /* No dimension may be 0 nor the grid have more than 2^32 - 1 threads along one; the threads of a threadgroup may not
  * exceed the pipeline's limit, nor its dynamic and static threadgroup memory the device's; every buffer argument the
- * pipeline uses must be bound and hold one element, every threadgroup memory argument have a length. */
+ * pipeline uses must be bound and hold one element, every threadgroup memory argument have a length; every texture must
+ * be bound, be of the argument's type and kind of components (float, signed, unsigned) and have the usage that the access
+ * needs; every sampler must be bound. */
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_DispatchThreads(DCMetalComputeEncoder encoder, DCMetalSize threads,
                                                                  DCMetalSize threads_per_threadgroup,
                                                                  DCMetalError *error);
@@ -401,6 +510,26 @@ DC_METAL_API DCMetalStatus DCMetalBlitEncoder_CopyBuffer(DCMetalBlitEncoder enco
 DC_METAL_API DCMetalStatus DCMetalBlitEncoder_FillBuffer(DCMetalBlitEncoder encoder, DCMetalBuffer buffer,
                                                          uint64_t offset, uint64_t length, uint8_t value,
                                                          DCMetalError *error);
+/* Copies texels: between a buffer, whose rows and images lie so far apart from offset on, and a region, or between regions
+ * of textures of one pixel format that do not overlap. Everything is checked as DCMetalTexture_Write does. offset is a
+ * multiple of 16, the distances are multiples of the texel's size. */
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_CopyBufferToTexture(DCMetalBlitEncoder encoder, DCMetalBuffer source,
+                                                                  uint64_t offset, uint64_t bytes_per_row,
+                                                                  uint64_t bytes_per_image, DCMetalSize size,
+                                                                  DCMetalTexture destination,
+                                                                  const DCMetalTexturePlace *place, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_CopyTextureToBuffer(DCMetalBlitEncoder encoder, DCMetalTexture source,
+                                                                  const DCMetalTexturePlace *place, DCMetalSize size,
+                                                                  DCMetalBuffer destination, uint64_t offset,
+                                                                  uint64_t bytes_per_row, uint64_t bytes_per_image,
+                                                                  DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_CopyTexture(DCMetalBlitEncoder encoder, DCMetalTexture source,
+                                                          const DCMetalTexturePlace *from, DCMetalSize size,
+                                                          DCMetalTexture destination, const DCMetalTexturePlace *to,
+                                                          DCMetalError *error);
+/* Makes a managed texture's device copy visible to the CPU; nothing for other storage. */
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_SynchronizeTexture(DCMetalBlitEncoder encoder, DCMetalTexture texture,
+                                                                 DCMetalError *error);
 /* Makes a managed buffer's device copy visible to the CPU; nothing for other storage. */
 DC_METAL_API DCMetalStatus DCMetalBlitEncoder_SynchronizeBuffer(DCMetalBlitEncoder encoder, DCMetalBuffer buffer,
                                                                 DCMetalError *error);

@@ -31,6 +31,18 @@ pub struct DCMetalBuffer_s {
 pub type DCMetalBuffer = *mut DCMetalBuffer_s;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct DCMetalTexture_s {
+    _unused: [u8; 0],
+}
+pub type DCMetalTexture = *mut DCMetalTexture_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct DCMetalSampler_s {
+    _unused: [u8; 0],
+}
+pub type DCMetalSampler = *mut DCMetalSampler_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct DCMetalCompileOptions_s {
     _unused: [u8; 0],
 }
@@ -124,6 +136,52 @@ pub const DC_METAL_STORAGE_PRIVATE: DCMetalStorageMode = DCMetalStorageMode(2);
 /// MTLStorageMode, same values
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct DCMetalStorageMode(pub ::std::os::raw::c_uint);
+pub const DC_METAL_TEXTURE_1D: DCMetalTextureType = DCMetalTextureType(0);
+pub const DC_METAL_TEXTURE_1D_ARRAY: DCMetalTextureType = DCMetalTextureType(1);
+pub const DC_METAL_TEXTURE_2D: DCMetalTextureType = DCMetalTextureType(2);
+pub const DC_METAL_TEXTURE_2D_ARRAY: DCMetalTextureType = DCMetalTextureType(3);
+pub const DC_METAL_TEXTURE_3D: DCMetalTextureType = DCMetalTextureType(7);
+/// the texels of a buffer, in one row
+pub const DC_METAL_TEXTURE_BUFFER: DCMetalTextureType = DCMetalTextureType(9);
+#[repr(transparent)]
+/// MTLTextureType, same values; those that this interface has
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalTextureType(pub ::std::os::raw::c_uint);
+pub const DC_METAL_TEXTURE_SHADER_READ: DCMetalTextureUsage = DCMetalTextureUsage(1);
+pub const DC_METAL_TEXTURE_SHADER_WRITE: DCMetalTextureUsage = DCMetalTextureUsage(2);
+#[repr(transparent)]
+/// MTLTextureUsage, same values; a bit set
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalTextureUsage(pub ::std::os::raw::c_uint);
+pub const DC_METAL_ADDRESS_CLAMP_TO_EDGE: DCMetalAddressMode = DCMetalAddressMode(0);
+pub const DC_METAL_ADDRESS_REPEAT: DCMetalAddressMode = DCMetalAddressMode(2);
+pub const DC_METAL_ADDRESS_MIRROR_REPEAT: DCMetalAddressMode = DCMetalAddressMode(3);
+pub const DC_METAL_ADDRESS_CLAMP_TO_ZERO: DCMetalAddressMode = DCMetalAddressMode(4);
+pub const DC_METAL_ADDRESS_CLAMP_TO_BORDER: DCMetalAddressMode = DCMetalAddressMode(5);
+#[repr(transparent)]
+/// MTLSamplerAddressMode, same values
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalAddressMode(pub ::std::os::raw::c_uint);
+pub const DC_METAL_FILTER_NEAREST: DCMetalFilter = DCMetalFilter(0);
+pub const DC_METAL_FILTER_LINEAR: DCMetalFilter = DCMetalFilter(1);
+#[repr(transparent)]
+/// MTLSamplerMinMagFilter, same values
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalFilter(pub ::std::os::raw::c_uint);
+pub const DC_METAL_MIP_FILTER_NONE: DCMetalMipFilter = DCMetalMipFilter(0);
+pub const DC_METAL_MIP_FILTER_NEAREST: DCMetalMipFilter = DCMetalMipFilter(1);
+pub const DC_METAL_MIP_FILTER_LINEAR: DCMetalMipFilter = DCMetalMipFilter(2);
+#[repr(transparent)]
+/// MTLSamplerMipFilter, same values
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalMipFilter(pub ::std::os::raw::c_uint);
+pub const DC_METAL_BORDER_TRANSPARENT_BLACK: DCMetalBorderColor = DCMetalBorderColor(0);
+pub const DC_METAL_BORDER_OPAQUE_BLACK: DCMetalBorderColor = DCMetalBorderColor(1);
+pub const DC_METAL_BORDER_OPAQUE_WHITE: DCMetalBorderColor = DCMetalBorderColor(2);
+#[repr(transparent)]
+/// MTLSamplerBorderColor, same values
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalBorderColor(pub ::std::os::raw::c_uint);
 pub const DC_METAL_CACHE_DEFAULT: DCMetalCacheMode = DCMetalCacheMode(0);
 pub const DC_METAL_CACHE_WRITE_COMBINED: DCMetalCacheMode = DCMetalCacheMode(1);
 #[repr(transparent)]
@@ -144,6 +202,7 @@ pub const DC_METAL_DISPATCH_CONCURRENT: DCMetalDispatchType = DCMetalDispatchTyp
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct DCMetalDispatchType(pub ::std::os::raw::c_uint);
 pub const DC_METAL_BARRIER_BUFFERS: DCMetalBarrierScope = DCMetalBarrierScope(1);
+pub const DC_METAL_BARRIER_TEXTURES: DCMetalBarrierScope = DCMetalBarrierScope(2);
 #[repr(transparent)]
 /// MTLBarrierScope, same values; a bit set
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -458,6 +517,237 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn DCMetalBuffer_Release(buffer: DCMetalBuffer);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalTextureDescriptor {
+    pub type_: DCMetalTextureType,
+    /// MTLPixelFormat
+    pub pixel_format: u32,
+    /// in texels; 1 for dimensions that the type does not have
+    pub size: DCMetalSize,
+    /// 1 for what is no array
+    pub array_length: u64,
+    /// of the mipmap chain, at least 1
+    pub levels: u64,
+    /// bits of DCMetalTextureUsage
+    pub usage: u32,
+    pub storage: DCMetalStorageMode,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of DCMetalTextureDescriptor",
+    ][::std::mem::size_of::<DCMetalTextureDescriptor>() - 56usize];
+    [
+        "Alignment of DCMetalTextureDescriptor",
+    ][::std::mem::align_of::<DCMetalTextureDescriptor>() - 8usize];
+    [
+        "Offset of field: DCMetalTextureDescriptor::type_",
+    ][::std::mem::offset_of!(DCMetalTextureDescriptor, type_) - 0usize];
+    [
+        "Offset of field: DCMetalTextureDescriptor::pixel_format",
+    ][::std::mem::offset_of!(DCMetalTextureDescriptor, pixel_format) - 4usize];
+    [
+        "Offset of field: DCMetalTextureDescriptor::size",
+    ][::std::mem::offset_of!(DCMetalTextureDescriptor, size) - 8usize];
+    [
+        "Offset of field: DCMetalTextureDescriptor::array_length",
+    ][::std::mem::offset_of!(DCMetalTextureDescriptor, array_length) - 32usize];
+    [
+        "Offset of field: DCMetalTextureDescriptor::levels",
+    ][::std::mem::offset_of!(DCMetalTextureDescriptor, levels) - 40usize];
+    [
+        "Offset of field: DCMetalTextureDescriptor::usage",
+    ][::std::mem::offset_of!(DCMetalTextureDescriptor, usage) - 48usize];
+    [
+        "Offset of field: DCMetalTextureDescriptor::storage",
+    ][::std::mem::offset_of!(DCMetalTextureDescriptor, storage) - 52usize];
+};
+impl Default for DCMetalTextureDescriptor {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+/// The first texel of a region.
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalTexturePlace {
+    pub x: u64,
+    pub y: u64,
+    pub z: u64,
+    /// element of an array
+    pub slice: u64,
+    pub level: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of DCMetalTexturePlace",
+    ][::std::mem::size_of::<DCMetalTexturePlace>() - 40usize];
+    [
+        "Alignment of DCMetalTexturePlace",
+    ][::std::mem::align_of::<DCMetalTexturePlace>() - 8usize];
+    [
+        "Offset of field: DCMetalTexturePlace::x",
+    ][::std::mem::offset_of!(DCMetalTexturePlace, x) - 0usize];
+    [
+        "Offset of field: DCMetalTexturePlace::y",
+    ][::std::mem::offset_of!(DCMetalTexturePlace, y) - 8usize];
+    [
+        "Offset of field: DCMetalTexturePlace::z",
+    ][::std::mem::offset_of!(DCMetalTexturePlace, z) - 16usize];
+    [
+        "Offset of field: DCMetalTexturePlace::slice",
+    ][::std::mem::offset_of!(DCMetalTexturePlace, slice) - 24usize];
+    [
+        "Offset of field: DCMetalTexturePlace::level",
+    ][::std::mem::offset_of!(DCMetalTexturePlace, level) - 32usize];
+};
+unsafe extern "C" {
+    /** Pixel formats: 8, 16 and 32 bits of one, two and four channels in the kinds that Metal has of each, BGRA8Unorm, sRGB,
+ A8Unorm and RGB10A2Unorm. Other formats and types are DC_METAL_UNSUPPORTED. What a new texture holds is undefined.*/
+    pub fn DCMetalTexture_Create(
+        device: DCMetalDevice,
+        descriptor: *const DCMetalTextureDescriptor,
+        texture: *mut DCMetalTexture,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /** The texels are the buffer's bytes from offset on: 2D or a texture buffer, of one level. Offset and bytes per row are
+ multiples of the device's alignment for the format (at most 256). The texture has the buffer's storage mode, and keeps
+ the buffer.*/
+    pub fn DCMetalTexture_CreateWithBuffer(
+        buffer: DCMetalBuffer,
+        offset: u64,
+        bytes_per_row: u64,
+        descriptor: *const DCMetalTextureDescriptor,
+        texture: *mut DCMetalTexture,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    pub fn DCMetalTexture_GetDescriptor(
+        texture: DCMetalTexture,
+        descriptor: *mut DCMetalTextureDescriptor,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /** Copies texels from the CPU's memory, or to it: `length` bytes are there, and the rows and images of the region, as far
+ apart as is said, must fit in. bytes_per_image counts for a region of several images only. Not for private storage
+ (DC_METAL_INVALID_STATE). Nothing orders this with the device: use it when no command buffer uses the texture.*/
+    pub fn DCMetalTexture_Write(
+        texture: DCMetalTexture,
+        place: *const DCMetalTexturePlace,
+        size: DCMetalSize,
+        bytes: *const ::std::os::raw::c_void,
+        length: u64,
+        bytes_per_row: u64,
+        bytes_per_image: u64,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    pub fn DCMetalTexture_Read(
+        texture: DCMetalTexture,
+        place: *const DCMetalTexturePlace,
+        size: DCMetalSize,
+        bytes: *mut ::std::os::raw::c_void,
+        length: u64,
+        bytes_per_row: u64,
+        bytes_per_image: u64,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    pub fn DCMetalTexture_SetLabel(
+        texture: DCMetalTexture,
+        label: *const ::std::os::raw::c_char,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    pub fn DCMetalTexture_Release(texture: DCMetalTexture);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone, PartialEq)]
+pub struct DCMetalSamplerDescriptor {
+    pub s: DCMetalAddressMode,
+    pub t: DCMetalAddressMode,
+    pub r: DCMetalAddressMode,
+    pub min_filter: DCMetalFilter,
+    pub mag_filter: DCMetalFilter,
+    pub mip_filter: DCMetalMipFilter,
+    pub border_color: DCMetalBorderColor,
+    /// in texels instead of 0 to 1; only with clamping, one filter and no mipmaps
+    pub pixel_coordinates: bool,
+    /// 0 and a great number for no limits
+    pub lod_min: f32,
+    /// 0 and a great number for no limits
+    pub lod_max: f32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of DCMetalSamplerDescriptor",
+    ][::std::mem::size_of::<DCMetalSamplerDescriptor>() - 40usize];
+    [
+        "Alignment of DCMetalSamplerDescriptor",
+    ][::std::mem::align_of::<DCMetalSamplerDescriptor>() - 4usize];
+    [
+        "Offset of field: DCMetalSamplerDescriptor::s",
+    ][::std::mem::offset_of!(DCMetalSamplerDescriptor, s) - 0usize];
+    [
+        "Offset of field: DCMetalSamplerDescriptor::t",
+    ][::std::mem::offset_of!(DCMetalSamplerDescriptor, t) - 4usize];
+    [
+        "Offset of field: DCMetalSamplerDescriptor::r",
+    ][::std::mem::offset_of!(DCMetalSamplerDescriptor, r) - 8usize];
+    [
+        "Offset of field: DCMetalSamplerDescriptor::min_filter",
+    ][::std::mem::offset_of!(DCMetalSamplerDescriptor, min_filter) - 12usize];
+    [
+        "Offset of field: DCMetalSamplerDescriptor::mag_filter",
+    ][::std::mem::offset_of!(DCMetalSamplerDescriptor, mag_filter) - 16usize];
+    [
+        "Offset of field: DCMetalSamplerDescriptor::mip_filter",
+    ][::std::mem::offset_of!(DCMetalSamplerDescriptor, mip_filter) - 20usize];
+    [
+        "Offset of field: DCMetalSamplerDescriptor::border_color",
+    ][::std::mem::offset_of!(DCMetalSamplerDescriptor, border_color) - 24usize];
+    [
+        "Offset of field: DCMetalSamplerDescriptor::pixel_coordinates",
+    ][::std::mem::offset_of!(DCMetalSamplerDescriptor, pixel_coordinates) - 28usize];
+    [
+        "Offset of field: DCMetalSamplerDescriptor::lod_min",
+    ][::std::mem::offset_of!(DCMetalSamplerDescriptor, lod_min) - 32usize];
+    [
+        "Offset of field: DCMetalSamplerDescriptor::lod_max",
+    ][::std::mem::offset_of!(DCMetalSamplerDescriptor, lod_max) - 36usize];
+};
+impl Default for DCMetalSamplerDescriptor {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    pub fn DCMetalSampler_Create(
+        device: DCMetalDevice,
+        descriptor: *const DCMetalSamplerDescriptor,
+        sampler: *mut DCMetalSampler,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    pub fn DCMetalSampler_Release(sampler: DCMetalSampler);
 }
 unsafe extern "C" {
     pub fn DCMetalCompileOptions_Create(
@@ -807,6 +1097,24 @@ unsafe extern "C" {
     ) -> DCMetalStatus;
 }
 unsafe extern "C" {
+    /// texture may be NULL to unbind; index < 128.
+    pub fn DCMetalComputeEncoder_SetTexture(
+        encoder: DCMetalComputeEncoder,
+        texture: DCMetalTexture,
+        index: usize,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /// sampler may be NULL to unbind; index < 16.
+    pub fn DCMetalComputeEncoder_SetSampler(
+        encoder: DCMetalComputeEncoder,
+        sampler: DCMetalSampler,
+        index: usize,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
     /// 1 to 4096 bytes, copied.
     pub fn DCMetalComputeEncoder_SetBytes(
         encoder: DCMetalComputeEncoder,
@@ -828,7 +1136,9 @@ unsafe extern "C" {
 unsafe extern "C" {
     /** No dimension may be 0 nor the grid have more than 2^32 - 1 threads along one; the threads of a threadgroup may not
  exceed the pipeline's limit, nor its dynamic and static threadgroup memory the device's; every buffer argument the
- pipeline uses must be bound and hold one element, every threadgroup memory argument have a length.*/
+ pipeline uses must be bound and hold one element, every threadgroup memory argument have a length; every texture must
+ be bound, be of the argument's type and kind of components (float, signed, unsigned) and have the usage that the access
+ needs; every sampler must be bound.*/
     pub fn DCMetalComputeEncoder_DispatchThreads(
         encoder: DCMetalComputeEncoder,
         threads: DCMetalSize,
@@ -909,6 +1219,54 @@ unsafe extern "C" {
         offset: u64,
         length: u64,
         value: u8,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /** Copies texels: between a buffer, whose rows and images lie so far apart from offset on, and a region, or between regions
+ of textures of one pixel format that do not overlap. Everything is checked as DCMetalTexture_Write does. offset is a
+ multiple of 16, the distances are multiples of the texel's size.*/
+    pub fn DCMetalBlitEncoder_CopyBufferToTexture(
+        encoder: DCMetalBlitEncoder,
+        source: DCMetalBuffer,
+        offset: u64,
+        bytes_per_row: u64,
+        bytes_per_image: u64,
+        size: DCMetalSize,
+        destination: DCMetalTexture,
+        place: *const DCMetalTexturePlace,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    pub fn DCMetalBlitEncoder_CopyTextureToBuffer(
+        encoder: DCMetalBlitEncoder,
+        source: DCMetalTexture,
+        place: *const DCMetalTexturePlace,
+        size: DCMetalSize,
+        destination: DCMetalBuffer,
+        offset: u64,
+        bytes_per_row: u64,
+        bytes_per_image: u64,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    pub fn DCMetalBlitEncoder_CopyTexture(
+        encoder: DCMetalBlitEncoder,
+        source: DCMetalTexture,
+        from: *const DCMetalTexturePlace,
+        size: DCMetalSize,
+        destination: DCMetalTexture,
+        to: *const DCMetalTexturePlace,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /// Makes a managed texture's device copy visible to the CPU; nothing for other storage.
+    pub fn DCMetalBlitEncoder_SynchronizeTexture(
+        encoder: DCMetalBlitEncoder,
+        texture: DCMetalTexture,
         error: *mut DCMetalError,
     ) -> DCMetalStatus;
 }

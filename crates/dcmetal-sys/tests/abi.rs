@@ -27,6 +27,8 @@ mod pipeline;
 mod plant;
 #[path = "abi/support.rs"]
 mod support;
+#[path = "abi/texture.rs"]
+mod texture;
 
 pub(crate) const HEADER: &str = include_str!("../native/include/DCMetal.h");
 
@@ -308,6 +310,33 @@ const CASES: &[Case] = &[
          DCMetalComputeEncoder_MemoryBarrier, DCMetalComputeEncoder_MemoryBarrierWithBuffers,
          DCMetalComputeEncoder_EndEncoding, DCMetalComputeEncoder_SetLabel, DCMetalComputeEncoder_InsertDebugSignpost,
          DCMetalComputeEncoder_Release]),
+    // texture.rs
+    case!(texture::texture_says_what_it_was_made_as, "the descriptor comes back; NULL and labels that are no UTF-8 are refused",
+        [DCMetalTexture_Create, DCMetalTexture_GetDescriptor, DCMetalTexture_SetLabel, DCMetalTexture_Release]),
+    case!(texture::texture_regions_hold_what_is_written, "exactly the region of its slice and level is written and read, with the distances that are said",
+        [DCMetalTexture_Write, DCMetalTexture_Read]),
+    case!(texture::texture_wrong_regions_are_refused, "regions outside, too little memory, NULL and private storage are refused",
+        [DCMetalTexture_Write, DCMetalTexture_Read]),
+    case!(texture::texture_wrong_descriptors_are_refused, "sizes, levels, usages and storage beyond Metal's are refused; types and formats that are not there are unsupported",
+        [DCMetalTexture_Create]),
+    case!(texture::texture_of_a_buffer_shares_its_bytes, "texels are the buffer's bytes, which live on; what does not fit in is refused",
+        [DCMetalTexture_CreateWithBuffer, DCMetalTexture_Read, DCMetalTexture_Write]),
+    case!(texture::kernels_sample_and_write_textures, "a kernel samples and writes; a command buffer keeps what it uses",
+        [DCMetalComputeEncoder_SetTexture, DCMetalComputeEncoder_SetSampler, DCMetalSampler_Create, DCMetalSampler_Release]),
+    case!(texture::dispatch_asks_for_its_textures, "missing and wrong textures and samplers are refused by the argument's name; indices end at 128 and 16",
+        [DCMetalComputeEncoder_SetTexture, DCMetalComputeEncoder_SetSampler, DCMetalComputeEncoder_DispatchThreads]),
+    case!(texture::bindings_describe_textures, "reflection tells type, components, access and array of textures, and samplers",
+        [DCMetalPipeline_GetBinding]),
+    case!(texture::sampler_wrong_descriptors_are_refused, "what a sampler cannot be is refused",
+        [DCMetalSampler_Create, DCMetalSampler_Release]),
+    case!(texture::copies_move_texels, "exactly the region is copied between buffers, slices, levels and images; what does not fit is refused",
+        [DCMetalBlitEncoder_CopyBufferToTexture, DCMetalBlitEncoder_CopyTextureToBuffer, DCMetalBlitEncoder_CopyTexture,
+         DCMetalBlitEncoder_SynchronizeTexture]),
+    case!(texture::synchronize_shows_managed_texels, "managed texels are seen after they are synchronized",
+        [DCMetalBlitEncoder_SynchronizeTexture]),
+    case!(texture::texture_copies_of_null_are_refused, "NULL, and every call after the end, are refused",
+        [DCMetalBlitEncoder_CopyBufferToTexture, DCMetalBlitEncoder_CopyTextureToBuffer, DCMetalBlitEncoder_CopyTexture,
+         DCMetalBlitEncoder_SynchronizeTexture]),
     // blit.rs
     case!(blit::copy_moves_bytes, "exactly the range is copied",
         [DCMetalBlitEncoder_Create, DCMetalBlitEncoder_CopyBuffer, DCMetalBlitEncoder_EndEncoding]),

@@ -351,10 +351,13 @@ fn accesses_outside_are_contained() {
     assert_eq!(out.read::<[f32; 4]>()[7], [9.0, 0.0, 0.0, 1.0]);
 }
 
+/// Name, MTLTextureType, size, slices, the coordinates in 32 and in 16 bits, what it says of itself.
+type TypeOfTexture = (&'static str, u32, [u64; 3], u64, &'static str, &'static str, &'static str);
+
 /// Each type of texture: a write at a place, a read of it by 32-bit and 16-bit coordinates, and what it says of itself.
 #[test]
 fn every_type_of_texture_is_read_and_written() {
-    let cases: &[(&str, u32, [u64; 3], u64, &str, &str, &str)] = &[
+    let cases: &[TypeOfTexture] = &[
         (
             "texture1d",
             TEXTURE_1D,

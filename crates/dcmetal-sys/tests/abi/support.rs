@@ -58,6 +58,8 @@ handles! {
     DCMetalDevice, DCMetalDevice_Release;
     DCMetalQueue, DCMetalQueue_Release;
     DCMetalBuffer, DCMetalBuffer_Release;
+    DCMetalTexture, DCMetalTexture_Release;
+    DCMetalSampler, DCMetalSampler_Release;
     DCMetalCompileOptions, DCMetalCompileOptions_Release;
     DCMetalLibrary, DCMetalLibrary_Release;
     DCMetalConstants, DCMetalConstants_Release;
@@ -77,7 +79,7 @@ impl<H: Handle> Drop for Owned<H> {
     }
 }
 
-// SAFETY: the header allows devices, queues, buffers, libraries, functions, pipelines and errors on any thread at once; a
+// SAFETY: the header allows devices, queues, buffers, textures, samplers, libraries, functions, pipelines and errors on any thread at once; a
 // case that moves a command buffer uses it from one thread at a time, or only waits on it.
 unsafe impl<H: Handle> Send for Owned<H> {}
 // SAFETY: as above.
