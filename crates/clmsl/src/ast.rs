@@ -83,6 +83,8 @@ pub(crate) enum TypeSpec {
     /// `size_t`, `ptrdiff_t`, `intptr_t`, `uintptr_t`: 64 bits here, and not allowed as a kernel argument.
     PointerSized(Scalar, &'static str),
     Typedef(Ident),
+    /// A C11 atomic type.
+    Atomic(Scalar),
     Image(ImageDim),
     Sampler,
     Struct(StructSpec),

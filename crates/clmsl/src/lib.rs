@@ -124,7 +124,11 @@ fn translate_tokens(
     match lowered {
         Some(lowered) if !failed(&diagnostics) => {
             let msl = msl::print(&lowered, sources);
-            (Some(msl), Reflection { kernels: lowered.kernels, formats: lowered.formats }, diagnostics)
+            (
+                Some(msl),
+                Reflection { kernels: lowered.kernels, msl_version: lowered.msl_version, formats: lowered.formats },
+                diagnostics,
+            )
         }
         _ => (None, Reflection::default(), diagnostics),
     }

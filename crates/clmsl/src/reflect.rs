@@ -11,6 +11,9 @@ use crate::printf::PrintFormat;
 pub struct Reflection {
     /// The kernels.
     pub kernels: Vec<KernelReflection>,
+    /// Major and minor version of MSL that the newest of what the translation uses needs: 3.2 for fences, 3.0 for
+    /// atomic floats; 2.4 otherwise.
+    pub msl_version: [u32; 2],
     /// The formats of `printf`, by their numbers in records ([`HiddenKind::Printf`]).
     pub formats: Vec<PrintFormat>,
 }

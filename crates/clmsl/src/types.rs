@@ -187,6 +187,8 @@ pub(crate) struct Quals {
     pub(crate) is_const: bool,
     pub(crate) is_volatile: bool,
     pub(crate) is_restrict: bool,
+    /// *Lowered*: work-groups see each other's accesses.
+    pub(crate) is_coherent: bool,
 }
 
 impl Quals {
@@ -195,6 +197,7 @@ impl Quals {
             is_const: self.is_const || other.is_const,
             is_volatile: self.is_volatile || other.is_volatile,
             is_restrict: self.is_restrict || other.is_restrict,
+            is_coherent: self.is_coherent || other.is_coherent,
         }
     }
 }
@@ -338,7 +341,7 @@ pub(crate) enum Type {
     Sampler,
     /// `metal::packed_T<n>`: exists only after lowering, for unaligned vector access.
     Packed(Scalar, u8),
-    /// `metal::atomic_T`: exists only after lowering, behind a pointer.
+    /// `atomic_T`; lowering also casts pointers to other types to pointers to it.
     Atomic(Scalar),
 }
 
@@ -573,6 +576,6 @@ pub(crate) fn describe(ty: &Type, structs: &[Struct]) -> String {
         Type::Image(i) => format!("{} {}", i.access.opencl_name(), i.dim.opencl_name()),
         Type::Sampler => "sampler_t".to_owned(),
         Type::Packed(s, n) => format!("packed {}{n}", s.name()),
-        Type::Atomic(s) => format!("atomic {}", s.name()),
+        Type::Atomic(s) => format!("atomic_{}", s.name()),
     }
 }

@@ -24,6 +24,9 @@
 #define __METAL_MEMORY_SCOPE_DEVICE__ 2
 #define __METAL_MEMORY_SCOPE_SYSTEM__ 3
 
+// All memory is coherent here (MSL 3.2 section 4.8).
+#define coherent(scope)
+
 #define METAL_FUNC inline __attribute__((always_inline))
 #define METAL_CONST const
 #define METAL_INTERNAL inline

@@ -4,10 +4,12 @@
 //! typing does not fit that pattern (`convert_T`, `vloadn`, atomics, work-item functions) are [`Special`] and are found by
 //! the shape of their names.
 
+mod c11;
 mod refused;
 mod special;
 mod table;
 
+pub(crate) use c11::{C11, Order, Scope};
 pub(crate) use refused::refusal;
 pub(crate) use special::{AtomicOp, ImageOp, ImageQuery, Rounding, Special, WorkItem, find_special};
 pub(crate) use table::TABLE;

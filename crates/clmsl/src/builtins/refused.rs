@@ -28,7 +28,6 @@ pub(crate) fn refusal(name: &str) -> Option<String> {
         | "get_enqueued_num_sub_groups" => "sub-groups are not supported",
         "get_image_num_samples" => "multi-sample images are not supported",
         "get_image_num_mip_levels" => "images with several levels of detail are not supported (cl_khr_mipmap_image)",
-        "atomic_work_item_fence" => "C11 atomics are not supported",
         "to_global" | "to_local" | "to_private" | "get_fence" => {
             "queries of a generic pointer's address space are not supported"
         }
@@ -44,12 +43,6 @@ fn by_prefix(name: &str) -> Option<String> {
         "sub-groups are not supported"
     } else if name.starts_with("work_group_") && name != "work_group_barrier" {
         "work-group collective functions are not supported"
-    } else if name.starts_with("atomic_")
-        && ["init", "load", "store", "exchange", "compare_", "fetch_", "flag_"]
-            .iter()
-            .any(|p| name["atomic_".len()..].starts_with(p))
-    {
-        "C11 atomics are not supported"
     } else {
         return None;
     };

@@ -1,5 +1,6 @@
 //! Built-in functions whose names carry types, or whose typing fits no row.
 
+use super::c11::{self, C11, Order};
 use crate::types::Scalar;
 
 /// A work-item query (OpenCL C 3.0 §6.15.1).
@@ -107,6 +108,12 @@ pub(crate) enum Special {
     Prefetch,
     Image(ImageOp),
     Printf,
+    /// An atomic function of C11. What it orders is known once its arguments are.
+    C11 {
+        op: C11,
+        order: Order,
+        explicit: bool,
+    },
 }
 
 /// The special function of this name.
@@ -144,6 +151,9 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
 }
 
 fn atomic(name: &str) -> Option<Special> {
+    if let Some((op, explicit)) = c11::find(name) {
+        return Some(Special::C11 { op, order: Order::DEFAULT, explicit });
+    }
     let op = name.strip_prefix("atomic_").or_else(|| name.strip_prefix("atom_"))?;
     Some(Special::Atomic(match op {
         "add" => AtomicOp::Add,

@@ -3,9 +3,9 @@
 
 use super::expr::{Cx, binary, call, take};
 use super::vector::{sign_bits, truth_value};
-use super::{async_copy, atomic, conversion, memory, printf};
+use super::{async_copy, atomic, c11, conversion, memory, printf};
 use crate::ast::BinaryOp;
-use crate::builtins::{Lowering, Resolved, ScalarForm, Special, TABLE};
+use crate::builtins::{Lowering, Resolved, ScalarForm, Scope, Special, TABLE};
 use crate::hir::{Expr, ExprKind};
 use crate::sema::{convert, is_pure};
 use crate::source::Span;
@@ -24,7 +24,7 @@ pub(super) fn lower(e: &mut Expr, cx: &mut Cx<'_>) {
             let shape = Shape { scalar, lanes, ty, span };
             lower_row(TABLE[row].lowering, args, shape, cx)
         }
-        Resolved::Special(special) => lower_special(special, args, ty, span),
+        Resolved::Special(special) => lower_special(special, args, ty, span, cx),
     };
     e.span = span;
 }
@@ -122,19 +122,21 @@ fn bitselect(args: Vec<Expr>, scalar: Scalar, lanes: u8, ty: Type, span: Span) -
     conversion::as_type(call("clmsl_bitselect", args, bits, span), &ty)
 }
 
-fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span) -> Expr {
+fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span, cx: &mut Cx<'_>) -> Expr {
     match special {
         Special::WorkItem(_) => unreachable!("work-item functions are lowered later"),
         Special::Barrier => {
             let flags = mem_flags(args.first());
-            call("metal::threadgroup_barrier", vec![flags], Type::Void, span)
+            let barrier = call("metal::threadgroup_barrier", vec![flags.clone()], Type::Void, span);
+            if args.len() == 1 {
+                return barrier;
+            }
+            cx.device_scope = true;
+            let fence = |flags| c11::fence(flags, Scope::Device, span);
+            c11::sequence(c11::sequence(fence(flags.clone()), barrier), fence(flags))
         }
-        Special::MemFence => {
-            let name = |s: &str| Expr::new(ExprKind::Name(s.to_owned()), Type::INT, span);
-            let order = name("metal::memory_order_seq_cst");
-            let scope = name("metal::thread_scope_threadgroup");
-            call("metal::atomic_thread_fence", vec![mem_flags(args.first()), order, scope], Type::Void, span)
-        }
+        Special::MemFence => c11::fence(mem_flags(args.first()), Scope::WorkGroup, span),
+        Special::C11 { op, order, .. } => c11::lower(op, order, args, ty, span, cx),
         Special::Convert { scalar, saturate, rounding, .. } => {
             conversion::convert_call(first(&mut args), scalar, saturate, rounding, ty)
         }
@@ -182,7 +184,7 @@ fn first(args: &mut [Expr]) -> Expr {
 }
 
 /// Fence flags as Metal's; they were checked to be a constant of the three known bits.
-fn mem_flags(flags: Option<&Expr>) -> Expr {
+pub(super) fn mem_flags(flags: Option<&Expr>) -> Expr {
     let (value, span) = flags.map_or((0, Span::default()), |f| (crate::sema::const_int(f).unwrap_or(7), f.span));
     let names = [(2, "device"), (1, "threadgroup"), (4, "texture")];
     let set = names.iter().filter(|(bit, _)| value & bit != 0);

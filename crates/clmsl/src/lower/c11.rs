@@ -11,6 +11,7 @@ use super::conversion::as_type;
 use super::expr::{Cx, call, take};
 use crate::builtins::{AtomicOp, C11, Order, Scope};
 use crate::hir::{Expr, ExprKind};
+use crate::sema::is_pure;
 use crate::source::Span;
 use crate::types::{Scalar, Space, Type};
 
@@ -22,17 +23,27 @@ pub(super) fn lower(op: C11, order: Order, mut args: Vec<Expr>, ty: Type, span: 
         let flags = super::builtin::mem_flags(args.first());
         return if orders { fence(flags, order.scope, span) } else { nothing() };
     }
-    let value = operation(op, order, &mut args, ty, span);
-    let mut out = value;
+    let mut before = Vec::new();
+    if orders && order.release {
+        // What the arguments do comes before the fence.
+        for arg in args.iter_mut().filter(|a| !is_pure(a)) {
+            let place = cx.temporary("argument", arg.ty.clone(), span);
+            let value = std::mem::replace(arg, place.clone());
+            let ty = place.ty.clone();
+            before.push(Expr::new(ExprKind::Assign(Box::new(place), Box::new(value)), ty, span));
+        }
+        before.push(whole_fence(order.scope, span));
+    }
+    let mut out = operation(op, order, &mut args, ty, span);
     if orders && order.acquire {
         out = if out.ty == Type::Void {
-            sequence(out, fence(both(span), order.scope, span))
+            sequence(out, whole_fence(order.scope, span))
         } else {
             let ty = out.ty.clone();
             call(format!("clmsl_fenced<{}>", scope_name(order.scope)), vec![out], ty, span)
         };
     }
-    if orders && order.release { sequence(fence(both(span), order.scope, span), out) } else { out }
+    before.into_iter().rev().fold(out, |then, first| sequence(first, then))
 }
 
 /// The relaxed operation.
@@ -46,8 +57,9 @@ fn operation(op: C11, order: Order, args: &mut Vec<Expr>, ty: Type, span: Span) 
     let word = Type::Scalar(bits);
     let object = object(take(&mut args[0]), Type::pointer(Type::Atomic(bits), pointee.space, pointee.quals));
     let relaxed = || Expr::new(ExprKind::Name("metal::memory_order_relaxed".to_owned()), Type::INT, span);
-    let mut values = args.drain(1..).map(|v| if v.ty.pointee().is_some() { v } else { as_type(v, &word) });
-    let mut value = || values.next().unwrap_or_else(|| unreachable!("sema counted the arguments"));
+    let mut values = args.drain(1..);
+    let mut given = || values.next().unwrap_or_else(|| unreachable!("sema counted the arguments"));
+    let in_bits = |value: Expr| as_type(value, &word);
     let zero = || Expr::int(0, word.clone(), span);
     let name = match op {
         C11::Load if order.total => {
@@ -58,9 +70,9 @@ fn operation(op: C11, order: Order, args: &mut Vec<Expr>, ty: Type, span: Span) 
             let old = call("metal::atomic_load_explicit", vec![object, relaxed()], word, span);
             return as_type(old, &ty);
         }
-        C11::Init => return call("metal::atomic_store_explicit", vec![object, value(), relaxed()], ty, span),
+        C11::Init => return call("metal::atomic_store_explicit", vec![object, in_bits(given()), relaxed()], ty, span),
         C11::Store | C11::Clear => {
-            let value = if op == C11::Clear { zero() } else { value() };
+            let value = if op == C11::Clear { zero() } else { in_bits(given()) };
             let args = vec![object, value, relaxed()];
             if order.total {
                 return call("metal::atomic_exchange_explicit", args, word, span).convert(Type::Void);
@@ -74,11 +86,11 @@ fn operation(op: C11, order: Order, args: &mut Vec<Expr>, ty: Type, span: Span) 
         }
         C11::CompareExchange => {
             let total = if order.total { "_total" } else { "" };
-            let args = vec![object, value(), value()];
+            let args = vec![object, given(), in_bits(given())];
             return call(format!("clmsl_atomic_compare_exchange{total}"), args, ty, span);
         }
         C11::Fetch(op @ (AtomicOp::Add | AtomicOp::Sub)) if scalar.is_float() && !native_float => {
-            let value = as_type(value(), &Type::FLOAT);
+            let value = given();
             let value = if op == AtomicOp::Sub {
                 Expr::new(ExprKind::Unary(crate::hir::UnaryOp::Neg, Box::new(value)), Type::FLOAT, span)
             } else {
@@ -96,24 +108,26 @@ fn operation(op: C11, order: Order, args: &mut Vec<Expr>, ty: Type, span: Span) 
         C11::Fetch(AtomicOp::Max) => "fetch_max",
         C11::Fetch(_) | C11::Fence => unreachable!("no atomic function of C11 does this"),
     };
-    let old = call(format!("metal::atomic_{name}_explicit"), vec![object, value(), relaxed()], word, span);
+    let old =
+        call(format!("metal::atomic_{name}_explicit"), vec![object, in_bits(given()), relaxed()], word.clone(), span);
     as_type(old, &ty)
 }
 
 /// The pointer as Metal's functions take it: to plain memory, since coherence is the fences' matter.
 fn object(pointer: Expr, ty: Type) -> Expr {
-    let plain = matches!(pointer.kind, ExprKind::Local(_)) || ty.pointee().is_some_and(|p| p.space != Space::Global);
+    let plain = matches!(pointer.kind, ExprKind::Local(_) | ExprKind::Convert(_))
+        || ty.pointee().is_some_and(|p| p.space != Space::Global);
     if pointer.ty == ty && plain { pointer } else { pointer.convert(ty) }
 }
 
-fn sequence(first: Expr, then: Expr) -> Expr {
+pub(super) fn sequence(first: Expr, then: Expr) -> Expr {
     let (ty, span) = (then.ty.clone(), then.span);
     Expr::new(ExprKind::Comma(Box::new(first), Box::new(then)), ty, span)
 }
 
-fn both(span: Span) -> Expr {
-    let flags = "metal::mem_flags::mem_device | metal::mem_flags::mem_threadgroup";
-    Expr::new(ExprKind::Name(flags.to_owned()), Type::INT, span)
+/// A fence of all memory.
+fn whole_fence(scope: Scope, span: Span) -> Expr {
+    call(format!("clmsl_fence<{}>", scope_name(scope)), Vec::new(), Type::Void, span)
 }
 
 fn scope_name(scope: Scope) -> &'static str {

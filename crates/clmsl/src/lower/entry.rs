@@ -251,7 +251,7 @@ fn reflect(local: &Local, index: u32, structs: &[Struct]) -> ArgReflection {
         },
         access,
         image: local.ty.image().map(image_reflection),
-        element: element.arithmetic().map(|(s, lanes)| Element { scalar: scalar_kind(s), lanes }),
+        element: number(element).map(|(s, lanes)| Element { scalar: scalar_kind(s), lanes }),
     }
 }
 
@@ -267,6 +267,14 @@ fn image_reflection(image: Image) -> ImageReflection {
         },
         component: scalar_kind(image.component.unwrap_or(Scalar::Float)),
         depth: image.dim.is_depth(),
+    }
+}
+
+/// Element and lanes of what is a number in memory.
+fn number(ty: &Type) -> Option<(Scalar, u8)> {
+    match ty {
+        Type::Atomic(s) => Some((*s, 1)),
+        other => other.arithmetic(),
     }
 }
 

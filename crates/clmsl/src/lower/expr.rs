@@ -20,6 +20,8 @@ pub(super) struct Cx<'a> {
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
     /// What the program does to vectors that MSL does not have.
     pub(super) forms: &'a mut BTreeSet<Form>,
+    /// Whether memory operations are ordered for the whole device.
+    pub(super) device_scope: bool,
 }
 
 impl Cx<'_> {
@@ -32,26 +34,28 @@ impl Cx<'_> {
     }
 }
 
-/// Lowers all expressions of a function.
+/// Lowers all expressions of a function. Returns whether it orders memory for the whole device.
 pub(super) fn lower_function(
     function: &mut Function,
     fast_relaxed_math: bool,
     forms: &mut BTreeSet<Form>,
     diagnostics: &mut Vec<Diagnostic>,
-) {
-    let Some(mut body) = function.body.take() else { return };
-    let mut cx = Cx { fast_relaxed_math, locals: &mut function.locals, temporaries: Vec::new(), diagnostics, forms };
+) -> bool {
+    let Some(mut body) = function.body.take() else { return false };
+    let locals = &mut function.locals;
+    let mut cx = Cx { fast_relaxed_math, locals, temporaries: Vec::new(), diagnostics, forms, device_scope: false };
     body.for_each_expr_mut(&mut |e| {
         e.rewrite(&mut |e| lower_expr(e, &mut cx));
     });
     statements(&mut body, &mut cx);
     body.for_each_expr_mut(&mut |e| wide::lower(e, &mut cx));
-    let temporaries = std::mem::take(&mut cx.temporaries);
+    let (temporaries, device_scope) = (std::mem::take(&mut cx.temporaries), cx.device_scope);
     let top = body.stmts.first().map_or(function.span, |s| s.span);
     let declarations =
         temporaries.into_iter().map(|local| Stmt { span: top, kind: StmtKind::Decl(vec![Decl { local, init: None }]) });
     body.stmts.splice(0..0, declarations);
     function.body = Some(body);
+    device_scope
 }
 
 fn lower_expr(e: &mut Expr, cx: &mut Cx<'_>) {
@@ -160,6 +164,8 @@ fn unwrap_assignment(e: &mut Expr) {
         ExprKind::Convert(inner) if e.ty == Type::Void && matches!(inner.kind, ExprKind::Assign(..)) => {
             *e = take(inner)
         }
+        // A truth value that nobody uses.
+        ExprKind::Convert(inner) if inner.ty == Type::BOOL && e.ty == Type::INT => *e = take(inner),
         // The event of a copy that nobody keeps.
         ExprKind::Comma(call, number) if call.ty == Type::Void && number.int_value().is_some() => *e = take(call),
         _ => {}

@@ -13,6 +13,8 @@ mod address_space;
 mod async_copy;
 mod atomic;
 mod builtin;
+mod c11;
+mod coherent;
 mod component;
 mod conversion;
 mod divide;
@@ -50,6 +52,7 @@ pub(crate) struct Lowered {
     /// for it costs speed, not meaning.
     pub(crate) contracts: bool,
     pub(crate) formats: Vec<PrintFormat>,
+    pub(crate) msl_version: [u32; 2],
 }
 
 /// One copy of a function.
@@ -86,8 +89,13 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     }
     let formats = image::lower(&mut instances, &constants);
     let mut forms = BTreeSet::new();
+    let mut device_scope = false;
     for instance in &mut instances {
-        expr::lower_function(&mut instance.function, fast_relaxed_math, &mut forms, &mut diagnostics);
+        let function = &mut instance.function;
+        device_scope |= expr::lower_function(function, fast_relaxed_math, &mut forms, &mut diagnostics);
+    }
+    if device_scope {
+        coherent::mark(&mut instances, &mut structs);
     }
     let hidden = work_item::lower(&mut instances);
     let mut kernels = Vec::new();
@@ -118,7 +126,8 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
         .map(|(i, s)| if keep(&used.structs, i) { s } else { Struct { complete: false, ..s } })
         .collect();
     let formats = program.formats;
-    let lowered = Lowered { structs, constants, functions, prelude, kernels, contracts, formats };
+    let msl_version = msl_version(&functions);
+    let lowered = Lowered { structs, constants, functions, prelude, kernels, contracts, formats, msl_version };
     (Some(lowered), diagnostics)
 }
 
@@ -177,6 +186,30 @@ impl Reach {
             self.ty(&constants[id.0 as usize].ty, structs);
         }
     }
+}
+
+/// The version of MSL that the newest of what is used needs.
+fn msl_version(functions: &[Function]) -> [u32; 2] {
+    const ATOMIC_FLOATS: [u32; 2] = [3, 0];
+    const FENCES: [u32; 2] = [3, 2];
+    let mut version = [2, 4];
+    for function in functions {
+        let floats = |ty: &Type| ty.pointee().map_or(ty, |p| &p.ty) == &Type::Atomic(Scalar::Float);
+        if function.locals.iter().any(|local| floats(&local.ty)) {
+            version = version.max(ATOMIC_FLOATS);
+        }
+        let Some(body) = &function.body else { continue };
+        body.for_each_expr(&mut |e| {
+            e.walk(&mut |e| match &e.kind {
+                ExprKind::Msl(head, _) if head == "metal::atomic_thread_fence" || head.starts_with("clmsl_fence") => {
+                    version = version.max(FENCES);
+                }
+                _ if floats(&e.ty) => version = version.max(ATOMIC_FLOATS),
+                _ => {}
+            });
+        });
+    }
+    version
 }
 
 /// Prelude functions that the program calls.

@@ -369,6 +369,7 @@ pub(super) fn lower_constant(e: &mut Expr) {
         temporaries: Vec::new(),
         diagnostics: &mut diagnostics,
         forms: &mut forms,
+        device_scope: false,
     };
     match &mut e.kind {
         ExprKind::Aggregate(parts) => parts.iter_mut().for_each(lower_constant),

@@ -63,6 +63,9 @@ pub(super) fn declare(ty: &Type, name: &str, space: Option<Space>, quals: Quals,
     if quals.is_volatile {
         out.push_str("volatile ");
     }
+    if quals.is_coherent {
+        out.push_str("coherent(device) ");
+    }
     if let Some(space) = space {
         out.push_str(space.msl_name());
         out.push(' ');

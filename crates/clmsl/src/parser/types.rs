@@ -25,6 +25,12 @@ pub(super) fn builtin_type(name: &str) -> Option<BuiltinType> {
         "intptr_t" => TypeSpec::PointerSized(Scalar::Long, "intptr_t"),
         // An event is a number that nobody looks at (see `lower::async_copy`).
         "event_t" | "cl_mem_fence_flags" => TypeSpec::Scalar(Scalar::UInt),
+        "memory_order" | "memory_scope" => TypeSpec::Scalar(Scalar::Int),
+        "atomic_int" => TypeSpec::Atomic(Scalar::Int),
+        "atomic_uint" | "atomic_flag" => TypeSpec::Atomic(Scalar::UInt),
+        "atomic_float" => TypeSpec::Atomic(Scalar::Float),
+        "atomic_long" | "atomic_intptr_t" | "atomic_ptrdiff_t" => TypeSpec::Atomic(Scalar::Long),
+        "atomic_ulong" | "atomic_uintptr_t" | "atomic_size_t" => TypeSpec::Atomic(Scalar::ULong),
         "sampler_t" => TypeSpec::Sampler,
         _ if ImageDim::of_name(name).is_some() => ImageDim::of_name(name).map(TypeSpec::Image)?,
         _ => return vector_type(name).or_else(|| refused_type(name).map(BuiltinType::Refused)),
@@ -68,9 +74,7 @@ fn refused_type(name: &str) -> Option<String> {
         "reserve_id_t" => "pipes are not supported (Metal has none)",
         "va_list" => "variadic functions are not supported (OpenCL C 3.0 §6.11.g)",
         "quad" => "128-bit floating point is not supported",
-        "atomic_int" | "atomic_uint" | "atomic_long" | "atomic_ulong" | "atomic_float" | "atomic_double"
-        | "atomic_flag" | "atomic_intptr_t" | "atomic_uintptr_t" | "atomic_size_t" | "atomic_ptrdiff_t"
-        | "memory_order" | "memory_scope" => "C11 atomics are not supported",
+        "atomic_double" => return Some(double_reason(name)),
         "image2d_msaa_t" | "image2d_array_msaa_t" | "image2d_msaa_depth_t" | "image2d_array_msaa_depth_t" => {
             "multi-sample images are not supported"
         }

@@ -97,6 +97,7 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         "directed",
         "async",
         "atomic",
+        "order",
         "printf",
         "absolute",
         "saturate",

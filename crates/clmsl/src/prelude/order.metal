@@ -1,8 +1,12 @@
-//= fenced any
-// The value of an atomic operation, with a fence behind the operation.
-template <metal::thread_scope S, typename T> inline T clmsl_fenced(T value) {
+//= fence any
+template <metal::thread_scope S> inline void clmsl_fence() {
   metal::atomic_thread_fence(
       metal::mem_flags::mem_device | metal::mem_flags::mem_threadgroup, metal::memory_order_seq_cst, S);
+}
+//= fenced any : fence
+// The value of an atomic operation, with a fence behind the operation.
+template <metal::thread_scope S, typename T> inline T clmsl_fenced(T value) {
+  clmsl_fence<S>();
   return value;
 }
 //= atomic_compare_exchange any

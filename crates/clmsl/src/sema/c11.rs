@@ -50,9 +50,10 @@ impl Sema<'_> {
         let mut args = args;
         let rest = args.split_off(values);
         let Some(order) = self.order(op, name, &rest[..orders], rest.get(orders)) else { return Expr::error(span) };
-        let typed = if op == C11::Fence { self.fence_flags(args, name) } else { self.c11_arguments(op, order, name, args) };
+        let typed =
+            if op == C11::Fence { self.fence_flags(args, name) } else { self.c11_arguments(op, order, name, args) };
         let Some((args, ty)) = typed else { return Expr::error(span) };
-        let builtin = Resolved::Special(Special::C11(op, order));
+        let builtin = Resolved::Special(Special::C11 { op, order, explicit });
         let call = Expr::new(ExprKind::Builtin { builtin, args }, ty, span);
         if call.ty == Type::BOOL { convert(call, &Type::INT) } else { call }
     }
@@ -92,6 +93,7 @@ impl Sema<'_> {
             } else {
                 // A failure that orders more than a success makes the whole do so.
                 order.acquire |= value != RELAXED;
+                order.release |= value == SEQ_CST;
                 order.total |= value == SEQ_CST;
             }
         }

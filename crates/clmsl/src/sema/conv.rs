@@ -72,6 +72,10 @@ impl Sema<'_> {
             (_, Type::Pointer(_)) if is_null(&value) => Expr::new(ExprKind::Null, to.clone(), span),
             (Type::Pointer(_), Type::Pointer(_)) => self.pointer_convert(value, to, what),
             (Type::Scalar(s), Type::Sampler) if s.is_integer() => self.sampler_value(&value, what),
+            (Type::Atomic(_), _) => {
+                let ty = self.show(&value.ty);
+                self.bad(span, format!("{what}: an '{ty}' is read by atomic functions only"))
+            }
             (a, b) if a == b => value,
             _ => {
                 let (from, to) = (self.show(&value.ty), self.show(to));

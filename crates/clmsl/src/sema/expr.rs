@@ -320,6 +320,7 @@ fn predeclared(name: &str) -> Option<(i128, Type)> {
     Some(match name {
         "true" => (1, Type::INT),
         "false" => (0, Type::INT),
+        _ if super::c11::predeclared(name).is_some() => (super::c11::predeclared(name)?, Type::INT),
         "CLK_LOCAL_MEM_FENCE" => (1, Type::UINT),
         "CLK_GLOBAL_MEM_FENCE" => (2, Type::UINT),
         "CLK_IMAGE_MEM_FENCE" => (4, Type::UINT),

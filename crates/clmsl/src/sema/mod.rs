@@ -4,6 +4,7 @@
 //! integer vectors, pointers carry address spaces. A pointer without a qualifier gets an inference variable
 //! (`spaces`), because OpenCL C 2.0 lets it point anywhere and Metal does not.
 
+mod c11;
 mod call;
 mod cast;
 mod const_eval;

@@ -1,7 +1,7 @@
 //! Typing of the built-in functions that are not in the table.
 
 use super::{Sema, const_int, convert};
-use crate::builtins::{AtomicOp, Resolved, Special, WorkItem};
+use crate::builtins::{AtomicOp, Resolved, Scope, Special, WorkItem};
 use crate::hir::{Expr, ExprKind};
 use crate::source::Span;
 use crate::types::{Scalar, Space, Type};
@@ -11,8 +11,12 @@ impl Sema<'_> {
         if let Special::Image(op) = special {
             return self.image_call(op, name, args, span);
         }
+        if let Special::C11 { op, explicit, .. } = special {
+            return self.c11_call(op, explicit, name, args, span);
+        }
         let expected = match special {
             Special::WorkItem(WorkItem::WorkDim | WorkItem::GlobalLinearId | WorkItem::LocalLinearId) => 0,
+            Special::Barrier if name == "work_group_barrier" && args.len() == 2 => 2,
             Special::WorkItem(_) | Special::Barrier | Special::MemFence => 1,
             Special::Convert { .. } | Special::AsType { .. } | Special::Any | Special::All | Special::Nan => 1,
             Special::Atomic(AtomicOp::Increment | AtomicOp::Decrement) => 1,
@@ -22,13 +26,11 @@ impl Sema<'_> {
             Special::Printf => args.len().max(1),
             Special::AsyncCopy(strided) => 4 + usize::from(strided),
             Special::Store(_) | Special::StoreHalf(..) => 3,
-            Special::Image(_) => unreachable!("images have their own rules"),
             Special::Shuffle(two) => 2 + usize::from(two),
+            Special::Image(_) | Special::C11 { .. } => unreachable!("these have their own rules"),
         };
         if args.len() != expected {
-            let extra =
-                if special == Special::Barrier && args.len() == 2 { " (a memory scope is not supported)" } else { "" };
-            return self.bad(span, format!("'{name}' takes {expected} arguments, these are {}{extra}", args.len()));
+            return self.bad(span, format!("'{name}' takes {expected} arguments, these are {}", args.len()));
         }
         match self.type_special(special, name, args, span) {
             Some((args, ty)) => {
@@ -54,6 +56,7 @@ impl Sema<'_> {
                 Some((args, ty))
             }
             Special::Barrier | Special::MemFence => {
+                let device = args.len() == 2 && self.scope(&args.pop()?, name)? == Scope::Device;
                 let flags = self.integer_argument(args.pop()?, &Type::UINT, name)?;
                 match const_int(&flags) {
                     Some(f) if f & !7 == 0 => {}
@@ -71,7 +74,9 @@ impl Sema<'_> {
                         return None;
                     }
                 }
-                Some((vec![flags], Type::Void))
+                // A second argument says that the whole device sees the order.
+                let device = device.then(|| Expr::int(1, Type::UINT, span));
+                Some((std::iter::once(flags).chain(device).collect(), Type::Void))
             }
             Special::Convert { scalar, lanes, saturate, .. } => {
                 let arg = args.pop()?;
@@ -160,7 +165,7 @@ impl Sema<'_> {
                 }
             }
             Special::AsyncCopy(_) => self.type_async_copy(args, name),
-            Special::Image(_) => unreachable!("images have their own rules"),
+            Special::Image(_) | Special::C11 { .. } => unreachable!("these have their own rules"),
         }
     }
 

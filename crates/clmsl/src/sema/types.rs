@@ -29,6 +29,7 @@ impl Sema<'_> {
             TypeSpec::Void => out.ty = Type::Void,
             TypeSpec::Scalar(s) => out.ty = Type::Scalar(*s),
             TypeSpec::Vector(s, n) => out.ty = Type::Vector(*s, *n),
+            TypeSpec::Atomic(s) => out.ty = Type::Atomic(*s),
             TypeSpec::PointerSized(s, name) => {
                 out.ty = Type::Scalar(*s);
                 out.pointer_sized = Some(name);

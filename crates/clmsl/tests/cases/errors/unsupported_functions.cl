@@ -11,6 +11,4 @@ __kernel void k(__global float* a, __global half* h, __global int* n, __global f
     v[0] = read_imagef(0, 0, 0);
     n[0] = sub_group_reduce_add(1) + get_sub_group_size();
     n[0] = work_group_all(1) + work_group_scan_inclusive_add(2);
-    n[0] = atomic_load(n) + atomic_fetch_or(n, 1);
-    atomic_store(n, 1);
 }
