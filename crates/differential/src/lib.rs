@@ -16,6 +16,7 @@
 
 #![warn(missing_docs)]
 
+mod campaign;
 mod device;
 mod differ;
 mod job;
@@ -25,6 +26,7 @@ mod random;
 mod run;
 mod vary;
 
+pub use campaign::{Campaign, Finding, Kind};
 pub use device::Translated;
 pub use differ::{Difference, differences};
 pub use job::{Launch, Outputs, Program, Value};

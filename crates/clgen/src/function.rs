@@ -1,0 +1,325 @@
+//! Structures, functions, and the kernel that uses them.
+
+use crate::choices::Choices;
+use crate::expr::{Function, Generator, Kind, Param, Variable};
+use crate::types::{Field, FieldKind, INTEGERS, Record, Scalar, Type};
+use crate::{Arg, Program};
+
+/// Elements of each buffer and of local memory that belong to one work-item.
+const OWN: usize = 4;
+
+/// Numbers of each kind that one work-item puts out.
+const RESULTS: usize = 24;
+
+pub(crate) fn program(choices: &mut Choices) -> Program {
+    let mut g = Generator::new(choices);
+    let (grid, group, args) = g.program("k");
+    Program { source: g.lines.join("\n") + "\n", grid, group, args }
+}
+
+/// Programs one behind the other, the kernels `k0`, `k1` and so on, until there are so many bytes.
+pub(crate) fn large(choices: &mut Choices, bytes: usize) -> String {
+    let mut g = Generator::new(choices);
+    let mut source = String::new();
+    let mut kernels = 0;
+    while source.len() < bytes {
+        g.program(&format!("k{kernels}"));
+        kernels += 1;
+        for line in g.lines.drain(..) {
+            source.push_str(&line);
+            source.push('\n');
+        }
+        g.records.clear();
+        g.variables.clear();
+        g.pure.clear();
+        g.writers.clear();
+        g.macros.clear();
+    }
+    source
+}
+
+impl<'c> Generator<'c> {
+    fn new(choices: &'c mut Choices) -> Generator<'c> {
+        Generator {
+            choices,
+            records: Vec::new(),
+            variables: Vec::new(),
+            pure: Vec::new(),
+            writers: Vec::new(),
+            macros: Vec::new(),
+            lines: Vec::new(),
+            depth: 0,
+            next_name: 0,
+            budget: 0,
+            loops: 0,
+            indexing: false,
+        }
+    }
+
+    /// A whole program; its grid, its work-group, and what the kernel takes.
+    fn program(&mut self, kernel: &str) -> (u64, u64, Vec<Arg>) {
+        for _ in 0..self.choices.below(3) {
+            self.record();
+        }
+        for _ in 0..self.choices.below(3) {
+            self.a_macro();
+        }
+        for _ in 0..self.choices.below(3) {
+            self.table();
+        }
+        for _ in 0..self.choices.below(4) {
+            if self.choices.once_in(2) {
+                self.writer();
+            } else {
+                self.pure_function();
+            }
+        }
+        let (grid, group) = self.choices.of(&[(8, 4), (16, 8), (6, 3), (4, 1), (16, 16)]);
+        let args = self.kernel(kernel, grid as usize, group as usize);
+        (grid, group, args)
+    }
+
+    fn record(&mut self) {
+        let name = self.name("R");
+        let is_union = self.choices.once_in(3);
+        let mut fields = Vec::new();
+        if is_union {
+            // All of one size, integers, so that each can be read whichever was written.
+            let table: &[(Scalar, usize)] = match self.choices.below(2) {
+                0 => &[(Scalar::UInt, 1), (Scalar::Int, 1), (Scalar::UChar, 4), (Scalar::Short, 2), (Scalar::Char, 4)],
+                _ => &[(Scalar::ULong, 1), (Scalar::UInt, 2), (Scalar::UShort, 4), (Scalar::Long, 1), (Scalar::Int, 2)],
+            };
+            let first = self.choices.below(table.len());
+            for at in 0..2 + self.choices.below(2) {
+                let (scalar, lanes) = table[(first + at) % table.len()];
+                fields.push(FieldKind::Plain(Type { scalar, lanes }));
+            }
+        } else {
+            for _ in 0..1 + self.choices.below(4) {
+                let ty = self.any_type();
+                fields.push(match self.choices.below(5) {
+                    0 => FieldKind::Array(ty, self.choices.of(&[2, 4])),
+                    1 if !self.records.is_empty() => FieldKind::Record(self.choices.below(self.records.len())),
+                    _ => FieldKind::Plain(ty),
+                });
+            }
+        }
+        let fields: Vec<Field> =
+            fields.into_iter().enumerate().map(|(at, kind)| Field { name: format!("f{at}"), kind }).collect();
+        let word = if is_union { "union" } else { "struct" };
+        let named = self.choices.once_in(2);
+        self.line(if named { format!("{word} {name} {{") } else { format!("typedef {word} {{") });
+        for field in &fields {
+            let text = match field.kind {
+                FieldKind::Plain(ty) => format!("    {} {};", ty.name(), field.name),
+                FieldKind::Array(ty, len) => format!("    {} {}[{len}];", ty.name(), field.name),
+                FieldKind::Record(record) => format!("    {} {};", self.records[record].name, field.name),
+            };
+            self.line(text);
+        }
+        self.line(if named { "};".to_owned() } else { format!("}} {name};") });
+        let name = if named { format!("{word} {name}") } else { name };
+        self.records.push(Record { name, is_union, fields });
+    }
+
+    fn a_macro(&mut self) {
+        let name = self.name("M");
+        let body = self.choices.of(&[
+            "((a) ^ (b))",
+            "((a) & 0xFF | (b) << 3)",
+            "((a) < (b) ? (a) : (b))",
+            "((uint)(a) * (uint)(b) + 7u)",
+            "((a) == (b) || (a) != 0)",
+        ]);
+        line!(self, "#define {name}(a, b) {body}");
+        self.macros.push(name);
+    }
+
+    /// A table in the constant address space.
+    fn table(&mut self) {
+        let (ty, len) = (self.any_type(), self.choices.of(&[2, 4, 8]));
+        let list: Vec<String> = (0..len).map(|_| self.constant(ty)).collect();
+        let name = self.name("t");
+        line!(self, "__constant {} {name}[{len}] = {{ {} }};", ty.name(), list.join(", "));
+        self.variables.push(Variable { place: name, kind: Kind::Array(ty, len), writable: false, space: "__constant" });
+    }
+
+    fn pure_function(&mut self) {
+        let (name, result) = (self.name("h"), self.any_type());
+        let scope = self.variables.len();
+        let (mut params, mut list) = (Vec::new(), Vec::new());
+        for _ in 0..1 + self.choices.below(3) {
+            let place = self.name("x");
+            if !self.records.is_empty() && self.choices.once_in(4) {
+                let record = self.choices.below(self.records.len());
+                list.push(format!("{} {place}", self.records[record].name));
+                params.push(Param::Record(record));
+                self.declare(place, Kind::Record(record));
+            } else {
+                let ty = self.any_type();
+                list.push(format!("{} {place}", ty.name()));
+                params.push(Param::Plain(ty));
+                self.declare(place, Kind::Plain(ty));
+            }
+        }
+        line!(self, "{} {name}({})", result.name(), list.join(", "));
+        self.line("{");
+        self.body(result);
+        self.line("}");
+        self.variables.truncate(scope);
+        self.pure.push(Function { name, result, params });
+    }
+
+    /// Statements of a function and what it returns.
+    fn body(&mut self, result: Type) {
+        self.depth += 1;
+        self.budget = 8;
+        self.statements(5, false);
+        if self.choices.once_in(3) {
+            let (condition, value) = (self.condition(2), self.expr(result, 2));
+            line!(self, "if ({condition}) return {value};");
+            self.statements(2, false);
+        }
+        let value = self.expr(result, 2);
+        line!(self, "return {value};");
+        self.depth -= 1;
+    }
+
+    /// A function with a pointer into any address space.
+    fn writer(&mut self) {
+        let (name, result) = (self.name("w"), self.any_type());
+        let (scalar, lanes) =
+            (self.choices.of(&[Scalar::Int, Scalar::UInt, Scalar::Float]), self.choices.of(&[1, 2, 4]));
+        let element = Type { scalar, lanes };
+        let other = self.any_type();
+        let (pointer, value) = (self.name("q"), self.name("x"));
+        let scope = self.variables.len();
+        self.declare(pointer.clone(), Kind::Array(element, OWN));
+        self.declare(value.clone(), Kind::Plain(other));
+        let start = self.lines.len();
+        // A pointer variable in it has the space of the parameter, which only the macro knows.
+        self.variables[scope].space = "SPACE";
+        self.body(result);
+        self.variables.truncate(scope);
+        let body: Vec<String> = self.lines.drain(start..).collect();
+        line!(
+            self,
+            "#define {name}_DEFINED(SPACE) OVERLOAD {} {name}(SPACE {}* {pointer}, {} {value}) {{ \\",
+            result.name(),
+            element.name(),
+            other.name()
+        );
+        for line in body {
+            line!(self, "{line} \\");
+        }
+        self.line("}");
+        self.line("#ifdef PEER");
+        self.line("#define OVERLOAD __attribute__((overloadable))");
+        line!(self, "{name}_DEFINED(__global) {name}_DEFINED(__local) {name}_DEFINED(__private)");
+        self.line("#else");
+        self.line("#define OVERLOAD");
+        line!(self, "{name}_DEFINED()");
+        self.line("#endif");
+        self.line("#undef OVERLOAD");
+        self.writers.push(Function { name, result, params: vec![Param::Pointer(element, OWN), Param::Plain(other)] });
+    }
+
+    fn kernel(&mut self, kernel: &str, grid: usize, group: usize) -> Vec<Arg> {
+        let (mut args, mut list) = (Vec::new(), Vec::new());
+        args.push(Arg::Buffer(Scalar::ULong, grid * RESULTS));
+        list.push("__global ulong* out".to_owned());
+        args.push(Arg::Buffer(Scalar::Float, grid * RESULTS));
+        list.push("__global float* fout".to_owned());
+        let mut own = Vec::new();
+        for _ in 0..1 + self.choices.below(3) {
+            let (name, scalar) = (self.name("b"), self.any_scalar());
+            // A vector of three has padding, which may be written or not.
+            let ty = Type { scalar, lanes: self.choices.of(&[1, 2, 4]) };
+            let (writable, space, qualifiers) =
+                self.choices.of(&[(true, "__global", ""), (false, "__global", "const "), (false, "__constant", "")]);
+            list.push(format!("{space} {qualifiers}{}* {name}", ty.name()));
+            args.push(Arg::Buffer(scalar, grid * OWN * ty.lanes));
+            own.push(Variable {
+                place: format!("({name} + get_global_id(0) * {OWN})"),
+                kind: Kind::Array(ty, OWN),
+                writable,
+                space,
+            });
+        }
+        for _ in 0..self.choices.below(3) {
+            let (name, scalar) = (self.name("s"), self.any_scalar());
+            list.push(format!("{} {name}", scalar.name()));
+            args.push(Arg::Value(scalar));
+            own.push(Variable { place: name, kind: Kind::Plain(Type::scalar(scalar)), writable: false, space: "" });
+        }
+        let local = Type { scalar: self.choices.of(&INTEGERS), lanes: self.choices.of(&[1, 2, 4]) };
+        let local_argument = self.choices.once_in(2);
+        if local_argument {
+            list.push(format!("__local {}* l", local.name()));
+            args.push(Arg::Local(group * OWN * local.scalar.size() * local.lanes));
+        }
+        line!(self, "__kernel void {kernel}({})", list.join(", "));
+        self.line("{");
+        self.depth += 1;
+        if !local_argument {
+            line!(self, "__local {} l[{}];", local.name(), group * OWN);
+        }
+        line!(self, "for (int i = 0; i < {OWN}; i++) l[get_local_id(0) * {OWN} + i] = ({})(i);", local.name());
+        self.variables.extend(own);
+        self.budget = 20 + self.choices.below(30);
+        self.statements(6, false);
+        for _ in 0..self.choices.below(3) {
+            self.exchange(local, group);
+            self.statements(4, false);
+        }
+        self.results();
+        self.depth -= 1;
+        self.line("}");
+        args
+    }
+
+    /// Work-items write to local memory, wait, and read what others wrote.
+    fn exchange(&mut self, local: Type, group: usize) {
+        let scope = self.variables.len();
+        self.variables.push(Variable {
+            place: format!("(l + get_local_id(0) * {OWN})"),
+            kind: Kind::Array(local, OWN),
+            writable: true,
+            space: "__local",
+        });
+        let count = 2 + self.choices.below(3);
+        self.statements(count, false);
+        // What was declared lives on, the way to local memory does not.
+        self.variables.remove(scope);
+        self.line("barrier(CLK_LOCAL_MEM_FENCE);");
+        let (name, step) = (self.name("v"), self.choices.below(group * OWN));
+        line!(self, "{} {name} = l[(get_local_id(0) * {OWN} + {step}) % {}];", local.name(), group * OWN);
+        self.declare(name, Kind::Plain(local));
+        self.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+    }
+
+    /// Everything in scope goes to the output buffers.
+    fn results(&mut self) {
+        let (mut integers, mut floats) = (0, 0);
+        for Variable { place, kind, .. } in self.variables.clone() {
+            let (place, ty) = match kind {
+                Kind::Plain(ty) => (place, ty),
+                Kind::Array(ty, len) => (format!("{place}[{}]", len - 1), ty),
+                Kind::Record(record) => match self.field(&place, record) {
+                    (place, Kind::Plain(ty)) => (place, ty),
+                    _ => continue,
+                },
+            };
+            for lane in 0..ty.lanes {
+                let value = if ty.lanes == 1 { place.clone() } else { format!("{place}.s{lane}") };
+                let (buffer, count) = if ty.is_float() { ("fout", &mut floats) } else { ("out", &mut integers) };
+                if *count < RESULTS {
+                    let cast = if ty.is_float() { "" } else { "(ulong)" };
+                    let line = format!("{buffer}[get_global_id(0) * {RESULTS} + {count}] = {cast}{value};");
+                    *count += 1;
+                    self.line(line);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Random OpenCL C programs, the same for the same choices, whose every result the language defines.
+//!
+//! A program has one kernel. Its work-items write to places of their own, read shared memory only behind barriers, and put
+//! what they computed into the output buffers. Nothing that OpenCL C leaves open is generated:
+//!
+//! * signed sums and products that could overflow are taken of unsigned operands, division is guarded;
+//! * every variable is initialised, every index masked, every loop counted;
+//! * floats are only combined by operations that are rounded once, or not at all (contraction must be off), and are converted
+//!   to integers with saturation; no bits of a float are looked at, since NaNs have many;
+//! * of what is evaluated in no certain order nothing has side effects.
+//!
+//! OpenCL C before 2.0 wants pointers' address spaces written, our translator infers them. Helpers with unqualified pointers
+//! are therefore macros, expanded once for us, and where `PEER` is defined once per address space, as overloads.
+
+#![forbid(unsafe_code)]
+
+/// Adds a line of source; its parts may take choices.
+macro_rules! line {
+    ($generator:expr, $($part:tt)*) => {{
+        let text = format!($($part)*);
+        $generator.line(text)
+    }};
+}
+
+mod choices;
+mod expr;
+mod function;
+mod stmt;
+mod types;
+
+pub use choices::Choices;
+pub use types::Scalar;
+
+/// A generated program and how it is launched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// OpenCL C 1.2; one statement a line.
+    pub source: String,
+    /// Work-items.
+    pub grid: u64,
+    /// Work-items of a work-group.
+    pub group: u64,
+    /// What the kernel `k` takes.
+    pub args: Vec<Arg>,
+}
+
+/// One argument of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arg {
+    /// A buffer of so many scalars of that type; any content will do.
+    Buffer(Scalar, usize),
+    /// A scalar by value; any will do.
+    Value(Scalar),
+    /// Local memory of so many bytes.
+    Local(usize),
+}
+
+/// Makes a program.
+pub fn generate(choices: &mut Choices) -> Program {
+    function::program(choices)
+}
+
+/// A source of at least `bytes` bytes, of many programs with kernels `k0`, `k1` and so on.
+pub fn generate_large(choices: &mut Choices, bytes: usize) -> String {
+    function::large(choices, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_follow_from_their_choices() {
+        for seed in 0..20 {
+            assert_eq!(generate(&mut Choices::of_seed(seed)), generate(&mut Choices::of_seed(seed)));
+        }
+        assert_ne!(generate(&mut Choices::of_seed(1)), generate(&mut Choices::of_seed(2)));
+    }
+
+    #[test]
+    fn programs_end_when_the_choices_do() {
+        for length in [0, 1, 2, 10, 100] {
+            for byte in [0, 1, 77, 255] {
+                let program = generate(&mut Choices::of_bytes(&vec![byte; length]));
+                assert!(program.source.len() < 200_000);
+            }
+        }
+    }
+}
