@@ -162,8 +162,8 @@ fn parse_file(text: &str) -> Result<Source, String> {
 fn parse_value(kind: &str, text: &str) -> Result<Spec, String> {
     let (name, lanes) = match kind.split_once('x') {
         None => (kind, 1),
-        Some((name, lanes @ ("2" | "3" | "4"))) => (name, lanes.parse().expect("a digit")),
-        Some((_, lanes)) => return Err(format!("vectors have 2, 3 or 4 components, not {lanes}")),
+        Some((name, lanes @ ("2" | "3" | "4" | "8" | "16"))) => (name, lanes.parse().expect("a number")),
+        Some((_, lanes)) => return Err(format!("vectors have 2, 3, 4, 8 or 16 components, not {lanes}")),
     };
     let element = Element::parse(name)?;
     let values: Vec<&str> = text.split(',').map(str::trim).collect();
@@ -198,6 +198,7 @@ mod tests {
             ("f32=2.5", Spec::Value { element: Element::F32, lanes: 1, bytes: 2.5f32.to_ne_bytes().to_vec() }),
             ("u8x2=1, 2", Spec::Value { element: Element::U8, lanes: 2, bytes: vec![1, 2] }),
             ("u8x3=1,2,3", Spec::Value { element: Element::U8, lanes: 3, bytes: vec![1, 2, 3, 0] }),
+            ("u8x8=1,2,3,4,5,6,7,8", Spec::Value { element: Element::U8, lanes: 8, bytes: (1..=8).collect() }),
             ("local=4096", Spec::Local { bytes: 4096 }),
             ("in=a.npy", buffer(file("a.npy", None), None)),
             ("in=a.PNG:gray,save=b.png", buffer(file("a.PNG", Some(Channels::Gray)), Some("b.png"))),
@@ -224,7 +225,8 @@ mod tests {
             ("float=1", "`float` is not a type"),
             ("f32=1,2", "takes 1 value, not 2"),
             ("f32x4=1,2,3", "takes 4 values, not 3"),
-            ("f32x8=1", "2, 3 or 4 components"),
+            ("f32x5=1", "2, 3, 4, 8 or 16 components"),
+            ("u8x16=1,2", "takes 16 values, not 2"),
             ("u8=300", "not a value of type u8"),
             ("local=0", "0 bytes"),
             ("local=big", "not a number of bytes"),

@@ -326,6 +326,27 @@ fn what_means_the_same_is_accepted() {
 }
 
 #[test]
+fn vectors_of_8_and_16_are_arguments() {
+    let source = "kernel void k(global float8* y, int16 n, float8 v) { y[0] = v + convert_float8(n.lo * n.hi); }";
+    let gpu = gpu();
+    let kernel = gpu.compile_opencl(source).unwrap_or_else(|error| panic!("{error}")).kernel("k").unwrap();
+    let of = |i: usize| (kernel.arguments()[i].scalar, kernel.arguments()[i].lanes, kernel.arguments()[i].size);
+    assert_eq!((of(0), of(1)), ((Some(dcmetal::Scalar::F32), 8, 32), (Some(dcmetal::Scalar::I32), 16, 64)));
+    let (n, v) = (std::array::from_fn::<i32, 16, _>(|i| i as i32), std::array::from_fn::<f32, 8, _>(|i| i as f32 / 4.0));
+    let wanted: [f32; 8] = std::array::from_fn(|i| (i * (i + 8)) as f32 + i as f32 / 4.0);
+    let mut y = gpu.buffer_zeroed::<f32>(8).unwrap();
+    go(&kernel, Grid::linear(1), args![&mut y, n, v]).unwrap();
+    assert_eq!(y.to_vec().unwrap(), wanted);
+    let mut whole = gpu.buffer_zeroed::<[f32; 8]>(1).unwrap();
+    go(&kernel, Grid::linear(1), args![&mut whole, n, v]).unwrap();
+    assert_eq!(whole.to_vec().unwrap(), [wanted]);
+    let short = go(&kernel, Grid::linear(1), args![&mut y, n, [1.0f32; 4]]);
+    assert!(matches!(short, Err(Error::ArgumentSize { wanted: 32, got: 16, .. })), "{short:?}");
+    let other = go(&kernel, Grid::linear(1), args![&mut y, [1.0f32; 16], v]);
+    assert!(matches!(other, Err(Error::ArgumentType { .. })), "{other:?}");
+}
+
+#[test]
 fn two_views_of_one_buffer_are_two_arguments() {
     let Setup { gpu, scale, .. } = setup();
     let mut both = gpu.buffer_from(&[1.0f32, 2.0, 0.0, 0.0]).unwrap();

@@ -97,6 +97,8 @@ fn scalar_of<T: Pod>() -> Option<Scalar> {
                 || id == TypeId::of::<[$number; 2]>()
                 || id == TypeId::of::<[$number; 3]>()
                 || id == TypeId::of::<[$number; 4]>()
+                || id == TypeId::of::<[$number; 8]>()
+                || id == TypeId::of::<[$number; 16]>()
             {
                 return Some(Scalar::$scalar);
             })*
@@ -178,7 +180,7 @@ macro_rules! value_from {
                 Arg::value(value)
             }
         }
-        value_from!(vector $number, 2, 3, 4);
+        value_from!(vector $number, 2, 3, 4, 8, 16);
     )*};
     (vector $number:ty, $($lanes:literal),*) => {$(
         impl From<[$number; $lanes]> for Arg<'_> {
