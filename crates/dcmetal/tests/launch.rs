@@ -332,7 +332,8 @@ fn vectors_of_8_and_16_are_arguments() {
     let kernel = gpu.compile_opencl(source).unwrap_or_else(|error| panic!("{error}")).kernel("k").unwrap();
     let of = |i: usize| (kernel.arguments()[i].scalar, kernel.arguments()[i].lanes, kernel.arguments()[i].size);
     assert_eq!((of(0), of(1)), ((Some(dcmetal::Scalar::F32), 8, 32), (Some(dcmetal::Scalar::I32), 16, 64)));
-    let (n, v) = (std::array::from_fn::<i32, 16, _>(|i| i as i32), std::array::from_fn::<f32, 8, _>(|i| i as f32 / 4.0));
+    let (n, v) =
+        (std::array::from_fn::<i32, 16, _>(|i| i as i32), std::array::from_fn::<f32, 8, _>(|i| i as f32 / 4.0));
     let wanted: [f32; 8] = std::array::from_fn(|i| (i * (i + 8)) as f32 + i as f32 / 4.0);
     let mut y = gpu.buffer_zeroed::<f32>(8).unwrap();
     go(&kernel, Grid::linear(1), args![&mut y, n, v]).unwrap();

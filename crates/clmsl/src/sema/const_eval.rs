@@ -1,10 +1,10 @@
 //! Constant expressions: array sizes, case labels, enumerators, initialisers at program scope (C99 §6.6).
 //!
 //! Of the built-in functions `as_T`, `convert_T` and `nan` have values here, since `INFINITY`, `NAN` and tables of bit
-//! patterns are made of them.
+//! patterns are made of them, and those that are exact (`exact`).
 
 use crate::ast::BinaryOp;
-use crate::builtins::{Resolved, Rounding, Special};
+use crate::builtins::{Resolved, Rounding, Special, TABLE};
 use crate::half;
 use crate::hir::{Expr, ExprKind, UnaryOp};
 use crate::types::Scalar;
@@ -43,9 +43,7 @@ pub(crate) fn const_value(expr: &Expr) -> Option<Value> {
         }
         ExprKind::Cond(c, a, b) => const_value(if truth(const_value(c)?) { a } else { b }),
         ExprKind::Convert(a) => convert(const_value(a)?, scalar),
-        ExprKind::Swizzle(..) | ExprKind::Builtin { builtin: Resolved::Special(_), .. } => {
-            const_lanes(expr)?.first().copied()
-        }
+        ExprKind::Swizzle(..) | ExprKind::Builtin { .. } => const_lanes(expr)?.first().copied(),
         _ => None,
     }
 }
@@ -77,6 +75,14 @@ pub(crate) fn const_lanes(expr: &Expr) -> Option<Vec<Value>> {
                 _ => None,
             }
         }
+        ExprKind::Builtin { builtin: Resolved::Row(row, element, _), args } => {
+            let args = args.iter().map(const_lanes).collect::<Option<Vec<_>>>()?;
+            let lane = |i: usize| {
+                let args: Vec<Value> = args.iter().filter_map(|a| a.get(i).copied()).collect();
+                exact(TABLE[*row].name, &args, *element)
+            };
+            (0..usize::from(count)).map(lane).collect()
+        }
         _ if count == 1 => Some(vec![const_value(expr)?]),
         ExprKind::VectorLiteral(parts) => {
             let mut lanes = Vec::with_capacity(usize::from(count));
@@ -106,6 +112,31 @@ pub(crate) fn const_lanes(expr: &Expr) -> Option<Vec<Value>> {
         }
         _ => None,
     }
+}
+
+/// A built-in function whose result is exact or rounded once (OpenCL C 3.0 §6.15.2 to §6.15.4), for one component.
+fn exact(name: &str, args: &[Value], element: Scalar) -> Option<Value> {
+    Some(match (name, args) {
+        ("fabs", &[Value::Float(x)]) => Value::Float(x.abs()),
+        ("floor", &[Value::Float(x)]) => Value::Float(x.floor()),
+        ("ceil", &[Value::Float(x)]) => Value::Float(x.ceil()),
+        ("trunc", &[Value::Float(x)]) => Value::Float(x.trunc()),
+        ("rint", &[Value::Float(x)]) => Value::Float(x.round_ties_even()),
+        ("round", &[Value::Float(x)]) => Value::Float(x.round()),
+        // The root of a `half` in single precision is precise enough to be rounded again.
+        ("sqrt", &[Value::Float(x)]) => convert(Value::Float(x.sqrt()), element)?,
+        ("copysign", &[Value::Float(x), Value::Float(y)]) => Value::Float(x.copysign(y)),
+        ("fmin", &[Value::Float(x), Value::Float(y)]) => Value::Float(x.min(y)),
+        ("fmax", &[Value::Float(x), Value::Float(y)]) => Value::Float(x.max(y)),
+        ("min", &[Value::Float(x), Value::Float(y)]) => Value::Float(if y < x { y } else { x }),
+        ("max", &[Value::Float(x), Value::Float(y)]) => Value::Float(if x < y { y } else { x }),
+        ("min", &[Value::Int(x), Value::Int(y)]) => Value::Int(x.min(y)),
+        ("max", &[Value::Int(x), Value::Int(y)]) => Value::Int(x.max(y)),
+        ("clamp", &[Value::Int(x), Value::Int(low), Value::Int(high)]) => Value::Int(x.max(low).min(high)),
+        ("abs", &[Value::Int(x)]) => Value::Int(x.abs()),
+        ("abs_diff", &[Value::Int(x), Value::Int(y)]) => Value::Int((x - y).abs()),
+        _ => return None,
+    })
 }
 
 /// What a comparison of vectors gives for a component.
