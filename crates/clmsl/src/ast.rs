@@ -360,6 +360,8 @@ pub(crate) enum StmtKind {
     Break,
     Continue,
     Return(Option<Expr>),
+    Goto(Ident),
+    Label(Ident, Box<Stmt>),
     /// Stands where an error was reported.
     Error,
 }

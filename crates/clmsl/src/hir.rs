@@ -153,6 +153,10 @@ pub(crate) enum StmtKind {
     Break,
     Continue,
     Return(Option<Expr>),
+    /// Before `lower::goto`.
+    Goto(String),
+    /// Before `lower::goto`.
+    Label(String),
 }
 
 /// An expression.
@@ -479,7 +483,13 @@ impl Stmt {
                 cond.iter().chain(step).for_each(&mut *f);
                 body.for_each_expr(f);
             }
-            StmtKind::Empty | StmtKind::Default | StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
+            StmtKind::Empty
+            | StmtKind::Default
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(None)
+            | StmtKind::Goto(_)
+            | StmtKind::Label(_) => {}
         }
     }
 
@@ -513,7 +523,13 @@ impl Stmt {
                 cond.iter_mut().chain(step).for_each(&mut *f);
                 body.for_each_expr_mut(f);
             }
-            StmtKind::Empty | StmtKind::Default | StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
+            StmtKind::Empty
+            | StmtKind::Default
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(None)
+            | StmtKind::Goto(_)
+            | StmtKind::Label(_) => {}
         }
     }
 }

@@ -1,5 +1,6 @@
 //! From OpenCL C's terms to MSL's: passes over the typed program, after which the printer has nothing to decide.
 //!
+//! 0. `goto`: jumps become flags and loops.
 //! 1. `address_space`: one copy of a helper per combination of address spaces, and components of textures (`component`),
 //!    it is called with; unused ones vanish.
 //! 2. `image`: functions on images become methods of textures and functions of the prelude.
@@ -20,6 +21,7 @@ mod conversion;
 mod divide;
 mod entry;
 mod expr;
+mod goto;
 mod image;
 mod memory;
 mod names;
@@ -68,8 +70,14 @@ struct Instance {
 
 /// Lowers a program without errors.
 pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) -> (Option<Lowered>, Vec<Diagnostic>) {
-    let Checked { program, spaces, order } = checked;
+    let Checked { mut program, spaces, order } = checked;
     let mut diagnostics = Vec::new();
+    for function in &mut program.functions {
+        goto::lower(function, &mut diagnostics);
+    }
+    if !diagnostics.is_empty() {
+        return (None, diagnostics);
+    }
     let mut instances = address_space::specialise(&program, &spaces, &order, &mut diagnostics);
     if !diagnostics.is_empty() {
         return (None, diagnostics);

@@ -71,7 +71,13 @@ fn open_switches(list: &mut [Stmt], function: &mut Function) {
 }
 
 /// `local = init`, element by element for arrays.
-fn assign(local: crate::hir::LocalId, init: Expr, function: &Function, span: crate::source::Span, out: &mut Vec<Stmt>) {
+pub(super) fn assign(
+    local: crate::hir::LocalId,
+    init: Expr,
+    function: &Function,
+    span: crate::source::Span,
+    out: &mut Vec<Stmt>,
+) {
     let ty = function.local(local).ty.clone();
     let place = Expr::new(ExprKind::Local(local), ty, span);
     assign_place(place, init, span, out);

@@ -73,6 +73,7 @@ impl Printer<'_> {
             StmtKind::Default => self.label("default:"),
             StmtKind::Break => self.line("break;"),
             StmtKind::Continue => self.line("continue;"),
+            StmtKind::Goto(_) | StmtKind::Label(_) => unreachable!("lowering leaves no jumps"),
             StmtKind::Return(None) => self.line("return;"),
             StmtKind::Return(Some(e)) => {
                 let text = self.expr(e, function);

@@ -89,9 +89,29 @@ impl Parser<'_> {
         if let (Some(word), TokenKind::Ident(_)) = (self.word(), self.kind_at(1)) {
             return self.error(start, format!("unknown type name '{word}'"));
         }
+        if self.is(Punct::LParen)
+            && self.kind_at(1) == TokenKind::Punct(Punct::LBrace)
+            && let Some(stmt) = self.block_in_parentheses()?
+        {
+            return Ok(stmt);
+        }
         let expr = self.expr()?;
         self.expect(Punct::Semi)?;
         Ok(Stmt { span: expr.span, kind: StmtKind::Expr(expr) })
+    }
+
+    /// `({ ... });`, a statement expression of GNU C whose value is not used: a block. What is more is left to `expr`.
+    fn block_in_parentheses(&mut self) -> Parse<Option<Stmt>> {
+        let start = self.at;
+        self.advance();
+        let block = self.block()?;
+        if self.is(Punct::RParen) && self.kind_at(1) == TokenKind::Punct(Punct::Semi) {
+            self.advance();
+            self.advance();
+            return Ok(Some(Stmt { span: block.span, kind: StmtKind::Block(block) }));
+        }
+        self.at = start;
+        Ok(None)
     }
 
     /// A statement that begins with a keyword or a label.
@@ -145,19 +165,27 @@ impl Parser<'_> {
                 self.expect(Punct::Semi)?;
                 StmtKind::Return(value)
             }
-            "goto" => return self.error(start, "'goto' is not supported: Metal has no goto statement"),
+            "goto" => {
+                self.advance();
+                let label = self.ident()?;
+                self.expect(Punct::Semi)?;
+                StmtKind::Goto(label)
+            }
             "asm" | "__asm" | "__asm__" => {
                 return self.error(start, "inline assembly is not supported (it is not OpenCL C)");
             }
             _ if self.kind_at(1) == TokenKind::Punct(Punct::Colon) && !super::is_keyword(word) => {
-                return self.error(start, "labels are not supported: Metal has no goto statement");
+                let label = self.ident()?;
+                self.advance();
+                self.attributes(&mut Vec::new())?;
+                StmtKind::Label(label, Box::new(self.labelled()?))
             }
             _ => return Ok(None),
         };
         Ok(Some(kind))
     }
 
-    /// What a case label stands before; a label before `}` stands before nothing.
+    /// What a label stands before; a label before `}` stands before nothing.
     fn labelled(&mut self) -> Parse<Stmt> {
         if self.is(Punct::RBrace) {
             return Ok(Stmt { kind: StmtKind::Empty, span: self.previous_span() });

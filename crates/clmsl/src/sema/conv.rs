@@ -91,8 +91,14 @@ impl Sema<'_> {
         };
         let compatible = from.ty.same_shape(&into.ty) || matches!(from.ty, Type::Void) || matches!(into.ty, Type::Void);
         if !compatible {
+            // Compilers of OpenCL C warn, and programs are written so; address spaces must agree.
+            if let Err(conflict) = self.spaces.unify(from.space, into.space) {
+                self.space_conflict(span, what, conflict.0, conflict.1);
+                return Expr::error(span);
+            }
             let (a, b) = (self.show(&value.ty), self.show(to));
-            return self.bad(span, format!("{what}: '{a}' does not convert to '{b}' without a cast"));
+            self.warning(span, format!("{what}: '{a}' converts to '{b}' without a cast"));
+            return value.convert(to.clone());
         }
         if !self.unify_pointers(&value.ty, to, span, what) {
             return Expr::error(span);

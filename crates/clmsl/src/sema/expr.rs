@@ -115,10 +115,7 @@ impl Sema<'_> {
                 let ty = self.program.constants[id.0 as usize].ty.clone();
                 Expr::new(ExprKind::Constant(id), ty, span)
             }
-            Some(Entity::EnumConstant(value)) => {
-                let ty = if i32::try_from(value).is_ok() { Type::INT } else { Type::UINT };
-                Expr::int(value, ty, span)
-            }
+            Some(Entity::EnumConstant(value, scalar)) => Expr::int(value, Type::Scalar(scalar), span),
             Some(Entity::Function(_)) => self.bad(
                 span,
                 format!("'{name}' is a function: pointers to functions are not supported (OpenCL C 3.0 §6.11.a)"),

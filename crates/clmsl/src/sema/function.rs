@@ -1,5 +1,7 @@
 //! Functions and kernels: signatures, attributes, the rules for kernel arguments (OpenCL C 3.0 §6.9, §6.11).
 
+use std::collections::HashMap;
+
 use super::{Current, Entity, Qualified, Sema, const_int};
 use crate::ast::{Attribute, FunctionDef, Ident, Param, Specs};
 use crate::diagnostic::Diagnostic;
@@ -28,7 +30,16 @@ impl Sema<'_> {
         }
         let function = self.function_ref(id);
         let (ret, is_kernel, locals) = (function.ret.clone(), function.kernel.is_some(), function.locals.clone());
-        self.current = Some(Current { id, is_kernel, ret, locals, loops: 0, switches: Vec::new() });
+        self.current = Some(Current {
+            id,
+            is_kernel,
+            ret,
+            locals,
+            loops: 0,
+            switches: Vec::new(),
+            labels: HashMap::new(),
+            gotos: Vec::new(),
+        });
         self.enter_scope();
         for (i, param) in params.iter().enumerate() {
             match param.declarator.name {
@@ -44,6 +55,7 @@ impl Sema<'_> {
         }
         let body = self.block_in_scope(&f.body);
         self.leave_scope();
+        self.check_gotos();
         if let Some(current) = self.current.take() {
             let function = &mut self.program.functions[id.0 as usize];
             function.locals = current.locals;

@@ -30,7 +30,7 @@ use crate::diagnostic::Diagnostic;
 use crate::hir::{ConstantId, Expr, Function, FunctionId, Local, LocalId, Program};
 use crate::source::Span;
 use crate::token::{Interner, Symbol};
-use crate::types::{Quals, Space, StructId, Type, describe};
+use crate::types::{Quals, Scalar, Space, StructId, Type, describe};
 
 pub(crate) use call::signature_vars;
 pub(crate) use const_eval::const_int;
@@ -47,7 +47,7 @@ enum Entity {
     Function(FunctionId),
     Local(LocalId),
     Constant(ConstantId),
-    EnumConstant(i128),
+    EnumConstant(i128, Scalar),
     Typedef(Qualified),
     /// Declared with an error; uses are silent.
     Broken,
@@ -57,7 +57,7 @@ enum Entity {
 #[derive(Clone, Copy, Debug)]
 enum Tag {
     Struct(StructId),
-    Enum,
+    Enum(Scalar),
 }
 
 /// A type with what a declaration says besides.
@@ -87,6 +87,8 @@ struct Current {
     locals: Vec<Local>,
     loops: u32,
     switches: Vec<Type>,
+    labels: HashMap<Symbol, Span>,
+    gotos: Vec<ast::Ident>,
 }
 
 /// The state of the stage.

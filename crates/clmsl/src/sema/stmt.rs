@@ -2,6 +2,7 @@
 
 use super::{Sema, const_int, convert};
 use crate::ast;
+use crate::diagnostic::Diagnostic;
 use crate::hir::{Block, Decl, Expr, Stmt, StmtKind};
 use crate::source::Span;
 use crate::types::{Type, layout};
@@ -110,9 +111,44 @@ impl Sema<'_> {
                 }
                 StmtKind::Continue
             }
+            ast::StmtKind::Goto(label) => {
+                if let Some(current) = &mut self.current {
+                    current.gotos.push(*label);
+                }
+                StmtKind::Goto(self.name(label.name).to_owned())
+            }
+            ast::StmtKind::Label(label, inner) => {
+                self.label(*label);
+                let span = label.span;
+                out.push(Stmt { kind: StmtKind::Label(self.name(label.name).to_owned()), span });
+                self.statement(inner, out, in_switch);
+                return;
+            }
             ast::StmtKind::Return(value) => self.return_statement(value.as_ref(), span),
         };
         out.push(Stmt { kind, span });
+    }
+
+    fn label(&mut self, label: ast::Ident) {
+        let Some(current) = &mut self.current else { return };
+        if let Some(&first) = current.labels.get(&label.name) {
+            let text = self.name(label.name);
+            let error = Diagnostic::error(label.span, format!("label '{text}' is defined twice"));
+            self.report(error.with_note(first, "first defined here"));
+        } else {
+            current.labels.insert(label.name, label.span);
+        }
+    }
+
+    /// Reports jumps to labels that the function does not have.
+    pub(super) fn check_gotos(&mut self) {
+        let Some(current) = &mut self.current else { return };
+        let mut gotos = std::mem::take(&mut current.gotos);
+        gotos.retain(|g| !current.labels.contains_key(&g.name));
+        for goto in gotos {
+            let text = self.name(goto.name);
+            self.error(goto.span, format!("use of undeclared label '{text}'"));
+        }
     }
 
     fn truth(&mut self, cond: &ast::Expr, what: &str) -> Expr {

@@ -6,7 +6,7 @@ use super::{Entity, Qualified, Sema, Tag, const_int};
 use crate::ast::{Attribute, Declarator, Derived, EnumSpec, Ident, Param, Specs, StructSpec, TypeName, TypeSpec};
 use crate::source::Span;
 use crate::token::Symbol;
-use crate::types::{Field, Image, ImageAccess, Quals, Space, Struct, StructId, Type, layout, struct_layout};
+use crate::types::{Field, Image, ImageAccess, Quals, Scalar, Space, Struct, StructId, Type, layout, struct_layout};
 
 /// Arrays and structures larger than this are refused; nothing on a device holds them.
 const MAX_OBJECT: u64 = 1 << 40;
@@ -171,7 +171,7 @@ impl Sema<'_> {
         };
         let id = match known {
             Some(Tag::Struct(id)) => id,
-            Some(Tag::Enum) => {
+            Some(Tag::Enum(_)) => {
                 self.error(spec.span, "this tag is that of an enumeration");
                 return Type::Error;
             }
@@ -343,18 +343,27 @@ impl Sema<'_> {
         }
     }
 
+    /// The type of an enumeration is the integer type that Clang chooses: `uint` or `int`, or 64 bits if it must.
     fn enum_type(&mut self, spec: &EnumSpec) -> Type {
-        if let Some(tag) = spec.tag {
-            if spec.constants.is_some() {
-                if let Some(tags) = self.tags.last_mut() {
-                    tags.insert(tag.name, Tag::Enum);
-                }
-            } else if !self.tags.iter().rev().any(|t| matches!(t.get(&tag.name), Some(Tag::Enum))) {
+        let known = spec.tag.and_then(|tag| match spec.constants {
+            Some(_) => self.tags.last()?.get(&tag.name).copied(),
+            None => self.tags.iter().rev().find_map(|t| t.get(&tag.name)).copied(),
+        });
+        match (&spec.constants, spec.tag, known) {
+            (None, _, Some(Tag::Enum(scalar))) => return Type::Scalar(scalar),
+            (None, Some(tag), _) => {
                 let name = self.name(tag.name);
                 self.error(tag.span, format!("unknown enumeration '{name}'"));
+                return Type::INT;
             }
+            (Some(_), Some(tag), Some(_)) => {
+                let name = self.name(tag.name);
+                self.error(tag.span, format!("the tag '{name}' is defined twice"));
+            }
+            _ => {}
         }
         let mut next = 0i128;
+        let mut values = Vec::new();
         for (name, value) in spec.constants.iter().flatten() {
             if let Some(value) = value {
                 let expr = self.value(value);
@@ -364,14 +373,37 @@ impl Sema<'_> {
                     None => self.error(value.span, "the value of an enumerator must be a constant"),
                 }
             }
-            if !(i128::from(i32::MIN)..=i128::from(u32::MAX)).contains(&next) {
-                self.error(name.span, "the value of an enumerator must fit 32 bits");
+            if !(i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&next) {
+                self.error(name.span, "the value of an enumerator must fit 64 bits");
                 next = 0;
             }
-            self.bind(name.name, Entity::EnumConstant(next));
+            if self.lookup_here(name.name).is_some() {
+                let text = self.name(name.name);
+                self.error(name.span, format!("'{text}' is declared twice in one scope"));
+            }
+            self.bind(name.name, Entity::EnumConstant(next, enumerator_type(next, Scalar::Long)));
+            values.push((name.name, next));
             next += 1;
         }
-        Type::INT
+        let least = values.iter().map(|&(_, v)| v).min().unwrap_or(0).min(0);
+        let most = values.iter().map(|&(_, v)| v).max().unwrap_or(0);
+        let scalar = if least < 0 {
+            let narrow = i32::try_from(least).is_ok() && i32::try_from(most).is_ok();
+            if narrow { Scalar::Int } else { Scalar::Long }
+        } else if u32::try_from(most).is_ok() {
+            Scalar::UInt
+        } else {
+            Scalar::ULong
+        };
+        for (name, value) in values {
+            self.bind(name, Entity::EnumConstant(value, enumerator_type(value, scalar)));
+        }
+        if let Some(tag) = spec.tag
+            && let Some(tags) = self.tags.last_mut()
+        {
+            tags.insert(tag.name, Tag::Enum(scalar));
+        }
+        Type::Scalar(scalar)
     }
 
     /// A parameter's type: arrays become pointers.
@@ -403,6 +435,11 @@ pub(super) fn is_unsized(ty: &Type) -> bool {
         Type::Array(element, n) => *n == 0 || is_unsized(element),
         _ => false,
     }
+}
+
+/// The type of an enumerator: `int` if that holds it.
+fn enumerator_type(value: i128, wide: Scalar) -> Scalar {
+    if i32::try_from(value).is_ok() { Scalar::Int } else { wide }
 }
 
 /// The names that members declare, also inside anonymous ones.

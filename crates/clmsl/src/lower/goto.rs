@@ -1,0 +1,304 @@
+//! `goto` without goto, which Metal does not have.
+//!
+//! Forward, what stands between the jump and its label runs only while a flag is not set:
+//! `if (e) goto out; a(); out: b();` becomes `if (e) to_out = true; if (!to_out) { a(); } b();`. Backward, the statements
+//! from the label to the last jump are a loop that runs again while the flag is set. Out of loops and switches a jump
+//! leaves by `break`, level by level. Declarations on the way move up, because C lets a jump pass them.
+//!
+//! A jump into a statement that does not hold the jump, or to a loop's second entry, is refused.
+
+use super::scope::assign;
+use crate::diagnostic::Diagnostic;
+use crate::hir::{Block, Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind, UnaryOp};
+use crate::source::Span;
+use crate::types::{Space, Type};
+
+/// Labels of one function; each costs a walk over it.
+const MAX_LABELS: usize = 256;
+/// Elements of an initialised array that a jump may pass: they are assigned one by one.
+const MAX_ARRAY: u64 = 1024;
+
+/// Takes the jumps out of a function.
+pub(super) fn lower(function: &mut Function, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(mut body) = function.body.take() else { return };
+    let mut labels = Vec::new();
+    each_statement(&body.stmts, &mut |stmt| {
+        if let StmtKind::Label(name) = &stmt.kind {
+            labels.push((name.clone(), stmt.span));
+        }
+    });
+    if let Some((_, span)) = labels.get(MAX_LABELS) {
+        let message = format!("more than {MAX_LABELS} labels in a function are not supported: Metal has no goto");
+        diagnostics.push(Diagnostic::error(*span, message));
+        labels.clear();
+    }
+    let reported = diagnostics.len();
+    let mut pass = Pass { function, diagnostics };
+    for (name, _) in &labels {
+        if let Some(list) = list_of(&mut body.stmts, name) {
+            pass.forward(list, name);
+        }
+    }
+    for (name, _) in labels.iter().rev() {
+        if let Some(list) = list_of(&mut body.stmts, name) {
+            pass.backward(list, name);
+        }
+    }
+    if pass.diagnostics.len() == reported {
+        each_statement(&body.stmts, &mut |stmt| {
+            if let StmtKind::Goto(name) = &stmt.kind {
+                let message = format!(
+                    "this goto jumps into a statement or a loop that it is outside of, which is not supported: \
+                     Metal has no goto (label '{name}')"
+                );
+                pass.diagnostics.push(Diagnostic::error(stmt.span, message));
+            }
+        });
+    }
+    if !labels.is_empty() {
+        body.for_each_list_mut(&mut |list| list.retain(|s| !matches!(s.kind, StmtKind::Label(_))));
+    }
+    function.body = Some(body);
+}
+
+/// What leads away from where it stands.
+#[derive(Clone, Copy)]
+enum Jump<'n> {
+    Goto(&'n str),
+    /// Of the loop or switch around the statements in question.
+    Break,
+    Continue,
+}
+
+struct Pass<'f> {
+    function: &'f mut Function,
+    diagnostics: &'f mut Vec<Diagnostic>,
+}
+
+impl Pass<'_> {
+    /// Guards what jumps pass on the way to a label behind them in the list.
+    fn forward(&mut self, list: &mut Vec<Stmt>, name: &str) {
+        let jump = Jump::Goto(name);
+        let Some(label) = position(list, name) else { return };
+        let Some(first) = list[..label].iter().position(|s| jumps(s, jump)) else { return };
+        let mut region: Vec<Stmt> = list.drain(first..label).collect();
+        let span = region[0].span;
+        let flag = self.flag(&format!("to_{name}"), span);
+        let mut out = vec![declare(flag, Some(truth(false, span)), span)];
+        self.redirect(&mut region, jump, flag, false, true);
+        out.append(&mut region);
+        list.splice(first..first, out);
+    }
+
+    /// Makes a loop of the statements between a label and the last jump back to it.
+    fn backward(&mut self, list: &mut Vec<Stmt>, name: &str) {
+        let Some(label) = position(list, name) else { return };
+        let Some(last) = list.iter().rposition(|s| jumps(s, Jump::Goto(name))).filter(|&last| last > label) else {
+            return;
+        };
+        let span = list[label].span;
+        let end = list[last].span.end();
+        let mut body: Vec<Stmt> = list.drain(label + 1..=last).collect();
+        let mut before = Vec::new();
+        let mut after = Vec::new();
+        self.hoist(&mut body, &mut before);
+        let again = self.flag(&format!("to_{name}"), span);
+        before.push(declare(again, None, span));
+        self.redirect(&mut body, Jump::Goto(name), again, false, true);
+        for (jump, what, kind) in
+            [(Jump::Break, "leave", StmtKind::Break), (Jump::Continue, "go_on", StmtKind::Continue)]
+        {
+            if body.iter().any(|s| jumps(s, jump)) {
+                let flag = self.flag(what, span);
+                before.push(declare(flag, Some(truth(false, span)), span));
+                self.redirect(&mut body, jump, flag, true, true);
+                after.push(when(self.read(flag, span), vec![Stmt { kind, span }], span));
+            }
+        }
+        body.insert(0, set(again, false, span));
+        let kind = StmtKind::DoWhile(Block { stmts: body, end }, self.read(again, span));
+        before.push(Stmt { kind, span });
+        before.append(&mut after);
+        list.splice(label + 1..label + 1, before);
+    }
+
+    /// Replaces the jumps in a list by setting the flag. With `leave` the list is in a loop or switch, which a `break`
+    /// leaves; else what follows a jump is guarded. `shared`: what the list declares is used behind it too.
+    fn redirect(&mut self, list: &mut Vec<Stmt>, jump: Jump<'_>, flag: LocalId, leave: bool, shared: bool) {
+        let mut out = Vec::with_capacity(list.len() + 1);
+        let mut runs: Vec<Vec<Stmt>> = Vec::new();
+        for stmt in list.drain(..) {
+            let span = stmt.span;
+            let jumps = jumps(&stmt, jump);
+            let to = runs.last_mut().unwrap_or(&mut out);
+            if !jumps {
+                to.push(stmt);
+                continue;
+            }
+            let inner = matches!(
+                stmt.kind,
+                StmtKind::For { .. } | StmtKind::While(..) | StmtKind::DoWhile(..) | StmtKind::Switch(..)
+            );
+            if matches!(stmt.kind, StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue) {
+                to.push(set(flag, true, span));
+                if leave {
+                    to.push(Stmt { kind: StmtKind::Break, span });
+                }
+            } else {
+                to.push(self.inside(stmt, jump, flag, leave || inner));
+            }
+            if !leave {
+                runs.push(Vec::new());
+            } else if inner {
+                to.push(when(self.read(flag, span), vec![Stmt { kind: StmtKind::Break, span }], span));
+            }
+        }
+        let mut hoisted = Vec::new();
+        let count = runs.len();
+        for (i, mut run) in runs.into_iter().enumerate() {
+            let Some(first) = run.first() else { continue };
+            let span = first.span;
+            if let Some(label) = run.iter().find(|s| matches!(s.kind, StmtKind::Case(_) | StmtKind::Default)) {
+                let message = "a goto that passes labels of its switch is not supported: Metal has no goto";
+                self.diagnostics.push(Diagnostic::error(label.span, message));
+            }
+            if shared || i + 1 < count {
+                self.hoist(&mut run, &mut hoisted);
+            }
+            let unset = Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(self.read(flag, span))), Type::BOOL, span);
+            out.push(when(unset, run, span));
+        }
+        out.splice(0..0, hoisted);
+        *list = out;
+    }
+
+    /// A statement with jumps somewhere inside.
+    fn inside(&mut self, mut stmt: Stmt, jump: Jump<'_>, flag: LocalId, leave: bool) -> Stmt {
+        for block in blocks_mut(&mut stmt) {
+            if block.stmts.iter().any(|s| jumps(s, jump)) {
+                self.redirect(&mut block.stmts, jump, flag, leave, false);
+            }
+        }
+        stmt
+    }
+
+    /// Moves the variables that statements declare to `before`; where they stood they are assigned.
+    fn hoist(&mut self, stmts: &mut Vec<Stmt>, before: &mut Vec<Stmt>) {
+        let mut out = Vec::with_capacity(stmts.len());
+        for stmt in stmts.drain(..) {
+            let StmtKind::Decl(decls) = stmt.kind else {
+                out.push(stmt);
+                continue;
+            };
+            for decl in decls {
+                let local = self.function.local_mut(decl.local);
+                if local.space != Space::Private {
+                    out.push(Stmt { kind: StmtKind::Decl(vec![decl]), span: stmt.span });
+                    continue;
+                }
+                local.quals.is_const = false;
+                before.push(declare(decl.local, None, stmt.span));
+                let Some(init) = decl.init else { continue };
+                if elements(&self.function.local(decl.local).ty) > MAX_ARRAY {
+                    let message = "a large array that is initialised where a goto passes is not supported";
+                    self.diagnostics.push(Diagnostic::error(stmt.span, message));
+                    continue;
+                }
+                assign(decl.local, init, self.function, stmt.span, &mut out);
+            }
+        }
+        *stmts = out;
+    }
+
+    fn flag(&mut self, name: &str, span: Span) -> LocalId {
+        self.function.add_local(Local::generated(name, Type::BOOL, span))
+    }
+
+    fn read(&self, flag: LocalId, span: Span) -> Expr {
+        Expr::new(ExprKind::Local(flag), Type::BOOL, span)
+    }
+}
+
+fn truth(value: bool, span: Span) -> Expr {
+    Expr::int(i128::from(value), Type::BOOL, span)
+}
+
+fn declare(local: LocalId, init: Option<Expr>, span: Span) -> Stmt {
+    Stmt { kind: StmtKind::Decl(vec![Decl { local, init }]), span }
+}
+
+fn set(flag: LocalId, value: bool, span: Span) -> Stmt {
+    let place = Expr::new(ExprKind::Local(flag), Type::BOOL, span);
+    let kind = ExprKind::Assign(Box::new(place), Box::new(truth(value, span)));
+    Stmt { kind: StmtKind::Expr(Expr::new(kind, Type::BOOL, span)), span }
+}
+
+fn when(condition: Expr, stmts: Vec<Stmt>, span: Span) -> Stmt {
+    let end = stmts.last().map_or(span, |s| s.span).end();
+    Stmt { kind: StmtKind::If { arms: vec![(condition, Block { stmts, end })], otherwise: None }, span }
+}
+
+fn elements(ty: &Type) -> u64 {
+    match ty {
+        Type::Array(element, count) => count.saturating_mul(elements(element)),
+        _ => 1,
+    }
+}
+
+fn position(list: &[Stmt], name: &str) -> Option<usize> {
+    list.iter().position(|s| matches!(&s.kind, StmtKind::Label(label) if label == name))
+}
+
+/// The list that holds the label.
+fn list_of<'s>(list: &'s mut Vec<Stmt>, name: &str) -> Option<&'s mut Vec<Stmt>> {
+    if position(list, name).is_some() {
+        return Some(list);
+    }
+    list.iter_mut().flat_map(blocks_mut).find_map(|block| list_of(&mut block.stmts, name))
+}
+
+/// Whether there is such a jump in the statement.
+fn jumps(stmt: &Stmt, jump: Jump<'_>) -> bool {
+    let closed = match (&stmt.kind, jump) {
+        (StmtKind::Goto(name), Jump::Goto(wanted)) => return name == wanted,
+        (StmtKind::Break, Jump::Break) | (StmtKind::Continue, Jump::Continue) => return true,
+        (StmtKind::Switch(..), Jump::Break) => true,
+        (StmtKind::For { .. } | StmtKind::While(..) | StmtKind::DoWhile(..), Jump::Break | Jump::Continue) => true,
+        _ => false,
+    };
+    !closed && blocks(stmt).iter().any(|block| block.stmts.iter().any(|s| jumps(s, jump)))
+}
+
+fn each_statement(list: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
+    for stmt in list {
+        f(stmt);
+        for block in blocks(stmt) {
+            each_statement(&block.stmts, f);
+        }
+    }
+}
+
+/// The blocks of a statement.
+fn blocks(stmt: &Stmt) -> Vec<&Block> {
+    match &stmt.kind {
+        StmtKind::Block(b)
+        | StmtKind::While(_, b)
+        | StmtKind::DoWhile(b, _)
+        | StmtKind::Switch(_, b)
+        | StmtKind::For { body: b, .. } => vec![b],
+        StmtKind::If { arms, otherwise } => arms.iter().map(|(_, b)| b).chain(otherwise).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
+    match &mut stmt.kind {
+        StmtKind::Block(b)
+        | StmtKind::While(_, b)
+        | StmtKind::DoWhile(b, _)
+        | StmtKind::Switch(_, b)
+        | StmtKind::For { body: b, .. } => vec![b],
+        StmtKind::If { arms, otherwise } => arms.iter_mut().map(|(_, b)| b).chain(otherwise).collect(),
+        _ => Vec::new(),
+    }
+}
