@@ -38,6 +38,7 @@ mod reflect;
 mod sema;
 #[doc(hidden)]
 pub mod source;
+mod suggest;
 #[doc(hidden)]
 pub mod token;
 mod types;

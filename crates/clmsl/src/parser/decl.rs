@@ -91,7 +91,10 @@ impl Parser<'_> {
     fn not_a_type<T>(&mut self, wanted: &str) -> Parse<T> {
         let (span, found) = (self.span(), self.describe());
         match self.kind() {
-            TokenKind::Ident(_) => self.error(span, format!("unknown type name {found}")),
+            TokenKind::Ident(_) => {
+                let question = self.did_you_mean();
+                self.error(span, format!("unknown type name {found}{question}"))
+            }
             _ => self.error(span, format!("expected {wanted}, found {found}")),
         }
     }

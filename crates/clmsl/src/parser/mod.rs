@@ -25,6 +25,41 @@ pub(crate) const MAX_HEIGHT: u32 = 2048;
 /// So many errors end the parse.
 const MAX_ERRORS: usize = 100;
 
+/// Words for types that a misspelt one is compared with.
+const TYPES: &[&str] = &[
+    "__constant",
+    "__global",
+    "__kernel",
+    "__local",
+    "__private",
+    "char",
+    "double",
+    "float",
+    "float2",
+    "float3",
+    "float4",
+    "half",
+    "image2d_t",
+    "int",
+    "int2",
+    "int4",
+    "long",
+    "sampler_t",
+    "short",
+    "size_t",
+    "struct",
+    "typedef",
+    "uchar",
+    "uchar4",
+    "uint",
+    "uint2",
+    "uint4",
+    "ulong",
+    "unsigned",
+    "ushort",
+    "void",
+];
+
 /// A syntax error that has been reported.
 struct Reported;
 
@@ -225,6 +260,12 @@ impl<'a> Parser<'a> {
     /// `Some(true)` for a typedef name, `Some(false)` for another declared name.
     fn lookup(&self, name: Symbol) -> Option<bool> {
         self.scopes.iter().rev().find_map(|s| s.get(&name).copied())
+    }
+
+    /// `; did you mean 'x'?` for a word where a type belongs.
+    fn did_you_mean(&self) -> String {
+        let declared = self.scopes.iter().flatten().filter(|(_, is_type)| **is_type).map(|(&s, _)| self.names.name(s));
+        self.word().map_or(String::new(), |word| crate::suggest::question(word, declared.chain(TYPES.iter().copied())))
     }
 
     /// Skips to behind the `;` or the matching `}` that ends the statement with the error.

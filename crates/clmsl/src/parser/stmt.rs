@@ -87,7 +87,8 @@ impl Parser<'_> {
             return Ok(Stmt { span: declaration.span, kind: StmtKind::Decl(declaration) });
         }
         if let (Some(word), TokenKind::Ident(_)) = (self.word(), self.kind_at(1)) {
-            return self.error(start, format!("unknown type name '{word}'"));
+            let question = self.did_you_mean();
+            return self.error(start, format!("unknown type name '{word}'{question}"));
         }
         if self.is(Punct::LParen)
             && self.kind_at(1) == TokenKind::Punct(Punct::LBrace)

@@ -100,7 +100,10 @@ impl Sema<'_> {
             }
         }
         match arity {
-            None => self.bad(at, format!("use of undeclared function '{name}'")),
+            None => {
+                let question = self.did_you_mean(name, true);
+                self.bad(at, format!("use of undeclared function '{name}'{question}"))
+            }
             Some(n) => self.bad(span, format!("'{name}' takes {n} arguments, these are {}", args.len())),
         }
     }

@@ -4,6 +4,7 @@ use super::place::is_place;
 use super::types::member_path;
 use super::{Entity, Sema, place_space};
 use crate::ast::{self, Ident};
+use crate::diagnostic::Diagnostic;
 use crate::half;
 use crate::hir::{Expr, ExprKind, UNDEFINED_LANE};
 use crate::source::Span;
@@ -124,7 +125,10 @@ impl Sema<'_> {
             Some(Entity::Broken) => Expr::error(span),
             None => match predeclared(name) {
                 Some((value, ty)) => Expr::int(value, ty, span),
-                None => self.bad(span, format!("use of undeclared identifier '{name}'")),
+                None => {
+                    let question = self.did_you_mean(name, false);
+                    self.bad(span, format!("use of undeclared identifier '{name}'{question}"))
+                }
             },
         }
     }
@@ -224,8 +228,13 @@ impl Sema<'_> {
                         Expr::new(ExprKind::Member(Box::new(base), at), ty, span)
                     }),
                     None => {
+                        let names = structs[id.0 as usize].fields.iter().map(|f| f.name.as_str());
+                        let question = crate::suggest::question(text, names);
+                        let declared = structs[id.0 as usize].span;
                         let ty = self.show(&base.ty);
-                        self.bad(name.span, format!("'{ty}' has no member '{text}'"))
+                        let error = Diagnostic::error(name.span, format!("'{ty}' has no member '{text}'{question}"));
+                        self.report(error.with_note(declared, format!("'{ty}' is declared here")));
+                        Expr::error(name.span)
                     }
                 }
             }

@@ -174,6 +174,17 @@ impl<'a> Sema<'a> {
         describe(&resolved, &self.program.structs)
     }
 
+    /// `; did you mean 'x'?` for a name that is not declared.
+    fn did_you_mean(&self, wanted: &str, function: bool) -> String {
+        if self.errors >= MAX_DIAGNOSTICS {
+            return String::new();
+        }
+        let fits = |e: &Entity| matches!(e, Entity::Function(_)) == function && !matches!(e, Entity::Broken);
+        let user = self.scopes.iter().flatten().filter(|(_, e)| fits(e)).map(|(&name, _)| self.name(name));
+        let builtin = crate::builtins::TABLE.iter().map(|b| b.name).chain(crate::suggest::SHAPED.iter().copied());
+        crate::suggest::question(wanted, user.chain(builtin.filter(|_| function)))
+    }
+
     fn lookup(&self, name: Symbol) -> Option<&Entity> {
         self.scopes.iter().rev().find_map(|s| s.get(&name))
     }
