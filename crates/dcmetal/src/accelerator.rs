@@ -11,6 +11,7 @@ use crate::raw::Device;
 use crate::raw::command::Queue;
 use crate::raw::pages::PageVec;
 use crate::{Batch, Buffer, BufferPool, CompileOptions, Error, Library, PoolLimits, Result, Size, StorageMode, clmsl};
+use crate::{Sampler, SamplerDescriptor, Texture, TextureDescriptor};
 
 /// Uncompleted command buffers that the queue has room for. Metal's default is 64; more lets many threads record at once.
 const QUEUE_CAPACITY: usize = 1024;
@@ -291,6 +292,40 @@ impl Accelerator {
     /// As [`Accelerator::buffer_zeroed`].
     pub fn buffer_no_copy<T: Pod>(&self, memory: PageVec<T>) -> Result<Buffer<T>> {
         Buffer::no_copy(self, memory)
+    }
+
+    /// A texture whose texels are zero, in memory that the host sees.
+    ///
+    /// # Errors
+    /// [`Error::Metal`] for sizes that Metal does not have, [`Error::BufferTooLarge`], [`Error::OutOfMemory`].
+    pub fn texture(&self, descriptor: &TextureDescriptor) -> Result<Texture> {
+        let mut texture = Texture::new(self, descriptor, self.texture_storage())?;
+        texture.write_from(&vec![0u8; texture.size_bytes()])?;
+        Ok(texture)
+    }
+
+    /// A texture with a copy of `values`, in the order of [`Texture::to_vec`].
+    ///
+    /// # Errors
+    /// As [`Accelerator::texture`]; [`Error::TexelSize`] and [`Error::LengthMismatch`] when the values are not those of
+    /// the texture.
+    pub fn texture_from<T: Pod>(&self, descriptor: &TextureDescriptor, values: &[T]) -> Result<Texture> {
+        let mut texture = Texture::new(self, descriptor, self.texture_storage())?;
+        texture.write_from(values)?;
+        Ok(texture)
+    }
+
+    /// Textures are shared only where there is one memory (Apple, `MTLStorageMode.shared`).
+    fn texture_storage(&self) -> StorageMode {
+        if self.limits().unified_memory { StorageMode::Shared } else { StorageMode::Managed }
+    }
+
+    /// A sampler.
+    ///
+    /// # Errors
+    /// [`Error::Metal`] for what a sampler cannot be: coordinates in pixels that repeat.
+    pub fn sampler(&self, descriptor: &SamplerDescriptor) -> Result<Sampler> {
+        Sampler::new(self, descriptor)
     }
 
     /// A pool of shared buffers.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Access, ArgumentKind, Size, StorageMode};
+use crate::{Access, ArgumentKind, PixelFormat, Size, StorageMode};
 
 /// `std::result::Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -52,7 +52,7 @@ pub enum Error {
         text: String,
     },
     /// Metal had no memory for an object.
-    #[error("out of memory: a buffer of {bytes} bytes: {text}")]
+    #[error("out of memory: {bytes} bytes: {text}")]
     OutOfMemory {
         /// How much was asked for.
         bytes: u64,
@@ -200,6 +200,18 @@ pub enum Error {
         access: Access,
         /// What was given.
         got: &'static str,
+    },
+    /// Texels read or written as a type whose size does not divide theirs.
+    #[error("texels of {format} have {wanted} bytes, `{name}` has {got}")]
+    TexelSize {
+        /// The texture's format.
+        format: PixelFormat,
+        /// Bytes of a texel.
+        wanted: usize,
+        /// The type.
+        name: &'static str,
+        /// Its size in bytes.
+        got: usize,
     },
     /// A kernel, buffer or batch that belongs to another [`Accelerator`](crate::Accelerator).
     #[error("{what} belongs to another accelerator")]

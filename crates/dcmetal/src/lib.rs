@@ -59,7 +59,10 @@ pub use kernel::{
     Access, Arg, Argument, ArgumentKind, CompileOptions, ConstantValue, Constants, Kernel, Library, MathMode, Scalar,
     TextureKind,
 };
-pub use memory::{Buffer, StorageMode, View, ViewMut};
+pub use memory::{
+    AddressMode, BorderColor, Buffer, Filter, PixelFormat, Sampler, SamplerDescriptor, StorageMode, Texture,
+    TextureDescriptor, View, ViewMut,
+};
 pub use pool::{BufferPool, PoolLimits, PoolStats};
 pub use print::Printed;
 pub use raw::host::{ReadGuard, WriteGuard};

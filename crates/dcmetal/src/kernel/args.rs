@@ -8,11 +8,12 @@ use bytemuck::Pod;
 
 use super::argument::Scalar;
 use crate::memory::Allocation;
-use crate::{Buffer, View, ViewMut};
+use crate::{Buffer, Sampler, Texture, View, ViewMut};
 
 /// One argument of a launch.
 ///
-/// `&buffer` and a [`View`] can be read by the kernel, `&mut buffer` and a [`ViewMut`] also written. Numbers and short
+/// `&buffer` and a [`View`] can be read by the kernel, `&mut buffer` and a [`ViewMut`] also written; so `&texture` and
+/// `&mut texture`. A sampler is `&sampler`. Numbers and short
 /// arrays of them (for vectors) are values; [`Arg::value`] passes a struct, [`Arg::threadgroup`] the size of
 /// threadgroup memory. Usually written with [`args!`](crate::args).
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(super) enum Passed<'a> {
     Buffer(PassedBuffer<'a>),
     Value { bytes: Bytes, element: Option<Element>, lanes: usize },
     Threadgroup { bytes: u64 },
+    Texture { texture: &'a Texture, writable: bool },
+    Sampler(&'a Sampler),
 }
 
 pub(super) struct PassedBuffer<'a> {
@@ -145,6 +148,9 @@ impl<'a> Arg<'a> {
             Passed::Buffer(_) => "a buffer for reading",
             Passed::Value { .. } => "a value",
             Passed::Threadgroup { .. } => "threadgroup memory",
+            Passed::Texture { writable: true, .. } => "a texture",
+            Passed::Texture { .. } => "a texture for reading",
+            Passed::Sampler(_) => "a sampler",
         }
     }
 }
@@ -170,6 +176,24 @@ impl<'a, T: Pod> From<&'a Buffer<T>> for Arg<'a> {
 impl<'a, T: Pod> From<&'a mut Buffer<T>> for Arg<'a> {
     fn from(buffer: &'a mut Buffer<T>) -> Self {
         ViewMut::from(buffer).into()
+    }
+}
+
+impl<'a> From<&'a Texture> for Arg<'a> {
+    fn from(texture: &'a Texture) -> Self {
+        Arg { passed: Passed::Texture { texture, writable: false } }
+    }
+}
+
+impl<'a> From<&'a mut Texture> for Arg<'a> {
+    fn from(texture: &'a mut Texture) -> Self {
+        Arg { passed: Passed::Texture { texture, writable: true } }
+    }
+}
+
+impl<'a> From<&'a Sampler> for Arg<'a> {
+    fn from(sampler: &'a Sampler) -> Self {
+        Arg { passed: Passed::Sampler(sampler) }
     }
 }
 

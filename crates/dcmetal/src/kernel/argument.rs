@@ -254,6 +254,11 @@ fn argument(kernel: &str, Binding { name, raw }: Binding) -> Result<Argument> {
         sys::DCMetalBindingKind(other) => return Err(unsupported(&format!("binding type {other} for"))),
     };
     let (scalar, lanes, type_name) = data_type(raw.data_type);
+    let type_name = match kind {
+        ArgumentKind::Texture { kind } => format!("{}<{type_name}>", kind.name()),
+        ArgumentKind::Sampler => "sampler".to_owned(),
+        _ => type_name,
+    };
     Ok(Argument {
         name,
         position: 0,

@@ -1,11 +1,11 @@
 //! The checks of a launch, all made before anything is encoded.
 
 use super::args::{Arg, Element, Passed, PassedBuffer};
-use super::argument::{Access, Argument, ArgumentKind, Scalar};
+use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind};
 use super::{Kernel, Pipeline};
 use crate::error::Place;
 use crate::grid::{Extent, Grid, Size};
-use crate::{Error, Result};
+use crate::{Error, Result, Sampler, Texture};
 
 /// Metal copies at most this many bytes of a value into a command (Apple, `setBytes:length:atIndex:`).
 const MAX_VALUE_BYTES: usize = 4096;
@@ -83,6 +83,10 @@ fn check_argument(pipeline: &Pipeline, argument: &Argument, arg: &Arg<'_>) -> Re
             let place = place(pipeline, argument);
             Err(Error::BufferTooShort { place, wanted: argument.size.max(1), got: *bytes })
         }
+        (ArgumentKind::Texture { kind }, Passed::Texture { texture, writable }) => {
+            check_texture(pipeline, argument, arg, kind, (texture, *writable))
+        }
+        (ArgumentKind::Sampler, Passed::Sampler(sampler)) => check_sampler(pipeline, argument, sampler),
         _ => {
             let place = place(pipeline, argument);
             Err(Error::ArgumentKind { place, wanted: argument.kind, got: arg.noun() })
@@ -115,6 +119,59 @@ fn check_buffer(pipeline: &Pipeline, argument: &Argument, arg: &Arg<'_>, buffer:
             wanted: argument.alignment,
             got: buffer.offset as u64,
         });
+    }
+    Ok(())
+}
+
+fn check_texture(
+    pipeline: &Pipeline,
+    argument: &Argument,
+    arg: &Arg<'_>,
+    kind: TextureKind,
+    (texture, writable): (&Texture, bool),
+) -> Result<()> {
+    if !texture.allocation.accelerator().is(&pipeline.accelerator) {
+        return Err(Error::Foreign { what: place(pipeline, argument).to_string() });
+    }
+    if !writable && argument.access != Access::ReadOnly {
+        return Err(read_only(pipeline, argument, arg));
+    }
+    let format = texture.format();
+    if texture.kind() != kind || argument.scalar.map(component) != Some(format.component()) {
+        return Err(Error::ArgumentType {
+            place: place(pipeline, argument),
+            wanted: argument.type_name.clone(),
+            got: format!("a {} of {format}", texture.kind().name()),
+        });
+    }
+    if pipeline.image_formats_slot.is_some() && format.opencl().is_none() {
+        let what = format!("{}: a texture of {format}", place(pipeline, argument));
+        return Err(Error::Unsupported {
+            what,
+            text: "OpenCL, whose kernel asks for the format, has none of it".into(),
+        });
+    }
+    Ok(())
+}
+
+/// What textures with such components hold.
+fn component(scalar: Scalar) -> Scalar {
+    match scalar {
+        Scalar::F16 => Scalar::F32,
+        Scalar::I16 => Scalar::I32,
+        Scalar::U16 => Scalar::U32,
+        other => other,
+    }
+}
+
+fn check_sampler(pipeline: &Pipeline, argument: &Argument, sampler: &Sampler) -> Result<()> {
+    if !sampler.accelerator.is(&pipeline.accelerator) {
+        return Err(Error::Foreign { what: place(pipeline, argument).to_string() });
+    }
+    if pipeline.is_opencl && sampler.descriptor().opencl().is_none() {
+        let what = format!("{}: {sampler:?}", place(pipeline, argument));
+        let text = "OpenCL's samplers have one address mode and no border color".to_owned();
+        return Err(Error::Unsupported { what, text });
     }
     Ok(())
 }

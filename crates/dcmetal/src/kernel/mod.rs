@@ -48,6 +48,8 @@ pub(crate) struct Pipeline {
     pub(super) is_opencl: bool,
     /// The buffer index at which the kernel wants the number of dimensions.
     pub(super) work_dim_slot: Option<usize>,
+    /// The buffer index at which the kernel wants order and type of the channels of its images.
+    pub(super) image_formats_slot: Option<usize>,
     /// Set if it prints.
     pub(super) printing: Option<Printing>,
 }
@@ -152,10 +154,11 @@ pub(crate) fn threadgroup_slots(kernel: &Kernel) -> u64 {
     kernel.arguments().iter().filter(threadgroup).fold(0, |slots, argument| slots | 1 << (argument.slot % 64))
 }
 
-/// The buffers among arguments, and whether they were passed for writing.
+/// The buffers and textures among arguments, and whether they were passed for writing.
 pub(crate) fn buffers<'a>(args: &[Arg<'a>]) -> impl Iterator<Item = (&'a Arc<Allocation>, bool)> {
     args.iter().filter_map(|arg| match &arg.passed {
         Passed::Buffer(buffer) => Some((buffer.allocation, buffer.writable)),
+        Passed::Texture { texture, writable } => Some((&texture.allocation, *writable)),
         _ => None,
     })
 }
@@ -179,6 +182,9 @@ pub(crate) fn bind(
     if let (Some(printing), Some(prints)) = (&kernel.pipeline.printing, prints) {
         encoder.set_buffer(prints.memory(), 0, printing.slot)?;
     }
+    if let Some(slot) = kernel.pipeline.image_formats_slot {
+        encoder.set_bytes(&image_formats(args), slot)?;
+    }
     for (argument, arg) in kernel.arguments().iter().zip(args) {
         match &arg.passed {
             Passed::Buffer(PassedBuffer { allocation, offset, .. }) => {
@@ -188,9 +194,27 @@ pub(crate) fn bind(
             Passed::Threadgroup { bytes } => {
                 encoder.set_threadgroup_memory(threadgroup_length(*bytes), argument.slot)?;
             }
+            Passed::Texture { texture, .. } => encoder.set_texture(texture.allocation.memory(), argument.slot)?,
+            // OpenCL C's samplers are numbers.
+            Passed::Sampler(sampler) if kernel.pipeline.is_opencl => {
+                let number = sampler.descriptor().opencl().expect("a checked sampler is one of OpenCL's");
+                encoder.set_bytes(&number.to_ne_bytes(), argument.slot)?;
+            }
+            Passed::Sampler(sampler) => encoder.set_sampler(&sampler.state, argument.slot)?,
         }
     }
     Ok(())
+}
+
+/// Channel order and channel type of each image, in the order of the arguments.
+fn image_formats(args: &[Arg<'_>]) -> Vec<u8> {
+    let formats = args.iter().filter_map(|arg| match &arg.passed {
+        Passed::Texture { texture, .. } => {
+            Some(texture.format().opencl().expect("a checked format is one of OpenCL's"))
+        }
+        _ => None,
+    });
+    formats.flatten().flat_map(u32::to_ne_bytes).collect()
 }
 
 /// A three-element vector is passed with the room of four.

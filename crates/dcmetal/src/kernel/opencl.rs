@@ -67,6 +67,11 @@ pub(super) fn work_dim_slot(kernel: &KernelReflection) -> Option<usize> {
     hidden(kernel, HiddenKind::WorkDim).map(|hidden| hidden.slot as usize)
 }
 
+/// The slot in which the kernel finds the formats of its images, if it asks (`get_image_channel_order`).
+pub(super) fn image_formats_slot(kernel: &KernelReflection) -> Option<usize> {
+    hidden(kernel, HiddenKind::ImageFormats).map(|hidden| hidden.slot as usize)
+}
+
 fn hidden(kernel: &KernelReflection, kind: HiddenKind) -> Option<&HiddenArg> {
     kernel.hidden.iter().find(|hidden| hidden.kind == kind)
 }

@@ -1,10 +1,12 @@
-//! Typed buffers.
+//! Typed buffers, and textures.
 //!
 //! A [`Buffer`] owns an [`Allocation`]: tracked memory ([`crate::raw::host`]) of one accelerator, which may have come
 //! from a pool and returns there. Submissions hold the allocation, so a buffer may be dropped while the device uses it.
-//! Element types are [`Pod`]: every bit pattern is a value, so whatever a kernel writes can be read (`bool` is not Pod).
+//! A [`Texture`] owns one too. Element types are [`Pod`]: every bit pattern is a value, so whatever a kernel writes can be read (`bool` is not Pod).
 
 mod buffer;
+mod format;
+mod texture;
 mod view;
 
 use std::fmt;
@@ -12,6 +14,8 @@ use std::sync::Arc;
 
 pub use buffer::Buffer;
 pub(crate) use buffer::no_memory;
+pub use format::PixelFormat;
+pub use texture::{AddressMode, BorderColor, Filter, Sampler, SamplerDescriptor, Texture, TextureDescriptor};
 pub use view::{View, ViewMut};
 
 use crate::pool;

@@ -12,6 +12,7 @@ use std::time::Duration;
 use dcmetal_sys as sys;
 
 use super::host::Memory;
+use super::texture::SamplerState;
 use super::{Device, Failure, MetalError, Pipeline, c_string, check, handle};
 use crate::Size;
 
@@ -173,6 +174,20 @@ impl DCMetalComputeEncoder {
         check(status, error)
     }
 
+    pub(crate) fn set_texture(&mut self, memory: &Memory, index: usize) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call. The caller keeps the texture until completion.
+        let status = unsafe { sys::DCMetalComputeEncoder_SetTexture(self.0, memory.as_texture().0, index, &mut error) };
+        check(status, error)
+    }
+
+    pub(crate) fn set_sampler(&mut self, sampler: &SamplerState, index: usize) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call. Command buffers retain what is encoded.
+        let status = unsafe { sys::DCMetalComputeEncoder_SetSampler(self.0, sampler.0, index, &mut error) };
+        check(status, error)
+    }
+
     pub(crate) fn set_bytes(&mut self, bytes: &[u8], index: usize) -> Result<(), Failure> {
         let mut error = ptr::null_mut();
         // SAFETY: a live handle; `bytes` is valid for its length and copied by the call.
@@ -256,6 +271,12 @@ impl DCMetalBlitEncoder {
 
     pub(crate) fn synchronize(&mut self, memory: &Memory) -> Result<(), Failure> {
         let mut error = ptr::null_mut();
+        if memory.is_texture() {
+            // SAFETY: live handles; the out-parameter is valid for the call.
+            let status =
+                unsafe { sys::DCMetalBlitEncoder_SynchronizeTexture(self.0, memory.as_texture().0, &mut error) };
+            return check(status, error);
+        }
         // SAFETY: live handles; the out-parameter is valid for the call.
         let status = unsafe { sys::DCMetalBlitEncoder_SynchronizeBuffer(self.0, memory.buffer().0, &mut error) };
         check(status, error)

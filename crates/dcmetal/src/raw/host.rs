@@ -24,8 +24,10 @@ use bytemuck::Pod;
 use dcmetal_sys as sys;
 
 use super::pages::PageVec;
+use super::texture::Texture;
 use super::{Buffer, DCMetalBuffer, Device, Failure, check, storage_mode};
 use crate::command::Inflight;
+use crate::memory::TextureDescriptor;
 use crate::{Error, Result, StorageMode, SubmissionError};
 
 /// Takes a lock whose data stays consistent even if a holder panicked: every critical section of this crate only
@@ -34,13 +36,18 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A Metal buffer and where its contents are.
+/// A Metal buffer and where its contents are, or a Metal texture.
 pub(crate) struct Memory {
-    buffer: Buffer,
-    /// `None` for private storage.
+    object: Object,
+    /// `None` for private storage and for textures.
     contents: Option<NonNull<u8>>,
     bytes: usize,
     storage: StorageMode,
+}
+
+enum Object {
+    Buffer(Buffer),
+    Texture(Texture),
 }
 
 // SAFETY: the handle is Send; the pointer is only followed through the guards of `Tracked`.
@@ -97,11 +104,38 @@ impl Memory {
     fn of(buffer: Buffer, bytes: usize, storage: StorageMode) -> Memory {
         // SAFETY: a live handle.
         let contents = NonNull::new(unsafe { sys::DCMetalBuffer_GetContents(buffer.0) }).map(NonNull::cast);
-        Memory { buffer, contents, bytes, storage }
+        Memory { object: Object::Buffer(buffer), contents, bytes, storage }
     }
 
+    /// What it holds is undefined.
+    pub(crate) fn texture(
+        device: &Device,
+        descriptor: &TextureDescriptor,
+        storage: StorageMode,
+    ) -> Result<Memory, Failure> {
+        let texture = Texture::new(device, descriptor, storage)?;
+        Ok(Memory { object: Object::Texture(texture), contents: None, bytes: 0, storage })
+    }
+
+    /// The buffer of a `Buffer`.
     pub(crate) fn buffer(&self) -> &Buffer {
-        &self.buffer
+        match &self.object {
+            Object::Buffer(buffer) => buffer,
+            Object::Texture(_) => unreachable!("a texture's memory belongs to no `Buffer`"),
+        }
+    }
+
+    /// The texture of a `Texture`.
+    pub(crate) fn as_texture(&self) -> &Texture {
+        match &self.object {
+            Object::Texture(texture) => texture,
+            Object::Buffer(_) => unreachable!("a buffer's memory belongs to no `Texture`"),
+        }
+    }
+
+    /// Whether it is a texture's.
+    pub(crate) fn is_texture(&self) -> bool {
+        matches!(self.object, Object::Texture(_))
     }
 
     /// The length Metal knows.
@@ -116,7 +150,7 @@ impl Memory {
     /// Tells Metal which bytes of a managed buffer the host wrote.
     fn did_modify(&self, offset: usize, bytes: usize) -> Result<(), Failure> {
         // SAFETY: a live handle.
-        let status = unsafe { sys::DCMetalBuffer_DidModifyRange(self.buffer.0, offset as u64, bytes as u64) };
+        let status = unsafe { sys::DCMetalBuffer_DidModifyRange(self.buffer().0, offset as u64, bytes as u64) };
         check(status, ptr::null_mut())
     }
 }
@@ -329,6 +363,29 @@ impl Tracked {
         uses.host_writers += 1;
         drop(uses);
         Ok(Some(WriteGuard { tracked: self, start, offset, len, elements: PhantomData }))
+    }
+
+    /// Copies texels to the host, once no submission writes them. `None` when managed memory must be synchronised first.
+    /// The lock is held meanwhile, so that a submission waits for the copy.
+    pub(crate) fn read_texels(&self, copy: impl FnOnce(&Texture) -> Result<(), Failure>) -> Result<Option<()>> {
+        let uses = self.wait_while(|uses| uses.device_writers > 0);
+        if let Some(cause) = &uses.fault {
+            return Err(Error::Faulted { cause: Arc::clone(cause) });
+        }
+        if self.memory.storage == StorageMode::Managed && uses.seen != uses.written {
+            return Ok(None);
+        }
+        copy(self.memory.as_texture()).map_err(|failure| failure.during("read a texture"))?;
+        Ok(Some(()))
+    }
+
+    /// Replaces all texels, once no submission uses them; a fault is forgotten. The lock is held meanwhile.
+    pub(crate) fn overwrite_texels(&self, copy: impl FnOnce(&Texture) -> Result<(), Failure>) -> Result<()> {
+        let mut uses = self.wait_while(|uses| uses.device_writers > 0 || uses.device_readers > 0);
+        copy(self.memory.as_texture()).map_err(|failure| failure.during("write a texture"))?;
+        uses.fault = None;
+        uses.seen = uses.written;
+        Ok(())
     }
 
     /// Where elements `offset..offset + len * size` begin, inside the memory and aligned.

@@ -3,7 +3,7 @@
 //! `native/include/DCMetal.h` is the truth for ownership, threads and errors; what this module relies on is quoted from
 //! there. Everything below returns either a value or a [`Failure`]; the callers add what they were doing.
 //! [`library`] compiles; [`command`] holds queues, command buffers and encoders; [`host`] the memory that the CPU and the
-//! device share, [`pages`] memory of the CPU's that the device can use.
+//! device share, [`texture`] textures and samplers, [`pages`] memory of the CPU's that the device can use.
 //!
 //! Threads. Apple, "Metal Best Practices Guide" and the Metal Programming Guide ("Command Organization and Execution
 //! Model"): devices, command queues, and the resources, libraries and pipeline states they create may be used from any
@@ -22,6 +22,7 @@ pub(crate) mod command;
 pub(crate) mod host;
 pub(crate) mod library;
 pub(crate) mod pages;
+pub(crate) mod texture;
 
 pub(crate) use library::{Binding, CompileOptions, ConstantBytes, Constants, Function, Library, Pipeline};
 
