@@ -26,7 +26,7 @@ pub(crate) enum Class {
     Int,
     /// Any arithmetic type but `bool`.
     Any,
-    /// `float` and its vectors of 2 to 4, and the scalar.
+    /// `float` and `half`, and their vectors of 2 to 4.
     Geometric,
 }
 
@@ -54,11 +54,14 @@ pub(crate) enum Param {
 pub(crate) enum Lowering {
     /// `metal::name`
     Metal(&'static str),
-    /// `metal::precise::name`, or `metal::fast::name` under `-cl-fast-relaxed-math`; `metal::name` for `half`.
+    /// `metal::precise::name`, or `metal::fast::name` under `-cl-fast-relaxed-math`. In single precision for `half` too.
     Math(&'static str),
+    /// The function of this name in the prelude, because Metal does not promise the accuracy or the special values that
+    /// OpenCL wants (docs/ACCURACY.md); `metal::fast::name` under `-cl-fast-relaxed-math`.
+    Polyfill(&'static str),
     /// `metal::fast::name`
     Fast(&'static str),
-    /// The function of this name in the prelude.
+    /// The function of this name in the prelude. In single precision for `half` unless there is a form for it.
     Prelude(&'static str),
     /// An operator.
     Operator(BinaryOp),

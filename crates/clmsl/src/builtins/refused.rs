@@ -3,7 +3,6 @@
 /// Why the built-in function of this name is not supported; `None` if it is, or if OpenCL C has no such function.
 pub(crate) fn refusal(name: &str) -> Option<String> {
     let reason = match name {
-        "erf" | "erfc" | "tgamma" | "lgamma" | "lgamma_r" | "remquo" => "this math function is not supported",
         "enqueue_kernel"
         | "get_default_queue"
         | "create_user_event"

@@ -42,22 +42,22 @@ fn lower_row(lowering: Lowering, mut args: Vec<Expr>, shape: Shape, cx: &mut Cx<
     match lowering {
         Lowering::Metal(name) => call(format!("metal::{name}"), args, ty, span),
         Lowering::Math(name) => {
-            let variant = match (scalar, cx.fast_relaxed_math) {
-                (Scalar::Half, _) => "",
-                (_, true) => "fast::",
-                (_, false) => "precise::",
-            };
-            call(format!("metal::{variant}{name}"), args, ty, span)
+            let variant = if cx.fast_relaxed_math { "fast" } else { "precise" };
+            in_single(format!("metal::{variant}::{name}"), args, scalar, ty, span)
         }
-        Lowering::Fast(name) => {
-            let variant = if scalar == Scalar::Half { "" } else { "fast::" };
-            call(format!("metal::{variant}{name}"), args, ty, span)
+        Lowering::Polyfill(name) if cx.fast_relaxed_math => {
+            in_single(format!("metal::fast::{name}"), args, scalar, ty, span)
         }
+        Lowering::Fast(name) => in_single(format!("metal::fast::{name}"), args, scalar, ty, span),
         Lowering::Prelude("bitselect") => bitselect(args, scalar, lanes, ty, span),
-        Lowering::Prelude(name) => call(format!("clmsl_{name}"), args, ty, span),
+        Lowering::Polyfill(name) | Lowering::Prelude(name) => {
+            let head = format!("clmsl_{name}");
+            let has_form = scalar != Scalar::Half || crate::prelude::provides(name, scalar, lanes);
+            if has_form { call(head, args, ty, span) } else { in_single(head, args, scalar, ty, span) }
+        }
         Lowering::Vector(name, form) => match (lanes, form) {
             (1, ScalarForm::Product) => fold_binary(BinaryOp::Mul, args, ty),
-            _ => call(format!("metal::{name}"), args, ty, span),
+            _ => in_single(format!("metal::{name}"), args, scalar, ty, span),
         },
         Lowering::Operator(op) => {
             let product = fold_binary(op, args, ty.clone());
@@ -92,6 +92,24 @@ fn lower_row(lowering: Lowering, mut args: Vec<Expr>, shape: Shape, cx: &mut Cx<
             truth_value(call("clmsl_islessgreater", args, truth, span), ty)
         }
     }
+}
+
+/// A call of a function for `float`: `half` arguments and results are converted, which is within OpenCL's limits for
+/// `half` (OpenCL C 3.0 §7.4) if the function is within those for `float`.
+fn in_single(head: String, args: Vec<Expr>, scalar: Scalar, ty: Type, span: Span) -> Expr {
+    let single = |ty: &Type| match ty.arithmetic() {
+        Some((Scalar::Half, lanes)) => Type::lanes(Scalar::Float, lanes),
+        _ => ty.clone(),
+    };
+    if scalar != Scalar::Half {
+        return call(head, args, ty, span);
+    }
+    let args = args.into_iter().map(|arg| {
+        let to = single(&arg.ty);
+        convert(arg, &to)
+    });
+    let result = call(head, args.collect(), single(&ty), span);
+    convert(result, &ty)
 }
 
 /// `a op b` of the two arguments.

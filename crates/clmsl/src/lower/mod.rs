@@ -55,6 +55,8 @@ pub(crate) struct Lowered {
     pub(crate) contracts: bool,
     pub(crate) formats: Vec<PrintFormat>,
     pub(crate) msl_version: [u32; 2],
+    /// `-cl-fast-relaxed-math`, of which the prelude makes no use: its functions take their arithmetic as written.
+    pub(crate) fast_relaxed_math: bool,
 }
 
 /// One copy of a function.
@@ -135,7 +137,8 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
         .collect();
     let formats = program.formats;
     let msl_version = msl_version(&functions);
-    let lowered = Lowered { structs, constants, functions, prelude, kernels, contracts, formats, msl_version };
+    let lowered =
+        Lowered { structs, constants, functions, prelude, kernels, contracts, formats, msl_version, fast_relaxed_math };
     (Some(lowered), diagnostics)
 }
 

@@ -56,9 +56,19 @@ pub(crate) fn print(lowered: &Lowered, sources: &Sources) -> String {
     if !lowered.contracts {
         printer.out.push_str("#pragma METAL fp contract(off)\n");
     }
+    let freed = lowered.fast_relaxed_math && !lowered.prelude.is_empty();
+    if freed {
+        printer.out.push_str("#pragma METAL fp math_mode(safe)\n");
+    }
     for Excerpt { file, line, text } in &lowered.prelude {
         let _ = writeln!(printer.out, "#line {line} \"<clmsl {file}>\"");
         printer.out.push_str(text);
+    }
+    if freed {
+        printer.out.push_str("#pragma METAL fp math_mode(fast)\n");
+        if !lowered.contracts {
+            printer.out.push_str("#pragma METAL fp contract(off)\n");
+        }
     }
     let mut done = vec![false; lowered.structs.len()];
     for id in 0..lowered.structs.len() {

@@ -1,30 +1,73 @@
-//= remainder float each
+//= remainder_parts float
+// The remainder of magnitudes with the nearest quotient, even if there are two, in integers; low bits of the quotient.
+// x is finite, y is finite and not zero.
+inline float clmsl_remainder_parts(float x, float y, thread uint &quotient) {
+  const uint a = as_type<uint>(x) & 0x7fffffffu, b = as_type<uint>(y) & 0x7fffffffu;
+  const int exponent_a = int(metal::max(a >> 23, 1u)), exponent_b = int(metal::max(b >> 23, 1u));
+  const uint mantissa_a = a < 0x00800000u ? a : (a & 0x007fffffu) | 0x00800000u;
+  const uint mantissa_b = b < 0x00800000u ? b : (b & 0x007fffffu) | 0x00800000u;
+  int exponent = exponent_b;
+  ulong divisor = ulong(mantissa_b), rest = ulong(mantissa_a);
+  quotient = 0u;
+  if (exponent_a < exponent_b) {
+    if (exponent_b - exponent_a > 1) {
+      return metal::fabs(x);
+    }
+    exponent = exponent_a;
+    divisor = divisor << 1;
+  }
+  int left = metal::max(exponent_a - exponent_b, 0);
+  quotient = uint(rest / divisor);
+  rest = rest % divisor;
+  while (left > 0) {
+    const int step = metal::min(left, 30);
+    rest = rest << ulong(step);
+    quotient = (quotient << uint(step)) + uint(rest / divisor);
+    rest = rest % divisor;
+    left -= step;
+  }
+  const bool up = 2ul * rest > divisor || (2ul * rest == divisor && (quotient & 1u) != 0u);
+  quotient += up ? 1u : 0u;
+  const float value = metal::ldexp(float(uint(up ? divisor - rest : rest)), exponent - 150);
+  return up ? -value : value;
+}
+//= remainder float each : remainder_parts
 inline float clmsl_remainder(float x, float y) {
-  float a = metal::fabs(x);
-  const float b = metal::fabs(y);
-  if (metal::isnan(x) || metal::isnan(y) || metal::isinf(x) || b == 0.0f) {
+  if (metal::isnan(x) || metal::isnan(y) || metal::isinf(x) || y == 0.0f) {
     return as_type<float>(0x7fc00000u);
   }
   if (metal::isinf(y)) {
     return x;
   }
-  if (b <= 1.7014117e38f) {
-    a = metal::precise::fmod(a, b + b);
+  uint quotient = 0u;
+  const float rest = clmsl_remainder_parts(x, y, quotient);
+  return metal::signbit(x) ? -rest : rest;
+}
+//= remquo float/1 : remainder_parts
+// Seven bits of the quotient, with its sign, go through a pointer to any address space.
+template <typename P> inline float clmsl_remquo(float x, float y, P bits) {
+  if (metal::isnan(x) || metal::isnan(y) || metal::isinf(x) || y == 0.0f) {
+    *bits = 0;
+    return as_type<float>(0x7fc00000u);
   }
-  if (b < 2.3509887e-38f) {
-    if (a + a > b) {
-      a = a - b;
-      if (a + a >= b) {
-        a = a - b;
-      }
-    }
-  } else if (a > 0.5f * b) {
-    a = a - b;
-    if (a >= 0.5f * b) {
-      a = a - b;
-    }
+  uint quotient = 0u;
+  const float rest = metal::isinf(y) ? metal::fabs(x) : clmsl_remainder_parts(x, y, quotient);
+  const int low = int(quotient & 127u);
+  *bits = metal::signbit(x) == metal::signbit(y) ? low : -low;
+  return metal::signbit(x) ? -rest : rest;
+}
+//= remquo float/2,3,4 : remquo
+template <int N, typename P>
+inline metal::vec<float, N> clmsl_remquo(metal::vec<float, N> x, metal::vec<float, N> y, P bits) {
+  metal::vec<float, N> rest = x;
+  metal::vec<int, N> low = metal::vec<int, N>(0);
+  for (int i = 0; i < N; i++) {
+    int one = 0;
+    rest[i] = clmsl_remquo(x[i], y[i], &one);
+    low[i] = one;
   }
-  return x < 0.0f || (x == 0.0f && metal::signbit(x)) ? -a : a;
+  *bits = low;
+  return rest;
 }
 //= nextafter float each
 inline float clmsl_nextafter(float x, float y) {
@@ -39,6 +82,20 @@ inline float clmsl_nextafter(float x, float y) {
   }
   const uint bits = as_type<uint>(x);
   return as_type<float>((x < y) == (x > 0.0f) ? bits + 1u : bits - 1u);
+}
+//= nextafter half each
+inline half clmsl_nextafter(half x, half y) {
+  if (metal::isnan(x) || metal::isnan(y)) {
+    return x + y;
+  }
+  if (x == y) {
+    return y;
+  }
+  if (x == 0.0h) {
+    return as_type<half>(ushort(y < 0.0h ? 0x8001 : 1));
+  }
+  const ushort bits = as_type<ushort>(x);
+  return as_type<half>(ushort((x < y) == (x > 0.0h) ? bits + 1 : bits - 1));
 }
 //= ilogb float each
 inline int clmsl_ilogb(float x) {

@@ -106,8 +106,13 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         "relational",
         "geometric",
         "parts",
-        "turns",
+        "exponential",
+        "logarithm",
         "power",
+        "trigonometric",
+        "inverse",
+        "error",
+        "gamma",
         "floats",
         "image",
     ];
@@ -183,6 +188,11 @@ impl Piece {
         let wide = if e.is_signed() { Scalar::Long } else { Scalar::ULong };
         self.text.replace("$T", e.name()).replace("$U", e.unsigned_of_width().name()).replace("$W", wide.name())
     }
+}
+
+/// Whether there is a form of the function for these arguments.
+pub(crate) fn provides(name: &str, element: Scalar, lanes: u8) -> bool {
+    PIECES.iter().any(|piece| piece.serves(name, Some(element), lanes))
 }
 
 /// What of the prelude is to be printed.
@@ -269,8 +279,8 @@ mod tests {
     #[test]
     fn every_prelude_function_of_the_table_exists() {
         for row in TABLE {
-            let Lowering::Prelude(name) = row.lowering else { continue };
-            // Floats reach `bitselect` as integers; `half` is refused for what the prelude has.
+            let (Lowering::Prelude(name) | Lowering::Polyfill(name)) = row.lowering else { continue };
+            // Floats reach `bitselect` as integers; `half` reaches what has no form for it as `float`.
             let (types, lanes) = match row.class {
                 Class::Int | Class::Any => (INTEGERS.to_vec(), vec![1, 2, 3, 4]),
                 Class::Geometric if name == "cross" => (vec![Scalar::Float], vec![3, 4]),

@@ -1,37 +1,60 @@
-//= fract any
-// The second result goes through a pointer to any address space.
-template <typename T, typename P> inline T clmsl_fract(T x, P whole) {
-  const T below = metal::floor(x);
+//= fract float,half/1
+// The second result goes through a pointer to any address space. The part is below 1 even if x is just below a whole number.
+template <typename P> inline $T clmsl_fract($T x, P whole) {
+  const $T below = metal::floor(x);
   *whole = below;
-  const T part = metal::select(metal::min(x - below, T(0x1.fffffep-1f)), metal::copysign(T(0.0f), x), metal::isinf(x));
-  return metal::select(part, x, metal::isnan(x));
+  const $T largest = $T(1) - metal::numeric_limits<$T>::epsilon() / $T(2);
+  const $T part = x == below || metal::isinf(x) ? metal::copysign($T(0), x) : metal::min($T(x - below), largest);
+  return metal::isnan(x) ? x : part;
 }
-//= modf any
+//= fract float,half/2,3,4 : fract
+template <int N, typename P> inline metal::vec<$T, N> clmsl_fract(metal::vec<$T, N> x, P whole) {
+  metal::vec<$T, N> part = x;
+  metal::vec<$T, N> below = x;
+  for (int i = 0; i < N; i++) {
+    $T one = x[i];
+    part[i] = clmsl_fract(x[i], &one);
+    below[i] = one;
+  }
+  *whole = below;
+  return part;
+}
+//= modf float,half
 // The second result goes through a pointer to any address space.
 template <typename T, typename P> inline T clmsl_modf(T x, P whole) {
   const T towards_zero = metal::trunc(x);
   *whole = towards_zero;
   return metal::copysign(metal::select(x - towards_zero, T(0.0f), metal::isinf(x)), x);
 }
-//= frexp any/1
+//= frexp float,half/1
 // The second result goes through a pointer to any address space.
-template <typename P> inline float clmsl_frexp(float x, P exponent) {
+template <typename P> inline $T clmsl_frexp($T x, P exponent) {
   int e = 0;
-  const float mantissa = metal::frexp(x, e);
+  const $T mantissa = metal::frexp(x, e);
   *exponent = e;
   return mantissa;
 }
-//= frexp any/2,3,4
+//= frexp float,half/2,3,4
 // The second result goes through a pointer to any address space.
-template <int N, typename P> inline metal::vec<float, N> clmsl_frexp(metal::vec<float, N> x, P exponent) {
+template <int N, typename P> inline metal::vec<$T, N> clmsl_frexp(metal::vec<$T, N> x, P exponent) {
   metal::vec<int, N> e = metal::vec<int, N>(0);
-  const metal::vec<float, N> mantissa = metal::frexp(x, e);
+  const metal::vec<$T, N> mantissa = metal::frexp(x, e);
   *exponent = e;
   return mantissa;
 }
-//= sincos any
+//= sincos float
 // The second result goes through a pointer to any address space.
 template <typename T, typename P> inline T clmsl_sincos(T x, P cosine) {
   *cosine = metal::precise::cos(x);
   return metal::precise::sin(x);
+}
+//= sincos half/1
+template <typename P> inline half clmsl_sincos(half x, P cosine) {
+  *cosine = half(metal::precise::cos(float(x)));
+  return half(metal::precise::sin(float(x)));
+}
+//= sincos half/2,3,4
+template <int N, typename P> inline metal::vec<half, N> clmsl_sincos(metal::vec<half, N> x, P cosine) {
+  *cosine = metal::vec<half, N>(metal::precise::cos(metal::vec<float, N>(x)));
+  return metal::vec<half, N>(metal::precise::sin(metal::vec<float, N>(x)));
 }

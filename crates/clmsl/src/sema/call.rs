@@ -171,7 +171,7 @@ impl Sema<'_> {
                 false
             }
             Class::Float => scalar.is_integer(),
-            Class::Geometric => scalar != Scalar::Float || lanes > 4,
+            Class::Geometric => scalar.is_integer() || lanes > 4,
             Class::Int => {
                 if scalar == Scalar::Bool {
                     scalar = Scalar::Int;
@@ -185,11 +185,8 @@ impl Sema<'_> {
                 false
             }
         };
-        let half_polyfill = scalar == Scalar::Half
-            && builtin.class == Class::Float
-            && matches!(builtin.lowering, builtins::Lowering::Prelude(_));
         let cross = builtin.name == "cross" && !(lanes == 3 || lanes == 4);
-        if wrong || cross || half_polyfill {
+        if wrong || cross {
             let ty = self.show(&Type::lanes(scalar, lanes));
             self.error(span, format!("'{}' is not defined on '{ty}'", builtin.name));
             return None;

@@ -92,7 +92,7 @@ impl Trial {
         let second = match function.second {
             Second::None => None,
             Second::Same(_) => Some(scalar),
-            Second::Int => Some(Scalar::I32),
+            Second::Int | Second::Quotient => Some(Scalar::I32),
         };
         let statement = match second {
             None => store(&format!("{}({})", function.name, args.join(", ")), "r"),
@@ -173,6 +173,10 @@ impl Trial {
             Second::Same(Limit::Ulp(limit)) => self.format.error(other, answer.second) <= limit,
             Second::Same(_) => self.format.error(other, self.format.round(answer.second)) == 0.0,
             Second::Int => other == answer.second,
+            Second::Quotient => {
+                let low = |x: f64| x.abs() % 128.0;
+                low(other) == low(answer.second) && (other == 0.0 || (other < 0.0) == (answer.second < 0.0))
+            }
         }
     }
 
@@ -235,8 +239,8 @@ pub(crate) fn run(
     (worst, wrong)
 }
 
-fn check(format: Format, count: usize) {
-    let gpu = Accelerator::system_default().expect("a Metal device");
+/// The trials of the functions that `wanted` names.
+fn trials(format: Format, count: usize, wanted: impl Fn(&str) -> bool + Sync) -> Vec<Trial> {
     // MPFR takes most of the time.
     let next = std::sync::atomic::AtomicUsize::new(0);
     let trials = Mutex::new(Vec::new());
@@ -244,6 +248,9 @@ fn check(format: Format, count: usize) {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some(function) = TABLE.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    if !wanted(function.name) {
+                        continue;
+                    }
                     let trial = Trial::new(function, format, count);
                     trials.lock().expect("no panic holds it").push(trial);
                 }
@@ -252,15 +259,62 @@ fn check(format: Format, count: usize) {
     });
     let mut trials = trials.into_inner().expect("no panic holds it");
     trials.sort_by_key(|trial| trial.function.name);
-    let (worst, wrong) = run(&gpu, "", &trials, &[1, 2, 3, 4]);
+    trials
+}
+
+fn check(trials: &[Trial], options: &str, widths: &[usize]) {
+    let gpu = Accelerator::system_default().expect("a Metal device");
+    let (worst, wrong) = run(&gpu, options, trials, widths);
     for (name, worst) in &worst {
         println!("{name}: {:.3} ulp at {:?}", worst.error, worst.at);
     }
     assert!(wrong.is_empty(), "{} of {} trials:\n{}", wrong.len(), trials.len(), wrong.join("\n"));
-    assert_eq!(worst.len(), TABLE.len());
+    assert_eq!(worst.len(), trials.len());
 }
 
 #[test]
 fn float_functions_are_within_the_limits() {
-    check(Format::Float, 12_000);
+    let trials = trials(Format::Float, 12_000, |_| true);
+    assert_eq!(trials.len(), TABLE.len());
+    check(&trials, "", &[1, 2, 3, 4]);
+}
+
+#[test]
+fn half_functions_are_within_the_limits() {
+    check(&trials(Format::Half, 6_000, |_| true), "", &[1, 2, 3, 4]);
+}
+
+/// Functions that Metal lacks are made of exact steps, which `-cl-fast-relaxed-math` must not reorder. Numbers that the
+/// option's permissions concern are left out: zeros, infinities, NaN.
+#[test]
+fn the_prelude_keeps_its_limits_under_fast_math() {
+    const NAMES: &[&str] = &[
+        "acospi",
+        "asinpi",
+        "atan2pi",
+        "atanpi",
+        "cbrt",
+        "erf",
+        "erfc",
+        "expm1",
+        "hypot",
+        "lgamma",
+        "log1p",
+        "pown",
+        "remainder",
+        "remquo",
+        "rootn",
+        "tgamma",
+    ];
+    let mut trials = trials(Format::Float, 6_000, |name| NAMES.contains(&name));
+    assert_eq!(trials.len(), NAMES.len());
+    for trial in &mut trials {
+        for at in 0..trial.answers.len() {
+            let normal = |x: &f64| x.is_finite() && *x != 0.0;
+            let answer = trial.answers[at];
+            trial.answers[at].any |=
+                !(normal(&answer.value) && answer.value.abs() < 1e38 && trial.args(at).iter().all(normal));
+        }
+    }
+    check(&trials, "-cl-fast-relaxed-math", &[1]);
 }

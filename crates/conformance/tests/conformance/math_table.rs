@@ -38,6 +38,8 @@ pub(crate) enum Second {
     /// A number like the result, within a limit of its own.
     Same(Limit),
     Int,
+    /// At least the low seven bits of an integer, with its sign.
+    Quotient,
 }
 
 /// What must come out.
@@ -141,6 +143,15 @@ fn undefined() -> Answer {
 
 const NAN: f64 = f64::NAN;
 
+/// pown and powr differ from pow in what they do with special values.
+fn powr(x: f64, y: f64) -> Answer {
+    let indefinite = x.is_nan() || y.is_nan() || x < 0.0 || (y == 0.0 && (x == 0.0 || x.is_infinite()));
+    if indefinite || (x == 1.0 && y.is_infinite()) {
+        return a(NAN);
+    }
+    v(m(x.abs()).pow(m(y)))
+}
+
 fn split(x: f64) -> (f64, i32) {
     if x == 0.0 || !x.is_finite() {
         return (x, 0);
@@ -195,6 +206,16 @@ fn remainder(x: f64, y: f64) -> (Float, f64) {
     (r, if quotient.is_zero() { 0.0 } else { low })
 }
 
+fn log_gamma(x: f64) -> Answer {
+    if x == f64::NEG_INFINITY {
+        return with(a(f64::INFINITY), 1.0);
+    }
+    let pole = x == 0.0 || (x < 0.0 && x == x.floor());
+    let (value, sign) = m(x).ln_abs_gamma();
+    let sign = if sign == std::cmp::Ordering::Less { -1.0 } else { 1.0 };
+    with(v(value), if pole { 0.0 } else { sign })
+}
+
 fn scale(x: f64, n: f64) -> f64 {
     let n = n.clamp(-400.0, 400.0) as i32;
     x * power_of_two(n)
@@ -243,6 +264,8 @@ pub(crate) const TABLE: &[Function] = &[
         _ => v(m(x[0]).cos_pi()),
     }),
     row("degrees", "x", ulp(2.0, 2.0), ANY, |x, _| v(m(x[0]) * 180u32 / Float::with_val(80, rug::float::Constant::Pi))),
+    row("erf", "x", ulp(16.0, 4.0), &[(-1.0, 1.0), (-4.0, 4.0)], |x, _| v(m(x[0]).erf())),
+    row("erfc", "x", ulp(16.0, 4.0), &[(-1.0, 1.0), (-4.0, 10.1)], |x, _| v(m(x[0]).erfc())),
     row("exp", "x", ulp(3.0, 2.0), &[(-1.0, 1.0), (-104.0, 89.0)], |x, _| v(m(x[0]).exp())),
     row("exp10", "x", ulp(3.0, 2.0), &[(-1.0, 1.0), (-46.0, 39.0)], |x, _| v(m(x[0]).exp10())),
     row("exp2", "x", ulp(3.0, 2.0), &[(-1.0, 1.0), (-150.0, 129.0)], |x, _| v(m(x[0]).exp2())),
@@ -273,8 +296,14 @@ pub(crate) const TABLE: &[Function] = &[
         x => f64::from(split(x).1 - 1),
     })) },
     row("ldexp", "xn", EXACT, ANY, |x, _| a(scale(x[0], x[1]))),
+    row("lgamma", "x", (Limit::Undefined, Limit::Undefined), &[(-8.0, 8.0), (0.5, 3.0)], |x, _| log_gamma(x[0])),
+    and(row("lgamma_r", "x", (Limit::Undefined, Limit::Undefined), &[(-8.0, 8.0), (0.5, 3.0)], |x, _| match x[0] {
+        x if x.is_nan() || x == f64::NEG_INFINITY => undefined(),
+        x => log_gamma(x),
+    }), Second::Int),
     row("log", "x", ulp(3.0, 2.0), &[(0.5, 2.0), (0.0, 100.0)], |x, _| v(m(x[0]).ln())),
     row("log10", "x", ulp(3.0, 2.0), &[(0.5, 2.0), (0.0, 100.0)], |x, _| v(m(x[0]).log10())),
+    row("log1p", "x", ulp(2.0, 2.0), &[(-1.0, 1.0), (-0.1, 100.0)], |x, _| v(m(x[0]).ln_1p())),
     row("log2", "x", ulp(3.0, 2.0), &[(0.5, 2.0), (0.0, 100.0)], |x, _| v(m(x[0]).log2())),
     row("logb", "x", EXACT, ANY, |x, _| a(match x[0] {
         0.0 => f64::NEG_INFINITY,
@@ -302,8 +331,13 @@ pub(crate) const TABLE: &[Function] = &[
     row("nextafter", "xx", EXACT, ANY, |x, f| a(next_after(x[0], x[1], f))),
     row("pow", "xx", ulp(16.0, 4.0), &[(0.0, 10.0), (-40.0, 40.0)], |x, _| v(m(x[0]).pow(m(x[1])))),
     row("pown", "xn", ulp(16.0, 4.0), ANY, |x, _| v(m(x[0]).pow(m(x[1])))),
+    row("powr", "xx", ulp(16.0, 4.0), &[(0.0, 10.0), (-40.0, 40.0)], |x, _| powr(x[0], x[1])),
     row("radians", "x", ulp(2.0, 2.0), ANY, |x, _| v(m(x[0]) * Float::with_val(80, rug::float::Constant::Pi) / 180u32)),
     row("remainder", "xx", EXACT, ANY, |x, _| a(remainder(x[0], x[1]).0.to_f64())),
+    and(row("remquo", "xx", EXACT, ANY, |x, _| {
+        let (r, quotient) = remainder(x[0], x[1]);
+        with(a(r.to_f64()), quotient)
+    }), Second::Quotient),
     row("rint", "x", EXACT, &[(-5.0, 5.0)], |x, _| a(x[0].round_ties_even())),
     row("rootn", "xn", ulp(16.0, 4.0), ANY, |x, _| v(m(x[0]).root_i(x[1] as i32))),
     row("round", "x", EXACT, &[(-5.0, 5.0)], |x, _| a(x[0].round())),
@@ -324,6 +358,13 @@ pub(crate) const TABLE: &[Function] = &[
     row("step", "xx", EXACT, ANY, |x, _| if x.iter().any(|x| x.is_nan()) { undefined() } else { a(if x[1] < x[0] { 0.0 } else { 1.0 }) }),
     row("tan", "x", ulp(5.0, 2.5), &[(-7.0, 7.0), (-1e5, 1e5)], |x, _| v(m(x[0]).tan())),
     row("tanh", "x", ulp(5.0, 2.0), &[(-2.0, 2.0), (-10.0, 10.0)], |x, _| v(m(x[0]).tanh())),
+    row("tanpi", "x", ulp(6.0, 2.0), &[(-2.0, 2.0), (-100.0, 100.0)], |x, _| match x[0] {
+        x if !x.is_finite() => a(NAN),
+        x if x == x.trunc() => a(if x % 2.0 == 0.0 { 0.0f64.copysign(x) } else { 0.0f64.copysign(-x) }),
+        x if (x - 0.5) == (x - 0.5).trunc() => a(if (x - 0.5) % 2.0 == 0.0 { f64::INFINITY } else { -f64::INFINITY }),
+        x => v(m(x).tan_pi()),
+    }),
+    row("tgamma", "x", ulp(16.0, 4.0), &[(-8.0, 8.0), (0.0, 36.0), (-42.0, 0.0)], |x, _| v(m(x[0]).gamma())),
     row("trunc", "x", EXACT, &[(-5.0, 5.0)], |x, _| a(x[0].trunc())),
 ];
 

@@ -36,7 +36,14 @@ impl Format {
     pub(crate) fn round(self, x: f64) -> f64 {
         match self {
             Format::Float => f64::from(x as f32),
-            Format::Half => half::f16::from_f64(x).to_f64(),
+            // Not the crate `half`'s conversion, which may round to `f32` first.
+            Format::Half if x == 0.0 || !x.is_finite() => x,
+            Format::Half => {
+                let exponent = ((x.abs().to_bits() >> 52) as i32 - 1023).max(self.lowest());
+                let unit = power_of_two(exponent + 1 - self.digits());
+                let rounded = (x / unit).round_ties_even() * unit;
+                if rounded.abs() >= power_of_two(self.highest() + 1) { f64::INFINITY.copysign(x) } else { rounded }
+            }
         }
     }
 
@@ -71,6 +78,9 @@ impl Format {
         if got.is_infinite() && got.signum() == exact.signum() && exact.abs() >= limit {
             return 0.0;
         }
+        if got.is_infinite() && got.signum() != exact.signum() {
+            return f64::INFINITY;
+        }
         let got = if got.is_infinite() { limit.copysign(got) } else { got };
         (got - exact).abs() / self.ulp(exact)
     }
@@ -90,6 +100,10 @@ fn errors_are_those_of_the_specification() {
     assert_eq!(f.ulp(1e-45), power_of_two(-149));
     assert_eq!(f.ulp(1e39), power_of_two(104));
     assert_eq!(Format::Half.ulp(3.0), power_of_two(-9));
+    let half = Format::Half;
+    assert_eq!(half.round(5117.999755859375), 5116.0);
+    assert_eq!((half.round(65519.0), half.round(-65520.0)), (65504.0, f64::NEG_INFINITY));
+    assert_eq!((half.round(power_of_two(-25)), half.round(1.5 * power_of_two(-25))), (0.0, power_of_two(-24)));
     assert_eq!(f.error(f64::INFINITY, 1e39), 0.0);
     assert_eq!(f.error(f64::INFINITY, power_of_two(128) - power_of_two(104)), 1.0);
     assert_eq!(f.error(-f64::INFINITY, 1e39), f64::INFINITY);

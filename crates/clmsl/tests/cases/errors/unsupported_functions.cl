@@ -1,7 +1,5 @@
 __kernel void k(__global float* a, __global half* h, __global int* n, __global float4* v)
 {
-    a[0] = erf(a[1]) + erfc(a[1]);
-    a[0] = tgamma(a[1]) + lgamma(a[1]) + lgamma_r(a[1], n) + remquo(a[1], a[2], n);
     n[0] = to_global(n) == n;
     n[0] = get_fence(n);
     n[0] = get_kernel_work_group_size(0);
