@@ -147,6 +147,9 @@ step_plants() {
   reported_by_comparison MTLTypes.h 'NSUInteger width, height, depth;' 'NSUInteger width, depth, height;' 'struct MTLSize: fields is'
   reported_by_comparison MTLDevice.h 'MTLCopyAllDevices(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED' 'MTLCopyAllDevices(void) API_AVAILABLE(macos(10.11))' 'MTLCopyAllDevices(): result is retained is False'
 
+  reported_by_comparison MTLPixelFormat.h 'MTLPixelFormatBGRA8Unorm = 80,' 'MTLPixelFormatBGRA8Unorm = 81,' 'MTLPixelFormatBGRA8Unorm: value is 81'
+  reported_by_comparison MTLTypes.h 'NSUInteger x, y, z;' 'NSUInteger x, z, y;' 'struct MTLOrigin: fields is'
+
   local plant
   plant='void planted(id<MTLBuffer> buffer) { [buffer didModifyRanges:NSMakeRange(0, 1)]; }'
   reported_by_compiler -fno-objc-arc "$plant" 'didModifyRanges:'

@@ -1,0 +1,447 @@
+// Cases of textures and samplers.
+#import "faces.h"
+
+#include <cfloat>
+#include <cstring>
+
+namespace {
+id<MTLDevice> device() {
+  return [MTLCreateSystemDefaultDevice() autorelease];
+}
+
+id<MTLBuffer> buffer(NSUInteger length) {
+  return [[device() newBufferWithLength:length options:MTLResourceStorageModeShared] autorelease];
+}
+
+MTLTextureDescriptor *flat(MTLPixelFormat format, NSUInteger width, NSUInteger height) {
+  MTLTextureDescriptor *descriptor = [MTLTextureDescriptor texture2DDescriptorWithPixelFormat:format
+                                                                                        width:width
+                                                                                       height:height
+                                                                                    mipmapped:NO];
+  [descriptor setUsage:MTLTextureUsageShaderRead | MTLTextureUsageShaderWrite];
+  return descriptor;
+}
+
+id<MTLTexture> texture(MTLTextureDescriptor *descriptor) {
+  return [[device() newTextureWithDescriptor:descriptor] autorelease];
+}
+
+// All texels of level 0, slice 0 of a 2D texture of words.
+void put(id<MTLTexture> to, const uint32_t *words) {
+  [to replaceRegion:MTLRegionMake2D(0, 0, [to width], [to height]) mipmapLevel:0 withBytes:words bytesPerRow:[to width] * 4];
+}
+
+id<MTLComputePipelineState> pipeline(NSString *body) {
+  NSString *source = [NSString stringWithFormat:@"#include <metal_stdlib>\nusing namespace metal;\n%@", body];
+  NSError *error = nil;
+  id<MTLLibrary> library = [[device() newLibraryWithSource:source options:nil error:&error] autorelease];
+  id<MTLFunction> function = [[library newFunctionWithName:@"k"] autorelease];
+  if (!function) faces_note(__FILE__, __LINE__, [[error localizedDescription] UTF8String]);
+  return [[device() newComputePipelineStateWithFunction:function error:&error] autorelease];
+}
+
+// ------------------------------------------------------------------ textures
+
+void a_descriptor_has_apples_defaults() {
+  MTLTextureDescriptor *d = [[[MTLTextureDescriptor alloc] init] autorelease];
+  CHECK_EQUAL([d textureType], MTLTextureType2D);
+  CHECK_EQUAL([d pixelFormat], MTLPixelFormatRGBA8Unorm);
+  CHECK([d width] == 1 && [d height] == 1 && [d depth] == 1 && [d arrayLength] == 1);
+  CHECK([d mipmapLevelCount] == 1 && [d sampleCount] == 1);
+  CHECK_EQUAL([d usage], MTLTextureUsageShaderRead);
+  [d setStorageMode:MTLStorageModePrivate];
+  [d setCpuCacheMode:MTLCPUCacheModeWriteCombined];
+  [d setHazardTrackingMode:MTLHazardTrackingModeUntracked];
+  CHECK_EQUAL([d resourceOptions], MTLResourceStorageModePrivate | MTLResourceCPUCacheModeWriteCombined |
+                                       MTLResourceHazardTrackingModeUntracked);
+  [d setStorageMode:MTLStorageModeManaged];
+  MTLTextureDescriptor *copy = [[d copy] autorelease];
+  [d setWidth:9];
+  CHECK([copy width] == 1 && [copy storageMode] == MTLStorageModeManaged);
+  CHECK_EQUAL([copy cpuCacheMode], MTLCPUCacheModeWriteCombined);
+  CHECK_EQUAL([copy hazardTrackingMode], MTLHazardTrackingModeUntracked);
+  MTLTextureDescriptor *chain = [MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR8Unorm
+                                                                                   width:5
+                                                                                  height:17
+                                                                               mipmapped:YES];
+  CHECK_EQUAL([chain mipmapLevelCount], 5);
+}
+
+void a_texture_tells_of_itself() {
+  MTLTextureDescriptor *d = flat(MTLPixelFormatRG16Float, 8, 4);
+  [d setTextureType:MTLTextureType2DArray];
+  [d setArrayLength:3];
+  [d setMipmapLevelCount:2];
+  [d setStorageMode:MTLStorageModeManaged];
+  const NSUInteger before = [device() currentAllocatedSize];
+  @autoreleasepool {
+    id<MTLTexture> t = texture(d);
+    CHECK([t device] == device() && [t conformsToProtocol:objc_getProtocol("MTLTexture")]);
+    CHECK([t width] == 8 && [t height] == 4 && [t depth] == 1 && [t arrayLength] == 3 && [t mipmapLevelCount] == 2);
+    CHECK_EQUAL([t textureType], MTLTextureType2DArray);
+    CHECK_EQUAL([t pixelFormat], MTLPixelFormatRG16Float);
+    CHECK_EQUAL([t usage], MTLTextureUsageShaderRead | MTLTextureUsageShaderWrite);
+    CHECK_EQUAL([t storageMode], MTLStorageModeManaged);
+    CHECK_EQUAL([t hazardTrackingMode], MTLHazardTrackingModeTracked);
+    CHECK([t sampleCount] == 1 && ![t parentTexture] && ![t buffer]);
+    CHECK([t allocatedSize] >= 3 * (8 * 4 + 4 * 2) * 4 && [device() currentAllocatedSize] > before);
+    [t setLabel:@"label"];
+    CHECK([[t label] isEqualToString:@"label"]);
+  }
+  CHECK_EQUAL([device() currentAllocatedSize], before);
+  CHECK([device() readWriteTextureSupport] == MTLReadWriteTextureTier2 && [device() supports32BitFloatFiltering]);
+}
+
+void regions_are_copied_exactly() {
+  MTLTextureDescriptor *d = flat(MTLPixelFormatR32Uint, 2, 2);
+  [d setTextureType:MTLTextureType3D];
+  [d setDepth:2];
+  id<MTLTexture> t = texture(d);
+  const uint32_t all[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  [t replaceRegion:MTLRegionMake3D(0, 0, 0, 2, 2, 2) mipmapLevel:0 slice:0 withBytes:all bytesPerRow:8 bytesPerImage:16];
+  uint32_t some[4] = {};
+  [t getBytes:some bytesPerRow:4 bytesPerImage:8 fromRegion:MTLRegionMake3D(1, 0, 0, 1, 2, 2) mipmapLevel:0 slice:0];
+  CHECK(some[0] == 2 && some[1] == 4 && some[2] == 6 && some[3] == 8);
+  const uint32_t row = 9;
+  id<MTLTexture> two = texture(flat(MTLPixelFormatR32Uint, 4, 2));
+  [two replaceRegion:MTLRegionMake2D(3, 1, 1, 1) mipmapLevel:0 withBytes:&row bytesPerRow:0];
+  uint32_t got[8] = {7, 7, 7, 7, 7, 7, 7, 7};
+  [two getBytes:got bytesPerRow:16 fromRegion:MTLRegionMake2D(0, 0, 4, 2) mipmapLevel:0];
+  CHECK(got[0] == 0 && got[6] == 0 && got[7] == 9);
+  CHECK_RAISES([two getBytes:got bytesPerRow:12 fromRegion:MTLRegionMake2D(0, 0, 4, 1) mipmapLevel:0], @"getBytes:", @"bytesPerRow");
+  CHECK_RAISES([two getBytes:got bytesPerRow:16 fromRegion:MTLRegionMake2D(1, 0, 4, 1) mipmapLevel:0], @"getBytes:", @"region");
+  CHECK_RAISES([two getBytes:got bytesPerRow:16 fromRegion:MTLRegionMake2D(0, 0, 4, 1) mipmapLevel:1], @"getBytes:", @"level");
+  CHECK_RAISES([two getBytes:(void *)nullptr bytesPerRow:16 fromRegion:MTLRegionMake2D(0, 0, 4, 1) mipmapLevel:0], @"getBytes:",
+               @"NULL");
+  CHECK_RAISES([two replaceRegion:MTLRegionMake2D(0, 0, 4, 1)
+                      mipmapLevel:0
+                            slice:1
+                        withBytes:got
+                      bytesPerRow:16
+                    bytesPerImage:0],
+               @"replaceRegion:", @"slice");
+  CHECK_RAISES([t replaceRegion:MTLRegionMake3D(0, 0, 0, 2, 2, 2)
+                    mipmapLevel:0
+                          slice:0
+                      withBytes:all
+                    bytesPerRow:8
+                  bytesPerImage:12],
+               @"replaceRegion:", @"bytesPerImage");
+  MTLTextureDescriptor *hidden = flat(MTLPixelFormatR32Uint, 4, 2);
+  [hidden setStorageMode:MTLStorageModePrivate];
+  CHECK_RAISES(put(texture(hidden), got), @"replaceRegion:", @"private");
+}
+
+void wrong_descriptors_are_refused() {
+  const auto refused = [](void (^change)(MTLTextureDescriptor *), NSString *words) {
+    MTLTextureDescriptor *d = flat(MTLPixelFormatRGBA8Unorm, 16, 16);
+    change(d);
+    CHECK_RAISES(texture(d), @"newTextureWithDescriptor:", words);
+  };
+  refused(^(MTLTextureDescriptor *d) { [d setWidth:0]; }, @"width, height and depth must be > 0");
+  refused(^(MTLTextureDescriptor *d) { [d setWidth:16385]; }, @"16384");
+  refused(^(MTLTextureDescriptor *d) { [d setDepth:2]; }, @"depth");
+  refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureType1D]; }, @"one dimension");
+  refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureTypeCube]; }, @"textureType");
+  refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureType2DMultisample]; }, @"textureType");
+  refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureType3D]; [d setDepth:2049]; }, @"2048");
+  refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureTypeTextureBuffer]; [d setHeight:1]; }, @"buffer");
+  refused(^(MTLTextureDescriptor *d) { [d setArrayLength:2]; }, @"arrayLength");
+  refused(^(MTLTextureDescriptor *d) { [d setArrayLength:0]; }, @"arrayLength");
+  refused(^(MTLTextureDescriptor *d) { [d setMipmapLevelCount:6]; }, @"mipmapLevelCount");
+  refused(^(MTLTextureDescriptor *d) { [d setMipmapLevelCount:0]; }, @"mipmapLevelCount");
+  refused(^(MTLTextureDescriptor *d) { [d setPixelFormat:MTLPixelFormatInvalid]; }, @"pixelFormat");
+  refused(^(MTLTextureDescriptor *d) { [d setPixelFormat:(MTLPixelFormat)252]; }, @"pixelFormat");
+  refused(^(MTLTextureDescriptor *d) { [d setSampleCount:4]; }, @"sampleCount");
+  refused(^(MTLTextureDescriptor *d) { [d setStorageMode:MTLStorageModeMemoryless]; }, @"memoryless");
+  CHECK_RAISES([device() newTextureWithDescriptor:(MTLTextureDescriptor *)nil], @"newTextureWithDescriptor:", @"nil");
+}
+
+void a_buffers_texture_is_its_bytes() {
+  id<MTLBuffer> b = buffer(256);
+  CHECK_EQUAL([device() minimumLinearTextureAlignmentForPixelFormat:MTLPixelFormatR32Uint], 16);
+  CHECK_EQUAL([device() minimumTextureBufferAlignmentForPixelFormat:MTLPixelFormatR32Uint], 16);
+  CHECK_RAISES([device() minimumLinearTextureAlignmentForPixelFormat:MTLPixelFormatInvalid], @"minimumLinear", @"format");
+  MTLTextureDescriptor *d = flat(MTLPixelFormatR32Uint, 3, 2);
+  id<MTLTexture> t = [[b newTextureWithDescriptor:d offset:32 bytesPerRow:16] autorelease];
+  CHECK([t buffer] == b && [t bufferOffset] == 32 && [t bufferBytesPerRow] == 16);
+  const uint32_t words[6] = {1, 2, 3, 4, 5, 6};
+  put(t, words);
+  const uint32_t *bytes = (const uint32_t *)[b contents];
+  CHECK(bytes[7] == 0 && bytes[8] == 1 && bytes[10] == 3 && bytes[11] == 0 && bytes[12] == 4 && bytes[14] == 6);
+  CHECK_RAISES([b newTextureWithDescriptor:d offset:8 bytesPerRow:16], @"newTextureWithDescriptor:", @"offset");
+  CHECK_RAISES([b newTextureWithDescriptor:d offset:0 bytesPerRow:12], @"newTextureWithDescriptor:", @"bytesPerRow");
+  CHECK_RAISES([b newTextureWithDescriptor:d offset:240 bytesPerRow:16], @"newTextureWithDescriptor:", @"length");
+  [d setStorageMode:MTLStorageModePrivate];
+  CHECK_RAISES([b newTextureWithDescriptor:d offset:0 bytesPerRow:16], @"newTextureWithDescriptor:", @"storage");
+  MTLTextureDescriptor *row = [MTLTextureDescriptor textureBufferDescriptorWithPixelFormat:MTLPixelFormatR32Uint
+                                                                                     width:8
+                                                                           resourceOptions:MTLResourceStorageModeShared
+                                                                                     usage:MTLTextureUsageShaderRead];
+  CHECK_EQUAL([[[b newTextureWithDescriptor:row offset:0 bytesPerRow:32] autorelease] textureType], MTLTextureTypeTextureBuffer);
+}
+
+void a_view_shares_the_texels() {
+  MTLTextureDescriptor *d = flat(MTLPixelFormatR32Uint, 4, 4);
+  [d setTextureType:MTLTextureType2DArray];
+  [d setArrayLength:2];
+  [d setMipmapLevelCount:3];
+  [d setUsage:MTLTextureUsageShaderRead | MTLTextureUsagePixelFormatView];
+  id<MTLTexture> view = nil;
+  uint32_t word = 0;
+  @autoreleasepool {
+    id<MTLTexture> t = texture(d);
+    const uint32_t words[4] = {0x01020304, 0, 0, 0};
+    [t replaceRegion:MTLRegionMake2D(0, 0, 2, 2) mipmapLevel:1 slice:1 withBytes:words bytesPerRow:8 bytesPerImage:0];
+    view = [t newTextureViewWithPixelFormat:MTLPixelFormatRGBA8Uint
+                                textureType:MTLTextureType2D
+                                     levels:NSMakeRange(1, 2)
+                                     slices:NSMakeRange(1, 1)];
+    CHECK([view parentTexture] == t && [view parentRelativeLevel] == 1 && [view parentRelativeSlice] == 1);
+    CHECK([view width] == 2 && [view mipmapLevelCount] == 2 && [view arrayLength] == 1);
+    CHECK_EQUAL([[[t newTextureViewWithPixelFormat:MTLPixelFormatR32Float] autorelease] arrayLength], 2);
+    CHECK_RAISES([t newTextureViewWithPixelFormat:MTLPixelFormatR8Uint], @"newTextureView", @"bits");
+    CHECK_RAISES([t newTextureViewWithPixelFormat:MTLPixelFormatR32Uint
+                                      textureType:MTLTextureType3D
+                                           levels:NSMakeRange(0, 1)
+                                           slices:NSMakeRange(0, 1)],
+                 @"newTextureView", @"textureType");
+    CHECK_RAISES([t newTextureViewWithPixelFormat:MTLPixelFormatR32Uint
+                                      textureType:MTLTextureType2D
+                                           levels:NSMakeRange(2, 2)
+                                           slices:NSMakeRange(0, 1)],
+                 @"newTextureView", @"levelRange");
+    CHECK_RAISES([t newTextureViewWithPixelFormat:MTLPixelFormatR32Uint
+                                      textureType:MTLTextureType2D
+                                           levels:NSMakeRange(0, 1)
+                                           slices:NSMakeRange(0, 2)],
+                 @"newTextureView", @"sliceRange");
+    [d setUsage:MTLTextureUsageShaderRead];
+    CHECK_RAISES([texture(d) newTextureViewWithPixelFormat:MTLPixelFormatR32Float], @"newTextureView", @"PixelFormatView");
+  }
+  // The view keeps the texels.
+  [view getBytes:&word bytesPerRow:4 fromRegion:MTLRegionMake2D(0, 0, 1, 1) mipmapLevel:0];
+  CHECK_EQUAL(word, 0x01020304);
+  [view release];
+}
+
+// ------------------------------------------------------------------ samplers
+
+void wrong_samplers_are_refused() {
+  MTLSamplerDescriptor *good = [[[MTLSamplerDescriptor alloc] init] autorelease];
+  CHECK([good normalizedCoordinates] && [good maxAnisotropy] == 1 && [good lodMinClamp] == 0 && [good lodMaxClamp] == FLT_MAX);
+  CHECK_EQUAL([good sAddressMode], MTLSamplerAddressModeClampToEdge);
+  [good setLabel:@"label"];
+  id<MTLSamplerState> sampler = [[device() newSamplerStateWithDescriptor:good] autorelease];
+  CHECK([sampler device] == device() && [[sampler label] isEqualToString:@"label"]);
+  const auto refused = [=](void (^change)(MTLSamplerDescriptor *), NSString *words) {
+    MTLSamplerDescriptor *d = [[good copy] autorelease];
+    change(d);
+    CHECK_RAISES([device() newSamplerStateWithDescriptor:d], @"newSamplerStateWithDescriptor:", words);
+  };
+  refused(^(MTLSamplerDescriptor *d) { [d setTAddressMode:MTLSamplerAddressModeMirrorClampToEdge]; }, @"address mode");
+  refused(^(MTLSamplerDescriptor *d) { [d setMinFilter:(MTLSamplerMinMagFilter)2]; }, @"minFilter");
+  refused(^(MTLSamplerDescriptor *d) { [d setMipFilter:(MTLSamplerMipFilter)3]; }, @"mipFilter");
+  refused(^(MTLSamplerDescriptor *d) { [d setBorderColor:(MTLSamplerBorderColor)3]; }, @"borderColor");
+  refused(^(MTLSamplerDescriptor *d) { [d setMaxAnisotropy:17]; }, @"maxAnisotropy");
+  refused(^(MTLSamplerDescriptor *d) { [d setLodMinClamp:2]; [d setLodMaxClamp:1]; }, @"lodMinClamp");
+  refused(^(MTLSamplerDescriptor *d) { [d setNormalizedCoordinates:NO]; [d setRAddressMode:MTLSamplerAddressModeRepeat]; }, @"pixels");
+  refused(^(MTLSamplerDescriptor *d) { [d setNormalizedCoordinates:NO]; [d setMipFilter:MTLSamplerMipFilterLinear]; }, @"pixels");
+  refused(^(MTLSamplerDescriptor *d) { [d setNormalizedCoordinates:NO]; [d setMagFilter:MTLSamplerMinMagFilterLinear]; }, @"pixels");
+  CHECK_RAISES([device() newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)nil], @"newSamplerState", @"nil");
+}
+
+// ------------------------------------------------------------------ encoders
+
+void a_dispatch_names_what_is_wrong_with_its_textures() {
+  id<MTLComputePipelineState> state = pipeline(
+      @"kernel void k(texture2d<float> from [[texture(1)]], texture2d<uint, access::write> to [[texture(2)]],\n"
+       "sampler s [[sampler(3)]]) { to.write(uint4(from.sample(s, float2(0))), uint2(0)); }");
+  id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+  id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+  [encoder setComputePipelineState:state];
+  const auto refused = [=](NSString *words) {
+    CHECK_RAISES([encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)], @"dispatchThreads:", words);
+  };
+  id<MTLTexture> reals = texture(flat(MTLPixelFormatRGBA8Unorm, 1, 1)), words = texture(flat(MTLPixelFormatRGBA8Uint, 1, 1));
+  refused(@"missing Texture binding at index 1");
+  [encoder setTexture:words atIndex:1];
+  refused(@"pixelFormat of the texture bound at index 1");
+  MTLTextureDescriptor *line = flat(MTLPixelFormatRGBA8Unorm, 4, 1);
+  [line setTextureType:MTLTextureType1D];
+  [encoder setTexture:texture(line) atIndex:1];
+  refused(@"index 1 has another textureType");
+  MTLTextureDescriptor *other = flat(MTLPixelFormatRGBA8Unorm, 1, 1);
+  [other setUsage:MTLTextureUsageShaderWrite];
+  [encoder setTexture:texture(other) atIndex:1];
+  refused(@"MTLTextureUsageShaderRead");
+  [encoder setTexture:reals atIndex:1];
+  refused(@"missing Texture binding at index 2");
+  [other setPixelFormat:MTLPixelFormatRGBA8Uint];
+  [other setUsage:MTLTextureUsageShaderRead];
+  const id<MTLTexture> both[] = {reals, texture(other)};
+  [encoder setTextures:both withRange:NSMakeRange(1, 2)];
+  refused(@"MTLTextureUsageShaderWrite");
+  [encoder setTexture:words atIndex:2];
+  refused(@"missing Sampler binding at index 3");
+  MTLSamplerDescriptor *plain = [[[MTLSamplerDescriptor alloc] init] autorelease];
+  id<MTLSamplerState> sampler = [[device() newSamplerStateWithDescriptor:plain] autorelease];
+  const id<MTLSamplerState> samplers[] = {nil, sampler};
+  [encoder setSamplerStates:samplers withRange:NSMakeRange(2, 2)];
+  [encoder setSamplerState:sampler lodMinClamp:0 lodMaxClamp:2 atIndex:3];
+  CHECK_RAISES([encoder setSamplerState:sampler lodMinClamp:2 lodMaxClamp:0 atIndex:3], @"setSamplerState:", @"lodMinClamp");
+  [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+  [encoder setSamplerState:nil atIndex:3];
+  refused(@"missing Sampler binding at index 3");
+  NSObject *stranger = [[[NSObject alloc] init] autorelease];
+  CHECK_RAISES([encoder setTexture:(id<MTLTexture>)stranger atIndex:0], @"setTexture:", @"not one of this device");
+  CHECK_RAISES([encoder setSamplerState:(id<MTLSamplerState>)stranger atIndex:0], @"setSamplerState:", @"not one of this device");
+  CHECK_RAISES([encoder setTexture:reals atIndex:128], @"setTexture:", @"128");
+  CHECK_RAISES([encoder setSamplerState:sampler atIndex:16], @"setSamplerState:", @"16");
+  [encoder endEncoding];
+  CHECK_RAISES([encoder setTexture:reals atIndex:0], @"setTexture:", @"");
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  CHECK_EQUAL([commandBuffer status], MTLCommandBufferStatusCompleted);
+}
+
+void a_command_buffer_keeps_its_textures() {
+  id<MTLComputePipelineState> state = pipeline(
+      @"kernel void k(array<texture2d<uint>, 2> from [[texture(0)]], device uint *out [[buffer(0)]]) {\n"
+       "out[0] = from[0].read(uint2(1, 0)).x * 100 + from[1].read(uint2(0, 0)).x; }");
+  id<MTLBuffer> out = buffer(4);
+  id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+  const NSUInteger before = [device() currentAllocatedSize];
+  @autoreleasepool {
+    id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+    [encoder setComputePipelineState:state];
+    [encoder setBuffer:out offset:0 atIndex:0];
+    for (uint32_t i = 0; i < 2; i++) {
+      const uint32_t words[2] = {10 + i, 20 + i};
+      id<MTLTexture> t = texture(flat(MTLPixelFormatR32Uint, 2, 1));
+      put(t, words);
+      [encoder setTexture:t atIndex:i];
+    }
+    [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+    // What is bound later is not what the dispatch reads.
+    [encoder setTexture:nil atIndex:0];
+    [encoder endEncoding];
+  }
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  CHECK_EQUAL(*(const uint32_t *)[out contents], 2011);
+  CHECK_EQUAL([device() currentAllocatedSize], before);
+}
+
+void copies_move_texels() {
+  MTLTextureDescriptor *d = flat(MTLPixelFormatR32Uint, 4, 4);
+  [d setTextureType:MTLTextureType2DArray];
+  [d setArrayLength:2];
+  [d setMipmapLevelCount:2];
+  id<MTLTexture> first = texture(d), second = texture(d);
+  id<MTLBuffer> from = buffer(64), to = buffer(64);
+  for (uint32_t i = 0; i < 16; i++) ((uint32_t *)[from contents])[i] = i;
+  id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+  id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
+  const MTLOrigin origin = MTLOriginMake(0, 0, 0);
+  [encoder copyFromBuffer:from
+               sourceOffset:0
+          sourceBytesPerRow:16
+        sourceBytesPerImage:0
+                 sourceSize:MTLSizeMake(2, 2, 1)
+                  toTexture:first
+           destinationSlice:1
+           destinationLevel:1
+          destinationOrigin:origin];
+  [encoder copyFromTexture:first toTexture:second];
+  [encoder copyFromTexture:second
+               sourceSlice:1
+               sourceLevel:1
+              sourceOrigin:origin
+                sourceSize:MTLSizeMake(1, 2, 1)
+                 toTexture:second
+          destinationSlice:0
+          destinationLevel:0
+         destinationOrigin:MTLOriginMake(3, 2, 0)];
+  [encoder copyFromTexture:second
+                   sourceSlice:0
+                   sourceLevel:0
+                  sourceOrigin:origin
+                    sourceSize:MTLSizeMake(4, 4, 1)
+                      toBuffer:to
+             destinationOffset:0
+        destinationBytesPerRow:16
+      destinationBytesPerImage:0];
+  const auto refused = [=](id<MTLTexture> texture, NSUInteger width, NSUInteger offset, NSString *words) {
+    CHECK_RAISES([encoder copyFromTexture:texture
+                                 sourceSlice:0
+                                 sourceLevel:0
+                                sourceOrigin:origin
+                                  sourceSize:MTLSizeMake(width, 4, 1)
+                                    toBuffer:to
+                           destinationOffset:offset
+                      destinationBytesPerRow:16
+                    destinationBytesPerImage:0],
+                 @"copyFromTexture:", words);
+  };
+  refused(first, 5, 0, @"region");
+  refused(first, 4, 16, @"within the buffer");
+  refused((id<MTLTexture>)nil, 4, 0, @"texture");
+  CHECK_RAISES([encoder copyFromTexture:first toTexture:texture(flat(MTLPixelFormatR32Uint, 4, 4))], @"copyFromTexture:", @"same size");
+  [encoder endEncoding];
+  refused(first, 4, 0, @"");
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  uint32_t expected[16] = {};
+  expected[15] = 4;
+  CHECK_EQUAL(memcmp([to contents], expected, 64), 0);
+  uint32_t level[4] = {};
+  [second getBytes:level bytesPerRow:8 bytesPerImage:0 fromRegion:MTLRegionMake2D(0, 0, 2, 2) mipmapLevel:1 slice:1];
+  CHECK(level[0] == 0 && level[1] == 1 && level[2] == 4 && level[3] == 5);
+}
+
+void reflection_lists_textures() {
+  MTLComputePipelineReflection *reflection = nil;
+  NSError *error = nil;
+  NSString *source = @"#include <metal_stdlib>\nusing namespace metal;\n"
+                      "kernel void k(texture3d<half, access::read_write> volume [[texture(4)]], sampler s [[sampler(1)]],\n"
+                      "array<texture1d_array<int, access::write>, 3> lines [[texture(6)]]) {}";
+  id<MTLLibrary> library = [[device() newLibraryWithSource:source options:nil error:&error] autorelease];
+  id<MTLComputePipelineState> state =
+      [[device() newComputePipelineStateWithFunction:[[library newFunctionWithName:@"k"] autorelease]
+                                             options:MTLPipelineOptionBindingInfo
+                                          reflection:&reflection
+                                               error:&error] autorelease];
+  CHECK(state && [[reflection bindings] count] == 3);
+  id<MTLTextureBinding> volume = (id<MTLTextureBinding>)[[reflection bindings] objectAtIndex:0];
+  id<MTLTextureBinding> lines = (id<MTLTextureBinding>)[[reflection bindings] objectAtIndex:1];
+  CHECK([volume conformsToProtocol:objc_getProtocol("MTLTextureBinding")]);
+  CHECK([[volume name] isEqualToString:@"volume"] && [volume index] == 4 && [volume arrayLength] == 1 && ![volume isDepthTexture]);
+  CHECK_EQUAL([volume textureType], MTLTextureType3D);
+  CHECK_EQUAL([volume textureDataType], MTLDataTypeHalf);
+  CHECK_EQUAL([volume access], MTLBindingAccessReadWrite);
+  CHECK([[lines name] isEqualToString:@"lines"] && [lines index] == 6 && [lines arrayLength] == 3);
+  CHECK_EQUAL([lines textureType], MTLTextureType1DArray);
+  CHECK_EQUAL([lines textureDataType], MTLDataTypeInt);
+  CHECK_EQUAL([lines access], MTLBindingAccessWriteOnly);
+  id<MTLBinding> sampler = [[reflection bindings] objectAtIndex:2];
+  CHECK([sampler type] == MTLBindingTypeSampler && [sampler index] == 1 && [sampler access] == MTLBindingAccessReadOnly);
+}
+
+}  // namespace
+
+#define CASE(name) {#name, name}
+const FaceCase texture_cases[] = {
+    CASE(a_descriptor_has_apples_defaults),
+    CASE(a_texture_tells_of_itself),
+    CASE(regions_are_copied_exactly),
+    CASE(wrong_descriptors_are_refused),
+    CASE(a_buffers_texture_is_its_bytes),
+    CASE(a_view_shares_the_texels),
+    CASE(wrong_samplers_are_refused),
+    CASE(a_dispatch_names_what_is_wrong_with_its_textures),
+    CASE(a_command_buffer_keeps_its_textures),
+    CASE(copies_move_texels),
+    CASE(reflection_lists_textures),
+    {nullptr, nullptr},
+};
