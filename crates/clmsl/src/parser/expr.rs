@@ -138,7 +138,8 @@ impl Parser<'_> {
         self.node(ExprKind::CompoundLiteral(ty, list), span, 1)
     }
 
-    /// `(type)(a, b, ...)`; with one element it is a cast of that operand and what follows it.
+    /// `(type)(a, b, ...)`; with one element it is a cast. What follows belongs to the vector, as Clang has it; if the type
+    /// is a name that may not be a vector's, to the operand of the cast, as C has it.
     fn vector_literal(&mut self, ty: Box<TypeName>, start: Span) -> Parse<Expr> {
         let open = self.span();
         self.advance();
@@ -152,6 +153,11 @@ impl Parser<'_> {
             && let Some(mut operand) = elements.pop()
         {
             operand.span = open.to(close);
+            if let TypeSpec::Vector(..) = ty.specs.ty {
+                let span = start.to(close);
+                let cast = self.node(ExprKind::Cast(ty, Box::new(operand)), span, height)?;
+                return self.postfix_of(cast);
+            }
             let operand = self.postfix_of(operand)?;
             let span = start.to(operand.span);
             let height = 1 + operand.height;
