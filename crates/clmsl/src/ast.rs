@@ -20,6 +20,8 @@ pub(crate) struct Program {
     pub(crate) items: Vec<Item>,
     /// Whether there were syntax errors, behind which declarations may be missing.
     pub(crate) incomplete: bool,
+    /// Whether `double` was met and made `float`; the parser has warned then.
+    pub(crate) demoted: bool,
 }
 
 /// Something at program scope.
@@ -80,6 +82,8 @@ pub(crate) enum TypeSpec {
     Void,
     Scalar(Scalar),
     Vector(Scalar, u8),
+    /// `double` that `--fp64 float` makes a `float`, and how many of it.
+    Demoted(u8),
     /// `size_t`, `ptrdiff_t`, `intptr_t`, `uintptr_t`: 64 bits here, and not allowed as a kernel argument.
     PointerSized(Scalar, &'static str),
     Typedef(Ident),

@@ -75,6 +75,8 @@ pub(crate) struct Local {
     pub(crate) reference: bool,
     /// *Lowered*: made by a pass; its name gives way to the user's.
     pub(crate) generated: bool,
+    /// Declared with `double`, which `--fp64 float` made `float`.
+    pub(crate) demoted: bool,
 }
 
 impl Local {
@@ -84,7 +86,17 @@ impl Local {
     }
 
     pub(crate) fn new(name: String, ty: Type, space: Space, span: Span) -> Local {
-        Local { name, ty, space, quals: Quals::default(), span, attribute: None, reference: false, generated: false }
+        Local {
+            name,
+            ty,
+            space,
+            quals: Quals::default(),
+            span,
+            attribute: None,
+            reference: false,
+            generated: false,
+            demoted: false,
+        }
     }
 }
 
@@ -196,6 +208,8 @@ pub(crate) enum ExprKind {
     },
     /// A `float` or `half`.
     Float(f32),
+    /// A `double`.
+    Double(f64),
     /// The null pointer.
     Null,
     /// All bytes zero, for members without initialiser.
@@ -342,6 +356,7 @@ impl Expr {
             | ExprKind::Msl(_, list) => list.iter().for_each(f),
             ExprKind::Int { .. }
             | ExprKind::Float(_)
+            | ExprKind::Double(_)
             | ExprKind::Null
             | ExprKind::Zero
             | ExprKind::Local(_)
@@ -385,6 +400,7 @@ impl Expr {
             | ExprKind::Msl(_, list) => list.iter_mut().for_each(f),
             ExprKind::Int { .. }
             | ExprKind::Float(_)
+            | ExprKind::Double(_)
             | ExprKind::Null
             | ExprKind::Zero
             | ExprKind::Local(_)

@@ -44,7 +44,7 @@ pub mod token;
 mod types;
 
 pub use diagnostic::{Diagnostic, Severity};
-pub use options::{BuildOptions, IncludeCallback, IncludeRequest, Included, OptionError, Options, Std};
+pub use options::{BuildOptions, Fp64, IncludeCallback, IncludeRequest, Included, OptionError, Options, Std};
 pub use printf::{Conversion, PrintFormat, PrintPiece, PrintValue};
 pub use reflect::{
     Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, ImageDimension, ImageReflection,
@@ -83,9 +83,9 @@ pub fn translate(name: &str, source: &str, options: &Options<'_>) -> Translation
     let mut sources = Sources::new();
     let mut names = token::Interner::new();
     let (tokens, diagnostics) = preprocess::preprocess(name, source, options, &mut sources, &mut names);
-    let fast = options.fast_relaxed_math;
+    let settings = options.settings();
     let result = std::thread::scope(|scope| {
-        let stages = || translate_tokens(&tokens, &names, &sources, diagnostics, fast);
+        let stages = || translate_tokens(&tokens, &names, &sources, diagnostics, settings);
         let thread = std::thread::Builder::new().name("clmsl".to_owned()).stack_size(STACK);
         thread.spawn_scoped(scope, stages).map(std::thread::ScopedJoinHandle::join)
     });
@@ -106,12 +106,12 @@ fn translate_tokens(
     names: &token::Interner,
     sources: &Sources,
     mut diagnostics: Vec<Diagnostic>,
-    fast_relaxed_math: bool,
+    settings: options::Settings,
 ) -> (Option<String>, Reflection, Vec<Diagnostic>) {
     let failed = |diagnostics: &[Diagnostic]| diagnostics.iter().any(Diagnostic::is_error);
-    let (program, found) = parser::parse(tokens, names);
+    let (program, found) = parser::parse(tokens, names, settings.fp64);
     diagnostics.extend(found);
-    let (checked, found) = sema::check(&program, names);
+    let (checked, found) = sema::check(&program, names, settings);
     // Behind a syntax error declarations are missing, and most of what sema finds would only follow from that.
     if !program.incomplete {
         diagnostics.extend(found);
@@ -120,7 +120,7 @@ fn translate_tokens(
         return (None, Reflection::default(), diagnostics);
     }
     let contracts = !tokens.iter().any(|t| t.kind == token::TokenKind::Pragma(token::Pragma::FpContract(Some(false))));
-    let (lowered, found) = lower::lower(checked, fast_relaxed_math, contracts);
+    let (lowered, found) = lower::lower(checked, settings.fast_relaxed_math, contracts);
     diagnostics.extend(found);
     match lowered {
         Some(lowered) if !failed(&diagnostics) => {

@@ -12,6 +12,30 @@ pub enum Std {
     Cl30,
 }
 
+/// What becomes of `double`, which Metal does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fp64 {
+    /// It is an error.
+    #[default]
+    Reject,
+    /// It is `float`: 4 bytes wide, also in buffers and structures. A warning says so.
+    Float,
+    /// It is computed with integers, as IEEE 754 asks, and 8 bytes wide.
+    Emulate,
+}
+
+impl Fp64 {
+    /// The mode of this name: `reject`, `float` or `emulate`.
+    pub fn named(name: &str) -> Option<Fp64> {
+        match name {
+            "reject" => Some(Fp64::Reject),
+            "float" => Some(Fp64::Float),
+            "emulate" => Some(Fp64::Emulate),
+            _ => None,
+        }
+    }
+}
+
 /// What an `#include` asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct IncludeRequest<'a> {
@@ -52,6 +76,25 @@ pub struct Options<'a> {
     pub mad_enable: bool,
     /// `-cl-denorms-are-zero`: recorded for the caller; Metal flushes or keeps as the device does.
     pub denorms_are_zero: bool,
+    /// What becomes of `double`.
+    pub fp64: Fp64,
+    /// `-cl-single-precision-constant`: constants without suffix are `float`. Without `double` they always are.
+    pub single_precision_constant: bool,
+}
+
+/// What the stages behind the preprocessor need to know of the options.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) fast_relaxed_math: bool,
+    pub(crate) fp64: Fp64,
+    pub(crate) single_precision_constant: bool,
+}
+
+impl Options<'_> {
+    pub(crate) fn settings(&self) -> Settings {
+        let Options { fast_relaxed_math, fp64, single_precision_constant, .. } = *self;
+        Settings { fast_relaxed_math, fp64, single_precision_constant }
+    }
 }
 
 impl std::fmt::Debug for Options<'_> {
@@ -64,6 +107,8 @@ impl std::fmt::Debug for Options<'_> {
             .field("finite_math_only", &self.finite_math_only)
             .field("mad_enable", &self.mad_enable)
             .field("denorms_are_zero", &self.denorms_are_zero)
+            .field("fp64", &self.fp64)
+            .field("single_precision_constant", &self.single_precision_constant)
             .finish()
     }
 }
@@ -96,7 +141,8 @@ pub struct BuildOptions {
 
 impl Options<'static> {
     /// Reads a build option string such as `-cl-std=CL1.2 -DN=4 -D "F(x)=x" -I include`.
-    /// Arguments are separated by white space; `"` and `'` quote, `\` keeps the next character.
+    /// Arguments are separated by white space; `"` and `'` quote, `\` keeps the next character. Beside OpenCL's options
+    /// there is `--fp64 reject|float|emulate`, see [`Fp64`].
     ///
     /// # Errors
     /// An option that OpenCL does not define or that lacks its argument. Options that only affect optimisation or
@@ -117,6 +163,10 @@ impl Options<'static> {
                     "CL3.0" => Std::Cl30,
                     _ => return Err(error(&word, "the versions known are CL1.0 to CL1.2, CL2.0 and CL3.0")),
                 };
+            } else if let Some(rest) = word.strip_prefix("--fp64") {
+                let mode = argument(&word, rest.trim_start_matches('='), &mut words)?;
+                let unknown = || error(&word, "the modes are 'reject', 'float' and 'emulate'");
+                out.options.fp64 = Fp64::named(&mode).ok_or_else(unknown)?;
             } else {
                 out.options.set_flag(&word)?;
             }
@@ -135,8 +185,8 @@ impl Options<'static> {
             "-cl-mad-enable" => self.mad_enable = true,
             "-cl-unsafe-math-optimizations" => self.mad_enable = true,
             "-cl-denorms-are-zero" => self.denorms_are_zero = true,
-            "-cl-single-precision-constant"
-            | "-cl-no-signed-zeros"
+            "-cl-single-precision-constant" => self.single_precision_constant = true,
+            "-cl-no-signed-zeros"
             | "-cl-opt-disable"
             | "-cl-strict-aliasing"
             | "-cl-fp32-correctly-rounded-divide-sqrt"
@@ -207,6 +257,10 @@ mod tests {
         assert_eq!(build.options.defines, [pair("N", "4"), pair("FLAG", "1"), pair("F(x)", "x + 1")]);
         assert_eq!(build.include_dirs, ["a/b", "c"]);
         assert!(build.options.mad_enable && !build.options.fast_relaxed_math);
+        assert_eq!(build.options.fp64, Fp64::Reject);
+        let build = Options::parse_build_options("--fp64 emulate -cl-single-precision-constant").unwrap();
+        assert!(build.options.fp64 == Fp64::Emulate && build.options.single_precision_constant);
+        assert_eq!(Options::parse_build_options("--fp64=float").unwrap().options.fp64, Fp64::Float);
     }
 
     #[test]
@@ -215,5 +269,8 @@ mod tests {
         assert_eq!(error.to_string(), "build option '-cl-what': not an option of OpenCL");
         assert_eq!(Options::parse_build_options("-D").unwrap_err().reason, "needs an argument");
         assert!(Options::parse_build_options("-cl-std=CL9").is_err());
+        let error = Options::parse_build_options("--fp64=quad").unwrap_err();
+        assert_eq!(error.reason, "the modes are 'reject', 'float' and 'emulate'");
+        assert_eq!(Options::parse_build_options("--fp64").unwrap_err().reason, "needs an argument");
     }
 }

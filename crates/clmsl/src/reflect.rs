@@ -182,6 +182,8 @@ pub enum ScalarKind {
     Half,
     /// 32-bit floating point.
     Float,
+    /// 64-bit floating point, under `--fp64 emulate`.
+    Double,
 }
 
 /// A buffer that no argument of the source stands for.

@@ -22,6 +22,8 @@ pub(crate) enum Scalar {
     ULong,
     Half,
     Float,
+    /// Under `--fp64 emulate` only: `clmsl_double`, its operations are the prelude's.
+    Double,
 }
 
 impl Scalar {
@@ -31,7 +33,7 @@ impl Scalar {
             Scalar::Bool | Scalar::Char | Scalar::UChar => 1,
             Scalar::Short | Scalar::UShort | Scalar::Half => 2,
             Scalar::Int | Scalar::UInt | Scalar::Float => 4,
-            Scalar::Long | Scalar::ULong => 8,
+            Scalar::Long | Scalar::ULong | Scalar::Double => 8,
         }
     }
 
@@ -41,7 +43,7 @@ impl Scalar {
     }
 
     pub(crate) fn is_float(self) -> bool {
-        matches!(self, Scalar::Half | Scalar::Float)
+        matches!(self, Scalar::Half | Scalar::Float | Scalar::Double)
     }
 
     /// `bool` counts as an integer.
@@ -50,7 +52,7 @@ impl Scalar {
     }
 
     pub(crate) fn is_signed(self) -> bool {
-        matches!(self, Scalar::Char | Scalar::Short | Scalar::Int | Scalar::Long | Scalar::Half | Scalar::Float)
+        matches!(self, Scalar::Char | Scalar::Short | Scalar::Int | Scalar::Long) || self.is_float()
     }
 
     /// The signed integer of the same width (what a vector comparison yields).
@@ -91,6 +93,7 @@ impl Scalar {
             Scalar::Long | Scalar::ULong => 4,
             Scalar::Half => 5,
             Scalar::Float => 6,
+            Scalar::Double => 7,
         }
     }
 
@@ -111,7 +114,7 @@ impl Scalar {
         }
     }
 
-    /// The name OpenCL C and MSL share.
+    /// The name in OpenCL C, which MSL shares but for `double`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Scalar::Bool => "bool",
@@ -125,7 +128,13 @@ impl Scalar {
             Scalar::ULong => "ulong",
             Scalar::Half => "half",
             Scalar::Float => "float",
+            Scalar::Double => "double",
         }
+    }
+
+    /// The name in the output.
+    pub(crate) fn msl_name(self) -> &'static str {
+        if self == Scalar::Double { "clmsl_double" } else { self.name() }
     }
 
     /// Wraps `value` to this integer type's range, as a conversion does.
@@ -140,7 +149,7 @@ impl Scalar {
             Scalar::UInt => i128::from(value as u32),
             Scalar::Long => i128::from(value as i64),
             Scalar::ULong => i128::from(value as u64),
-            Scalar::Half | Scalar::Float => value,
+            Scalar::Half | Scalar::Float | Scalar::Double => value,
         }
     }
 }
@@ -350,6 +359,7 @@ impl Type {
     pub(crate) const UINT: Type = Type::Scalar(Scalar::UInt);
     pub(crate) const BOOL: Type = Type::Scalar(Scalar::Bool);
     pub(crate) const FLOAT: Type = Type::Scalar(Scalar::Float);
+    pub(crate) const DOUBLE: Type = Type::Scalar(Scalar::Double);
     pub(crate) const LONG: Type = Type::Scalar(Scalar::Long);
     pub(crate) const ULONG: Type = Type::Scalar(Scalar::ULong);
 

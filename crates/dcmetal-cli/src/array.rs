@@ -15,7 +15,6 @@ pub(crate) enum Element {
     U64,
     F16,
     F32,
-    /// Only in files given to `--check`: Metal has no double precision.
     F64,
 }
 
@@ -38,9 +37,8 @@ impl Element {
     /// The type of that name, if a kernel's argument can have it.
     pub(crate) fn parse(name: &str) -> Result<Element, String> {
         match NAMES.iter().find(|(known, _)| *known == name) {
-            Some((_, Element::F64)) => Err("f64 is not a type of Metal; use f32".into()),
             Some((_, element)) => Ok(*element),
-            None => Err(format!("`{name}` is not a type; types are i8 u8 i16 u16 i32 u32 i64 u64 f16 f32")),
+            None => Err(format!("`{name}` is not a type; types are i8 u8 i16 u16 i32 u32 i64 u64 f16 f32 f64")),
         }
     }
 

@@ -51,7 +51,7 @@ pub(crate) enum Command {
     /// Run a kernel on arguments from the command line and files
     #[command(after_help = concat!(
         "SPEC, one per kernel argument, in the kernel's order:\n",
-        "  f32=2.5  i32x4=1,2,3,4        scalar, vector (types i8 u8 i16 u16 i32 u32 i64 u64 f16 f32)\n",
+        "  f32=2.5  i32x4=1,2,3,4        scalar, vector (types i8 u8 i16 u16 i32 u32 i64 u64 f16 f32 f64)\n",
         "  local=4096                    bytes of local (threadgroup) memory\n",
         "  in=x.npy                      buffer with the content of a NumPy file\n",
         "  in=photo.png[:gray|rgb|rgba]  ... of a PNG, PGM or PPM image, a u8 (or u16) per channel\n",
@@ -120,6 +120,10 @@ pub(crate) struct Flags {
     /// Version of OpenCL C; CL1.2 when nothing says otherwise
     #[arg(long, value_enum)]
     pub(crate) std: Option<Std>,
+    /// What becomes of double, which Metal does not have (OpenCL C): an error, unless something says otherwise, float (4
+    /// bytes wide, in buffers too), or computed with integers
+    #[arg(long, value_enum)]
+    pub(crate) fp64: Option<Fp64>,
     /// Floating-point rules; each language has its own default: OpenCL C safe, Metal fast
     #[arg(long, value_enum)]
     pub(crate) math: Option<Math>,
@@ -133,6 +137,13 @@ pub(crate) enum Std {
     Cl20,
     #[value(name = "CL3.0")]
     Cl30,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Fp64 {
+    Reject,
+    Float,
+    Emulate,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

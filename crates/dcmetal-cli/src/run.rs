@@ -223,7 +223,8 @@ pub(crate) fn check_element(argument: &Argument, element: Element) -> Result<(),
         None => true,
         Some(scalar) => matches!(
             (scalar, element),
-            (Scalar::F32, Element::F32)
+            (Scalar::F64, Element::F64)
+                | (Scalar::F32, Element::F32)
                 | (Scalar::F16, Element::F16)
                 | (Scalar::I8, Element::I8)
                 | (Scalar::U8 | Scalar::Bool, Element::U8)
@@ -274,9 +275,6 @@ pub(crate) fn content(source: &Source) -> Result<Array, Failure> {
         Source::Raw { path, element, shape } => files::load_raw(path, *element, shape.clone()),
     }
     .map_err(Failure::Input)?;
-    if array.element == Element::F64 {
-        return Err(Failure::Input("the file holds f64, which Metal does not have".into()));
-    }
     Ok(array)
 }
 
@@ -288,6 +286,12 @@ fn random(element: Element, count: usize, seed: u64) -> Vec<u8> {
         Element::F32 => {
             for _ in 0..count {
                 let value = (generator.next_u32() >> 8) as f32 / (1 << 24) as f32;
+                bytes.extend(value.to_ne_bytes());
+            }
+        }
+        Element::F64 => {
+            for _ in 0..count {
+                let value = (generator.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
                 bytes.extend(value.to_ne_bytes());
             }
         }

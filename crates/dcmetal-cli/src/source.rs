@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clmsl::{BuildOptions, IncludeRequest, Included, OptionError, Options, Translation};
 
-use crate::cli::{Flags, Math, Source, Std};
+use crate::cli::{Flags, Fp64, Math, Source, Std};
 use crate::failure::Failure;
 use crate::log;
 
@@ -50,6 +50,12 @@ impl Flags {
             Some(Std::Cl12) => build.options.std = clmsl::Std::Cl12,
             Some(Std::Cl20) => build.options.std = clmsl::Std::Cl20,
             Some(Std::Cl30) => build.options.std = clmsl::Std::Cl30,
+            None => {}
+        }
+        match self.fp64 {
+            Some(Fp64::Reject) => build.options.fp64 = clmsl::Fp64::Reject,
+            Some(Fp64::Float) => build.options.fp64 = clmsl::Fp64::Float,
+            Some(Fp64::Emulate) => build.options.fp64 = clmsl::Fp64::Emulate,
             None => {}
         }
         Ok(build)

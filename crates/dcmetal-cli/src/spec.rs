@@ -195,6 +195,7 @@ mod tests {
         let raw =
             |path: &str, element, extents: &[usize]| Source::Raw { path: path.into(), element, shape: shape(extents) };
         let cases = [
+            ("f64=0.1", Spec::Value { element: Element::F64, lanes: 1, bytes: 0.1f64.to_ne_bytes().to_vec() }),
             ("f32=2.5", Spec::Value { element: Element::F32, lanes: 1, bytes: 2.5f32.to_ne_bytes().to_vec() }),
             ("u8x2=1, 2", Spec::Value { element: Element::U8, lanes: 2, bytes: vec![1, 2] }),
             ("u8x3=1,2,3", Spec::Value { element: Element::U8, lanes: 3, bytes: vec![1, 2, 3, 0] }),
@@ -221,7 +222,7 @@ mod tests {
         for (text, reason) in [
             ("", "no `=`"),
             ("2.5", "no `=`"),
-            ("f64=1", "not a type of Metal"),
+            ("f80=1", "`f80` is not a type"),
             ("float=1", "`float` is not a type"),
             ("f32=1,2", "takes 1 value, not 2"),
             ("f32x4=1,2,3", "takes 4 values, not 3"),

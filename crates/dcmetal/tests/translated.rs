@@ -200,11 +200,13 @@ fn compare(argument: &Argument, bytes: &[u8], value: &str) -> Result<(), String>
         rest = after;
         let wanted = bits(*scalar, text)?;
         let same = match scalar {
+            Scalar::F64 => got == wanted || (double(got).is_nan() && double(&wanted).is_nan()),
             Scalar::F32 => close(f32::from_bits(word(got)), f32::from_bits(word(&wanted))),
             _ => got == wanted,
         };
         if !same {
             let shown = match scalar {
+                Scalar::F64 => format!("{:?}", double(got)),
                 Scalar::F32 => f32::from_bits(word(got)).to_string(),
                 _ => format!("the bytes {got:02x?}"),
             };
@@ -212,6 +214,10 @@ fn compare(argument: &Argument, bytes: &[u8], value: &str) -> Result<(), String>
         }
     }
     Ok(())
+}
+
+fn double(bytes: &[u8]) -> f64 {
+    f64::from_ne_bytes(bytes.try_into().expect("eight bytes"))
 }
 
 fn word(bytes: &[u8]) -> u32 {

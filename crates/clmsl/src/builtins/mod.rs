@@ -97,6 +97,27 @@ pub(crate) struct Builtin {
     pub(crate) lowering: Lowering,
 }
 
+impl Builtin {
+    /// Whether the prelude has the function for emulated `double`.
+    pub(crate) fn takes_double(&self) -> bool {
+        if self.class == Class::Int || self.name.starts_with("half_") || self.name.starts_with("native_") {
+            return false;
+        }
+        match self.lowering {
+            Lowering::Compare(_) | Lowering::LessOrGreater | Lowering::Prelude("bitselect") => true,
+            Lowering::Metal(name) | Lowering::Math(name) | Lowering::Prelude(name) | Lowering::Truth(name) => {
+                crate::prelude::has(name, Scalar::Double)
+            }
+            Lowering::Scale(_) => crate::prelude::has(self.name, Scalar::Double),
+            Lowering::Fast(_)
+            | Lowering::Operator(_)
+            | Lowering::MulAdd
+            | Lowering::Reciprocal
+            | Lowering::Vector(..) => false,
+        }
+    }
+}
+
 /// A built-in function as a call names it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Resolved {

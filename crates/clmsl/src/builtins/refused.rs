@@ -36,9 +36,7 @@ pub(crate) fn refusal(name: &str) -> Option<String> {
 }
 
 fn by_prefix(name: &str) -> Option<String> {
-    let reason = if name.contains("double") && (name.starts_with("convert_") || name.starts_with("as_")) {
-        "Metal has no 64-bit floating point"
-    } else if name.starts_with("sub_group_") || name.starts_with("intel_sub_group") {
+    let reason = if name.starts_with("sub_group_") || name.starts_with("intel_sub_group") {
         "sub-groups are not supported"
     } else if name.starts_with("work_group_") && name != "work_group_barrier" {
         "work-group collective functions are not supported"

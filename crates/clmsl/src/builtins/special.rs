@@ -116,6 +116,19 @@ pub(crate) enum Special {
     },
 }
 
+impl Special {
+    /// The same function with `float` for `double`.
+    pub(crate) fn demoted(self) -> Special {
+        match self {
+            Special::Convert { lanes, saturate, rounding, .. } => {
+                Special::Convert { scalar: Scalar::Float, lanes, saturate, rounding }
+            }
+            Special::AsType { lanes, .. } => Special::AsType { scalar: Scalar::Float, lanes },
+            other => other,
+        }
+    }
+}
+
 /// The special function of this name.
 pub(crate) fn find_special(name: &str) -> Option<Special> {
     Some(match name {
@@ -273,6 +286,7 @@ fn arithmetic_type(text: &str) -> Option<(Scalar, u8)> {
         "ulong" => Scalar::ULong,
         "half" => Scalar::Half,
         "float" => Scalar::Float,
+        "double" => Scalar::Double,
         _ => return None,
     };
     let lanes = if count.is_empty() { 1 } else { lanes(count)? };

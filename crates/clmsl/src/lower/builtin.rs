@@ -40,6 +40,19 @@ struct Shape {
 fn lower_row(lowering: Lowering, mut args: Vec<Expr>, shape: Shape, cx: &mut Cx<'_>) -> Expr {
     let Shape { scalar, lanes, ty, span } = shape;
     match lowering {
+        Lowering::Prelude(name) | Lowering::Metal(name) | Lowering::Math(name)
+            if scalar == Scalar::Double && name != "bitselect" =>
+        {
+            call(format!("clmsl_{name}"), args, ty, span)
+        }
+        Lowering::Truth(name) if scalar == Scalar::Double => {
+            truth_value(call(format!("clmsl_{name}"), args, Type::BOOL, span), ty)
+        }
+        Lowering::Scale(factor) if scalar == Scalar::Double => {
+            // The one of the two whose factor is below 1.
+            let name = if factor < 1.0 { "clmsl_radians" } else { "clmsl_degrees" };
+            call(name, args, ty, span)
+        }
         Lowering::Metal(name) => call(format!("metal::{name}"), args, ty, span),
         Lowering::Math(name) => {
             let variant = if cx.fast_relaxed_math { "fast" } else { "precise" };
@@ -180,6 +193,9 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span, cx
         Special::Upsample => upsample(args, ty),
         Special::Nan => {
             let code = first(&mut args);
+            if ty == Type::DOUBLE {
+                return call("clmsl_nan", vec![code], ty, span);
+            }
             let bits = code.ty.clone();
             let quiet =
                 convert(Expr::new(ExprKind::Int { value: 0x7fc0_0000, hexadecimal: true }, Type::UINT, span), &bits);
@@ -231,7 +247,8 @@ fn select(args: Vec<Expr>, ty: Type, span: Span) -> Expr {
     if is_pure(&a) && is_pure(&b) && is_pure(&c) {
         return Expr::new(ExprKind::Cond(Box::new(c), Box::new(b), Box::new(a)), ty, span);
     }
-    call("metal::select", vec![a, b, c], ty, span)
+    let name = if ty == Type::DOUBLE { "clmsl_select" } else { "metal::select" };
+    call(name, vec![a, b, c], ty, span)
 }
 
 /// `upsample(high, low)`: the bits of both, one behind the other.

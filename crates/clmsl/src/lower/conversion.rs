@@ -10,6 +10,9 @@ use crate::types::{Scalar, Type, msl_name};
 pub(super) fn convert_call(arg: Expr, to: Scalar, saturate: bool, rounding: Rounding, ty: Type) -> Expr {
     let span = arg.span;
     let Some((from, lanes)) = arg.ty.arithmetic() else { return arg };
+    if from == Scalar::Double || to == Scalar::Double {
+        return super::double::convert_call(arg, &ty, rounding);
+    }
     let mut arg = arg;
     if from.is_float() && to.is_integer() {
         let round = match rounding {
@@ -70,6 +73,9 @@ pub(super) fn as_type(arg: Expr, ty: &Type) -> Expr {
     let (Some((from, n)), Some((to, m))) = (arg.ty.arithmetic(), ty.arithmetic()) else { return arg };
     if arg.ty == *ty {
         return arg;
+    }
+    if from == Scalar::Double || to == Scalar::Double {
+        return super::double::as_type(arg, ty);
     }
     let bits = |arg: Expr, lanes: u8| {
         let head = format!("as_type<{}>", msl_name(to, lanes));

@@ -4,6 +4,7 @@
 //! least number by -1 give any value in OpenCL C but must not stop the program; C++ leaves them undefined and a CPU
 //! traps. Both are rewritten unless the right side is a constant that cannot fail.
 
+use super::double;
 use super::expr::{Cx, binary, call, take};
 use crate::ast::BinaryOp;
 use crate::hir::{Expr, ExprKind};
@@ -69,6 +70,9 @@ pub(super) fn lower_binary(e: &mut Expr) {
 
 /// The compound forms. The place is evaluated once: if that has effects, its address goes through a variable.
 pub(super) fn lower_assign(e: &mut Expr, cx: &mut Cx<'_>) {
+    if double::lower_assign(e, cx) {
+        return;
+    }
     let ExprKind::AssignOp { op, place, value, at } = &mut e.kind else { return };
     if at.arithmetic().is_none() {
         return;

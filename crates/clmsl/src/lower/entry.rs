@@ -240,7 +240,7 @@ fn reflect(local: &Local, index: u32, structs: &[Struct]) -> ArgReflection {
         index,
         slot: 0,
         kind,
-        type_name: describe(&local.ty, structs),
+        type_name: describe(&if local.demoted { undemoted(&local.ty) } else { local.ty.clone() }, structs),
         size,
         align,
         address_space: match space {
@@ -278,6 +278,17 @@ fn number(ty: &Type) -> Option<(Scalar, u8)> {
     }
 }
 
+/// The type as it was written with `double`.
+fn undemoted(ty: &Type) -> Type {
+    match ty {
+        Type::Scalar(Scalar::Float) => Type::DOUBLE,
+        Type::Vector(Scalar::Float, n) => Type::Vector(Scalar::Double, *n),
+        Type::Pointer(p) => Type::pointer(undemoted(&p.ty), p.space, p.quals),
+        Type::Array(e, n) => Type::Array(std::rc::Rc::new(undemoted(e)), *n),
+        other => other.clone(),
+    }
+}
+
 fn scalar_kind(scalar: Scalar) -> ScalarKind {
     match scalar {
         Scalar::Bool => ScalarKind::Bool,
@@ -291,5 +302,6 @@ fn scalar_kind(scalar: Scalar) -> ScalarKind {
         Scalar::ULong => ScalarKind::ULong,
         Scalar::Half => ScalarKind::Half,
         Scalar::Float => ScalarKind::Float,
+        Scalar::Double => ScalarKind::Double,
     }
 }

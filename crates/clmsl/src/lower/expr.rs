@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{builtin, divide, vector, wide};
+use super::{builtin, divide, double, vector, wide};
 use crate::ast::BinaryOp;
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Block, Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind, UnaryOp};
@@ -50,6 +50,7 @@ pub(super) fn lower_function(
     statements(&mut body, &mut cx);
     body.for_each_expr_mut(&mut |e| wide::lower(e, &mut cx));
     let (temporaries, device_scope) = (std::mem::take(&mut cx.temporaries), cx.device_scope);
+    body.for_each_expr_mut(&mut |e| double::lower_volatile(e, &function.locals));
     let top = body.stmts.first().map_or(function.span, |s| s.span);
     let declarations =
         temporaries.into_iter().map(|local| Stmt { span: top, kind: StmtKind::Decl(vec![Decl { local, init: None }]) });
@@ -59,6 +60,7 @@ pub(super) fn lower_function(
 }
 
 fn lower_expr(e: &mut Expr, cx: &mut Cx<'_>) {
+    double::fold(e);
     match &mut e.kind {
         ExprKind::Builtin { .. } => builtin::lower(e, cx),
         ExprKind::Binary(op, a, b) => {
@@ -76,10 +78,15 @@ fn lower_expr(e: &mut Expr, cx: &mut Cx<'_>) {
             strip_condition(a);
             vector::lower_not(e);
         }
-        ExprKind::Cond(c, ..) => strip_condition(c),
+        ExprKind::Cond(c, ..) => {
+            strip_condition(c);
+        }
         ExprKind::VectorCond(..) => vector::lower_cond(e),
         ExprKind::Swizzle(..) => vector::lower_swizzle(e),
-        ExprKind::Convert(_) => lower_convert(e),
+        ExprKind::Convert(_) => {
+            double::lower_convert(e);
+            lower_convert(e);
+        }
         _ => {}
     }
 }
@@ -136,10 +143,14 @@ fn statements(block: &mut Block, cx: &mut Cx<'_>) {
                 statements(body, cx);
             }
             StmtKind::For { init, cond, step, body } => {
-                if let Some(init) = init
-                    && let StmtKind::Expr(e) = &mut init.kind
-                {
-                    vector::lower_uses(e, false, cx);
+                match init.as_mut().map(|i| &mut i.kind) {
+                    Some(StmtKind::Expr(e)) => vector::lower_uses(e, false, cx),
+                    Some(StmtKind::Decl(decls)) => {
+                        for init in decls.iter_mut().filter_map(|d| d.init.as_mut()) {
+                            vector::lower_uses(init, true, cx);
+                        }
+                    }
+                    _ => {}
                 }
                 if let Some(cond) = cond {
                     condition(cond, cx);

@@ -4,8 +4,8 @@
 //! 1. `address_space`: one copy of a helper per combination of address spaces, and components of textures (`component`),
 //!    it is called with; unused ones vanish.
 //! 2. `image`: functions on images become methods of textures and functions of the prelude.
-//! 3. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `async_copy`, `conversion`: each expression in MSL's terms.
-//!    Then `wide`, for the vectors that MSL does not have.
+//! 3. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `async_copy`, `conversion`, `double`: each expression in
+//!    MSL's terms. Then `wide`, for the vectors that MSL does not have.
 //! 4. `entry`, `work_item`: kernel parameters get their attributes, work-item functions become hidden parameters.
 //! 5. `scope`: threadgroup variables, switch scopes and declarations in the places C++ wants them.
 //! 6. `names`: everything gets the name it is printed with.
@@ -19,6 +19,7 @@ mod coherent;
 mod component;
 mod conversion;
 mod divide;
+mod double;
 mod entry;
 mod expr;
 mod goto;
@@ -122,6 +123,10 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     let functions: Vec<Function> = instances.into_iter().map(|i| i.function).collect();
     let (wide, mut uses) = crate::prelude::wide::excerpt(&used.vectors, &forms);
     uses.extend(prelude_uses(&functions));
+    let constant = constants.iter().zip(&used.constants).any(|(c, used)| *used && double::mentions(&c.ty));
+    if constant || double::has_member(&structs, &used.structs) {
+        uses.insert(Use::of_piece("double"));
+    }
     let mut prelude = crate::prelude::excerpts(&uses);
     prelude.extend(wide);
     let keep = |flags: &[bool], i: usize| flags.get(i).copied().unwrap_or(false);
@@ -228,8 +233,12 @@ fn prelude_uses(functions: &[Function]) -> BTreeSet<Use> {
     let mut uses = BTreeSet::new();
     for function in functions {
         let Some(body) = &function.body else { continue };
+        if function.locals.iter().any(|l| double::mentions(&l.ty)) || double::mentions(&function.ret) {
+            uses.insert(Use::of_piece("double"));
+        }
         body.for_each_expr(&mut |e| {
             e.walk(&mut |e| {
+                double::uses(e, &mut uses);
                 if let ExprKind::Msl(head, args) = &e.kind {
                     let args: Vec<&Type> = args.iter().map(|a| &a.ty).collect();
                     uses.extend(Use::of_call(head, &args, &e.ty));

@@ -4,6 +4,7 @@
 //! `-int4(a < b)`; where a truth vector is wanted the bool vector is used as it is.
 
 use super::divide::hold;
+use super::double::is_double;
 use super::expr::{Cx, binary, call, sequence, take};
 use crate::ast::BinaryOp;
 use crate::hir::{Expr, ExprKind, UNDEFINED_LANE, UnaryOp};
@@ -133,7 +134,7 @@ pub(super) fn lower_uses(e: &mut Expr, used: bool, cx: &mut Cx<'_>) {
         _ => return,
     };
     let several = matches!(&place.kind, ExprKind::Swizzle(_, lanes) if lanes.len() > 1);
-    if !(several || step.is_some() && place.ty.emulated().is_some()) {
+    if !(several || step.is_some() && (place.ty.emulated().is_some() || is_double(&place.ty))) {
         return;
     }
     let (ty, span) = (e.ty.clone(), e.span);

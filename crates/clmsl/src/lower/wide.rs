@@ -5,6 +5,7 @@
 //! several native parts is one change for each part, of a value that was kept before.
 
 use super::divide::{hold, volatility};
+use super::double::is_double;
 use super::expr::{Cx, binary, call, sequence, take};
 use crate::hir::{Expr, ExprKind};
 use crate::prelude::wide::{Form, Leaf, Shape};
@@ -33,7 +34,7 @@ pub(super) fn lower(e: &mut Expr, cx: &mut Cx<'_>) {
 /// Both operands of `?` must be values of one type, without the address space that an object has in it.
 fn conditional(e: &mut Expr, cx: &mut Cx<'_>) {
     e.for_each_child_mut(&mut |c| lower(c, cx));
-    let structure = e.ty.emulated().is_some() || matches!(e.ty, Type::Struct(_));
+    let structure = e.ty.emulated().is_some() || is_double(&e.ty) || matches!(e.ty, Type::Struct(_));
     let ExprKind::Cond(_, a, b) = &mut e.kind else { return };
     for arm in [a, b] {
         let is_value = matches!(
@@ -305,7 +306,7 @@ fn assign(e: &mut Expr, cx: &mut Cx<'_>) {
 /// `v op= x` is `v = v op x`.
 fn assign_op(e: &mut Expr, cx: &mut Cx<'_>) {
     let ExprKind::AssignOp { op, place: target, value, .. } = &mut e.kind else { return };
-    if target.ty.emulated().is_none() && !is_spread(target) {
+    if target.ty.emulated().is_none() && !is_double(&target.ty) && !is_spread(target) {
         place(target, cx);
         lower(value, cx);
         return;

@@ -1,10 +1,10 @@
 //! Expressions, with parentheses where C++'s precedences want them.
 
 use super::Printer;
-use super::pieces::{base_name, declare, float, integer, lanes, string};
+use super::pieces::{base_name, declare, double, float, integer, lanes, string};
 use crate::ast::BinaryOp;
 use crate::hir::{Expr, ExprKind, Function, UnaryOp};
-use crate::types::{Quals, Type};
+use crate::types::{Quals, Scalar, Type};
 
 /// Precedence levels of C++, loosest first.
 mod level {
@@ -91,6 +91,7 @@ impl Printer<'_> {
         match &e.kind {
             ExprKind::Int { value, hexadecimal } => signed(integer(*value, &e.ty, *hexadecimal)),
             ExprKind::Float(value) => signed(float(*value, &e.ty)),
+            ExprKind::Double(value) => (double(*value), level::PRIMARY),
             ExprKind::Null => ("nullptr".to_owned(), level::PRIMARY),
             ExprKind::Zero => (self.zero(&e.ty), level::PRIMARY),
             ExprKind::Local(_) | ExprKind::Constant(_) => (self.name_of(e, f), level::PRIMARY),
@@ -163,7 +164,7 @@ impl Printer<'_> {
         match ty {
             Type::Pointer(_) => "nullptr".to_owned(),
             _ if ty.emulated().is_some() => format!("{}{{}}", base_name(ty, &self.lowered.structs)),
-            Type::Struct(_) => format!("{}{{}}", base_name(ty, &self.lowered.structs)),
+            Type::Struct(_) | Type::Scalar(Scalar::Double) => format!("{}{{}}", base_name(ty, &self.lowered.structs)),
             Type::Array(..) => "{}".to_owned(),
             other => format!("{}(0)", base_name(other, &self.lowered.structs)),
         }

@@ -8,7 +8,7 @@ use crate::types::{Image, ImageAccess, Quals, Scalar, Space, Struct, Type, msl_n
 pub(super) fn base_name(ty: &Type, structs: &[Struct]) -> String {
     match ty {
         Type::Void | Type::Error => "void".to_owned(),
-        Type::Scalar(s) => s.name().to_owned(),
+        Type::Scalar(s) => s.msl_name().to_owned(),
         Type::Vector(s, n) => msl_name(*s, *n),
         Type::Packed(s, n) => format!("metal::packed_{}{n}", s.name()),
         Type::Atomic(s) => format!("metal::atomic_{}", s.name()),
@@ -114,6 +114,11 @@ pub(super) fn float(value: f32, ty: &Type) -> (String, bool) {
         return (format!("{value:?}h"), value.is_sign_negative());
     }
     (format!("{value:?}f"), value.is_sign_negative())
+}
+
+/// A double by its bits, with the value beside them.
+pub(super) fn double(value: f64) -> String {
+    format!("clmsl_double{{{:#018x}ul /* {value:?} */}}", value.to_bits())
 }
 
 /// Components by letter.

@@ -331,5 +331,9 @@ impl Parser<'_> {
 /// Whether a cast to this type may turn out to be a vector literal.
 fn may_be_vector(ty: &TypeName) -> bool {
     let derived = ty.declarator.derived.iter().any(|d| matches!(d, Derived::Pointer { .. }));
-    !derived && matches!(ty.specs.ty, TypeSpec::Vector(..) | TypeSpec::Typedef(_) | TypeSpec::Unsupported)
+    !derived
+        && matches!(
+            ty.specs.ty,
+            TypeSpec::Vector(..) | TypeSpec::Demoted(_) | TypeSpec::Typedef(_) | TypeSpec::Unsupported
+        )
 }

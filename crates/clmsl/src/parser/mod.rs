@@ -12,8 +12,11 @@ mod types;
 
 use std::collections::HashMap;
 
+pub(crate) use specs::demotion;
+
 use crate::ast::{Ident, Program};
 use crate::diagnostic::Diagnostic;
+use crate::options::Fp64;
 use crate::source::Span;
 use crate::token::{Interner, Punct, Symbol, Token, TokenKind};
 
@@ -69,6 +72,9 @@ struct Parser<'a> {
     tokens: &'a [Token],
     at: usize,
     names: &'a Interner,
+    fp64: Fp64,
+    /// Whether the warning of a `double` that became `float` was given.
+    demoted: bool,
     diagnostics: Vec<Diagnostic>,
     depth: u32,
     /// Whether something could not be parsed, so that declarations may be missing.
@@ -78,11 +84,13 @@ struct Parser<'a> {
 }
 
 /// Parses a whole file. `tokens` ends with `Eof`.
-pub(crate) fn parse(tokens: &[Token], names: &Interner) -> (Program, Vec<Diagnostic>) {
+pub(crate) fn parse(tokens: &[Token], names: &Interner, fp64: Fp64) -> (Program, Vec<Diagnostic>) {
     let mut parser = Parser {
         tokens,
         at: 0,
         names,
+        fp64,
+        demoted: false,
         diagnostics: Vec::new(),
         depth: 0,
         incomplete: false,
@@ -97,6 +105,7 @@ pub(crate) fn parse(tokens: &[Token], names: &Interner) -> (Program, Vec<Diagnos
         }
     }
     program.incomplete = parser.incomplete;
+    program.demoted = parser.demoted;
     (program, parser.diagnostics)
 }
 

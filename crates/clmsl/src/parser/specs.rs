@@ -1,9 +1,11 @@
 //! Specifiers of declarations (C99 §6.7.1 to §6.7.4): type words, qualifiers, address spaces, attributes, structures,
 //! enumerations.
 
-use super::types::{BuiltinType, builtin_type, double_reason};
+use super::types::{BuiltinType, builtin_type};
 use super::{Parse, Parser};
 use crate::ast::{Attribute, EnumSpec, FieldDecl, Ident, Specs, Storage, StructSpec, TypeSpec};
+use crate::diagnostic::Diagnostic;
+use crate::options::Fp64;
 use crate::source::Span;
 use crate::token::{Punct, TokenKind};
 use crate::types::{ImageAccess, Quals, Scalar, Space};
@@ -63,8 +65,7 @@ impl Parser<'_> {
                     self.advance();
                 }
                 "double" => {
-                    self.report(span, double_reason("double"));
-                    named = Some(TypeSpec::Unsupported);
+                    named = Some(self.double(TypeSpec::Scalar(Scalar::Double), "double", span));
                     self.advance();
                 }
                 "_Complex" | "_Imaginary" => {
@@ -112,7 +113,7 @@ impl Parser<'_> {
             None => match builtin_type(self.names.name(symbol)) {
                 Some(BuiltinType::Spec(spec)) => {
                     self.advance();
-                    Ok(Some(spec))
+                    Ok(Some(self.double(spec, self.names.name(symbol), span)))
                 }
                 Some(BuiltinType::Refused(reason)) => {
                     self.advance();
@@ -121,6 +122,32 @@ impl Parser<'_> {
                 }
                 None => Ok(None),
             },
+        }
+    }
+
+    /// The type, or what the option `--fp64` makes of it if it is one of `double`.
+    fn double(&mut self, spec: TypeSpec, name: &str, span: Span) -> TypeSpec {
+        let lanes = match spec {
+            TypeSpec::Scalar(Scalar::Double) => 1,
+            TypeSpec::Vector(Scalar::Double, lanes) => lanes,
+            other => return other,
+        };
+        match self.fp64 {
+            Fp64::Reject => {
+                self.report(span, format!("'{name}' is not supported: Metal has no 64-bit floating point"));
+                TypeSpec::Unsupported
+            }
+            Fp64::Float => {
+                if !std::mem::replace(&mut self.demoted, true) {
+                    self.diagnostics.push(Diagnostic::warning(span, demotion(name)));
+                }
+                TypeSpec::Demoted(lanes)
+            }
+            Fp64::Emulate if lanes > 1 => {
+                self.report(span, format!("'{name}': vectors of emulated double are not supported"));
+                TypeSpec::Unsupported
+            }
+            Fp64::Emulate => spec,
         }
     }
 
@@ -317,6 +344,13 @@ impl Parser<'_> {
         }
         Ok(EnumSpec { tag, constants })
     }
+}
+
+/// What is said once if `--fp64 float` changes a program.
+pub(crate) fn demotion(name: &str) -> String {
+    format!(
+        "'{name}': double is float in this translation (--fp64 float); its elements are 4 bytes wide, also in buffers"
+    )
 }
 
 /// `Some(Some(space))` for an address space word, `Some(None)` for the generic one.

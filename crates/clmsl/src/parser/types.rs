@@ -56,20 +56,14 @@ fn vector_type(name: &str) -> Option<BuiltinType> {
         "ulong" => Scalar::ULong,
         "half" => Scalar::Half,
         "float" => Scalar::Float,
-        "double" => return Some(BuiltinType::Refused(double_reason(name))),
+        "double" => Scalar::Double,
         _ => return None,
     };
     Some(BuiltinType::Spec(TypeSpec::Vector(scalar, lanes)))
 }
 
-/// Why `double` cannot be had.
-pub(super) fn double_reason(name: &str) -> String {
-    format!("'{name}' is not supported: Metal has no 64-bit floating point")
-}
-
 fn refused_type(name: &str) -> Option<String> {
     let reason = match name {
-        "double" => return Some(double_reason(name)),
         "queue_t" | "clk_event_t" | "ndrange_t" => "device-side enqueue is not supported (Metal has none)",
         "reserve_id_t" => "pipes are not supported (Metal has none)",
         "va_list" => "variadic functions are not supported (OpenCL C 3.0 §6.11.g)",

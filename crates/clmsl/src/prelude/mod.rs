@@ -50,6 +50,11 @@ impl Use {
             args: args.iter().filter_map(|t| t.arithmetic()).map(|(s, _)| s).collect(),
         })
     }
+
+    /// A piece that is no function called by its name, such as an operator.
+    pub(crate) fn of_piece(name: &str) -> Use {
+        Use { name: name.to_owned(), element: None, lanes: 1, ret: None, args: Vec::new() }
+    }
 }
 
 /// Text to print, and where it stands in the prelude.
@@ -115,6 +120,9 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         "gamma",
         "floats",
         "image",
+        "double",
+        "double_convert",
+        "double_math",
     ];
     files.into_iter().flat_map(|(file, text)| split(file, text)).collect()
 });
@@ -163,7 +171,8 @@ const INTEGERS: [Scalar; 8] = [
 ];
 
 fn scalar(name: &str) -> Option<Scalar> {
-    INTEGERS.into_iter().chain([Scalar::Half, Scalar::Float]).find(|s| s.name() == name)
+    let others = [Scalar::Bool, Scalar::Half, Scalar::Float, Scalar::Double];
+    INTEGERS.into_iter().chain(others).find(|s| s.name() == name)
 }
 
 fn group(name: &str) -> Vec<Scalar> {
@@ -186,13 +195,18 @@ impl Piece {
     fn instantiate(&self, element: Option<Scalar>) -> String {
         let Some(e) = element.filter(|_| self.text.contains('$')) else { return self.text.to_owned() };
         let wide = if e.is_signed() { Scalar::Long } else { Scalar::ULong };
-        self.text.replace("$T", e.name()).replace("$U", e.unsigned_of_width().name()).replace("$W", wide.name())
+        self.text.replace("$T", e.msl_name()).replace("$U", e.unsigned_of_width().name()).replace("$W", wide.name())
     }
 }
 
 /// Whether there is a form of the function for these arguments.
 pub(crate) fn provides(name: &str, element: Scalar, lanes: u8) -> bool {
     PIECES.iter().any(|piece| piece.serves(name, Some(element), lanes))
+}
+
+/// Whether there is a function of this name for scalars of this very type.
+pub(crate) fn has(name: &str, element: Scalar) -> bool {
+    PIECES.iter().any(|p| p.types.is_some() && p.serves(name, Some(element), 1))
 }
 
 /// What of the prelude is to be printed.
@@ -206,7 +220,9 @@ struct Selection {
 
 impl Selection {
     fn add(&mut self, name: &str, element: Option<Scalar>, lanes: u8) -> usize {
-        let Some(at) = PIECES.iter().position(|p| p.serves(name, element, lanes)) else {
+        let serves = |p: &Piece| p.serves(name, element, lanes);
+        let named = PIECES.iter().position(|p| p.types.is_some() && serves(p));
+        let Some(at) = named.or_else(|| PIECES.iter().position(serves)) else {
             unreachable!("the prelude has no clmsl_{name} for {element:?} with {lanes} lanes")
         };
         if self.pieces.insert((at, element, lanes)) {
@@ -335,7 +351,9 @@ mod tests {
     fn pieces_are_whole_and_stand_behind_what_they_need() {
         for (at, piece) in PIECES.iter().enumerate() {
             let (file, name, text) = (piece.file, piece.name, piece.text);
-            assert!(text.contains(&format!("clmsl_{name}(")) && text.ends_with("}\n"), "{file}: {name}");
+            // `double` and what begins with its name are types and operators too.
+            let provided = text.contains(&format!("clmsl_{name}(")) || name.starts_with("double");
+            assert!(provided && (text.ends_with("}\n") || text.ends_with("};\n")), "{file}: {name}");
             assert!(piece.types.as_ref().is_none_or(|t| !t.is_empty()), "{file}: types of {name}");
             assert!(!text.contains('$') || piece.types.is_some(), "{file}: {name} depends on a type it does not name");
             // The functions it calls are those it needs.

@@ -1,12 +1,12 @@
 //! What is defined before the first line: OpenCL C's macros (3.0 §6.10, §6.13.2.1, §6.13.3.1) and the user's `-D`.
 //!
 //! They are texts of `#define` lines, so that a diagnostic can show them. Only what is true of the translation is there:
-//! no `double`, no `half` arithmetic; for 32-bit atomics and byte stores their extensions.
+//! `double` as `--fp64` asks, no `half` arithmetic; for 32-bit atomics and byte stores their extensions.
 
 use super::Cx;
 use super::expand::{Macro, MacroKind};
 use super::literal::shorten;
-use crate::options::Std;
+use crate::options::{Fp64, Std};
 use crate::source::Span;
 use std::fmt::Write as _;
 
@@ -76,6 +76,54 @@ const ALWAYS: &str = "\
 #define M_SQRT1_2_F 0.707106781186547524400844362104849039f
 ";
 
+/// Of both ways to have `double`.
+const DOUBLE: &str = "\
+#define cl_khr_fp64 1
+#define __opencl_c_fp64 1
+#define M_E 2.71828182845904523536028747135266250
+#define M_LOG2E 1.44269504088896340735992468100189214
+#define M_LOG10E 0.434294481903251827651128918916605082
+#define M_LN2 0.693147180559945309417232121458176568
+#define M_LN10 2.30258509299404568401799145468436421
+#define M_PI 3.14159265358979323846264338327950288
+#define M_PI_2 1.57079632679489661923132169163975144
+#define M_PI_4 0.785398163397448309615660845819875721
+#define M_1_PI 0.318309886183790671537767526745028724
+#define M_2_PI 0.636619772367581343075535053490057448
+#define M_2_SQRTPI 1.12837916709551257389615890312154517
+#define M_SQRT2 1.41421356237309504880168872420969808
+#define M_SQRT1_2 0.707106781186547524400844362104849039
+";
+
+const EMULATED: &str = "\
+#define DBL_DIG 15
+#define DBL_MANT_DIG 53
+#define DBL_MAX_10_EXP +308
+#define DBL_MAX_EXP +1024
+#define DBL_MIN_10_EXP -307
+#define DBL_MIN_EXP -1021
+#define DBL_RADIX 2
+#define DBL_MAX as_double(0x7fefffffffffffffUL)
+#define DBL_MIN as_double(0x0010000000000000UL)
+#define DBL_EPSILON as_double(0x3cb0000000000000UL)
+#define HUGE_VAL as_double(0x7ff0000000000000UL)
+";
+
+/// The numbers of `float`, which is what `double` is.
+const DEMOTED: &str = "\
+#define DBL_DIG 6
+#define DBL_MANT_DIG 24
+#define DBL_MAX_10_EXP +38
+#define DBL_MAX_EXP +128
+#define DBL_MIN_10_EXP -37
+#define DBL_MIN_EXP -125
+#define DBL_RADIX 2
+#define DBL_MAX 0x1.fffffep127f
+#define DBL_MIN 0x1.0p-126f
+#define DBL_EPSILON 0x1.0p-23f
+#define HUGE_VAL as_float(0x7f800000)
+";
+
 impl Cx<'_> {
     /// Opens the texts with the definitions above the main file, the first one on top.
     pub(super) fn open_definitions(&mut self) {
@@ -112,6 +160,11 @@ impl Cx<'_> {
             for feature in ["images", "3d_image_writes", "read_write_images"] {
                 let _ = writeln!(text, "#define __opencl_c_{feature} 1");
             }
+        }
+        match self.options.fp64 {
+            Fp64::Reject => {}
+            Fp64::Float => text.extend([DOUBLE, DEMOTED]),
+            Fp64::Emulate => text.extend([DOUBLE, EMULATED]),
         }
         if self.options.fast_relaxed_math {
             text.push_str("#define __FAST_RELAXED_MATH__ 1\n");

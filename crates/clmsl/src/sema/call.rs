@@ -2,9 +2,11 @@
 
 use super::{CallSite, Entity, Sema, convert};
 use crate::ast;
-use crate::builtins::{self, Builtin, Class, Param, Resolved};
+use crate::builtins::{self, Builtin, Class, Param, Resolved, Special};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, ExprKind, Function, FunctionId};
+use crate::options::Fp64;
+use crate::parser::demotion;
 use crate::source::Span;
 use crate::types::{Scalar, Space, Type};
 
@@ -33,9 +35,36 @@ impl Sema<'_> {
                     return Expr::error(span);
                 }
                 if let Some(special) = special {
+                    let Some(special) = self.available(special, name, callee.span) else { return Expr::error(span) };
                     return self.special_call(special, name, args, span);
                 }
                 self.table_call(name, callee.span, args, span)
+            }
+        }
+    }
+
+    /// The function, or what the option `--fp64` makes of it if `double` is in its name.
+    fn available(&mut self, special: Special, name: &str, at: Span) -> Option<Special> {
+        let lanes = match special {
+            Special::Convert { scalar: Scalar::Double, lanes, .. }
+            | Special::AsType { scalar: Scalar::Double, lanes } => lanes,
+            other => return Some(other),
+        };
+        match self.fp64 {
+            Fp64::Reject => {
+                self.error(at, format!("'{name}': Metal has no 64-bit floating point"));
+                None
+            }
+            Fp64::Emulate if lanes > 1 => {
+                self.error(at, format!("'{name}': vectors of emulated double are not supported"));
+                None
+            }
+            Fp64::Emulate => Some(special),
+            Fp64::Float => {
+                if !std::mem::replace(&mut self.demoted, true) {
+                    self.warning(at, demotion(name));
+                }
+                Some(special.demoted())
             }
         }
     }
@@ -165,6 +194,10 @@ impl Sema<'_> {
             };
         }
         let (mut scalar, lanes) = found?;
+        if scalar == Scalar::Double && !builtin.takes_double() {
+            self.error(span, format!("'{}': not available for emulated double", builtin.name));
+            return None;
+        }
         let wrong = match builtin.class {
             Class::Float | Class::Geometric if lanes == 1 && scalar.is_integer() => {
                 scalar = Scalar::Float;

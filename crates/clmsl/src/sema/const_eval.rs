@@ -15,13 +15,14 @@ pub(crate) enum Value {
     Int(i128),
     /// A `float`, or a `half` held in one.
     Float(f32),
+    Double(f64),
 }
 
 /// The value of an integer constant expression; wraps as its types do. Division by zero has no value.
 pub(crate) fn const_int(expr: &Expr) -> Option<i128> {
     match const_value(expr)? {
         Value::Int(v) => Some(v),
-        Value::Float(_) => None,
+        Value::Float(_) | Value::Double(_) => None,
     }
 }
 
@@ -31,6 +32,7 @@ pub(crate) fn const_value(expr: &Expr) -> Option<Value> {
     match &expr.kind {
         ExprKind::Int { value, .. } => Some(Value::Int(*value)),
         ExprKind::Float(value) => Some(Value::Float(*value)),
+        ExprKind::Double(value) => Some(Value::Double(*value)),
         ExprKind::Unary(op, a) => unary(*op, const_value(a)?, scalar),
         ExprKind::Binary(op, a, b) => {
             let left = const_value(a)?;
@@ -61,6 +63,12 @@ pub(crate) fn const_lanes(expr: &Expr) -> Option<Vec<Value>> {
             let (from, values) = (arg.ty.arithmetic()?.0, const_lanes(arg)?);
             match *special {
                 Special::AsType { .. } => Some(reinterpret(&values, from, scalar, count)),
+                // Directed rounding to fewer digits is left to the device.
+                Special::Convert { rounding: Rounding::Zero | Rounding::Up | Rounding::Down, .. }
+                    if scalar.is_float() && scalar != from =>
+                {
+                    None
+                }
                 Special::Convert { saturate, rounding, .. } => values
                     .into_iter()
                     .map(|v| convert(round_and_clamp(v, scalar, saturate, rounding), scalar))
@@ -68,8 +76,11 @@ pub(crate) fn const_lanes(expr: &Expr) -> Option<Vec<Value>> {
                 Special::Nan => values
                     .into_iter()
                     .map(|v| match v {
+                        Value::Int(v) if scalar == Scalar::Double => {
+                            Some(Value::Double(f64::from_bits(0x7ff8 << 48 | (v as u64 & 0x0007_ffff_ffff_ffff))))
+                        }
                         Value::Int(v) => Some(Value::Float(f32::from_bits(0x7fc0_0000 | (v as u32 & 0x003f_ffff)))),
-                        Value::Float(_) => None,
+                        Value::Float(_) | Value::Double(_) => None,
                     })
                     .collect(),
                 _ => None,
@@ -148,6 +159,7 @@ fn truth(value: Value) -> bool {
     match value {
         Value::Int(v) => v != 0,
         Value::Float(v) => v != 0.0,
+        Value::Double(v) => v != 0.0,
     }
 }
 
@@ -159,22 +171,31 @@ fn convert(value: Value, to: Scalar) -> Option<Value> {
         // What `f64` does not hold exactly is far beyond the range.
         (Value::Int(v), Scalar::Half) => Value::Float(half::round(v as f64)),
         (Value::Float(v), Scalar::Half) => Value::Float(half::round(f64::from(v))),
+        (Value::Double(v), Scalar::Half) => Value::Float(half::round(v)),
+        (Value::Double(v), Scalar::Float) => Value::Float(v as f32),
+        (Value::Int(v), Scalar::Double) => Value::Double(v as f64),
+        (Value::Float(v), Scalar::Double) => Value::Double(f64::from(v)),
+        (Value::Double(v), Scalar::Double) => Value::Double(v),
         (Value::Int(v), _) => Value::Int(to.wrap(v)),
-        (Value::Float(v), _) => {
-            let whole = v.trunc() as i128;
-            // Out of range is undefined (C99 §6.3.1.4).
-            if !v.is_finite() || to.wrap(whole) != whole {
-                return None;
-            }
-            Value::Int(whole)
-        }
+        (Value::Float(v), _) => whole(f64::from(v), to)?,
+        (Value::Double(v), _) => whole(v, to)?,
     })
+}
+
+/// The integer towards zero; out of range is undefined (C99 §6.3.1.4).
+fn whole(value: f64, to: Scalar) -> Option<Value> {
+    let whole = value.trunc() as i128;
+    (value.is_finite() && to.wrap(whole) == whole).then_some(Value::Int(whole))
 }
 
 /// What `convert_T` does before the plain conversion (OpenCL C 3.0 §6.4.3).
 fn round_and_clamp(value: Value, to: Scalar, saturate: bool, rounding: Rounding) -> Value {
     let value = match value {
-        Value::Float(v) if to.is_integer() => Value::Float(match rounding {
+        Value::Float(v) if to.is_integer() => Value::Double(f64::from(v)),
+        value => value,
+    };
+    let value = match value {
+        Value::Double(v) if to.is_integer() => Value::Double(match rounding {
             Rounding::Default | Rounding::Zero => v.trunc(),
             Rounding::Nearest => v.round_ties_even(),
             Rounding::Up => v.ceil(),
@@ -191,6 +212,7 @@ fn round_and_clamp(value: Value, to: Scalar, saturate: bool, rounding: Rounding)
         Value::Int(v) => Value::Int(v.clamp(lowest, highest)),
         // Casts saturate, and NaN gives 0.
         Value::Float(v) => Value::Int((v as i128).clamp(lowest, highest)),
+        Value::Double(v) => Value::Int((v as i128).clamp(lowest, highest)),
     }
 }
 
@@ -202,6 +224,7 @@ fn reinterpret(values: &[Value], from: Scalar, to: Scalar, count: u8) -> Vec<Val
             Value::Int(v) => v as u64,
             Value::Float(v) if from == Scalar::Half => u64::from(half::to_bits(f64::from(v))),
             Value::Float(v) => u64::from(v.to_bits()),
+            Value::Double(v) => v.to_bits(),
         };
         bytes.extend_from_slice(&bits.to_le_bytes()[..from.size() as usize]);
     }
@@ -215,6 +238,7 @@ fn reinterpret(values: &[Value], from: Scalar, to: Scalar, count: u8) -> Vec<Val
         match to {
             Scalar::Float => Value::Float(f32::from_bits(bits as u32)),
             Scalar::Half => Value::Float(half::from_bits(bits as u16)),
+            Scalar::Double => Value::Double(f64::from_bits(bits)),
             _ => Value::Int(to.wrap(i128::from(bits))),
         }
     };
@@ -225,9 +249,10 @@ fn unary(op: UnaryOp, value: Value, scalar: Scalar) -> Option<Value> {
     Some(match (op, value) {
         (UnaryOp::Neg, Value::Int(v)) => Value::Int(scalar.wrap(-v)),
         (UnaryOp::Neg, Value::Float(v)) => Value::Float(-v),
+        (UnaryOp::Neg, Value::Double(v)) => Value::Double(-v),
         (UnaryOp::BitNot, Value::Int(v)) => Value::Int(scalar.wrap(!v)),
         (UnaryOp::Not, v) => Value::Int(i128::from(!truth(v))),
-        (UnaryOp::BitNot, Value::Float(_)) => return None,
+        (UnaryOp::BitNot, Value::Float(_) | Value::Double(_)) => return None,
     })
 }
 
@@ -240,6 +265,7 @@ fn binary(op: BinaryOp, a: Value, b: Value, operand: Scalar, scalar: Scalar) -> 
             Value::Float(v) if operand == Scalar::Half => Some(Value::Float(half::round(f64::from(v)))),
             value => Some(value),
         },
+        (Value::Double(a), Value::Double(b)) => double_binary(op, a, b),
         _ => None,
     }
 }
@@ -276,6 +302,26 @@ fn float_binary(op: BinaryOp, a: f32, b: f32) -> Option<Value> {
         BinaryOp::Div => Value::Float(a / b),
         BinaryOp::Add => Value::Float(a + b),
         BinaryOp::Sub => Value::Float(a - b),
+        BinaryOp::Lt => Value::Int(i128::from(a < b)),
+        BinaryOp::Gt => Value::Int(i128::from(a > b)),
+        BinaryOp::Le => Value::Int(i128::from(a <= b)),
+        BinaryOp::Ge => Value::Int(i128::from(a >= b)),
+        BinaryOp::Eq => Value::Int(i128::from(a == b)),
+        BinaryOp::Ne => Value::Int(i128::from(a != b)),
+        BinaryOp::LogicalAnd => Value::Int(i128::from(a != 0.0 && b != 0.0)),
+        BinaryOp::LogicalOr => Value::Int(i128::from(a != 0.0 || b != 0.0)),
+        _ => return None,
+    })
+}
+
+fn double_binary(op: BinaryOp, a: f64, b: f64) -> Option<Value> {
+    // Which bits a NaN has is the machine's choice, so the output must not show it.
+    let number = |v: f64| Value::Double(if v.is_nan() { f64::from_bits(0x7ff8_0000_0000_0000) } else { v });
+    Some(match op {
+        BinaryOp::Mul => number(a * b),
+        BinaryOp::Div => number(a / b),
+        BinaryOp::Add => number(a + b),
+        BinaryOp::Sub => number(a - b),
         BinaryOp::Lt => Value::Int(i128::from(a < b)),
         BinaryOp::Gt => Value::Int(i128::from(a > b)),
         BinaryOp::Le => Value::Int(i128::from(a <= b)),

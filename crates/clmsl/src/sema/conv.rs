@@ -27,6 +27,15 @@ pub(crate) fn convert(expr: Expr, to: &Type) -> Expr {
         ExprKind::Int { value, .. } if scalar == Scalar::Half && value.unsigned_abs() <= 2048 => {
             Expr::new(ExprKind::Float(value as f32), to.clone(), span)
         }
+        ExprKind::Int { value, .. } if scalar == Scalar::Double => {
+            Expr::new(ExprKind::Double(value as f64), to.clone(), span)
+        }
+        ExprKind::Float(value) if scalar == Scalar::Double => {
+            Expr::new(ExprKind::Double(f64::from(value)), to.clone(), span)
+        }
+        ExprKind::Double(value) if scalar == Scalar::Float => {
+            Expr::new(ExprKind::Float(value as f32), to.clone(), span)
+        }
         ExprKind::Convert(inner) if skips(&inner.ty, &expr.ty, scalar) => convert(*inner, to),
         kind => Expr::new(kind, expr.ty, span).convert(to.clone()),
     }
@@ -158,6 +167,7 @@ impl Sema<'_> {
             return (**inner).clone();
         }
         match expr.ty {
+            Type::Scalar(Scalar::Double) => convert(expr, &Type::BOOL),
             Type::Scalar(_) | Type::Pointer(_) => expr,
             _ => {
                 let ty = self.show(&expr.ty);

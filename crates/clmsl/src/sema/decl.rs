@@ -120,6 +120,7 @@ impl Sema<'_> {
                     let literal = |value: &Value| match *value {
                         Value::Int(value) => ExprKind::Int { value, hexadecimal },
                         Value::Float(value) => ExprKind::Float(value),
+                        Value::Double(value) => ExprKind::Double(value),
                     };
                     expr.kind = match (ty.vector(), lanes.as_slice()) {
                         (Some((scalar, _)), lanes) => {

@@ -94,6 +94,7 @@ impl Sema<'_> {
     fn float_literal(&mut self, literal: &FloatLiteral, span: Span) -> Expr {
         let (scalar, value) = match literal.suffix {
             FloatSuffix::H => (Scalar::Half, half::from_bits(literal.half)),
+            FloatSuffix::None if self.double_constants => return self.double_literal(literal.double, span),
             FloatSuffix::F | FloatSuffix::None => (Scalar::Float, literal.single),
         };
         if value.is_infinite() && scalar == Scalar::Half {
@@ -103,6 +104,13 @@ impl Sema<'_> {
             return self.bad(span, "this constant is too large for 'float', and Metal has no 64-bit floating point");
         }
         Expr::new(ExprKind::Float(value), Type::Scalar(scalar), span)
+    }
+
+    fn double_literal(&mut self, value: f64, span: Span) -> Expr {
+        if value.is_infinite() {
+            return self.bad(span, "this constant is too large for 'double'");
+        }
+        Expr::new(ExprKind::Double(value), Type::DOUBLE, span)
     }
 
     fn identifier(&mut self, symbol: Symbol, span: Span) -> Expr {

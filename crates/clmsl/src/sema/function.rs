@@ -98,6 +98,7 @@ impl Sema<'_> {
             local.quals = quals;
             // See `without_volatile`.
             local.quals.is_volatile &= local.ty.vector().is_none();
+            local.demoted = q.demoted;
             locals.push(local);
         }
         let ret_ty = self.fresh_spaces(&ret.ty);

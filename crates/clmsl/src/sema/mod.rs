@@ -28,12 +28,13 @@ use std::collections::HashMap;
 use crate::ast;
 use crate::diagnostic::Diagnostic;
 use crate::hir::{ConstantId, Expr, Function, FunctionId, Local, LocalId, Program};
+use crate::options::{Fp64, Settings};
 use crate::source::Span;
 use crate::token::{Interner, Symbol};
 use crate::types::{Quals, Scalar, Space, StructId, Type, describe};
 
 pub(crate) use call::signature_vars;
-pub(crate) use const_eval::const_int;
+pub(crate) use const_eval::{Value, const_int, const_value};
 pub(crate) use conv::convert;
 pub(crate) use place::{is_pure, place_space};
 use spaces::Spaces;
@@ -68,6 +69,8 @@ struct Qualified {
     space: Option<Space>,
     /// `size_t` and its kin by name.
     pointer_sized: Option<&'static str>,
+    /// Declared with `double`, which `--fp64 float` made `float`.
+    demoted: bool,
 }
 
 /// One call, for the check of the call graph.
@@ -94,6 +97,11 @@ struct Current {
 /// The state of the stage.
 struct Sema<'a> {
     names: &'a Interner,
+    fp64: Fp64,
+    /// Constants without suffix are `double`.
+    double_constants: bool,
+    /// Whether the warning of a `double` that became `float` was given.
+    demoted: bool,
     diagnostics: Vec<Diagnostic>,
     errors: usize,
     warnings: usize,
@@ -116,9 +124,12 @@ pub(crate) struct Checked {
 }
 
 /// Checks a whole file. The program may be lowered only if there is no error.
-pub(crate) fn check(program: &ast::Program, names: &Interner) -> (Checked, Vec<Diagnostic>) {
+pub(crate) fn check(program: &ast::Program, names: &Interner, settings: Settings) -> (Checked, Vec<Diagnostic>) {
     let mut sema = Sema {
         names,
+        fp64: settings.fp64,
+        double_constants: settings.fp64 == Fp64::Emulate && !settings.single_precision_constant,
+        demoted: program.demoted,
         diagnostics: Vec::new(),
         errors: 0,
         warnings: 0,

@@ -209,7 +209,7 @@ impl Sema<'_> {
                 from == Scalar::Bool
                     || (element.is_float() && from.is_integer())
                     || (element.is_float() == from.is_float() && from.size() <= element.size())
-                    || matches!(scalar.kind, ExprKind::Float(_)) && element.is_float()
+                    || matches!(scalar.kind, ExprKind::Float(_) | ExprKind::Double(_)) && element.is_float()
             }
         };
         if !fits {

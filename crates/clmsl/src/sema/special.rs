@@ -3,6 +3,7 @@
 use super::{Sema, const_int, convert};
 use crate::builtins::{AtomicOp, Resolved, Scope, Special, WorkItem};
 use crate::hir::{Expr, ExprKind};
+use crate::options::Fp64;
 use crate::source::Span;
 use crate::types::{Scalar, Space, Type};
 
@@ -138,8 +139,10 @@ impl Sema<'_> {
                     return self.bad_argument(&pointer, name);
                 }
                 let ty = Type::lanes(Scalar::Float, n);
-                let data = if data.ty.scalar().is_some() && n == 1 { convert(data, &ty) } else { data };
-                if data.ty != ty {
+                // A double is rounded once.
+                let is_double = data.ty == Type::DOUBLE;
+                let data = if data.ty.scalar().is_some() && n == 1 && !is_double { convert(data, &ty) } else { data };
+                if data.ty != ty && !(n == 1 && is_double) {
                     return self.bad_argument(&data, name);
                 }
                 Some((vec![data, offset, pointer], Type::Void))
@@ -149,6 +152,9 @@ impl Sema<'_> {
             Special::Nan => {
                 let arg = args.pop()?;
                 match arg.ty.arithmetic() {
+                    Some((Scalar::Long | Scalar::ULong, 1)) if self.fp64 == Fp64::Emulate => {
+                        Some((vec![convert(arg, &Type::ULONG)], Type::DOUBLE))
+                    }
                     Some((s, 1)) if s.is_integer() => Some((vec![convert(arg, &Type::UINT)], Type::FLOAT)),
                     Some((Scalar::UInt, n)) => Some((vec![arg], Type::Vector(Scalar::Float, n))),
                     _ => self.bad_argument(&arg, name),

@@ -23,13 +23,22 @@ pub(super) struct Declared<'d> {
 impl Sema<'_> {
     /// The type the specifiers name, without the declarator.
     pub(super) fn base_type(&mut self, specs: &Specs) -> Qualified {
-        let mut out =
-            Qualified { ty: Type::Error, quals: specs.quals, space: specs.space.map(|(s, _)| s), pointer_sized: None };
+        let mut out = Qualified {
+            ty: Type::Error,
+            quals: specs.quals,
+            space: specs.space.map(|(s, _)| s),
+            pointer_sized: None,
+            demoted: false,
+        };
         match &specs.ty {
             TypeSpec::Void => out.ty = Type::Void,
             TypeSpec::Scalar(s) => out.ty = Type::Scalar(*s),
             TypeSpec::Vector(s, n) => out.ty = Type::Vector(*s, *n),
             TypeSpec::Atomic(s) => out.ty = Type::Atomic(*s),
+            TypeSpec::Demoted(n) => {
+                out.ty = Type::lanes(Scalar::Float, *n);
+                out.demoted = true;
+            }
             TypeSpec::PointerSized(s, name) => {
                 out.ty = Type::Scalar(*s);
                 out.pointer_sized = Some(name);
@@ -41,6 +50,7 @@ impl Sema<'_> {
                     out.quals = out.quals.union(q.quals);
                     out.space = out.space.or(q.space);
                     out.pointer_sized = q.pointer_sized;
+                    out.demoted = q.demoted;
                 }
                 Some(Entity::Broken) => {}
                 _ => {

@@ -107,7 +107,7 @@ fn scalar_of<T: Pod>() -> Option<Scalar> {
             })*
         };
     }
-    find!(f32 => F32, u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64);
+    find!(f64 => F64, f32 => F32, u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64);
     None
 }
 
@@ -216,7 +216,7 @@ macro_rules! value_from {
         }
     )*};
 }
-value_from!(f32, i8, u8, i16, u16, i32, u32, i64, u64);
+value_from!(f64, f32, i8, u8, i16, u16, i32, u32, i64, u64);
 
 impl From<bool> for Arg<'_> {
     fn from(value: bool) -> Self {

@@ -127,6 +127,8 @@ impl fmt::Display for Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each name is the width and kind that Rust uses")]
 pub enum Scalar {
+    /// `double` of OpenCL C, emulated; Metal has none.
+    F64,
     F32,
     F16,
     BF16,
@@ -168,13 +170,13 @@ impl Scalar {
             Scalar::I8 | Scalar::U8 | Scalar::Bool => 1,
             Scalar::F16 | Scalar::BF16 | Scalar::I16 | Scalar::U16 => 2,
             Scalar::F32 | Scalar::I32 | Scalar::U32 => 4,
-            Scalar::I64 | Scalar::U64 => 8,
+            Scalar::F64 | Scalar::I64 | Scalar::U64 => 8,
         }
     }
 
-    /// Its name in MSL.
+    /// Its name in MSL, or in OpenCL C for `double`.
     pub fn name(self) -> &'static str {
-        self.row().1
+        if self == Scalar::F64 { "double" } else { self.row().1 }
     }
 
     /// The scalar's `MTLDataType`.
@@ -183,11 +185,11 @@ impl Scalar {
     }
 
     fn row(self) -> (Scalar, &'static str, u32) {
-        *SCALARS.iter().find(|row| row.0 == self).expect("every scalar has its row")
+        *SCALARS.iter().find(|row| row.0 == self).expect("every scalar of Metal has its row")
     }
 
     pub(crate) fn is_integer(self) -> bool {
-        !matches!(self, Scalar::F32 | Scalar::F16 | Scalar::BF16 | Scalar::Bool)
+        !matches!(self, Scalar::F64 | Scalar::F32 | Scalar::F16 | Scalar::BF16 | Scalar::Bool)
     }
 }
 

@@ -138,5 +138,6 @@ fn scalar(kind: ScalarKind) -> Scalar {
         ScalarKind::ULong => Scalar::U64,
         ScalarKind::Half => Scalar::F16,
         ScalarKind::Float => Scalar::F32,
+        ScalarKind::Double => Scalar::F64,
     }
 }

@@ -123,6 +123,7 @@ pub(crate) fn numbers(argument: &Argument, value: &str) -> Result<Vec<(Scalar, S
 
 pub(crate) fn scalar(name: &str) -> Result<Scalar, String> {
     Ok(match name {
+        "f64" => Scalar::F64,
         "f32" => Scalar::F32,
         "f16" => Scalar::F16,
         "i8" => Scalar::I8,
@@ -160,6 +161,7 @@ pub(crate) fn bits(scalar: Scalar, text: &str) -> Result<Vec<u8>, String> {
     // Bit patterns in hexadecimal may be given for signed types.
     Ok(match scalar {
         Scalar::F32 => float(text)?.to_ne_bytes().to_vec(),
+        Scalar::F64 => double(text)?.to_ne_bytes().to_vec(),
         Scalar::I8 | Scalar::U8 | Scalar::Bool => (fits(-0x80, 0xFF)? as u8).to_ne_bytes().to_vec(),
         Scalar::I16 | Scalar::U16 => (fits(-0x8000, 0xFFFF)? as u16).to_ne_bytes().to_vec(),
         Scalar::I32 | Scalar::U32 => (fits(-0x8000_0000, 0xFFFF_FFFF)? as u32).to_ne_bytes().to_vec(),
@@ -181,6 +183,13 @@ pub(crate) fn float(text: &str) -> Result<f32, String> {
         return u32::from_str_radix(bits, 16).map(f32::from_bits).map_err(|error| format!("`{text}`: {error}"));
     }
     text.trim_end_matches('f').parse::<f32>().or_else(|_| text.parse()).map_err(|error| format!("`{text}`: {error}"))
+}
+
+fn double(text: &str) -> Result<f64, String> {
+    if let Some(bits) = text.strip_prefix("0x") {
+        return u64::from_str_radix(bits, 16).map(f64::from_bits).map_err(|error| format!("`{text}`: {error}"));
+    }
+    text.parse().map_err(|error| format!("`{text}`: {error}"))
 }
 
 pub(crate) fn whole(text: &str) -> Option<i128> {
