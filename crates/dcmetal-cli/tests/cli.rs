@@ -24,7 +24,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn write_npy(path: &Path, values: &[f32]) {
+fn write_npy<T: npyz::Serialize + npyz::AutoSerialize + Copy>(path: &Path, values: &[T]) {
     let shape = [values.len() as u64];
     let file = std::fs::File::create(path).unwrap();
     let mut npy = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(file).begin_nd().unwrap();
@@ -32,7 +32,7 @@ fn write_npy(path: &Path, values: &[f32]) {
     npy.finish().unwrap();
 }
 
-fn read_npy(path: &Path) -> Vec<f32> {
+fn read_npy<T: npyz::Deserialize>(path: &Path) -> Vec<T> {
     npyz::NpyFile::new(std::fs::File::open(path).unwrap()).unwrap().into_vec().unwrap()
 }
 
@@ -55,6 +55,7 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ("run @scale.cl scale --global 8 --arg f99=1", 2, "`f99` is not a type"),
     ("run @scale.cl scale --global 8 --timeout 0", 2, "above 0"),
     ("translate @scale.cl --std CL9", 2, "CL1.2"),
+    ("translate @doubles.cl --fp64 quad", 2, "reject, float, emulate"),
     // Files.
     ("check none.cl", 1, "none.cl: No such file"),
     ("check @../cli.rs", 1, "ends in .cl (OpenCL C) or .metal"),
@@ -86,6 +87,14 @@ const REFUSED: &[(&str, i32, &str)] = &[
         "run @scale.cl scale --global 8 --arg random=f32:8:1 --arg zeros=f32:8,save=y.png --arg f32=2 --arg u32=8",
         1,
         "y.png: an image",
+    ),
+    // Double precision.
+    ("translate @doubles.cl", 1, "doubles.cl:1:36: error: 'double' is not supported"),
+    ("translate @doubles.cl --options --fp64=float --fp64 reject", 1, "'double' is not supported"),
+    (
+        "run @doubles.cl third --fp64 float --global 8 --arg zeros=f64:8 --arg zeros=f64:8 --arg f64=2",
+        1,
+        "argument 2 (`a`): the kernel takes `double as float`, not f64",
     ),
     // Kernels.
     ("check @broken.cl", 1, "broken.cl:3:12: error: "),
@@ -254,7 +263,7 @@ fn both_languages_give_the_same() {
         assert!(output.status.success(), "{file}: {}", text(&output.stderr));
         let out = text(&output.stdout);
         assert!(out.contains("y against expected.npy: equal"), "{out}");
-        assert_eq!(read_npy(&path("y.npy")), x.map(|x| 2.5 * x), "{file}");
+        assert_eq!(read_npy::<f32>(&path("y.npy")), x.map(|x| 2.5 * x), "{file}");
     }
 }
 
@@ -282,7 +291,35 @@ fn local_memory_and_vectors() {
     let output = dcmetal(folder.path(), line);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let expected: Vec<f32> = x.chunks(8).map(|group| 1100.0 + group.iter().sum::<f32>()).collect();
-    assert_eq!(read_npy(&folder.path().join("y.npy")), expected);
+    assert_eq!(read_npy::<f32>(&folder.path().join("y.npy")), expected);
+}
+
+/// `--fp64 emulate` takes and gives f64; each number is rounded as the processor here rounds it.
+#[test]
+fn doubles_are_emulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let x: Vec<f64> = (1..=8).map(|i| 1.0 / f64::from(i)).collect();
+    write_npy(&folder.path().join("x.npy"), &x);
+    let line =
+        "run @doubles.cl third --fp64 emulate --global 8 --arg in=x.npy --arg zeros=f64:8,save=y.npy --arg f64=0.7";
+    let output = dcmetal(folder.path(), line);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected: Vec<f64> = x.iter().map(|x| 0.7 * x / 3.0).collect();
+    assert_eq!(read_npy::<f64>(&folder.path().join("y.npy")), expected);
+}
+
+/// `--fp64 float` takes and gives f32, and says so.
+#[test]
+fn doubles_are_demoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let x = [1f32, 2.0, 3.0];
+    write_npy(&folder.path().join("x.npy"), &x);
+    let line =
+        "run @doubles.cl third --fp64 float --global 3 --arg in=x.npy --arg zeros=f32:3,save=y.npy --arg f32=0.75";
+    let output = dcmetal(folder.path(), line);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr).matches("its elements are 4 bytes wide").count(), 1, "{}", text(&output.stderr));
+    assert_eq!(read_npy::<f32>(&folder.path().join("y.npy")), x.map(|x| 0.75 * x / 3.0));
 }
 
 #[test]

@@ -35,7 +35,8 @@ impl fmt::Display for Difference {
 }
 
 /// Compares what the device and the peer left in one buffer. Integers must be the same; floats may be `ulp` units in the
-/// last place apart, where -0 and 0 are next to each other, and any NaN equals any other.
+/// last place apart, where -0 and 0 are next to each other, and any NaN equals any other. `double` is emulated on the device
+/// and has to be the same.
 pub fn differences(device: &[u8], peer: &[u8], shape: &Shape, ulp: u64) -> Option<Difference> {
     assert_eq!(device.len(), peer.len(), "both began with the same bytes");
     let mut found: Option<Difference> = None;
@@ -47,7 +48,8 @@ pub fn differences(device: &[u8], peer: &[u8], shape: &Shape, ulp: u64) -> Optio
             continue;
         }
         let apart = distance(scalar, ours, theirs);
-        if apart.is_some_and(|apart| apart <= ulp) {
+        let allowed = if scalar == Scalar::F64 { 0 } else { ulp };
+        if apart.is_some_and(|apart| apart <= allowed) {
             continue;
         }
         match &mut found {
@@ -64,6 +66,7 @@ pub fn differences(device: &[u8], peer: &[u8], shape: &Shape, ulp: u64) -> Optio
 /// Units in the last place between two floats; `None` for other numbers.
 fn distance(scalar: Scalar, a: &[u8], b: &[u8]) -> Option<u64> {
     let (sign, infinity) = match scalar {
+        Scalar::F64 => (1 << 63, f64::INFINITY.to_bits()),
         Scalar::F32 => (1 << 31, u64::from(f32::INFINITY.to_bits())),
         Scalar::F16 => (1 << 15, u64::from(half::f16::INFINITY.to_bits())),
         _ => return None,
@@ -74,7 +77,7 @@ fn distance(scalar: Scalar, a: &[u8], b: &[u8]) -> Option<u64> {
         return Some(if is_nan(a) && is_nan(b) { 0 } else { u64::MAX });
     }
     // Floats in order: the negative ones before -0, which is one before 0.
-    let place = |x: u64| if x & sign == 0 { (x + sign) as i64 } else { (2 * sign - 1 - x) as i64 };
+    let place = |x: u64| if x & sign == 0 { x as i64 } else { -((x & (sign - 1)) as i64) - 1 };
     Some(place(a).abs_diff(place(b)))
 }
 
@@ -89,6 +92,7 @@ fn show(scalar: Scalar, bytes: &[u8]) -> String {
     let bits = bits(bytes);
     let shift = 64 - 8 * bytes.len();
     match scalar {
+        Scalar::F64 => format!("{:?} (0x{bits:016x})", f64::from_bits(bits)),
         Scalar::F32 => format!("{:?} (0x{bits:08x})", f32::from_bits(bits as u32)),
         Scalar::F16 => format!("{:?} (0x{bits:04x})", half::f16::from_bits(bits as u16)),
         Scalar::BF16 => format!("{:?} (0x{bits:04x})", half::bf16::from_bits(bits as u16)),
@@ -126,6 +130,13 @@ mod tests {
         assert_eq!(half(1.0, 1.0), None);
         assert_eq!(half(2048.0, 2050.0), Some(1));
         assert_eq!(half(f32::NAN, 1.0), Some(u64::MAX));
+        let double = |a: f64, b: f64| {
+            let [a, b] = [a, b].map(f64::to_le_bytes);
+            differences(&a, &b, &Shape::of(Scalar::F64, 1), 4).map(|found| found.ulp)
+        };
+        assert_eq!(double(1.0, 1.0 + f64::EPSILON), Some(1));
+        assert_eq!(double(f64::NAN, -f64::NAN), None);
+        assert_eq!(double(f64::NEG_INFINITY, f64::INFINITY), Some(2 * 0x7FF0_0000_0000_0000 + 1));
     }
 
     #[test]

@@ -97,7 +97,9 @@ impl OpenCl {
         let mut built = ClProgram::create_from_source(&self.context, &program.text())
             .map_err(|error| format!("clCreateProgramWithSource: {error}"))?;
         let folders = program.include.iter().map(|folder| format!(" -I {}", folder.display()));
-        let options = format!("{} {}{}", program.options, program.peer_options, folders.collect::<String>());
+        // The peer has `double`.
+        let options = program.options.split_whitespace().collect::<Vec<_>>().join(" ").replace("--fp64 emulate", "");
+        let options = format!("{options} {}{}", program.peer_options, folders.collect::<String>());
         built.build(&[self.device.id()], &options).map_err(|error| {
             let log = built.get_build_log(self.device.id()).unwrap_or_default();
             format!("{error}\n{log}")

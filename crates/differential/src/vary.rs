@@ -72,55 +72,61 @@ pub fn vary(bytes: &mut [u8], shape: &Shape, wild: bool, random: &mut Random) {
 }
 
 fn float(scalar: Scalar) -> bool {
-    matches!(scalar, Scalar::F32 | Scalar::F16 | Scalar::BF16)
+    matches!(scalar, Scalar::F64 | Scalar::F32 | Scalar::F16 | Scalar::BF16)
 }
 
-fn encode(scalar: Scalar, value: f32) -> Vec<u8> {
+fn encode(scalar: Scalar, value: f64) -> Vec<u8> {
     match scalar {
-        Scalar::F32 => value.to_ne_bytes().to_vec(),
-        Scalar::F16 => half::f16::from_f32(value).to_ne_bytes().to_vec(),
-        _ => half::bf16::from_f32(value).to_ne_bytes().to_vec(),
+        Scalar::F64 => value.to_ne_bytes().to_vec(),
+        Scalar::F32 => (value as f32).to_ne_bytes().to_vec(),
+        Scalar::F16 => half::f16::from_f64(value).to_ne_bytes().to_vec(),
+        _ => half::bf16::from_f64(value).to_ne_bytes().to_vec(),
     }
 }
 
-fn decode(scalar: Scalar, bytes: &[u8]) -> f32 {
+fn decode(scalar: Scalar, bytes: &[u8]) -> f64 {
     match scalar {
-        Scalar::F32 => f32::from_ne_bytes(bytes.try_into().expect("its size")),
-        Scalar::F16 => half::f16::from_ne_bytes(bytes.try_into().expect("its size")).to_f32(),
-        _ => half::bf16::from_ne_bytes(bytes.try_into().expect("its size")).to_f32(),
+        Scalar::F64 => f64::from_ne_bytes(bytes.try_into().expect("its size")),
+        Scalar::F32 => f64::from(f32::from_ne_bytes(bytes.try_into().expect("its size"))),
+        Scalar::F16 => half::f16::from_ne_bytes(bytes.try_into().expect("its size")).to_f64(),
+        _ => half::bf16::from_ne_bytes(bytes.try_into().expect("its size")).to_f64(),
     }
 }
 
 fn tame_float(scalar: Scalar, like: &[&[u8]], random: &mut Random) -> Vec<u8> {
-    let finite = like.iter().map(|bytes| f64::from(decode(scalar, bytes))).filter(|value| value.is_finite());
+    let finite = like.iter().map(|bytes| decode(scalar, bytes)).filter(|value| value.is_finite());
     let (low, high) = finite.fold((0.0, 1.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
     // A third of them whole, so that ties and equal numbers occur.
     let value = low + (high - low) * random.fraction();
-    encode(scalar, if random.below(3) == 0 { value.round().clamp(low, high) } else { value } as f32)
+    encode(scalar, if random.below(3) == 0 { value.round().clamp(low, high) } else { value })
 }
 
 fn wild_float(scalar: Scalar, random: &mut Random) -> Vec<u8> {
-    const SPECIAL: [f32; 12] = [
+    let (least, greatest) = match scalar {
+        Scalar::F64 => (f64::MIN_POSITIVE, f64::MAX),
+        _ => (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)),
+    };
+    let special = [
         0.0,
         -0.0,
         1.0,
         -1.0,
         0.5,
         1.5,
-        f32::INFINITY,
-        f32::NEG_INFINITY,
-        f32::NAN,
-        f32::MIN_POSITIVE,
-        f32::MAX,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        least,
+        greatest,
         -16_777_217.0,
     ];
     match random.below(4) {
-        0 => encode(scalar, *random.choice(&SPECIAL)),
+        0 => encode(scalar, *random.choice(&special)),
         1 => random.bits().to_ne_bytes()[..scalar.size()].to_vec(),
-        2 => encode(scalar, (random.below(401) as f32 - 200.0) / 4.0),
+        2 => encode(scalar, (random.below(401) as f64 - 200.0) / 4.0),
         _ => {
             let exponent = random.below(41) as i32 - 20;
-            encode(scalar, (2.0 * random.fraction() - 1.0) as f32 * 2f32.powi(exponent))
+            encode(scalar, (2.0 * random.fraction() - 1.0) * 2f64.powi(exponent))
         }
     }
 }
@@ -161,7 +167,7 @@ mod tests {
         let mut random = Random::new(2);
         let mut floats = vec![0; 4 * 4000];
         vary(&mut floats, &Shape::of(Scalar::F32, 1), true, &mut random);
-        let values: Vec<f32> = floats.chunks(4).map(|bytes| decode(Scalar::F32, bytes)).collect();
+        let values: Vec<f64> = floats.chunks(4).map(|bytes| decode(Scalar::F32, bytes)).collect();
         assert!(values.iter().any(|value| value.is_nan()) && values.contains(&f32::INFINITY));
         assert!(
             values.iter().any(|value| value.is_subnormal()) && values.iter().any(|value| value.to_bits() == 1 << 31)

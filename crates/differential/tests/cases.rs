@@ -223,7 +223,7 @@ fn vary_launch(
     random: &mut Random,
 ) {
     for (argument, (value, shape)) in kernel.arguments().iter().zip(launch.args.iter_mut().zip(shapes)) {
-        let float = matches!(argument.scalar, Some(Scalar::F32 | Scalar::F16));
+        let float = matches!(argument.scalar, Some(Scalar::F64 | Scalar::F32 | Scalar::F16));
         let varies = argument.kind == ArgumentKind::Buffer || float || policy.free.contains(&argument.name);
         if !varies || policy.fixed.contains(&argument.name) {
             continue;

@@ -105,7 +105,7 @@ fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {
             clmsl::Access::WriteOnly => Access::WriteOnly,
             clmsl::Access::ReadWrite => Access::ReadWrite,
         },
-        type_name: arg.type_name.clone(),
+        type_name: type_name(arg),
         scalar: element.map(|(kind, _)| scalar(kind)),
         lanes: element.map_or(0, |(_, lanes)| lanes),
         size: arg.size,
@@ -122,6 +122,15 @@ fn texture_kind(dimension: ImageDimension) -> TextureKind {
         ImageDimension::Image2d => TextureKind::D2,
         ImageDimension::Image2dArray => TextureKind::D2Array,
         ImageDimension::Image3d => TextureKind::D3,
+    }
+}
+
+/// The type as the source has it; where `--fp64 float` made another of it, that is said.
+fn type_name(arg: &ArgReflection) -> String {
+    let float = arg.element.is_some_and(|element| element.scalar == ScalarKind::Float);
+    match float && arg.type_name.contains("double") {
+        true => format!("{} as float", arg.type_name),
+        false => arg.type_name.clone(),
     }
 }
 
