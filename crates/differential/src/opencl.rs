@@ -98,7 +98,7 @@ impl OpenCl {
             .map_err(|error| format!("clCreateProgramWithSource: {error}"))?;
         let folders = program.include.iter().map(|folder| format!(" -I {}", folder.display()));
         // The peer has `double`.
-        let options = program.options.split_whitespace().collect::<Vec<_>>().join(" ").replace("--fp64 emulate", "");
+        let options = program.options.replace("--fp64 emulate", "");
         let options = format!("{options} {}{}", program.peer_options, folders.collect::<String>());
         built.build(&[self.device.id()], &options).map_err(|error| {
             let log = built.get_build_log(self.device.id()).unwrap_or_default();

@@ -202,9 +202,9 @@ inline clmsl_double clmsl_fmax(clmsl_double x, clmsl_double y) { return clmsl_is
 inline clmsl_double clmsl_min(clmsl_double x, clmsl_double y) { return y < x ? y : x; }
 //= max double/1 : double double_compare
 inline clmsl_double clmsl_max(clmsl_double x, clmsl_double y) { return x < y ? y : x; }
-//= clamp double/1 : double min max
+//= clamp double/1 : double fmin fmax
 inline clmsl_double clmsl_clamp(clmsl_double x, clmsl_double low, clmsl_double high) {
-  return clmsl_min(clmsl_max(x, low), high);
+  return clmsl_fmin(clmsl_fmax(x, low), high);
 }
 //= maxmag double/1 : double fabs fmax double_compare
 inline clmsl_double clmsl_maxmag(clmsl_double x, clmsl_double y) {

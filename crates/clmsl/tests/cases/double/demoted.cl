@@ -1,5 +1,6 @@
 // options: --fp64 float
 // run: k grid=2 x=[1.5,2.5] y=[0.5,4] scale=3 v=[1,2,3,4,5,6,7,8] n=[0;4] -> x=[2.1,4.5] y=[4.5,7.5] v=[0.5,1,1.5,2,2.5,3,3.5,4] n=[4,16,8,24]
+// differential: skip: double has 8 bytes on the other side
 // --fp64 float: double is float everywhere, and 4 bytes wide in buffers, structures and sizeof.
 #ifndef cl_khr_fp64
 #error there is double
