@@ -167,6 +167,7 @@ fn is_cheap(e: &Expr) -> bool {
             | ExprKind::Index(..)
             | ExprKind::Int { .. }
             | ExprKind::Float(_)
+            | ExprKind::Double(_)
     );
     object && is_pure(e)
 }
