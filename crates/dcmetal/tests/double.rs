@@ -185,10 +185,10 @@ fn operands(seed: u64, count: usize) -> Operands {
     for _ in 0..count {
         let (a, mut b, mut c) = (operand(&mut random), operand(&mut random), operand(&mut random));
         let noise = random.next() & ((1 << (random.next() % 53)) - 1);
-        if random.next() % 4 == 0 {
+        if random.next().is_multiple_of(4) {
             b = f64::from_bits(a.to_bits() ^ noise ^ (random.next() & 1 << 63));
         }
-        if random.next() % 3 == 0 {
+        if random.next().is_multiple_of(3) {
             c = f64::from_bits((-(a * b)).to_bits() ^ noise);
         }
         for (list, value) in out.iter_mut().zip([a, b, c]) {
