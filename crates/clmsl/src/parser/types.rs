@@ -68,7 +68,7 @@ fn refused_type(name: &str) -> Option<String> {
         "reserve_id_t" => "pipes are not supported (Metal has none)",
         "va_list" => "variadic functions are not supported (OpenCL C 3.0 §6.11.g)",
         "quad" => "128-bit floating point is not supported",
-        "atomic_double" => return Some(double_reason(name)),
+        "atomic_double" => "Metal has no 64-bit floating point",
         "image2d_msaa_t" | "image2d_array_msaa_t" | "image2d_msaa_depth_t" | "image2d_array_msaa_depth_t" => {
             "multi-sample images are not supported"
         }
