@@ -71,7 +71,8 @@ pub struct Conversion {
 impl Conversion {
     /// 32-bit words of the argument in a record.
     pub fn words(&self) -> usize {
-        let each = if matches!(self.value, PrintValue::Int64 | PrintValue::Pointer) { 2 } else { 1 };
+        let each =
+            if matches!(self.value, PrintValue::Int64 | PrintValue::Double | PrintValue::Pointer) { 2 } else { 1 };
         usize::from(self.lanes) * each
     }
 }
@@ -91,6 +92,8 @@ pub enum PrintValue {
     Int64,
     /// A word: the bits of a `float`; a `half` is converted to one.
     Float,
+    /// Two words, the lower first: the bits of an emulated `double`.
+    Double,
     /// A word: an index into [`Conversion::strings`].
     String,
     /// Two words, the lower first: an address.

@@ -105,9 +105,11 @@ impl Builtin {
         }
         match self.lowering {
             Lowering::Compare(_) | Lowering::LessOrGreater | Lowering::Prelude("bitselect") => true,
-            Lowering::Metal(name) | Lowering::Math(name) | Lowering::Prelude(name) | Lowering::Truth(name) => {
-                crate::prelude::has(name, Scalar::Double)
-            }
+            Lowering::Metal(name)
+            | Lowering::Math(name)
+            | Lowering::Prelude(name)
+            | Lowering::Polyfill(name)
+            | Lowering::Truth(name) => crate::prelude::has(name, Scalar::Double),
             Lowering::Scale(_) => crate::prelude::has(self.name, Scalar::Double),
             Lowering::Fast(_)
             | Lowering::Operator(_)

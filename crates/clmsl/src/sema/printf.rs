@@ -111,6 +111,12 @@ impl Sema<'_> {
             let (shown, ty) = (shown(conversion), self.show(&arg.ty));
             self.warning(arg.span, format!("'printf': '{shown}' and '{ty}' differ in size; the argument is converted"));
         }
+        if scalar == Scalar::Double {
+            conversion.value = PrintValue::Double;
+            let (span, ty) = (arg.span, Type::lanes(Scalar::ULong, lanes));
+            let builtin = Resolved::Special(Special::AsType { scalar: Scalar::ULong, lanes });
+            return Some(Expr::new(ExprKind::Builtin { builtin, args: vec![arg] }, ty, span));
+        }
         if is_float {
             let arg = convert(arg, &Type::lanes(Scalar::Float, lanes));
             let (span, ty) = (arg.span, Type::lanes(Scalar::UInt, lanes));

@@ -10,11 +10,14 @@ pub(super) fn convert(c: &Conversion, words: &mut impl Iterator<Item = u32>, out
         }
         let low = words.next()?;
         let wide = match c.value {
-            PrintValue::Int64 | PrintValue::Pointer => u64::from(low) | u64::from(words.next()?) << 32,
+            PrintValue::Int64 | PrintValue::Double | PrintValue::Pointer => {
+                u64::from(low) | u64::from(words.next()?) << 32
+            }
             _ => u64::from(low),
         };
         match c.value {
             PrintValue::Float => float(c, f64::from(f32::from_bits(low)), out),
+            PrintValue::Double => float(c, f64::from_bits(wide), out),
             PrintValue::Pointer => field(c, format!("{wide:#x}").as_bytes(), out),
             PrintValue::String => {
                 let text = c.strings.get(low as usize)?.as_bytes();
