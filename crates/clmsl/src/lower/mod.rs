@@ -1,6 +1,6 @@
 //! From OpenCL C's terms to MSL's: passes over the typed program, after which the printer has nothing to decide.
 //!
-//! 0. `goto`: jumps become flags and loops.
+//! 0. `goto`: jumps become flags and loops; `fallthrough`: functions that may end without a value return zero.
 //! 1. `address_space`: one copy of a helper per combination of address spaces, and components of textures (`component`),
 //!    it is called with; unused ones vanish.
 //! 2. `image`: functions on images become methods of textures and functions of the prelude.
@@ -22,6 +22,7 @@ mod divide;
 mod double;
 mod entry;
 mod expr;
+mod fallthrough;
 mod goto;
 mod image;
 mod memory;
@@ -77,6 +78,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     let mut diagnostics = Vec::new();
     for function in &mut program.functions {
         goto::lower(function, &mut diagnostics);
+        fallthrough::lower(function);
     }
     if !diagnostics.is_empty() {
         return (None, diagnostics);

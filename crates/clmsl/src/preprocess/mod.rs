@@ -476,7 +476,11 @@ impl Cx<'_> {
             }
             Err(message) => {
                 self.error(token.span, message);
-                None
+                // A number stands there; which one does not matter any more.
+                literal::number("0").ok().and_then(|zero| match zero {
+                    literal::Number::Int(int) => Some(TokenKind::Int(int)),
+                    literal::Number::Float { .. } => None,
+                })
             }
         }
     }

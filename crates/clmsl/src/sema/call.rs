@@ -8,6 +8,7 @@ use crate::hir::{Expr, ExprKind, Function, FunctionId};
 use crate::options::Fp64;
 use crate::parser::demotion;
 use crate::source::Span;
+use crate::token::Symbol;
 use crate::types::{Scalar, Space, Type};
 
 impl Sema<'_> {
@@ -38,7 +39,7 @@ impl Sema<'_> {
                     let Some(special) = self.available(special, name, callee.span) else { return Expr::error(span) };
                     return self.special_call(special, name, args, span);
                 }
-                self.table_call(name, callee.span, args, span)
+                self.table_call(symbol, callee.span, args, span)
             }
         }
     }
@@ -120,7 +121,8 @@ impl Sema<'_> {
         Expr::new(ExprKind::Call { function: id, args: converted, spaces: pairs }, ty, span)
     }
 
-    fn table_call(&mut self, name: &str, at: Span, args: Vec<Expr>, span: Span) -> Expr {
+    fn table_call(&mut self, symbol: Symbol, at: Span, args: Vec<Expr>, span: Span) -> Expr {
+        let name = self.name(symbol);
         let mut arity = None;
         for (row, builtin) in builtins::rows(name) {
             arity = Some(builtin.params.len());
@@ -130,8 +132,16 @@ impl Sema<'_> {
         }
         match arity {
             None => {
-                let question = self.did_you_mean(name, true);
-                self.bad(at, format!("use of undeclared function '{name}'{question}"))
+                let error = match self.definitions.get(&symbol) {
+                    Some(&later) => Diagnostic::error(at, format!("'{name}' is used before it is declared"))
+                        .with_note(later, "it is defined here; a prototype before the use declares it"),
+                    None => {
+                        let question = self.did_you_mean(name, true);
+                        Diagnostic::error(at, format!("use of undeclared function '{name}'{question}"))
+                    }
+                };
+                self.report(error);
+                Expr::error(span)
             }
             Some(n) => self.bad(span, format!("'{name}' takes {n} arguments, these are {}", args.len())),
         }

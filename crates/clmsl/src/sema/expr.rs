@@ -254,8 +254,13 @@ impl Sema<'_> {
                 }
             },
             _ => {
+                let question = match base.ty.pointee() {
+                    Some(p) if matches!(p.ty, Type::Struct(_)) => "; did you mean '->'?",
+                    Some(p) if p.ty.vector().is_some() => "; index or dereference it first",
+                    _ => "",
+                };
                 let ty = self.show(&base.ty);
-                self.bad(name.span, format!("'{ty}' has no members"))
+                self.bad(name.span, format!("'{ty}' has no members{question}"))
             }
         }
     }

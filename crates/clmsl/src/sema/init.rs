@@ -78,7 +78,7 @@ impl Sema<'_> {
                 (None, Init::Expr(e)) => e.span,
                 (None, Init::List(l)) => l.span,
             };
-            self.error(at, "more initialisers than there are members or elements");
+            self.warning(at, "more initialisers than there are members or elements; these are left out");
         }
         let ty = sized(ty, &slot);
         let expr = self.finish(slot, &ty, span);

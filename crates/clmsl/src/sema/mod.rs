@@ -111,6 +111,8 @@ struct Sema<'a> {
     spaces: Spaces,
     calls: Vec<CallSite>,
     current: Option<Current>,
+    /// Where the file defines functions, also those that are not declared yet.
+    definitions: HashMap<Symbol, Span>,
     /// The arrays that string literals are, by their bytes.
     strings: HashMap<&'a [u8], ConstantId>,
 }
@@ -139,8 +141,16 @@ pub(crate) fn check(program: &ast::Program, names: &Interner, settings: Settings
         spaces: Spaces::default(),
         calls: Vec::new(),
         current: None,
+        definitions: HashMap::new(),
         strings: HashMap::new(),
     };
+    for item in &program.items {
+        if let ast::Item::Function(f) = item
+            && let Some(name) = f.declarator.name
+        {
+            sema.definitions.entry(name.name).or_insert(name.span);
+        }
+    }
     for item in &program.items {
         match item {
             ast::Item::Function(f) => sema.function(f),
