@@ -1,7 +1,6 @@
 //! Expressions, but for operators (`ops`), casts (`cast`) and calls (`call`).
 
 use super::place::is_place;
-use super::types::member_path;
 use super::{Entity, Sema, place_space};
 use crate::ast::{self, Ident};
 use crate::diagnostic::Diagnostic;
@@ -228,8 +227,9 @@ impl Sema<'_> {
         let text = self.name(name.name);
         match base.ty.clone() {
             Type::Struct(id) => {
+                let path = self.member_path(id, text);
                 let structs = &self.program.structs;
-                match member_path(structs, id, text) {
+                match path {
                     Some(path) => path.into_iter().fold(base, |base, at| {
                         let Type::Struct(id) = base.ty else { unreachable!("a path leads through structures") };
                         let ty = structs[id.0 as usize].fields[at as usize].ty.clone();

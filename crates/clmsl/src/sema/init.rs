@@ -2,7 +2,6 @@
 //!
 //! The result is a tree of `Aggregate` nodes in the order of elements and members, every leaf converted.
 
-use super::types::member_path;
 use super::{Sema, const_int, convert};
 use crate::ast::{self, Designator, Init, InitList};
 use crate::hir::{Expr, ExprKind};
@@ -217,7 +216,7 @@ impl Sema<'_> {
     fn field_index(&mut self, ty: &Type, name: &ast::Ident) -> Option<u64> {
         let text = self.name(name.name);
         if let Type::Struct(id) = ty
-            && let Some(path) = member_path(&self.program.structs, *id, text)
+            && let Some(path) = self.member_path(*id, text)
         {
             return Some(u64::from(path[0]));
         }

@@ -111,6 +111,8 @@ struct Sema<'a> {
     spaces: Spaces,
     calls: Vec<CallSite>,
     current: Option<Current>,
+    /// Positions of members by name, of structures with many; anonymous ones by the empty name.
+    member_index: HashMap<StructId, HashMap<String, u32>>,
     /// Where the file defines functions, also those that are not declared yet.
     definitions: HashMap<Symbol, Span>,
     /// The arrays that string literals are, by their bytes.
@@ -141,6 +143,7 @@ pub(crate) fn check(program: &ast::Program, names: &Interner, settings: Settings
         spaces: Spaces::default(),
         calls: Vec::new(),
         current: None,
+        member_index: HashMap::new(),
         definitions: HashMap::new(),
         strings: HashMap::new(),
     };

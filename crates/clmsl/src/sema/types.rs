@@ -466,8 +466,29 @@ fn member_names(fields: &[crate::ast::FieldDecl]) -> Vec<Ident> {
     names
 }
 
-/// Where a structure has a member: positions from the outermost structure inwards, through anonymous ones.
-pub(super) fn member_path(structs: &[Struct], id: StructId, name: &str) -> Option<Vec<u32>> {
+/// Structures with more members than this have an index of their names.
+const INDEXED: usize = 16;
+
+impl Sema<'_> {
+    /// Where a structure has a member: positions from the outermost structure inwards, through anonymous ones.
+    pub(super) fn member_path(&mut self, id: StructId, name: &str) -> Option<Vec<u32>> {
+        let structs = &self.program.structs;
+        let fields = &structs[id.0 as usize].fields;
+        if fields.len() <= INDEXED {
+            return member_path(structs, id, name);
+        }
+        let index = self.member_index.entry(id).or_insert_with(|| {
+            fields.iter().enumerate().rev().map(|(at, field)| (field.name.clone(), at as u32)).collect()
+        });
+        match index.get(name) {
+            Some(&at) => Some(vec![at]),
+            None => index.get("").and_then(|_| member_path(structs, id, name)),
+        }
+    }
+}
+
+/// The same, by looking at each member.
+fn member_path(structs: &[Struct], id: StructId, name: &str) -> Option<Vec<u32>> {
     let fields = &structs[id.0 as usize].fields;
     if let Some(at) = fields.iter().position(|f| f.name == name) {
         return Some(vec![at as u32]);
