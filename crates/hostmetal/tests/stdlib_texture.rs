@@ -467,7 +467,26 @@ fn a_texture_buffer_is_a_row_of_the_buffer() {
     assert_eq!(bytes.read::<u32>()[4..], [10, 77, 30, 40, 50, 60]);
 }
 
-/// Arrays of textures and samplers, arguments without an index, and arguments that a function constant switches off.
+/// A texture that a function constant switches off is not bound, and says so.
+#[test]
+fn a_texture_may_be_switched_off() {
+    let pipeline = compile(
+        "constant bool given [[function_constant(0)]];
+         constant bool on = is_function_constant_defined(given) && given;
+         kernel void run(texture2d<float> t [[texture(0), function_constant(on)]], texture2d<float> u [[texture(1)]],
+            sampler s [[sampler(0), function_constant(on)]], device float4 *out [[buffer(0)]]) {
+            if (on) out[1] = t.sample(s, float2(0));
+            out[0] = float4(is_null_texture(t), is_null_texture(u), u.read(uint2(0)).x, on); }",
+        MathMode::Fast,
+    );
+    let texture = Texture::new(&texture(TEXTURE_2D, R32_FLOAT, [1, 1, 1]));
+    texture.write(0, 0, &[5.0f32]);
+    let out = Buffer::new(32);
+    one(&pipeline, &[(&texture, 1)], &out);
+    assert_eq!(out.read::<f32>(), [1.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+}
+
+/// Arrays of textures, which follow each other in the argument table, and arguments without an index.
 #[test]
 fn arrays_of_textures_take_indices_in_a_row() {
     let textures: Vec<Texture> = (0..4)

@@ -227,7 +227,7 @@ impl Library {
     ///
     /// # Errors
     /// [`Error::KernelNotFound`], [`Error::Pipeline`] with Metal's words, [`Error::Unsupported`] for a kernel that
-    /// takes textures or samplers.
+    /// takes arrays of textures or samplers, or textures of a kind that is not in [`TextureKind`](crate::TextureKind).
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         self.kernel_with(name, &Constants::new())
     }

@@ -410,6 +410,8 @@ fn keeps_memory(output: &str) -> bool {
     let mut allocations = output[at..].lines().filter_map(|line| line.split_once(" = alloca "));
     // Arguments that `each_thread` holds go by their name or by their type, whichever the optimiser has left them.
     allocations.any(|(name, kind)| {
-        !name.trim_start().starts_with("%hm_held") && !kind.starts_with("%\"struct.hostmetal::argument<")
+        !name.trim_start().starts_with("%hm_held")
+            && !kind.starts_with("%\"struct.hostmetal::argument<")
+            && !kind.starts_with("%\"struct.hostmetal::resource_argument<")
     })
 }
