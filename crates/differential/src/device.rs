@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use dcmetal::{Accelerator, Arg, Buffer, Grid, Kernel, Library, clmsl};
+use dcmetal::{Accelerator, Arg, Buffer, Grid, Kernel, Library, PixelFormat, Texture, TextureDescriptor, clmsl};
 
-use crate::job::{Launch, Outputs, Program, Value};
+use crate::job::{Image, Launch, Outputs, Program, Value};
 
 /// A program translated and compiled for a device.
 pub struct Translated {
@@ -65,6 +65,8 @@ impl Translated {
                 Passed::Buffer(buffer) => Arg::from(buffer),
                 Passed::Bytes(bytes) => Arg::bytes(bytes),
                 Passed::Local(bytes) => Arg::threadgroup_bytes(*bytes),
+                Passed::Texture(texture) => Arg::from(texture),
+                Passed::Number(number) => Arg::from(*number),
             })
             .collect();
         let done = kernel.launch(grid, args).and_then(|submission| submission.wait());
@@ -73,6 +75,7 @@ impl Translated {
             .iter()
             .map(|passed| match passed {
                 Passed::Buffer(buffer) => buffer.to_vec().map(Some).map_err(|error| error.to_string()),
+                Passed::Texture(texture) => texture.to_vec().map(Some).map_err(|error| error.to_string()),
                 _ => Ok(None),
             })
             .collect()
@@ -83,6 +86,11 @@ impl Translated {
             Value::Buffer(bytes) => Passed::Buffer(self.gpu.buffer_from(bytes).map_err(|error| error.to_string())?),
             Value::Bytes(bytes) => Passed::Bytes(bytes),
             Value::Local(bytes) => Passed::Local(*bytes),
+            Value::Image(image) => {
+                let texture = self.gpu.texture_from(&descriptor(image)?, &image.bytes);
+                Passed::Texture(texture.map_err(|error| error.to_string())?)
+            }
+            Value::Sampler(number) => Passed::Number(*number),
         })
     }
 }
@@ -91,4 +99,22 @@ enum Passed<'v> {
     Buffer(Buffer<u8>),
     Bytes(&'v [u8]),
     Local(usize),
+    Texture(Texture),
+    /// A sampler.
+    Number(u32),
+}
+
+fn descriptor(image: &Image) -> Result<TextureDescriptor, String> {
+    let known = PixelFormat::all().find(|format| format!("{format:?}").to_lowercase() == image.format);
+    let format = known.ok_or_else(|| format!("no pixel format {}", image.format))?;
+    let size: Vec<usize> = image.size.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
+    Ok(match (image.kind.as_str(), size.as_slice()) {
+        ("texture1d", &[width]) => TextureDescriptor::d1(format, width),
+        ("texture1d_array", &[width, length]) => TextureDescriptor::d1_array(format, width, length),
+        ("texture2d", &[width, height]) => TextureDescriptor::d2(format, width, height),
+        ("texture2d_array", &[width, height, length]) => TextureDescriptor::d2_array(format, width, height, length),
+        ("texture3d", &[width, height, depth]) => TextureDescriptor::d3(format, width, height, depth),
+        ("texture_buffer", &[width]) => TextureDescriptor::buffer(format, width),
+        (kind, size) => return Err(format!("no {kind} of the size {size:?}")),
+    })
 }

@@ -50,7 +50,24 @@ pub enum Value {
     Bytes(Vec<u8>),
     /// Bytes of local memory.
     Local(usize),
+    /// An image and what it holds before the launch.
+    Image(Image),
+    /// A sampler, as the number that OpenCL C makes of it.
+    Sampler(u32),
 }
 
-/// What a launch left in each argument that is a buffer.
+/// An image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// The texture's kind, in Metal's words: `texture2d`.
+    pub kind: String,
+    /// Its pixel format, in Metal's words: `rgba8unorm`.
+    pub format: String,
+    /// Width, height and depth as far as there are any; the number of layers comes last.
+    pub size: Vec<u64>,
+    /// Its texels, row by row, without gaps.
+    pub bytes: Vec<u8>,
+}
+
+/// What a launch left in each argument that is a buffer or an image.
 pub type Outputs = Vec<Option<Vec<u8>>>;

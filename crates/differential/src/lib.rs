@@ -19,6 +19,7 @@
 mod campaign;
 mod device;
 mod differ;
+mod image;
 mod job;
 mod opencl;
 mod peer;
@@ -29,7 +30,7 @@ mod vary;
 pub use campaign::{Campaign, Finding, Kind};
 pub use device::Translated;
 pub use differ::{Difference, differences};
-pub use job::{Launch, Outputs, Program, Value};
+pub use job::{Image, Launch, Outputs, Program, Value};
 pub use opencl::serve;
 pub use peer::{Peer, PeerError};
 pub use random::Random;

@@ -10,12 +10,13 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, Device, get_all_devices};
 use opencl3::kernel::Kernel;
-use opencl3::memory::{Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE, ClMem};
+use opencl3::memory::{Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE, ClMem, Image, Sampler};
 use opencl3::program::Program as ClProgram;
 use opencl3::types::CL_BLOCKING;
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Launch, Outputs, Program, Value};
+use crate::image::{self, Shape};
+use crate::job::{self, Launch, Outputs, Program, Value};
 
 /// What the peer is asked for.
 #[derive(Serialize, Deserialize)]
@@ -76,10 +77,13 @@ struct OpenCl {
     queue: CommandQueue,
 }
 
-/// A buffer and its bytes.
-struct Filled {
-    buffer: Buffer<u8>,
-    size: usize,
+/// Memory that an argument refers to.
+enum Filled {
+    Buffer(Buffer<u8>, usize),
+    Image(Image, Shape),
+    /// An image made from the buffer.
+    BufferImage(Image, Buffer<u8>, usize),
+    Sampler(#[expect(dead_code, reason = "it is released when the launch has ended")] Sampler),
 }
 
 impl OpenCl {
@@ -109,7 +113,7 @@ impl OpenCl {
 
     fn run(&self, program: &ClProgram, launch: &Launch) -> Result<Outputs, String> {
         let kernel = Kernel::create(program, &launch.kernel).map_err(|error| format!("clCreateKernel: {error}"))?;
-        let buffers = self.set(&kernel, &launch.args)?;
+        let filled = self.set(&kernel, &launch.args)?;
         let sizes = |sizes: [u64; 3]| sizes.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
         let (grid, group) = (sizes(launch.grid), sizes(launch.group));
         // SAFETY: the sizes have as many numbers as there are dimensions; every argument is set, and its memory lives until
@@ -120,24 +124,20 @@ impl OpenCl {
         };
         done.map_err(|error| format!("clEnqueueNDRangeKernel: {error}"))?;
         self.queue.finish().map_err(|error| format!("clFinish: {error}"))?;
-        buffers.iter().map(|buffer| buffer.as_ref().map(|buffer| self.read(buffer)).transpose()).collect()
+        filled.iter().map(|filled| filled.as_ref().map_or(Ok(None), |filled| self.read(filled))).collect()
     }
 
-    /// Sets the arguments; returns the buffers made for them, with their sizes.
+    /// Sets the arguments; returns what was made for them.
     fn set(&self, kernel: &Kernel, args: &[Value]) -> Result<Vec<Option<Filled>>, String> {
-        let mut buffers = Vec::new();
+        let mut filled = Vec::new();
         for (index, value) in (0..).zip(args) {
             let error = |error: &dyn std::fmt::Display| format!("argument {index}: {error}");
             match value {
                 Value::Buffer(bytes) => {
-                    let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
-                    let from = bytes.as_ptr().cast_mut().cast::<c_void>();
-                    // SAFETY: `bytes` is read, at its length, before the call returns.
-                    let buffer = unsafe { Buffer::<u8>::create(&self.context, flags, bytes.len(), from) };
-                    let buffer = buffer.map_err(|e| error(&e))?;
+                    let buffer = self.buffer(bytes).map_err(|e| error(&e))?;
                     // SAFETY: a memory object is passed by its handle, which the argument's size is checked against.
                     unsafe { kernel.set_arg(index, &buffer.get()) }.map_err(|e| error(&e))?;
-                    buffers.push(Some(Filled { buffer, size: bytes.len() }));
+                    filled.push(Some(Filled::Buffer(buffer, bytes.len())));
                 }
                 Value::Bytes(bytes) => {
                     // SAFETY: the bytes are read before the call returns, which checks their number against the argument's.
@@ -145,23 +145,87 @@ impl OpenCl {
                         cl3::kernel::set_kernel_arg(kernel.get(), index, bytes.len(), bytes.as_ptr().cast::<c_void>())
                     };
                     set.map_err(|e| error(&format!("clSetKernelArg: error {e}")))?;
-                    buffers.push(None);
+                    filled.push(None);
                 }
                 Value::Local(size) => {
                     // SAFETY: no memory is passed.
                     unsafe { kernel.set_arg_local_buffer(index, *size) }.map_err(|e| error(&e))?;
-                    buffers.push(None);
+                    filled.push(None);
+                }
+                Value::Image(given) => {
+                    let made = self.image(given).map_err(|e| error(&e))?;
+                    let (Filled::Image(image, _) | Filled::BufferImage(image, ..)) = &made else {
+                        unreachable!("an image was made")
+                    };
+                    // SAFETY: as for a buffer.
+                    unsafe { kernel.set_arg(index, &image.get()) }.map_err(|e| error(&e))?;
+                    filled.push(Some(made));
+                }
+                Value::Sampler(bits) => {
+                    let (normalized, address, filter) = image::sampler(*bits);
+                    let sampler = Sampler::create(&self.context, normalized, address, filter).map_err(|e| error(&e))?;
+                    // SAFETY: as for a buffer.
+                    unsafe { kernel.set_arg(index, &sampler.get()) }.map_err(|e| error(&e))?;
+                    filled.push(Some(Filled::Sampler(sampler)));
                 }
             }
         }
-        Ok(buffers)
+        Ok(filled)
     }
 
-    fn read(&self, Filled { buffer, size }: &Filled) -> Result<Vec<u8>, String> {
-        let mut bytes = vec![0; *size];
-        // SAFETY: the read is blocking, so `bytes` outlives it; the buffer has its size.
-        let read = unsafe { self.queue.enqueue_read_buffer(buffer, CL_BLOCKING, 0, &mut bytes, &[]) };
-        read.map_err(|error| format!("clEnqueueReadBuffer: {error}"))?;
-        Ok(bytes)
+    fn buffer(&self, bytes: &[u8]) -> Result<Buffer<u8>, String> {
+        let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
+        let from = bytes.as_ptr().cast_mut().cast::<c_void>();
+        // SAFETY: `bytes` is read, at its length, before the call returns.
+        let buffer = unsafe { Buffer::<u8>::create(&self.context, flags, bytes.len(), from) };
+        buffer.map_err(|error| error.to_string())
+    }
+
+    fn image(&self, given: &job::Image) -> Result<Filled, String> {
+        let shape = Shape::of(given)?;
+        if shape.texels() * shape.texel != given.bytes.len() {
+            return Err(format!("{} bytes for {given:?}", given.bytes.len()));
+        }
+        let mut desc = shape.desc();
+        if shape.is_buffer() {
+            let buffer = self.buffer(&given.bytes)?;
+            desc.buffer = buffer.get();
+            // SAFETY: the description is whole, and the buffer it names lives as long as the image.
+            let image = unsafe {
+                Image::create(&self.context, CL_MEM_READ_WRITE, &shape.format, &desc, null::<c_void>().cast_mut())
+            };
+            let image = image.map_err(|error| format!("clCreateImage: {error}"))?;
+            return Ok(Filled::BufferImage(image, buffer, given.bytes.len()));
+        }
+        let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
+        let from = given.bytes.as_ptr().cast_mut().cast::<c_void>();
+        // SAFETY: the texels are read before the call returns, and their number was checked.
+        let image = unsafe { Image::create(&self.context, flags, &shape.format, &desc, from) };
+        Ok(Filled::Image(image.map_err(|error| format!("clCreateImage: {error}"))?, shape))
+    }
+
+    /// What is in it after the launch, if it has anything in it.
+    fn read(&self, filled: &Filled) -> Result<Option<Vec<u8>>, String> {
+        match filled {
+            Filled::Sampler(_) => Ok(None),
+            Filled::Buffer(buffer, size) | Filled::BufferImage(_, buffer, size) => {
+                let mut bytes = vec![0; *size];
+                // SAFETY: the read is blocking, so `bytes` outlives it; the buffer has its size.
+                let read = unsafe { self.queue.enqueue_read_buffer(buffer, CL_BLOCKING, 0, &mut bytes, &[]) };
+                read.map_err(|error| format!("clEnqueueReadBuffer: {error}"))?;
+                Ok(Some(bytes))
+            }
+            Filled::Image(image, shape) => {
+                let mut bytes = vec![0u8; shape.texels() * shape.texel];
+                let (origin, region) = ([0usize; 3], shape.region());
+                let into = bytes.as_mut_ptr().cast::<c_void>();
+                // SAFETY: the read is blocking; `bytes` has room for the region's texels without gaps.
+                let read = unsafe {
+                    self.queue.enqueue_read_image(image, CL_BLOCKING, origin.as_ptr(), region.as_ptr(), 0, 0, into, &[])
+                };
+                read.map_err(|error| format!("clEnqueueReadImage: {error}"))?;
+                Ok(Some(bytes))
+            }
+        }
     }
 }

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dcmetal::{Accelerator, Argument, ArgumentKind, Kernel, Scalar};
-use differential::{Launch, Mismatch, Peer, Program, Random, Run, Shape, Translated, Value, compare, vary};
+use differential::{Image, Launch, Mismatch, Peer, Program, Random, Run, Shape, Translated, Value, compare, vary};
 use run_line::{RunLine, bits, numbers};
 
 /// Cases that PoCL 3.1 does not build or gets wrong: the case, words of what then is said, and what is wrong. The words must
@@ -34,6 +34,11 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("address_space/local_in_inner_scope", "can only be declared in the outermost scope", "clang wants them outermost"),
     ("atomic/through_helper_in_both_spaces", "no matching function for call", "it has no generic address space"),
     ("control/switch", "label at end of compound statement", "C23's label before a closing brace, which we accept"),
+    ("image/border_colours", "clCreateImage", "it has no images of two components, and none of its borders is opaque"),
+    ("image/depth", "Cannot find symbol", "it has no depth images"),
+    ("image/formats", "undefined symbol", "it has no queries of image1d_buffer_t"),
+    ("image/half", "write_imageh", "it has no half"),
+    ("image/rounded_layers", "on OpenCL", "it rounds to the layer above"),
     ("kernels/gaussian_blur", "changes address space of pointer", "it has no generic address space"),
     ("kernels/struct_params", "out[1] is 159.0", "work-items share a structure by value that the kernel writes to"),
     ("options/defines", "macro name must be an identifier", "it takes no macros with parameters in -D"),
@@ -199,6 +204,15 @@ fn given(argument: &Argument, run: &RunLine) -> Result<(Value, Shape), String> {
         let bytes = bytes.ok_or_else(|| format!("`{}` wants local:N", argument.name))?;
         return Ok((Value::Local(bytes), Shape::list([])));
     }
+    if let ArgumentKind::Texture { kind } = argument.kind {
+        let picture = run_line::picture(value)?;
+        let image =
+            Image { kind: kind.name().to_owned(), format: picture.format, size: picture.size, bytes: picture.bytes };
+        return Ok((Value::Image(image), Shape::of(picture.scalar, 1)));
+    }
+    if argument.kind == ArgumentKind::Sampler {
+        return Ok((Value::Sampler(run_line::sampler(value)?), Shape::list([])));
+    }
     let numbers = numbers(argument, value)?;
     let mut bytes = Vec::new();
     for (scalar, number) in &numbers {
@@ -225,11 +239,12 @@ fn vary_launch(
 ) {
     for (argument, (value, shape)) in kernel.arguments().iter().zip(launch.args.iter_mut().zip(shapes)) {
         let float = matches!(argument.scalar, Some(Scalar::F64 | Scalar::F32 | Scalar::F16));
-        let varies = argument.kind == ArgumentKind::Buffer || float || policy.free.contains(&argument.name);
+        let memory = matches!(argument.kind, ArgumentKind::Buffer | ArgumentKind::Texture { .. });
+        let varies = memory || float || policy.free.contains(&argument.name);
         if !varies || policy.fixed.contains(&argument.name) {
             continue;
         }
-        if let Value::Buffer(bytes) | Value::Bytes(bytes) = value {
+        if let Value::Buffer(bytes) | Value::Bytes(bytes) | Value::Image(Image { bytes, .. }) = value {
             vary(bytes, shape, wild, random);
         }
     }
