@@ -5,7 +5,7 @@
 //! `// run: KERNEL grid=X[,Y[,Z]] [group=X[,Y[,Z]]] ARG=VALUE ... -> ARG=VALUE ...`, without blanks inside a value. A value is
 //! a scalar (`a=2`), components or elements (`v=[1,2,3,4]`; a buffer of vectors lists all components, four for a vector of
 //! three), a local size in bytes (`s=local:64`), or typed fields of structures one behind the other, padding included
-//! (`p={f32:1.5,i32:2,u8:7}`). Floats may be `nan`, `inf`, `-inf`; an expected list may be shorter than the buffer. Integers
+//! (`p={f32:1.5,i32:2,u8:7}`), an image (`i=rgba8unorm:2x1:[0,0,0,255,1,2,3,4]`) or a sampler (`s=clamp|linear|normalized`). Floats may be `nan`, `inf`, `-inf`; an expected list may be shorter than the buffer. Integers
 //! must be equal, floats within 4e-6 of their size or 1e-6. `prints="..."` is what is printed. `UPDATE_EXPECT=1` rewrites the expectations.
 
 use std::fs;

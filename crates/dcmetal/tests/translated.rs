@@ -8,6 +8,10 @@
 //! `-inf` or `nan`; integers must come out exactly, floats as close as `close` says, halves exactly. What a kernel prints
 //! is `prints="..."`, or `prints_lines="..."` if the order of the lines is open; `\n` and `\_` (a blank) stand for one
 //! character. Without either it must print nothing.
+//! An image is `FORMAT:SIZE:NUMBERS`: a pixel format as `rgba8unorm`, its sizes with `x` between them, layers last, and the
+//! components of its texels in memory order, which is also how it stands behind the arrow. A sampler is `ADDRESS|FILTER|
+//! COORDINATES`: `none`, `clamp_to_edge`, `clamp`, `repeat` or `mirrored_repeat`, `nearest` or `linear`, `normalized` or
+//! `unnormalized`.
 //! Every case that translates must have such a line.
 
 mod common;
@@ -18,9 +22,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::gpu;
-use common::run_line::{self, RunLine, bits, numbers};
+use common::run_line::{self, Picture, RunLine, bits, list_of, numbers};
 use dcmetal::{
-    Accelerator, Access, Arg, Argument, ArgumentKind, Buffer, Grid, Kernel, Library, Printed, Scalar, Size, clmsl,
+    Accelerator, Access, AddressMode, Arg, Argument, ArgumentKind, Buffer, Filter, Grid, Kernel, Library, PixelFormat,
+    Printed, Sampler, SamplerDescriptor, Scalar, Size, Texture, TextureDescriptor, TextureKind, clmsl,
 };
 
 #[test]
@@ -110,6 +115,8 @@ fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), Strin
             Passed::Buffer(buffer) => Arg::from(buffer),
             Passed::Value(bytes) => Arg::bytes(bytes),
             Passed::Local(bytes) => Arg::threadgroup_bytes(*bytes),
+            Passed::Texture(texture, _) => Arg::from(texture),
+            Passed::Sampler(sampler) => Arg::from(&*sampler),
         })
         .collect();
     let printed = kernel.launch(grid, args).and_then(|submission| submission.printed());
@@ -117,11 +124,13 @@ fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), Strin
     compare_printed(&printed, prints.as_ref())?;
     for (name, value) in &expected {
         let argument = find(&kernel, name)?;
-        let Passed::Buffer(buffer) = &passed[argument.position] else {
-            return Err(format!("`{name}` is no buffer"));
+        let (bytes, numbers) = match &passed[argument.position] {
+            Passed::Buffer(buffer) => (buffer.to_vec(), numbers(argument, value)?),
+            Passed::Texture(texture, component) => (texture.to_vec(), list_of(*component, value)?),
+            _ => return Err(format!("`{name}` is no buffer and no image")),
         };
-        let bytes = buffer.to_vec().map_err(|error| error.to_string())?;
-        compare(argument, &bytes, value).map_err(|text| format!("{name}: {text}"))?;
+        let bytes = bytes.map_err(|error| error.to_string())?;
+        compare(&numbers, &bytes).map_err(|text| format!("{name}: {text}"))?;
     }
     Ok(())
 }
@@ -148,6 +157,9 @@ enum Passed {
     Buffer(Buffer<u8>),
     Value(Vec<u8>),
     Local(usize),
+    /// With the type of its components in memory.
+    Texture(Texture, Scalar),
+    Sampler(Sampler),
 }
 
 fn find<'k>(kernel: &'k Kernel, name: &str) -> Result<&'k Argument, String> {
@@ -181,15 +193,47 @@ fn pass(gpu: &Accelerator, argument: &Argument, given: &[(String, String)]) -> R
             }
             Ok(Passed::Value(bytes))
         }
-        ArgumentKind::Texture { .. } | ArgumentKind::Sampler => {
-            Err(format!("`{name}` is {}, which a run line cannot give", argument.kind))
+        ArgumentKind::Texture { kind } => {
+            let picture = run_line::picture(value)?;
+            let texture = gpu.texture_from(&descriptor(kind, &picture)?, &picture.bytes);
+            Ok(Passed::Texture(texture.map_err(|error| format!("{name}: {error}"))?, picture.scalar))
         }
+        ArgumentKind::Sampler => sampler(gpu, run_line::sampler(value)?),
     }
 }
 
-/// Compares a buffer with what is expected of it.
-fn compare(argument: &Argument, bytes: &[u8], value: &str) -> Result<(), String> {
-    let expected = numbers(argument, value)?;
+fn descriptor(kind: TextureKind, picture: &Picture) -> Result<TextureDescriptor, String> {
+    let known = PixelFormat::all().find(|format| format!("{format:?}").to_lowercase() == picture.format);
+    let format = known.ok_or_else(|| format!("no pixel format `{}`", picture.format))?;
+    let size: Vec<usize> = picture.size.iter().map(|&n| n as usize).collect();
+    Ok(match (kind, size.as_slice()) {
+        (TextureKind::D1, &[width]) => TextureDescriptor::d1(format, width),
+        (TextureKind::D1Array, &[width, length]) => TextureDescriptor::d1_array(format, width, length),
+        (TextureKind::D2, &[width, height]) => TextureDescriptor::d2(format, width, height),
+        (TextureKind::D2Array, &[width, height, length]) => TextureDescriptor::d2_array(format, width, height, length),
+        (TextureKind::D3, &[width, height, depth]) => TextureDescriptor::d3(format, width, height, depth),
+        (TextureKind::Buffer, &[width]) => TextureDescriptor::buffer(format, width),
+        (kind, size) => return Err(format!("no {} of the size {size:?}", kind.name())),
+    })
+}
+
+/// A sampler of Metal's where there is one, else the number itself.
+fn sampler(gpu: &Accelerator, bits: u32) -> Result<Passed, String> {
+    let filter = if bits & 0x20 == 0 { Filter::Nearest } else { Filter::Linear };
+    let address = match bits & 14 {
+        2 => AddressMode::ClampToEdge,
+        4 => AddressMode::ClampToZero,
+        6 => AddressMode::Repeat,
+        8 => AddressMode::MirrorRepeat,
+        _ => return Ok(Passed::Value(bits.to_ne_bytes().to_vec())),
+    };
+    let wanted = SamplerDescriptor::new(address, filter);
+    let wanted = if bits & 1 == 0 { wanted.in_pixels() } else { wanted };
+    gpu.sampler(&wanted).map(Passed::Sampler).map_err(|error| error.to_string())
+}
+
+/// Compares memory with what is expected of it.
+fn compare(expected: &[(Scalar, String)], bytes: &[u8]) -> Result<(), String> {
     let size: usize = expected.iter().map(|(scalar, _)| scalar.size()).sum();
     if size != bytes.len() {
         return Err(format!("{} numbers of {size} bytes are expected of a buffer of {}", expected.len(), bytes.len()));
@@ -257,8 +301,13 @@ fn numbers_are_read_as_written() {
     );
     assert_eq!(numbers(&int, "{u8:1,f32:2}").unwrap(), [(Scalar::U8, "1".into()), (Scalar::F32, "2".into())]);
     assert!(numbers(&Argument { scalar: None, ..int.clone() }, "[1]").is_err());
-    assert!(compare(&int, &[1, 0, 0, 0], "[1]").is_ok());
-    assert!(compare(&int, &[1, 0, 0, 0], "[2]").is_err() && compare(&int, &[1, 0, 0, 0], "[1,1]").is_err());
+    let one = |expected| compare(&numbers(&int, expected).unwrap(), &[1, 0, 0, 0]);
+    assert!(one("[1]").is_ok() && one("[2]").is_err() && one("[1,1]").is_err());
+    let picture = run_line::picture("rg16unorm:2x1:[1,2;3]").unwrap();
+    assert_eq!((picture.size.as_slice(), picture.bytes.as_slice()), (&[2, 1][..], &[1, 0, 2, 0, 2, 0, 2, 0][..]));
+    assert!(run_line::picture("rg16unorm:2x1:[1,2]").is_err() && run_line::picture("rgb8unorm:1:[1,2,3]").is_err());
+    assert_eq!(run_line::sampler("clamp|linear|normalized"), Ok(0x25));
+    assert!(run_line::sampler("clamped").is_err());
     assert_eq!(bits(Scalar::I32, "-1").unwrap(), [0xFF; 4]);
     assert_eq!(bits(Scalar::U8, "0xFE").unwrap(), [0xFE]);
     assert!(bits(Scalar::U8, "256").is_err() && bits(Scalar::I32, "1.5").is_err());

@@ -99,7 +99,13 @@ impl Sema<'_> {
         let place = args.next()?;
         let at = self.coordinate(args.next()?, image.dim, false, name)?;
         let ty = if image.dim.is_depth() { Type::FLOAT } else { Type::Vector(scalar, 4) };
-        let colour = self.assign_convert(args.next()?, &ty, &format!("argument 3 of '{name}'"));
+        let colour = args.next()?;
+        // As an argument a scalar becomes a vector of any element.
+        let colour = if colour.ty.scalar().is_some() {
+            convert(colour, &ty)
+        } else {
+            self.assign_convert(colour, &ty, &format!("argument 3 of '{name}'"))
+        };
         if colour.ty.is_error() {
             return None;
         }
@@ -148,11 +154,12 @@ impl Sema<'_> {
         Some(())
     }
 
-    /// Integers, or with a sampler floats too; vectors have the exact type, as overloads demand.
+    /// Integers, or with a sampler floats too, between which the type decides. Without a sampler a scalar converts.
     fn coordinate(&mut self, at: Expr, dim: ImageDim, sampled: bool, name: &str) -> Option<Expr> {
         let n = dim.coordinates();
         match at.ty.arithmetic() {
-            Some((s, 1)) if n == 1 && (s.is_integer() || sampled) => {
+            Some((_, 1)) if !sampled => Some(convert(convert(at, &Type::INT), &Type::lanes(Scalar::Int, n))),
+            Some((s, 1)) if n == 1 => {
                 let ty = if s.is_float() { Type::FLOAT } else { Type::INT };
                 Some(convert(at, &ty))
             }

@@ -86,6 +86,10 @@ fn check_argument(pipeline: &Pipeline, argument: &Argument, arg: &Arg<'_>) -> Re
         (ArgumentKind::Texture { kind }, Passed::Texture { texture, writable }) => {
             check_texture(pipeline, argument, arg, kind, (texture, *writable))
         }
+        // OpenCL C's samplers are numbers, of which `Sampler` has those that Metal's samplers are too.
+        (ArgumentKind::Sampler, Passed::Value { bytes, element, lanes }) if pipeline.is_opencl => {
+            check_value(pipeline, argument, bytes.as_slice(), *element, *lanes)
+        }
         (ArgumentKind::Sampler, Passed::Sampler(sampler)) => check_sampler(pipeline, argument, sampler),
         _ => {
             let place = place(pipeline, argument);

@@ -95,9 +95,8 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 
 /// `[a,b]`, `[a;n]` or `a` as texts of the argument's scalars, `{type:a,...}` as texts of those types.
 pub(crate) fn numbers(argument: &Argument, value: &str) -> Result<Vec<(Scalar, String)>, String> {
-    let within = |open, close| value.strip_prefix(open).and_then(|rest: &str| rest.strip_suffix(close));
-    let mut list = Vec::new();
-    if let Some(inside) = within('{', '}') {
+    if let Some(inside) = value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        let mut list = Vec::new();
         for part in inside.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (kind, number) = part.split_once(':').ok_or_else(|| format!("`{part}` has no type"))?;
             list.push((scalar(kind)?, number.to_owned()));
@@ -106,7 +105,13 @@ pub(crate) fn numbers(argument: &Argument, value: &str) -> Result<Vec<(Scalar, S
     }
     let kind =
         argument.scalar.ok_or_else(|| format!("`{}` is a structure: write {{type:value,...}}", argument.name))?;
-    let Some(inside) = within('[', ']') else {
+    list_of(kind, value)
+}
+
+/// `[a,b]`, `[a;n]` or `a` as texts of the scalar.
+pub(crate) fn list_of(kind: Scalar, value: &str) -> Result<Vec<(Scalar, String)>, String> {
+    let mut list = Vec::new();
+    let Some(inside) = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
         return Ok(vec![(kind, value.to_owned())]);
     };
     for part in inside.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -119,6 +124,66 @@ pub(crate) fn numbers(argument: &Argument, value: &str) -> Result<Vec<(Scalar, S
         }
     }
     Ok(list)
+}
+
+/// An image: `FORMAT:SIZE:[components of the texels in memory order]`.
+pub(crate) struct Picture {
+    /// A pixel format, in Metal's words.
+    pub(crate) format: String,
+    /// What one component is in memory.
+    pub(crate) scalar: Scalar,
+    /// Width, height and depth as far as there are any; the number of layers comes last.
+    pub(crate) size: Vec<u64>,
+    /// The texels, row by row, without gaps.
+    pub(crate) bytes: Vec<u8>,
+}
+
+pub(crate) fn picture(value: &str) -> Result<Picture, String> {
+    let mut parts = value.splitn(3, ':');
+    let (Some(format), Some(size), Some(numbers)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(format!("`{value}` is no FORMAT:SIZE:NUMBERS"));
+    };
+    let (components, kind) = ["rgba", "bgra", "rg", "r"]
+        .iter()
+        .find_map(|order| Some((if order.len() == 4 { 4 } else { order.len() }, format.strip_prefix(order)?)))
+        .ok_or_else(|| format!("no pixel format `{format}`"))?;
+    let scalar = match kind {
+        "8unorm" | "8uint" => Scalar::U8,
+        "8snorm" | "8sint" => Scalar::I8,
+        "16unorm" | "16uint" => Scalar::U16,
+        "16snorm" | "16sint" => Scalar::I16,
+        "16float" => Scalar::F16,
+        "32uint" => Scalar::U32,
+        "32sint" => Scalar::I32,
+        "32float" => Scalar::F32,
+        _ => return Err(format!("no pixel format `{format}`")),
+    };
+    let size = size.split('x').map(str::parse).collect::<Result<Vec<u64>, _>>().map_err(|error| error.to_string())?;
+    let texels = list_of(scalar, numbers)?;
+    let wanted = size.iter().product::<u64>() * components as u64;
+    if texels.len() as u64 != wanted {
+        return Err(format!("{} numbers for an image of {wanted}", texels.len()));
+    }
+    let bytes = texels.iter().map(|(scalar, number)| bits(*scalar, number)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Picture { format: format.to_owned(), scalar, size, bytes: bytes.concat() })
+}
+
+/// A sampler, `ADDRESS|FILTER|COORDINATES`, as the number that OpenCL C makes of it.
+pub(crate) fn sampler(value: &str) -> Result<u32, String> {
+    value.split('|').try_fold(0, |bits, word| {
+        Ok(bits
+            | match word {
+                "none" | "unnormalized" => 0,
+                "normalized" => 1,
+                "clamp_to_edge" => 2,
+                "clamp" => 4,
+                "repeat" => 6,
+                "mirrored_repeat" => 8,
+                "nearest" => 0x10,
+                "linear" => 0x20,
+                _ => return Err(format!("`{word}` is no property of a sampler")),
+            })
+    })
 }
 
 pub(crate) fn scalar(name: &str) -> Result<Scalar, String> {

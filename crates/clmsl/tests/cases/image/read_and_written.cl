@@ -1,0 +1,31 @@
+// options: -cl-std=CL2.0
+// run: age grid=4 image=r32float:4:[1,2,4,8] out=[0;4] -> image=[3,4,6,10] out=[3,4,6,10]
+// run: age_layers grid=2 image=r32uint:2x2:[1,2,4,8] -> image=[1,2,5,10]
+// run: age_slices grid=2 image=r32sint:2x1x2:[1,-2,4,8] -> image=[1,-2,2,12]
+// run: reversed grid=2,2,2 group=2,2,2 image=r32uint:2x2x2:[1,2,3,4,5,6,7,8] -> image=[8,7,6,5,4,3,2,1]
+kernel void age(read_write image1d_t image, global float* out) {
+  int i = get_global_id(0);
+  write_imagef(image, i, read_imagef(image, i) + 1.0f);
+  write_imagef(image, i, read_imagef(image, i) + 1.0f);
+  out[i] = read_imagef(image, i).x;
+}
+
+kernel void age_layers(read_write image1d_array_t image) {
+  int2 at = (int2)(get_global_id(0), 1);
+  write_imageui(image, at, read_imageui(image, at) + read_imageui(image, at * (int2)(1, 0)));
+}
+
+void add(read_write image2d_array_t image, int4 at, int n) { write_imagei(image, at, read_imagei(image, at) + n); }
+
+kernel void age_slices(read_write image2d_array_t image) {
+  int i = get_global_id(0);
+  add(image, (int4)(i, 0, 1, 0), i == 0 ? -3 : 3);
+  add(image, (int4)(i, 0, 1, 0), 1);
+}
+
+kernel void reversed(read_write image3d_t image) {
+  int4 at = (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0);
+  uint4 value = read_imageui(image, (int4)(1) - at);
+  work_group_barrier(CLK_IMAGE_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
+  write_imageui(image, at, value);
+}
