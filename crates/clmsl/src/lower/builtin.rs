@@ -196,13 +196,19 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span, cx
             if ty == Type::DOUBLE {
                 return call("clmsl_nan", vec![code], ty, span);
             }
-            let bits = code.ty.clone();
-            let quiet =
-                convert(Expr::new(ExprKind::Int { value: 0x7fc0_0000, hexadecimal: true }, Type::UINT, span), &bits);
-            let mask =
-                convert(Expr::new(ExprKind::Int { value: 0x003f_ffff, hexadecimal: true }, Type::UINT, span), &bits);
-            let payload = binary(BinaryOp::And, code, mask, bits.clone());
-            conversion::as_type(binary(BinaryOp::Or, payload, quiet, bits), &ty)
+            // The quiet bit with the exponent's, and the bits below them.
+            let (quiet, payload) = match ty.arithmetic() {
+                Some((Scalar::Half, _)) => (0x7e00, 0x01ff),
+                _ => (0x7fc0_0000, 0x003f_ffff),
+            };
+            // A `ushort` would become an `int`.
+            let from = code.ty.clone();
+            let bits = if from == Type::Scalar(Scalar::UShort) { Type::UINT } else { from.clone() };
+            let constant =
+                |value| convert(Expr::new(ExprKind::Int { value, hexadecimal: true }, Type::UINT, span), &bits);
+            let payload = binary(BinaryOp::And, convert(code, &bits), constant(payload), bits.clone());
+            let nan = binary(BinaryOp::Or, payload, constant(quiet), bits);
+            conversion::as_type(convert(nan, &from), &ty)
         }
         Special::Image(_) => unreachable!("functions on images were lowered before"),
         Special::Printf => printf::lower(args, ty, span),

@@ -79,7 +79,10 @@ pub(crate) fn const_lanes(expr: &Expr) -> Option<Vec<Value>> {
                         Value::Int(v) if scalar == Scalar::Double => {
                             Some(Value::Double(f64::from_bits(0x7ff8 << 48 | (v as u64 & 0x0007_ffff_ffff_ffff))))
                         }
-                        Value::Int(v) => Some(Value::Float(f32::from_bits(0x7fc0_0000 | (v as u32 & 0x003f_ffff)))),
+                        Value::Int(v) => {
+                            let code = if scalar == Scalar::Half { (v as u32 & 0x01ff) << 13 } else { v as u32 };
+                            Some(Value::Float(f32::from_bits(0x7fc0_0000 | (code & 0x003f_ffff))))
+                        }
                         Value::Float(_) | Value::Double(_) => None,
                     })
                     .collect(),

@@ -155,6 +155,7 @@ impl Sema<'_> {
                     Some((Scalar::Long | Scalar::ULong, 1)) if self.fp64 == Fp64::Emulate => {
                         Some((vec![convert(arg, &Type::ULONG)], Type::DOUBLE))
                     }
+                    Some((Scalar::UShort, n)) => Some((vec![arg], Type::lanes(Scalar::Half, n))),
                     Some((s, 1)) if s.is_integer() => Some((vec![convert(arg, &Type::UINT)], Type::FLOAT)),
                     Some((Scalar::UInt, n)) => Some((vec![arg], Type::Vector(Scalar::Float, n))),
                     _ => self.bad_argument(&arg, name),
