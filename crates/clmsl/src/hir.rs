@@ -292,6 +292,17 @@ pub(crate) enum Hidden {
     WorkDim,
     /// The buffer of `printf`.
     Printed,
+    LocalIndex,
+    SubGroupId,
+    SubGroupLocalId,
+    MaxSubGroupSize,
+    NumSubGroups,
+    EnqueuedNumSubGroups,
+    /// Threadgroup memory for a value per sub-group, and for one per work-item.
+    Partials,
+    Items,
+    /// A `__local` variable of a called kernel, by its number.
+    Shared(u32),
 }
 
 /// Lane number of the component that `.hi` and `.odd` of a vector of three do not have.

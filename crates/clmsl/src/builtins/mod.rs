@@ -5,11 +5,13 @@
 //! the shape of their names.
 
 mod c11;
+mod group;
 mod refused;
 mod special;
 mod table;
 
 pub(crate) use c11::{C11, Order, Scope};
+pub(crate) use group::{Collective, Fold, FoldSpan, GroupOp, Lanes};
 pub(crate) use refused::refusal;
 pub(crate) use special::{AtomicOp, ImageOp, ImageQuery, Rounding, Special, WorkItem, find_special};
 pub(crate) use table::TABLE;

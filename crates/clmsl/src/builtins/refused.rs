@@ -19,17 +19,8 @@ pub(crate) fn refusal(name: &str) -> Option<String> {
         | "reserve_write_pipe"
         | "get_pipe_num_packets"
         | "get_pipe_max_packets" => "pipes are not supported (Metal has none)",
-        "get_sub_group_id"
-        | "get_sub_group_local_id"
-        | "get_sub_group_size"
-        | "get_num_sub_groups"
-        | "get_max_sub_group_size"
-        | "get_enqueued_num_sub_groups" => "sub-groups are not supported",
         "get_image_num_samples" => "multi-sample images are not supported",
         "get_image_num_mip_levels" => "images with several levels of detail are not supported (cl_khr_mipmap_image)",
-        "to_global" | "to_local" | "to_private" | "get_fence" => {
-            "queries of a generic pointer's address space are not supported"
-        }
         _ => return by_prefix(name),
     };
     Some(format!("'{name}': {reason}"))
@@ -37,9 +28,9 @@ pub(crate) fn refusal(name: &str) -> Option<String> {
 
 fn by_prefix(name: &str) -> Option<String> {
     let reason = if name.starts_with("sub_group_") || name.starts_with("intel_sub_group") {
-        "sub-groups are not supported"
+        "this sub-group function is not supported (Metal has no equal)"
     } else if name.starts_with("work_group_") && name != "work_group_barrier" {
-        "work-group collective functions are not supported"
+        "this work-group function is not supported"
     } else {
         return None;
     };

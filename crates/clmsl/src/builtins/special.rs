@@ -1,7 +1,8 @@
 //! Built-in functions whose names carry types, or whose typing fits no row.
 
 use super::c11::{self, C11, Order};
-use crate::types::Scalar;
+use super::group::{self, GroupOp};
+use crate::types::{Scalar, Space};
 
 /// A work-item query (OpenCL C 3.0 §6.15.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,6 +18,34 @@ pub(crate) enum WorkItem {
     WorkDim,
     GlobalLinearId,
     LocalLinearId,
+    SubGroupSize,
+    MaxSubGroupSize,
+    NumSubGroups,
+    EnqueuedNumSubGroups,
+    SubGroupId,
+    SubGroupLocalId,
+}
+
+impl WorkItem {
+    /// Whether it takes a dimension.
+    pub(crate) fn has_dimension(self) -> bool {
+        matches!(
+            self,
+            WorkItem::GlobalId
+                | WorkItem::LocalId
+                | WorkItem::GroupId
+                | WorkItem::GlobalSize
+                | WorkItem::LocalSize
+                | WorkItem::EnqueuedLocalSize
+                | WorkItem::NumGroups
+                | WorkItem::GlobalOffset
+        )
+    }
+
+    /// Whether it is a `uint` rather than a `size_t`.
+    pub(crate) fn is_uint(self) -> bool {
+        !self.has_dimension() && !matches!(self, WorkItem::GlobalLinearId | WorkItem::LocalLinearId)
+    }
 }
 
 /// Rounding of a conversion.
@@ -108,6 +137,12 @@ pub(crate) enum Special {
     Prefetch,
     Image(ImageOp),
     Printf,
+    /// `to_global` and its kin: the pointer, or null if it points elsewhere.
+    ToSpace(Space),
+    /// `get_fence`
+    GetFence,
+    /// A function of a group of work-items.
+    Group(GroupOp),
     /// An atomic function of C11. What it orders is known once its arguments are.
     C11 {
         op: C11,
@@ -143,6 +178,12 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         "get_work_dim" => Special::WorkItem(WorkItem::WorkDim),
         "get_global_linear_id" => Special::WorkItem(WorkItem::GlobalLinearId),
         "get_local_linear_id" => Special::WorkItem(WorkItem::LocalLinearId),
+        "get_sub_group_size" => Special::WorkItem(WorkItem::SubGroupSize),
+        "get_max_sub_group_size" => Special::WorkItem(WorkItem::MaxSubGroupSize),
+        "get_num_sub_groups" => Special::WorkItem(WorkItem::NumSubGroups),
+        "get_enqueued_num_sub_groups" => Special::WorkItem(WorkItem::EnqueuedNumSubGroups),
+        "get_sub_group_id" => Special::WorkItem(WorkItem::SubGroupId),
+        "get_sub_group_local_id" => Special::WorkItem(WorkItem::SubGroupLocalId),
         "barrier" | "work_group_barrier" => Special::Barrier,
         "mem_fence" | "read_mem_fence" | "write_mem_fence" => Special::MemFence,
         "select" => Special::Select,
@@ -152,6 +193,10 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         "nan" => Special::Nan,
         "prefetch" => Special::Prefetch,
         "printf" => Special::Printf,
+        "to_global" => Special::ToSpace(Space::Global),
+        "to_local" => Special::ToSpace(Space::Local),
+        "to_private" => Special::ToSpace(Space::Private),
+        "get_fence" => Special::GetFence,
         "async_work_group_copy" => Special::AsyncCopy(false),
         "async_work_group_strided_copy" => Special::AsyncCopy(true),
         "wait_group_events" => Special::WaitEvents,
@@ -164,6 +209,9 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
 }
 
 fn atomic(name: &str) -> Option<Special> {
+    if let Some(group) = group::find(name) {
+        return Some(Special::Group(group));
+    }
     if let Some((op, explicit)) = c11::find(name) {
         return Some(Special::C11 { op, order: Order::DEFAULT, explicit });
     }

@@ -99,7 +99,6 @@ pub(super) fn specialise(
             let Key { spaces, components, called_kernel } = key;
             if called_kernel {
                 function.kernel = None;
-                refuse_local_memory(&function, diagnostics);
             }
             made[index as usize] = Some(Instance { function, spaces, components, called_kernel });
             copies.push(index);
@@ -129,18 +128,6 @@ fn size(function: &Function) -> usize {
         body.for_each_expr(&mut |e| e.walk(&mut |_| count += 1));
     }
     count
-}
-
-fn refuse_local_memory(function: &Function, diagnostics: &mut Vec<Diagnostic>) {
-    for local in &function.locals {
-        if local.space == Space::Local {
-            let message = format!(
-                "the kernel '{}' has the __local variable '{}' and is called by another function, which is not supported",
-                function.name, local.name
-            );
-            diagnostics.push(Diagnostic::error(local.span, message));
-        }
-    }
 }
 
 fn each_call(function: &mut Function, f: &mut dyn FnMut(&mut FunctionId)) {

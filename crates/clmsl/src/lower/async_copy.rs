@@ -1,7 +1,7 @@
 //! `async_work_group_copy` and its strided form (OpenCL C 3.0 §6.15.11): a loop of all work-items over all elements where
 //! the call stands, and a barrier at `wait_group_events`. An event is a number that nobody looks at.
 
-use super::expr::{binary, call};
+use super::expr::{binary, call, take};
 use crate::ast::BinaryOp;
 use crate::builtins::{Resolved, Special, WorkItem};
 use crate::hir::{Expr, ExprKind};
@@ -40,6 +40,14 @@ pub(super) fn copy(mut args: Vec<Expr>, strided: bool, span: Span) -> Expr {
         (true, true) => "clmsl_async_gather",
         (true, false) => "clmsl_async_scatter",
     };
+    // A vector of three is copied as one of four (OpenCL C 3.0 §6.15.11).
+    for pointer in args.iter_mut().take(2) {
+        let Some(p) = pointer.ty.pointee() else { continue };
+        if let Type::Vector(scalar, 3) = p.ty {
+            let four = Type::pointer(Type::Vector(scalar, 4), p.space, p.quals);
+            *pointer = take(pointer).convert(four);
+        }
+    }
     args.push(query(WorkItem::LocalLinearId, Vec::new(), span));
     args.push(group_size(span));
     let loop_call = call(head, args, Type::Void, span);

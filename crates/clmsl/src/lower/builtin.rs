@@ -3,13 +3,13 @@
 
 use super::expr::{Cx, binary, call, take};
 use super::vector::{sign_bits, truth_value};
-use super::{async_copy, atomic, c11, conversion, memory, printf};
+use super::{async_copy, atomic, c11, conversion, group, memory, printf};
 use crate::ast::BinaryOp;
 use crate::builtins::{Lowering, Resolved, ScalarForm, Scope, Special, TABLE};
 use crate::hir::{Expr, ExprKind};
 use crate::sema::{convert, is_pure};
 use crate::source::Span;
-use crate::types::{Scalar, Type};
+use crate::types::{Scalar, Space, Type};
 
 /// Lowers one call.
 pub(super) fn lower(e: &mut Expr, cx: &mut Cx<'_>) {
@@ -167,6 +167,21 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span, cx
             c11::sequence(c11::sequence(fence(flags.clone()), barrier), fence(flags))
         }
         Special::MemFence => c11::fence(mem_flags(args.first()), Scope::WorkGroup, span),
+        Special::ToSpace(space) => {
+            let pointer = first(&mut args);
+            if pointer.ty.pointee().is_some_and(|p| p.space == space) {
+                return pointer;
+            }
+            let null = Expr::new(ExprKind::Null, ty.clone(), span).convert(ty);
+            async_copy::after(pointer, null)
+        }
+        Special::GetFence => {
+            let pointer = first(&mut args);
+            // Private memory needs no fence; this one is as valid as any.
+            let is_global = pointer.ty.pointee().is_some_and(|p| p.space == Space::Global);
+            async_copy::after(pointer, Expr::int(if is_global { 2 } else { 1 }, ty, span))
+        }
+        Special::Group(op) => group::lower(op, args, ty, span),
         Special::C11 { op, order, .. } => c11::lower(op, order, args, ty, span, cx),
         Special::Convert { scalar, saturate, rounding, .. } => {
             conversion::convert_call(first(&mut args), scalar, saturate, rounding, ty)
@@ -211,7 +226,7 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span, cx
             conversion::as_type(convert(nan, &from), &ty)
         }
         Special::Image(_) => unreachable!("functions on images were lowered before"),
-        Special::Printf => printf::lower(args, ty, span),
+        Special::Printf => printf::lower(args, ty, span, cx),
         Special::Prefetch => Expr::int(0, Type::INT, span).convert(Type::Void),
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn lower(
         msl_name: function.name.clone(),
         args: Vec::new(),
         hidden: Vec::new(),
-        local_memory: local_memory(function, structs),
+        local_memory: 0,
         reqd_work_group_size: info.reqd_work_group_size,
         work_group_size_hint: info.work_group_size_hint,
         vec_type_hint: info.vec_type_hint,
@@ -83,6 +83,20 @@ pub(super) fn lower(
             Hidden::LocalSize => "[[threads_per_threadgroup]]",
             Hidden::EnqueuedLocalSize => "[[dispatch_threads_per_threadgroup]]",
             Hidden::NumGroups => "[[threadgroups_per_grid]]",
+            Hidden::LocalIndex => "[[thread_index_in_threadgroup]]",
+            Hidden::SubGroupId => "[[simdgroup_index_in_threadgroup]]",
+            Hidden::SubGroupLocalId => "[[thread_index_in_simdgroup]]",
+            Hidden::MaxSubGroupSize => "[[threads_per_simdgroup]]",
+            Hidden::NumSubGroups => "[[simdgroups_per_threadgroup]]",
+            Hidden::EnqueuedNumSubGroups => "[[dispatch_simdgroups_per_threadgroup]]",
+            Hidden::Partials | Hidden::Items | Hidden::Shared(_) => {
+                // An entry point declares what other functions are handed.
+                function.local_mut(id).reference = false;
+                function.params.retain(|&p| p != id);
+                let span = function.span;
+                copies.push(Stmt { kind: StmtKind::Decl(vec![Decl { local: id, init: None }]), span });
+                continue;
+            }
             Hidden::WorkDim | Hidden::Printed => {
                 let (kind, size) = match item {
                     Hidden::WorkDim => (HiddenKind::WorkDim, 4),
@@ -105,6 +119,7 @@ pub(super) fn lower(
         function.params.push(id);
         buffers += 1;
     }
+    reflection.local_memory = local_memory(function, structs);
     check_limits(function, &reflection, buffers, textures, diagnostics);
     if let Some(body) = &mut function.body {
         body.stmts.splice(0..0, copies);

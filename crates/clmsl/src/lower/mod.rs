@@ -24,11 +24,13 @@ mod entry;
 mod expr;
 mod fallthrough;
 mod goto;
+mod group;
 mod image;
 mod memory;
 mod names;
 mod printf;
 mod scope;
+mod shared;
 mod vector;
 mod wide;
 mod work_item;
@@ -100,6 +102,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
             init.rewrite(&mut |e| e.ty = e.ty.map_spaces(&mut |s| address_space::settle(spaces.resolve(s))));
         }
     }
+    let shared = shared::lower(&mut instances);
     let formats = image::lower(&mut instances, &constants);
     let mut forms = BTreeSet::new();
     let mut device_scope = false;
@@ -110,7 +113,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     if device_scope {
         coherent::mark(&mut instances, &mut structs);
     }
-    let hidden = work_item::lower(&mut instances);
+    let hidden = work_item::lower(&mut instances, &shared);
     let mut kernels = Vec::new();
     for ((instance, hidden), formats) in instances.iter_mut().zip(&hidden).zip(formats) {
         if instance.function.kernel.is_some() {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::Instance;
 use super::expr::{binary, call};
@@ -31,12 +32,31 @@ fn name(hidden: Hidden) -> &'static str {
         Hidden::NumGroups => "num_groups",
         Hidden::WorkDim => "work_dim",
         Hidden::Printed => "printed",
+        Hidden::LocalIndex => "local_index",
+        Hidden::SubGroupId => "sub_group_id",
+        Hidden::SubGroupLocalId => "sub_group_local_id",
+        Hidden::MaxSubGroupSize => "max_sub_group_size",
+        Hidden::NumSubGroups => "num_sub_groups",
+        Hidden::EnqueuedNumSubGroups => "enqueued_num_sub_groups",
+        Hidden::Partials => "partials",
+        Hidden::Items => "items",
+        Hidden::Shared(_) => unreachable!("it has the variable's name"),
     }
 }
 
 fn ty(hidden: Hidden) -> Type {
     match hidden {
-        Hidden::WorkDim => Type::UINT,
+        Hidden::WorkDim
+        | Hidden::LocalIndex
+        | Hidden::SubGroupId
+        | Hidden::SubGroupLocalId
+        | Hidden::MaxSubGroupSize
+        | Hidden::NumSubGroups
+        | Hidden::EnqueuedNumSubGroups => Type::UINT,
+        // The narrowest SIMD-groups that a GPU of Metal's has are of 8 threads; a threadgroup has at most 1024.
+        Hidden::Partials => Type::Array(Rc::new(Type::ULONG), 128),
+        Hidden::Items => Type::Array(Rc::new(Type::ULONG), 1024),
+        Hidden::Shared(_) => unreachable!("it has the variable's type"),
         Hidden::Printed => Type::pointer(Type::UINT, Space::Global, Quals::default()),
         _ => Type::Vector(Scalar::UInt, 3),
     }
@@ -56,6 +76,12 @@ fn sources(item: WorkItem) -> &'static [Hidden] {
         WorkItem::EnqueuedLocalSize => &[Hidden::EnqueuedLocalSize],
         WorkItem::NumGroups => &[Hidden::NumGroups],
         WorkItem::WorkDim => &[Hidden::WorkDim],
+        WorkItem::SubGroupSize => &[Hidden::LocalSize, Hidden::SubGroupId, Hidden::MaxSubGroupSize],
+        WorkItem::MaxSubGroupSize => &[Hidden::MaxSubGroupSize],
+        WorkItem::NumSubGroups => &[Hidden::NumSubGroups],
+        WorkItem::EnqueuedNumSubGroups => &[Hidden::EnqueuedNumSubGroups],
+        WorkItem::SubGroupId => &[Hidden::SubGroupId],
+        WorkItem::SubGroupLocalId => &[Hidden::SubGroupLocalId],
     }
 }
 
@@ -64,8 +90,35 @@ pub(super) fn parameter(hidden: Hidden, span: Span) -> Expr {
     Expr::new(ExprKind::Hidden(hidden), ty(hidden), span)
 }
 
+/// How many work-items the group has.
+pub(super) fn group_volume(span: Span) -> Expr {
+    volume(&parameter(Hidden::LocalSize, span))
+}
+
+/// `get_sub_group_size()`
+pub(super) fn sub_group_size(span: Span) -> Expr {
+    let [size, group, width] =
+        [Hidden::LocalSize, Hidden::SubGroupId, Hidden::MaxSubGroupSize].map(|h| parameter(h, span));
+    sub_group_size_of(&size, group, width)
+}
+
+fn volume(size: &Expr) -> Expr {
+    let lane = |l: u8| Expr::new(ExprKind::Swizzle(Box::new(size.clone()), vec![l]), Type::UINT, size.span);
+    let plane = binary(BinaryOp::Mul, lane(0), lane(1), Type::UINT);
+    binary(BinaryOp::Mul, plane, lane(2), Type::UINT)
+}
+
+/// What is left for the last sub-group, or all that one can have.
+fn sub_group_size_of(size: &Expr, group: Expr, width: Expr) -> Expr {
+    let span = size.span;
+    let before = binary(BinaryOp::Mul, group, width.clone(), Type::UINT);
+    let left = binary(BinaryOp::Sub, volume(size), before, Type::UINT);
+    call("metal::min", vec![width, left], Type::UINT, span)
+}
+
 /// Adds the parameters and rewrites queries and calls. `instances` has callees first.
-pub(super) fn lower(instances: &mut [Instance]) -> Vec<Parameters> {
+/// `shared` are the variables that [`Hidden::Shared`] numbers.
+pub(super) fn lower(instances: &mut [Instance], shared: &[Local]) -> Vec<Parameters> {
     let mut all: Vec<Parameters> = Vec::with_capacity(instances.len());
     for instance in instances {
         let function = &mut instance.function;
@@ -82,7 +135,7 @@ pub(super) fn lower(instances: &mut [Instance]) -> Vec<Parameters> {
                 });
             });
         }
-        let parameters = add_parameters(function, &needed);
+        let parameters = add_parameters(function, &needed, shared);
         if let Some(mut body) = function.body.take() {
             body.for_each_expr_mut(&mut |e| e.rewrite(&mut |e| rewrite(e, &parameters, &all)));
             function.body = Some(body);
@@ -92,21 +145,27 @@ pub(super) fn lower(instances: &mut [Instance]) -> Vec<Parameters> {
     all
 }
 
-fn add_parameters(function: &mut Function, needed: &BTreeSet<Hidden>) -> Parameters {
+fn add_parameters(function: &mut Function, needed: &BTreeSet<Hidden>, shared: &[Local]) -> Parameters {
     let span = function.span;
     needed
         .iter()
         .map(|&hidden| {
-            let id = function.add_local(Local::generated(name(hidden), ty(hidden), span));
+            let local = match hidden {
+                Hidden::Shared(number) => shared[number as usize].clone(),
+                _ => Local::generated(name(hidden), ty(hidden), span),
+            };
+            let in_group = matches!(hidden, Hidden::Partials | Hidden::Items | Hidden::Shared(_));
+            let space = if in_group { Space::Local } else { Space::Private };
+            let id = function.add_local(Local { space, reference: in_group, ..local });
             function.params.push(id);
             (hidden, id)
         })
         .collect()
 }
 
-fn local(hidden: Hidden, parameters: &Parameters, span: Span) -> Expr {
+fn local(hidden: Hidden, parameters: &Parameters, ty: Type, span: Span) -> Expr {
     match parameters.get(&hidden) {
-        Some(&id) => Expr::new(ExprKind::Local(id), ty(hidden), span),
+        Some(&id) => Expr::new(ExprKind::Local(id), ty, span),
         None => unreachable!("the function needs this parameter"),
     }
 }
@@ -116,10 +175,10 @@ fn rewrite(e: &mut Expr, parameters: &Parameters, all: &[Parameters]) {
     match &mut e.kind {
         ExprKind::Call { function, args, .. } => {
             for &hidden in all[function.0 as usize].keys() {
-                args.push(local(hidden, parameters, span));
+                args.push(local(hidden, parameters, type_in_call(hidden), span));
             }
         }
-        ExprKind::Hidden(hidden) => *e = local(*hidden, parameters, span),
+        ExprKind::Hidden(hidden) => *e = local(*hidden, parameters, e.ty.clone(), span),
         ExprKind::Builtin { builtin: Resolved::Special(Special::WorkItem(item)), args } => {
             let item = *item;
             let argument = args.pop();
@@ -139,21 +198,41 @@ fn rewrite(e: &mut Expr, parameters: &Parameters, all: &[Parameters]) {
     }
 }
 
+/// Only the printer sees it, and prints names.
+fn type_in_call(hidden: Hidden) -> Type {
+    if let Hidden::Shared(_) = hidden { Type::Void } else { ty(hidden) }
+}
+
 fn query(item: WorkItem, argument: Option<Expr>, parameters: &Parameters, span: Span) -> Expr {
     match item {
-        WorkItem::WorkDim => local(Hidden::WorkDim, parameters, span),
-        WorkItem::GlobalLinearId => {
-            linear(local(Hidden::GlobalId, parameters, span), local(Hidden::GlobalSize, parameters, span))
-        }
-        WorkItem::LocalLinearId => {
-            linear(local(Hidden::LocalId, parameters, span), local(Hidden::LocalSize, parameters, span))
-        }
+        WorkItem::WorkDim => local(Hidden::WorkDim, parameters, ty(Hidden::WorkDim), span),
+        WorkItem::GlobalLinearId => linear(
+            local(Hidden::GlobalId, parameters, ty(Hidden::GlobalId), span),
+            local(Hidden::GlobalSize, parameters, ty(Hidden::GlobalSize), span),
+        ),
+        WorkItem::LocalLinearId => linear(
+            local(Hidden::LocalId, parameters, ty(Hidden::LocalId), span),
+            local(Hidden::LocalSize, parameters, ty(Hidden::LocalSize), span),
+        ),
         WorkItem::GlobalOffset => {
             let zero = Expr::int(0, Type::ULONG, span);
             match argument {
                 Some(a) if !is_pure(&a) => Expr::new(ExprKind::Comma(Box::new(a), Box::new(zero)), Type::ULONG, span),
                 _ => zero,
             }
+        }
+        WorkItem::SubGroupSize => {
+            let [size, group, width] = [Hidden::LocalSize, Hidden::SubGroupId, Hidden::MaxSubGroupSize]
+                .map(|h| local(h, parameters, ty(h), span));
+            sub_group_size_of(&size, group, width)
+        }
+        WorkItem::MaxSubGroupSize
+        | WorkItem::NumSubGroups
+        | WorkItem::EnqueuedNumSubGroups
+        | WorkItem::SubGroupId
+        | WorkItem::SubGroupLocalId => {
+            let [hidden] = sources(item) else { unreachable!("one parameter is the value") };
+            local(*hidden, parameters, Type::UINT, span)
         }
         _ => component(item, argument, parameters, span),
     }
@@ -164,7 +243,7 @@ fn component(item: WorkItem, argument: Option<Expr>, parameters: &Parameters, sp
     let Some(dimension) = argument else { unreachable!("the number of arguments was checked") };
     let beyond = i128::from(!matches!(item, WorkItem::GlobalId | WorkItem::LocalId | WorkItem::GroupId));
     let [hidden] = sources(item) else { unreachable!("the other queries have no dimension") };
-    let value = local(*hidden, parameters, span);
+    let value = local(*hidden, parameters, ty(*hidden), span);
     match const_int(&dimension) {
         Some(d @ 0..=2) => {
             let lane = Expr::new(ExprKind::Swizzle(Box::new(value), vec![d as u8]), Type::UINT, span);

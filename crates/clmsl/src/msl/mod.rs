@@ -234,7 +234,8 @@ impl Printer<'_> {
             .map(|&p| {
                 let local = function.local(p);
                 let mut text = if local.reference {
-                    declare(&local.ty, &format!("& {}", local.name), Some(Space::Constant), Quals::default(), structs)
+                    let space = if local.space == Space::Local { Space::Local } else { Space::Constant };
+                    declare(&local.ty, &format!("& {}", local.name), Some(space), Quals::default(), structs)
                 } else {
                     declare(&local.ty, &local.name, None, local.quals, structs)
                 };

@@ -103,6 +103,7 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         "async",
         "atomic",
         "order",
+        "group",
         "printf",
         "absolute",
         "saturate",
@@ -326,7 +327,30 @@ mod tests {
             Selection::default().add("islessgreater", Some(Scalar::Float), lanes);
             Selection::default().add("islessgreater", Some(Scalar::Half), lanes);
         }
-        for name in ["async_copy", "async_gather", "async_scatter", "atomic_cmpxchg", "printf"] {
+        for name in [
+            "async_copy",
+            "async_gather",
+            "async_scatter",
+            "atomic_cmpxchg",
+            "printf",
+            "fence",
+            "fenced",
+            "atomic_compare_exchange",
+            "atomic_compare_exchange_total",
+            "atomic_local_add",
+            "sub_group_scan",
+            "sub_group_scan_exclusive",
+            "sub_group_reduce",
+            "work_group_reduce",
+            "work_group_broadcast",
+            "work_group_scan",
+            "work_group_scan_exclusive",
+            "all_equal",
+            "ballot",
+            "ballot_bits",
+            "lanes_below",
+            "lanes_as_ballot",
+        ] {
             Selection::default().add(name, None, 1);
         }
     }

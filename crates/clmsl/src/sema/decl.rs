@@ -33,10 +33,14 @@ impl Sema<'_> {
             return;
         }
         let text = self.name(name.name).to_owned();
-        let q = declared.ty;
+        let mut q = declared.ty;
         if q.ty.is_error() {
             self.bind(name.name, Entity::Broken);
             return;
+        }
+        // What never changes may as well lie in constant memory (OpenCL C 2.0 puts it in global memory).
+        if q.quals.is_const && item.init.is_some() && matches!(q.space, None | Some(Space::Global)) {
+            q.space = Some(Space::Constant);
         }
         let sampler = q.ty == Type::Sampler && q.space.is_none();
         if q.space != Some(Space::Constant) && !sampler {

@@ -12,6 +12,7 @@ mod conv;
 mod decl;
 mod expr;
 mod function;
+mod group;
 mod image;
 mod init;
 mod ops;

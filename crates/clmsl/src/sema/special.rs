@@ -1,7 +1,7 @@
 //! Typing of the built-in functions that are not in the table.
 
 use super::{Sema, const_int, convert};
-use crate::builtins::{AtomicOp, Resolved, Scope, Special, WorkItem};
+use crate::builtins::{AtomicOp, Resolved, Scope, Special};
 use crate::hir::{Expr, ExprKind};
 use crate::options::Fp64;
 use crate::source::Span;
@@ -12,11 +12,14 @@ impl Sema<'_> {
         if let Special::Image(op) = special {
             return self.image_call(op, name, args, span);
         }
+        if let Special::Group(group) = special {
+            return self.group_call(group, name, args, span);
+        }
         if let Special::C11 { op, explicit, .. } = special {
             return self.c11_call(op, explicit, name, args, span);
         }
         let expected = match special {
-            Special::WorkItem(WorkItem::WorkDim | WorkItem::GlobalLinearId | WorkItem::LocalLinearId) => 0,
+            Special::WorkItem(item) if !item.has_dimension() => 0,
             Special::Barrier if name == "work_group_barrier" && args.len() == 2 => 2,
             Special::WorkItem(_) | Special::Barrier | Special::MemFence => 1,
             Special::Convert { .. } | Special::AsType { .. } | Special::Any | Special::All | Special::Nan => 1,
@@ -25,10 +28,11 @@ impl Sema<'_> {
             Special::Atomic(_) | Special::Load(_) | Special::LoadHalf(..) | Special::Upsample => 2,
             Special::Prefetch | Special::WaitEvents => 2,
             Special::Printf => args.len().max(1),
+            Special::ToSpace(_) | Special::GetFence => 1,
             Special::AsyncCopy(strided) => 4 + usize::from(strided),
             Special::Store(_) | Special::StoreHalf(..) => 3,
             Special::Shuffle(two) => 2 + usize::from(two),
-            Special::Image(_) | Special::C11 { .. } => unreachable!("these have their own rules"),
+            Special::Image(_) | Special::Group(_) | Special::C11 { .. } => unreachable!("these have their own rules"),
         };
         if args.len() != expected {
             return self.bad(span, format!("'{name}' takes {expected} arguments, these are {}", args.len()));
@@ -53,7 +57,7 @@ impl Sema<'_> {
             Special::WorkItem(item) => {
                 let args =
                     args.into_iter().map(|a| self.integer_argument(a, &Type::UINT, name)).collect::<Option<_>>()?;
-                let ty = if item == WorkItem::WorkDim { Type::UINT } else { Type::ULONG };
+                let ty = if item.is_uint() { Type::UINT } else { Type::ULONG };
                 Some((args, ty))
             }
             Special::Barrier | Special::MemFence => {
@@ -163,6 +167,20 @@ impl Sema<'_> {
             }
             Special::Prefetch => Some((args, Type::Void)),
             Special::Printf => self.type_printf(args, span),
+            Special::ToSpace(space) => {
+                let pointer = args.pop()?;
+                match pointer.ty.pointee().cloned() {
+                    Some(p) => Some((vec![pointer], Type::pointer(p.ty, space, p.quals))),
+                    None => self.bad_argument(&pointer, name),
+                }
+            }
+            Special::GetFence => {
+                let pointer = args.pop()?;
+                if pointer.ty.pointee().is_none() {
+                    return self.bad_argument(&pointer, name);
+                }
+                Some((vec![pointer], Type::UINT))
+            }
             Special::WaitEvents => {
                 let events = args.pop()?;
                 let count = self.integer_argument(args.pop()?, &Type::INT, name)?;
@@ -172,7 +190,7 @@ impl Sema<'_> {
                 }
             }
             Special::AsyncCopy(_) => self.type_async_copy(args, name),
-            Special::Image(_) | Special::C11 { .. } => unreachable!("these have their own rules"),
+            Special::Image(_) | Special::Group(_) | Special::C11 { .. } => unreachable!("these have their own rules"),
         }
     }
 
@@ -182,7 +200,7 @@ impl Sema<'_> {
         None
     }
 
-    fn integer_argument(&mut self, arg: Expr, ty: &Type, name: &str) -> Option<Expr> {
+    pub(super) fn integer_argument(&mut self, arg: Expr, ty: &Type, name: &str) -> Option<Expr> {
         if arg.ty.is_integer_scalar() { Some(convert(arg, ty)) } else { self.bad_argument(&arg, name) }
     }
 

@@ -1,7 +1,8 @@
 int counter;
 __global int total = 0;
 __local int shared;
-const float pi = 3.0f;
+const float pi;
+const int* pointer = 0;
 __constant int missing;
 __constant int dynamic = get_work_dim();
 extern __constant int elsewhere;

@@ -1,12 +1,8 @@
 __kernel void k(__global float* a, __global half* h, __global int* n, __global float4* v)
 {
-    n[0] = to_global(n) == n;
-    n[0] = get_fence(n);
     n[0] = get_kernel_work_group_size(0);
     enqueue_kernel(0, 0, 0, 0);
     read_pipe(0, 0);
     n[0] = get_image_width(0);
     v[0] = read_imagef(0, 0, 0);
-    n[0] = sub_group_reduce_add(1) + get_sub_group_size();
-    n[0] = work_group_all(1) + work_group_scan_inclusive_add(2);
 }

@@ -20,6 +20,11 @@ __kernel void vectors(void) {
            (int2)(7, -8), (float3)(0.5f), (half2)(1.5h, 2.5h));
 }
 
+__kernel void wide_vectors(__global float8* f, __global char16* c) {
+    printf("[%.1v8hlf] [%#v16hhx]\n", f[0] + 1.0f, c[0]);
+    printf("[%v8ld] [%3v8hd]\n", convert_long8(f[0]) << 33, convert_short8(c[0].hi));
+}
+
 __kernel void texts(int i) {
     printf("%s|%8s|%-8s|%.2s\n", "one", "two", "three", "four");
     printf("%s and %s\n", i > 0 ? "positive" : "not", i == 1 ? "a\tb" : i == 2 ? "two" : "\"other\"");
@@ -39,3 +44,4 @@ __kernel void order(__global int* result) {
 // run: texts grid=1 i=0 -> prints="one|\_\_\_\_\_two|three\_\_\_|fo\nnot\_and\_\"other\"\nno\_conversion,\_joined?\n"
 // run: order grid=1 result=[0] -> prints="0.0\n0.1\n0.2\n" result=[3]
 // run: order grid=4 group=2 result=[0;4] -> prints_lines="0.0\n0.1\n0.2\n1.0\n1.1\n1.2\n2.0\n2.1\n2.2\n3.0\n3.1\n3.2\n" result=[3;4]
+// run: wide_vectors grid=1 f=[0,1,2,3,4,5,6,7.5] c=[0,1,2,3,4,5,6,7,8,9,10,-1,-2,-3,-4,-5] -> prints="[1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.5]\_[0,0x1,0x2,0x3,0x4,0x5,0x6,0x7,0x8,0x9,0xa,0xff,0xfe,0xfd,0xfc,0xfb]\n[0,8589934592,17179869184,25769803776,34359738368,42949672960,51539607552,60129542144]\_[\_\_8,\_\_9,\_10,\_-1,\_-2,\_-3,\_-4,\_-5]\n"

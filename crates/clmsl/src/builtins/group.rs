@@ -1,0 +1,154 @@
+//! The names of sub-group and work-group functions (OpenCL C 3.0 §6.15.17, §6.15.19; cl_khr_subgroup_*).
+
+/// What a reduction or scan does with two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fold {
+    Add,
+    Min,
+    Max,
+    Mul,
+    And,
+    Or,
+    Xor,
+}
+
+/// Which values a work-item gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FoldSpan {
+    /// All of the group.
+    Reduce,
+    /// Those up to its own.
+    Inclusive,
+    /// Those before its own.
+    Exclusive,
+}
+
+/// A function that the work-items of a group call together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Collective {
+    All,
+    Any,
+    Broadcast,
+    Fold(Fold, FoldSpan),
+}
+
+/// A function of sub-groups that moves values by lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lanes {
+    BroadcastFirst,
+    Shuffle,
+    ShuffleXor,
+    ShuffleUp,
+    ShuffleDown,
+    Elect,
+    AllEqual,
+    Ballot,
+    InverseBallot,
+    BitExtract,
+    BitCount,
+    BitInclusiveScan,
+    BitExclusiveScan,
+    FindLsb,
+    FindMsb,
+    /// `get_sub_group_eq_mask` and its kin, by the comparison of a lane with one's own.
+    Mask(&'static str),
+}
+
+/// A function of a group of work-items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupOp {
+    WorkGroup(Collective),
+    SubGroup(Collective),
+    /// The same for the work-items that happen to be there.
+    NonUniform(Collective),
+    Lanes(Lanes),
+    /// `sub_group_barrier`
+    SubGroupBarrier,
+}
+
+/// The function of this name.
+pub(crate) fn find(name: &str) -> Option<GroupOp> {
+    if let Some(rest) = name.strip_prefix("work_group_") {
+        return collective(rest).filter(|c| basic(*c)).map(GroupOp::WorkGroup);
+    }
+    let lanes = match name {
+        "get_sub_group_eq_mask" => Lanes::Mask("=="),
+        "get_sub_group_ge_mask" => Lanes::Mask(">="),
+        "get_sub_group_gt_mask" => Lanes::Mask(">"),
+        "get_sub_group_le_mask" => Lanes::Mask("<="),
+        "get_sub_group_lt_mask" => Lanes::Mask("<"),
+        "intel_sub_group_shuffle" => Lanes::Shuffle,
+        "intel_sub_group_shuffle_xor" => Lanes::ShuffleXor,
+        _ => {
+            let rest = name.strip_prefix("sub_group_")?;
+            return sub_group(rest);
+        }
+    };
+    Some(GroupOp::Lanes(lanes))
+}
+
+fn sub_group(name: &str) -> Option<GroupOp> {
+    if let Some(rest) = name.strip_prefix("non_uniform_") {
+        return match rest {
+            "broadcast" => Some(GroupOp::Lanes(Lanes::Shuffle)),
+            "all_equal" => Some(GroupOp::Lanes(Lanes::AllEqual)),
+            _ => match collective(rest)? {
+                // Scans of what is there are only sums and products in Metal.
+                Collective::Fold(Fold::Add | Fold::Mul, _) => collective(rest).map(GroupOp::NonUniform),
+                Collective::Fold(_, FoldSpan::Inclusive | FoldSpan::Exclusive) => None,
+                other => Some(GroupOp::NonUniform(other)),
+            },
+        };
+    }
+    Some(GroupOp::Lanes(match name {
+        "barrier" => return Some(GroupOp::SubGroupBarrier),
+        "broadcast_first" => Lanes::BroadcastFirst,
+        "shuffle" => Lanes::Shuffle,
+        "shuffle_xor" => Lanes::ShuffleXor,
+        "shuffle_up" => Lanes::ShuffleUp,
+        "shuffle_down" => Lanes::ShuffleDown,
+        "elect" => Lanes::Elect,
+        "ballot" => Lanes::Ballot,
+        "inverse_ballot" => Lanes::InverseBallot,
+        "ballot_bit_extract" => Lanes::BitExtract,
+        "ballot_bit_count" => Lanes::BitCount,
+        "ballot_inclusive_scan" => Lanes::BitInclusiveScan,
+        "ballot_exclusive_scan" => Lanes::BitExclusiveScan,
+        "ballot_find_lsb" => Lanes::FindLsb,
+        "ballot_find_msb" => Lanes::FindMsb,
+        _ => return collective(name).filter(|c| basic(*c)).map(GroupOp::SubGroup),
+    }))
+}
+
+/// Whether it is a function of whole groups: those have sums, minima and maxima.
+fn basic(collective: Collective) -> bool {
+    !matches!(collective, Collective::Fold(Fold::Mul | Fold::And | Fold::Or | Fold::Xor, _))
+}
+
+fn collective(name: &str) -> Option<Collective> {
+    let (span, fold) = match name {
+        "all" => return Some(Collective::All),
+        "any" => return Some(Collective::Any),
+        "broadcast" => return Some(Collective::Broadcast),
+        _ => {
+            if let Some(fold) = name.strip_prefix("reduce_") {
+                (FoldSpan::Reduce, fold)
+            } else if let Some(fold) = name.strip_prefix("scan_inclusive_") {
+                (FoldSpan::Inclusive, fold)
+            } else {
+                (FoldSpan::Exclusive, name.strip_prefix("scan_exclusive_")?)
+            }
+        }
+    };
+    let fold = match fold {
+        "add" => Fold::Add,
+        "min" => Fold::Min,
+        "max" => Fold::Max,
+        "mul" => Fold::Mul,
+        "and" => Fold::And,
+        "or" => Fold::Or,
+        "xor" => Fold::Xor,
+        _ => return None,
+    };
+    Some(Collective::Fold(fold, span))
+}
