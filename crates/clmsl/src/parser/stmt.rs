@@ -67,8 +67,14 @@ impl Parser<'_> {
                 return Ok(Stmt { span: block.span, kind: StmtKind::Block(block) });
             }
             TokenKind::Pragma(_) => {
-                self.advance();
-                return Ok(Stmt { kind: StmtKind::Empty, span: start });
+                // It belongs to the statement behind it, which may be what a loop governs.
+                while let TokenKind::Pragma(_) = self.kind() {
+                    self.advance();
+                }
+                if self.is(Punct::RBrace) || self.kind() == TokenKind::Eof {
+                    return Ok(Stmt { kind: StmtKind::Empty, span: start });
+                }
+                return self.statement_inner();
             }
             TokenKind::Ident(_) => {
                 // Attributes of statements are hints, such as `opencl_unroll_hint`.

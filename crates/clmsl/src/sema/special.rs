@@ -264,6 +264,9 @@ impl Sema<'_> {
         let (Some((h, n)), Some((l, m))) = (high.ty.arithmetic(), low.ty.arithmetic()) else {
             return self.bad_argument(&high, name);
         };
+        // Among scalars the low part converts to the unsigned type that there is.
+        let l = if n == 1 && m == 1 && h.size() == l.size() && l.is_integer() { l.unsigned_of_width() } else { l };
+        let low = convert(low, &Type::lanes(l, m));
         let wide = match (h, l) {
             (Scalar::Char, Scalar::UChar) => Scalar::Short,
             (Scalar::UChar, Scalar::UChar) => Scalar::UShort,
