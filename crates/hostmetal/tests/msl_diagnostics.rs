@@ -270,10 +270,10 @@ const CASES: &[Case] = &[
     ),
     rejected(
         "textures in a structure",
-        "#include <metal_stdlib>\nusing namespace metal;\nstruct A { int n; texture2d<float> t; array<sampler, 2> s; };\nkernel void k(constant A &a [[buffer(0)]]) { }",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct A { int n; texture2d<float> t [[id(3)]]; array<sampler, 2> s; };\nkernel void k(constant A &a [[buffer(0)]]) { }",
         &[
             "3:19: error: a structure that holds textures or samplers (an argument buffer) is not supported by hostmetal",
-            "3:45: error: a structure that holds textures or samplers (an argument buffer) is not supported by hostmetal",
+            "3:55: error: a structure that holds textures or samplers (an argument buffer) is not supported by hostmetal",
         ],
     ),
     rejected(

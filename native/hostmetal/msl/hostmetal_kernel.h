@@ -225,6 +225,15 @@ struct parameter<T &> {
 // As long as a copy is cheap next to the loop over the threads.
 constexpr unsigned long longest_copy = 1024;
 
+// An address in a buffer's bytes would be taken for a texture.
+template <class T>
+constexpr bool holds_texture = !__is_void(T) && !__is_trivially_destructible(T);
+template <class T>
+struct bufferable {
+  static_assert(!holds_texture<T>, "a buffer that holds textures (an argument buffer) is not supported by hostmetal");
+  static constexpr bool value = true;
+};
+
 // A pointer or reference. `held` is evaluated once per threadgroup, `get` once per thread.
 template <unsigned Kind, int Index, bool Present>
 struct argument {
@@ -241,12 +250,14 @@ struct argument {
   };
   template <class T>
   struct direct<T *> {
+    static_assert(bufferable<plain<T>>::value, "");
     T *target;
     direct(const hm_group *group) : target(Present ? (T *)address(group) : (T *)nullptr) {}
     T *get(const place &) const { return target; }
   };
   template <class T>
   struct direct<T &> {
+    static_assert(bufferable<plain<T>>::value, "");
     T *target;
     direct(const hm_group *group) : target(Present ? (T *)address(group) : (T *)(ulong)absent<plain<T>>::bytes) {}
     T &get(const place &) const { return *target; }

@@ -196,7 +196,8 @@ pub(crate) fn read_clang(output: &str, file: &str, map: &Map) -> Vec<Finding> {
             let column = numbers.next()?.parse().ok()?;
             map.origin(line, column)
         });
-        let text = tidy(text);
+        // Words of MSL that hostmetal_language.h renames.
+        let text = tidy(text).replace("__id_", "");
         let text = match token {
             Some(_) => text,
             None if line.contains("static assertion failed") => text,

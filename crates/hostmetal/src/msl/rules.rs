@@ -104,7 +104,10 @@ impl Rules<'_> {
         if !s.is(i + 1, "<") && !s.is_ident(i + 1) && !matches!(s.at(i + 1), "," | ">") {
             return false;
         }
-        let stop = (i..s.len()).find(|&j| matches!(s.at(j), ";" | "{" | "(" | "}")).unwrap_or(i);
+        let mut stop = i;
+        while stop < s.len() && !matches!(s.at(stop), ";" | "{" | "(" | "}") {
+            stop = s.attribute(stop).unwrap_or(stop + 1);
+        }
         if !s.is(stop, ";") {
             return false;
         }
