@@ -75,7 +75,7 @@ impl Generator<'_> {
 
     pub(crate) fn any_type(&mut self) -> Type {
         let scalar = self.any_scalar();
-        let lanes = self.choices.of(&[1, 1, 1, 2, 3, 4]);
+        let lanes = self.choices.of(&[1, 1, 1, 1, 2, 3, 4, 2, 4, 8, 16]);
         Type { scalar, lanes }
     }
 
@@ -153,7 +153,8 @@ impl Generator<'_> {
             Kind::Plain(have) if have.scalar == ty.scalar && have.lanes > 1 => {
                 let lane = self.choices.below(have.lanes);
                 let numbered = self.choices.once_in(3);
-                Some(if numbered { format!("{place}.s{lane}") } else { format!("{place}.{}", LETTERS[lane]) })
+                let lettered = !numbered && have.lanes <= 4;
+                Some(if lettered { format!("{place}.{}", LETTERS[lane]) } else { format!("{place}.s{lane:x}") })
             }
             Kind::Plain(_) => None,
             Kind::Array(element, len) => {
@@ -181,16 +182,14 @@ impl Generator<'_> {
 
     /// A swizzle of `wanted` components out of `lanes`.
     fn letters(&mut self, lanes: usize, wanted: usize) -> String {
-        match (lanes, wanted, self.choices.below(6)) {
-            (4, 2, 0) => return "lo".to_owned(),
-            (4, 2, 1) => return "hi".to_owned(),
-            (4, 2, 2) => return "even".to_owned(),
-            (4, 2, 3) => return "odd".to_owned(),
-            (_, _, 4) => {
-                let digits: String = (0..wanted).map(|_| self.choices.below(lanes).to_string()).collect();
-                return format!("s{digits}");
-            }
-            _ => {}
+        let choice = self.choices.below(6);
+        if lanes == 2 * wanted && choice < 4 {
+            return ["lo", "hi", "even", "odd"][choice].to_owned();
+        }
+        if lanes > 4 || wanted > 4 || choice == 4 {
+            let prefix = self.choices.of(&['s', 'S']);
+            let digits: String = (0..wanted).map(|_| format!("{:x}", self.choices.below(lanes))).collect();
+            return format!("{prefix}{digits}");
         }
         (0..wanted).map(|_| LETTERS[self.choices.below(lanes)]).collect()
     }
@@ -302,7 +301,7 @@ impl Generator<'_> {
                     format!("({name}){macro_name}({a}, {b})")
                 }
                 2 => {
-                    let lanes = self.choices.of(&[2, 3, 4]);
+                    let lanes = self.choices.of(&[2, 3, 4, 8]);
                     let signed = self.choices.of(&[Scalar::Int, Scalar::Char, Scalar::Short, Scalar::Long]);
                     let vector = self.expr(Type { scalar: signed, lanes }, depth);
                     format!("({name}){}({vector})", self.choices.of(&["any", "all"]))
@@ -319,7 +318,7 @@ impl Generator<'_> {
     /// Bits of another integer type of the same size.
     fn reinterpreted(&mut self, ty: Type, depth: usize) -> String {
         let size = ty.scalar.size() * if ty.lanes == 3 { 4 } else { ty.lanes };
-        let (scalar, lanes) = (self.choices.of(&INTEGERS), self.choices.of(&[1, 2, 3, 4]));
+        let (scalar, lanes) = (self.choices.of(&INTEGERS), self.choices.of(&[1, 2, 3, 4, 8, 16]));
         let fits = scalar.size() * lanes == size && lanes != 3 && ty.lanes != 3;
         let other = if fits { Type { scalar, lanes } } else { ty.of(ty.scalar.unsigned()) };
         let value = self.expr(other, depth);
@@ -462,7 +461,7 @@ impl Generator<'_> {
             11 => format!("convert_{name}_sat({})", self.expr(ty.of(Scalar::Float), depth)),
             12 => self.literal(ty, depth),
             13 => {
-                let from = self.choices.of(&[2, 3, 4]);
+                let from = self.choices.of(&[2, 3, 4, 8, 16]);
                 let value = self.expr(Type { scalar, lanes: from }, depth);
                 format!("{value}.{}", self.letters(from, lanes))
             }
@@ -480,8 +479,8 @@ impl Generator<'_> {
         }
         let (mut parts, mut left) = (Vec::new(), lanes);
         while left > 0 {
-            let count = 1 + self.choices.below(left.min(3));
-            let count = if count == lanes { 1 } else { count };
+            let fitting = self.choices.of(&[1, 2, 3, 4, 8]);
+            let count = if fitting > left || fitting == lanes { 1 } else { fitting };
             parts.push(self.expr(Type { scalar, lanes: count }, depth));
             left -= count;
         }

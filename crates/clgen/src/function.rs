@@ -189,7 +189,7 @@ impl<'c> Generator<'c> {
     fn writer(&mut self) {
         let (name, result) = (self.name("w"), self.any_type());
         let (scalar, lanes) =
-            (self.choices.of(&[Scalar::Int, Scalar::UInt, Scalar::Float]), self.choices.of(&[1, 2, 4]));
+            (self.choices.of(&[Scalar::Int, Scalar::UInt, Scalar::Float]), self.choices.of(&[1, 2, 4, 8]));
         let element = Type { scalar, lanes };
         let other = self.any_type();
         let (pointer, value) = (self.name("q"), self.name("x"));
@@ -234,7 +234,7 @@ impl<'c> Generator<'c> {
         for _ in 0..1 + self.choices.below(3) {
             let (name, scalar) = (self.name("b"), self.any_scalar());
             // A vector of three has padding, which may be written or not.
-            let ty = Type { scalar, lanes: self.choices.of(&[1, 2, 4]) };
+            let ty = Type { scalar, lanes: self.choices.of(&[1, 2, 4, 8]) };
             let (writable, space, qualifiers) =
                 self.choices.of(&[(true, "__global", ""), (false, "__global", "const "), (false, "__constant", "")]);
             list.push(format!("{space} {qualifiers}{}* {name}", ty.name()));
@@ -311,7 +311,7 @@ impl<'c> Generator<'c> {
                 },
             };
             for lane in 0..ty.lanes {
-                let value = if ty.lanes == 1 { place.clone() } else { format!("{place}.s{lane}") };
+                let value = if ty.lanes == 1 { place.clone() } else { format!("{place}.s{lane:x}") };
                 let (buffer, count) = if ty.is_float() { ("fout", &mut floats) } else { ("out", &mut integers) };
                 if *count < RESULTS {
                     let cast = if ty.is_float() { "" } else { "(ulong)" };

@@ -167,6 +167,12 @@ impl Generator<'_> {
         let table: &[(&str, usize)] = match lanes {
             2 => &[("x", 1), ("y", 1), ("yx", 2), ("s1", 1), ("lo", 1)],
             3 => &[("x", 1), ("z", 1), ("zx", 2), ("yz", 2), ("zxy", 3), ("s02", 2)],
+            8 => {
+                &[("s7", 1), ("s3", 1), ("lo", 4), ("odd", 4), ("s52", 2), ("S0123", 4), ("s76543210", 8), ("even", 4)]
+            }
+            16 => {
+                &[("sf", 1), ("hi", 8), ("even", 8), ("sa1", 2), ("s0c4", 3), ("sFEDCBA98", 8), ("s159d", 4), ("S8", 1)]
+            }
             _ => {
                 &[("w", 1), ("xz", 2), ("wy", 2), ("lo", 2), ("odd", 2), ("zyx", 3), ("wzyx", 4), ("s31", 2), ("hi", 2)]
             }
@@ -361,7 +367,7 @@ impl Generator<'_> {
         }
         let array = arrays[self.choices.below(arrays.len())].clone();
         let Kind::Array(Type { scalar, .. }, len) = array.kind else { unreachable!("only arrays were kept") };
-        let lanes = self.choices.of(&[2, 3, 4]);
+        let lanes = if len >= 8 { self.choices.of(&[2, 3, 4, 8]) } else { self.choices.of(&[2, 3, 4]) };
         let ty = Type { scalar, lanes };
         let index = self.choices.below(len / lanes);
         if array.writable && self.choices.once_in(2) {

@@ -142,3 +142,4 @@ __kernel void volatile_and_effects(volatile __global int8* a, __global int* n)
     a[1].lo = old;
     a[1].hi = (*n > 2 ? a[0] : v).s0246;
 }
+// differential: tame: the integers are indices
