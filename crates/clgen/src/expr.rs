@@ -57,6 +57,8 @@ pub(crate) struct Generator<'c> {
     pub(crate) budget: usize,
     /// How many loops are around the current statement.
     pub(crate) loops: usize,
+    /// Where `acc` is in scope.
+    pub(crate) in_kernel: bool,
     /// Within an index, in which indices are constants.
     pub(crate) indexing: bool,
 }
@@ -177,7 +179,10 @@ impl Generator<'_> {
             FieldKind::Array(ty, len) => Kind::Array(ty, len),
             FieldKind::Record(record) => Kind::Record(record),
         };
-        (format!("{place}.{}", field.name), kind)
+        // Through a pointer: `(*p).f` is `p->f`.
+        let pointer = place.strip_prefix("(*").and_then(|rest| rest.strip_suffix(')'));
+        let name = field.name;
+        (pointer.map_or_else(|| format!("{place}.{name}"), |pointer| format!("{pointer}->{name}")), kind)
     }
 
     /// A swizzle of `wanted` components out of `lanes`.
@@ -292,7 +297,13 @@ impl Generator<'_> {
             },
             12 | 13 => self.builtin(ty, depth),
             14 => self.call(ty, depth),
-            _ => match self.choices.below(5) {
+            _ => match self.choices.below(8) {
+                5 => format!("({name})sizeof({})", self.any_type().name()),
+                6 => {
+                    let ((a, _), (b, _)) = (self.any_integer(depth), self.any_integer(depth));
+                    format!("({name})({a}, {b})")
+                }
+                7 => self.byte().map_or_else(|| self.leaf(ty), |byte| format!("({name}){byte}")),
                 0 => format!("({name}){}", self.choices.of(&WORK_ITEM)),
                 1 if !self.macros.is_empty() => {
                     let at = self.choices.below(self.macros.len());
@@ -313,6 +324,25 @@ impl Generator<'_> {
                 }
             },
         }
+    }
+
+    /// One byte of a private integer or vector of integers.
+    fn byte(&mut self) -> Option<String> {
+        let named = |v: &&Variable| v.space.is_empty() && v.place.chars().all(char::is_alphanumeric);
+        let found: Vec<(String, usize)> = self
+            .variables
+            .iter()
+            .filter(named)
+            .filter_map(|v| match v.kind {
+                Kind::Plain(ty) if !ty.is_float() => Some((v.place.clone(), ty.scalar.size() * ty.lanes)),
+                _ => None,
+            })
+            .collect();
+        if found.is_empty() {
+            return None;
+        }
+        let (place, size) = found[self.choices.below(found.len())].clone();
+        Some(format!("((const uchar*)&{place})[{}]", self.choices.below(size)))
     }
 
     /// Bits of another integer type of the same size.

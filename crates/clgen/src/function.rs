@@ -52,6 +52,7 @@ impl<'c> Generator<'c> {
             next_name: 0,
             budget: 0,
             loops: 0,
+            in_kernel: false,
             indexing: false,
         }
     }
@@ -230,6 +231,9 @@ impl<'c> Generator<'c> {
         list.push("__global ulong* out".to_owned());
         args.push(Arg::Buffer(Scalar::Float, grid * RESULTS));
         list.push("__global float* fout".to_owned());
+        args.push(Arg::Buffer(Scalar::Int, 6));
+        list.push("__global int* acc".to_owned());
+        self.in_kernel = true;
         let mut own = Vec::new();
         for _ in 0..1 + self.choices.below(3) {
             let (name, scalar) = (self.name("b"), self.any_scalar());
@@ -273,6 +277,7 @@ impl<'c> Generator<'c> {
             self.statements(4, false);
         }
         self.results();
+        self.in_kernel = false;
         self.depth -= 1;
         self.line("}");
         args

@@ -42,7 +42,10 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self, in_loop: bool) {
-        match self.choices.below(22) {
+        match self.choices.below(25) {
+            22 => self.chain(),
+            23 => self.whole_record(),
+            24 => self.accumulate(),
             0..=3 => self.declaration(),
             4..=8 => self.assignment(),
             9 => {
@@ -160,6 +163,72 @@ impl Generator<'_> {
         }
         let value = self.expr(ty, 3);
         line!(self, "{place} = {value};");
+    }
+
+    /// An assignment's value is assigned, or an index counts up.
+    fn chain(&mut self) {
+        let ty = self.any_type();
+        let value = self.expr(ty, 2);
+        if self.choices.once_in(2) {
+            let (a, b) = (self.name("v"), self.name("v"));
+            line!(self, "{} {a}, {b}; {a} = {b} = {value};", ty.name());
+            self.declare(a, Kind::Plain(ty));
+            return self.declare(b, Kind::Plain(ty));
+        }
+        let (array, counter) = (self.name("a"), self.name("v"));
+        let list: Vec<String> = (0..4).map(|_| self.constant(ty)).collect();
+        line!(self, "{} {array}[4] = {{ {} }};", ty.name(), list.join(", "));
+        line!(self, "int {counter} = {};", self.choices.below(4));
+        line!(self, "{array}[{counter}++ & 3] = {value};");
+        let value = self.expr(ty, 2);
+        line!(self, "{array}[--{counter} & 3] = {value};");
+        self.declare(array, Kind::Array(ty, 4));
+        self.declare(counter, Kind::Plain(Type::scalar(Scalar::Int)));
+    }
+
+    /// A structure is assigned as a whole, or a pointer to it made.
+    fn whole_record(&mut self) {
+        let records: Vec<(String, usize)> = self
+            .variables
+            .iter()
+            .filter_map(|v| match v.kind {
+                Kind::Record(record) if v.writable && v.space.is_empty() => Some((v.place.clone(), record)),
+                _ => None,
+            })
+            .collect();
+        if records.is_empty() {
+            return self.declaration();
+        }
+        let (place, record) = records[self.choices.below(records.len())].clone();
+        let type_name = self.records[record].name.clone();
+        if self.choices.once_in(2) {
+            let value = self.record_value(record);
+            return line!(self, "{place} = ({type_name}){value};");
+        }
+        let name = self.name("p");
+        line!(self, "{type_name}* {name} = &{place};");
+        self.declare(format!("(*{name})"), Kind::Record(record));
+    }
+
+    /// Atomic operations whose order does not matter: each element of `acc` has one kind.
+    fn accumulate(&mut self) {
+        if !self.in_kernel {
+            return self.assignment();
+        }
+        let value = self.expr(Type::scalar(Scalar::Int), 2);
+        let (at, function) = self.choices.of(&[
+            (0, "atomic_add"),
+            (0, "atomic_sub"),
+            (1, "atomic_min"),
+            (2, "atomic_max"),
+            (3, "atomic_and"),
+            (4, "atomic_or"),
+            (5, "atomic_xor"),
+        ]);
+        match self.choices.below(6) {
+            0 => line!(self, "{}(&acc[0]);", self.choices.of(&["atomic_inc", "atomic_dec"])),
+            _ => line!(self, "{function}(&acc[{at}], {value});"),
+        }
     }
 
     /// A swizzle that can be assigned to: no component twice.
