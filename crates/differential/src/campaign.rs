@@ -32,8 +32,10 @@ pub struct Finding {
 /// What happened to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The translator or the device's compiler rejects it.
+    /// The translator rejects it.
     Rejected,
+    /// The device's compiler rejects what the translator made of it.
+    NotCompiled,
     /// The peer does.
     PeerRejected,
     /// The peer crashed, failed or did not end.
@@ -61,12 +63,17 @@ impl Campaign {
             peer_options: "-DPEER".to_owned(),
             include: Vec::new(),
         };
+        let translation = clmsl::translate(&program.name, &program.source, &clmsl::Options::default());
+        if translation.msl.is_none() {
+            return finding(Kind::Rejected, translation.rendered());
+        }
         let translated = match Translated::compile(&self.gpu, &program) {
             Ok(translated) => translated,
-            Err(text) => return finding(Kind::Rejected, text),
+            Err(text) => return finding(Kind::NotCompiled, text),
         };
         if let Err(text) = translated.kernel("k") {
-            return finding(Kind::Rejected, text);
+            // Without a kernel there is nothing to compare.
+            return translated.kernel_names().first().and_then(|_| finding(Kind::NotCompiled, text));
         }
         let mut random = Random::new(seed);
         let runs: Vec<Run> = (0..ROUNDS).map(|_| run(generated, &mut random)).collect();
