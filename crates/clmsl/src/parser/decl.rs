@@ -2,7 +2,7 @@
 
 use super::specs::{access_word, space_word};
 use super::types::builtin_type;
-use super::{Parse, Parser};
+use super::{Declared, Parse, Parser};
 use crate::ast::{
     Attribute, Declaration, Declarator, Derived, Designator, FunctionDef, Ident, Init, InitDeclarator, InitList, Item,
     Param, Specs, Storage, TypeName,
@@ -22,7 +22,7 @@ impl Parser<'_> {
             | "__volatile__" | "_Complex" | "_Imaginary" => true,
             _ if space_word(word).is_some() || access_word(word).is_some() => true,
             _ => match self.lookup(symbol) {
-                Some(is_typedef) => is_typedef,
+                Some(declared) => declared != Declared::Value,
                 None => builtin_type(word).is_some(),
             },
         }
@@ -79,7 +79,7 @@ impl Parser<'_> {
             self.declare_one(&specs, &declarator);
             self.enter_scope();
             for name in names {
-                self.declare(name.name, false);
+                self.declare(name.name, Declared::Value);
             }
             let body = self.block_in_scope();
             self.leave_scope();
@@ -128,7 +128,14 @@ impl Parser<'_> {
 
     fn declare_one(&mut self, specs: &Specs, declarator: &Declarator) {
         if let Some(name) = declarator.name {
-            self.declare(name.name, matches!(specs.storage, Some((Storage::Typedef, _))));
+            let declared = match specs.storage {
+                Some((Storage::Typedef, _)) if declarator.derived.is_empty() && self.is_vector(&specs.ty) => {
+                    Declared::Vector
+                }
+                Some((Storage::Typedef, _)) => Declared::Type,
+                _ => Declared::Value,
+            };
+            self.declare(name.name, declared);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Expressions (C99 §6.5) and OpenCL's vector literals (OpenCL C 3.0 §6.4.1).
 
 use super::{MAX_HEIGHT, Parse, Parser};
-use crate::ast::{BinaryOp, Derived, Expr, ExprKind, Ident, TypeName, TypeSpec, UnaryOp};
+use crate::ast::{BinaryOp, Expr, ExprKind, Ident, TypeName, TypeSpec, UnaryOp};
 use crate::source::Span;
 use crate::token::{Punct, TokenKind};
 
@@ -123,7 +123,7 @@ impl Parser<'_> {
             let literal = self.compound_literal(ty, start)?;
             return self.postfix_of(literal);
         }
-        if self.is(Punct::LParen) && may_be_vector(&ty) && !self.starts_type(1) {
+        if self.is(Punct::LParen) && self.may_be_literal(&ty) && !self.starts_type(1) {
             return self.vector_literal(ty, start);
         }
         let operand = self.nested(Self::cast)?;
@@ -138,8 +138,14 @@ impl Parser<'_> {
         self.node(ExprKind::CompoundLiteral(ty, list), span, 1)
     }
 
-    /// `(type)(a, b, ...)`; with one element it is a cast. What follows belongs to the vector, as Clang has it; if the type
-    /// is a name that may not be a vector's, to the operand of the cast, as C has it.
+    /// Whether what follows the type in parentheses is its literal: if it is a vector's, or one that has been refused.
+    fn may_be_literal(&self, ty: &TypeName) -> bool {
+        ty.declarator.derived.is_empty()
+            && (self.is_vector(&ty.specs.ty) || matches!(ty.specs.ty, TypeSpec::Unsupported))
+    }
+
+    /// `(type)(a, b, ...)` of a vector; with one element it is a cast. A selection that follows is one of the vector, as
+    /// Clang has it, where of another cast it would be one of the operand.
     fn vector_literal(&mut self, ty: Box<TypeName>, start: Span) -> Parse<Expr> {
         let open = self.span();
         self.advance();
@@ -153,15 +159,8 @@ impl Parser<'_> {
             && let Some(mut operand) = elements.pop()
         {
             operand.span = open.to(close);
-            if let TypeSpec::Vector(..) = ty.specs.ty {
-                let span = start.to(close);
-                let cast = self.node(ExprKind::Cast(ty, Box::new(operand)), span, height)?;
-                return self.postfix_of(cast);
-            }
-            let operand = self.postfix_of(operand)?;
-            let span = start.to(operand.span);
-            let height = 1 + operand.height;
-            return self.node(ExprKind::Cast(ty, Box::new(operand)), span, height);
+            let cast = self.node(ExprKind::Cast(ty, Box::new(operand)), start.to(close), height)?;
+            return self.postfix_of(cast);
         }
         let literal = self.node(ExprKind::VectorLiteral(ty, elements), start.to(close), height)?;
         self.postfix_of(literal)
@@ -326,14 +325,4 @@ impl Parser<'_> {
         inner.span = open.to(close);
         Ok(inner)
     }
-}
-
-/// Whether a cast to this type may turn out to be a vector literal.
-fn may_be_vector(ty: &TypeName) -> bool {
-    let derived = ty.declarator.derived.iter().any(|d| matches!(d, Derived::Pointer { .. }));
-    !derived
-        && matches!(
-            ty.specs.ty,
-            TypeSpec::Vector(..) | TypeSpec::Demoted(_) | TypeSpec::Typedef(_) | TypeSpec::Unsupported
-        )
 }

@@ -68,6 +68,16 @@ struct Reported;
 
 type Parse<T> = Result<T, Reported>;
 
+/// What the parser has to know of a declared name.
+#[derive(Clone, Copy, PartialEq)]
+enum Declared {
+    /// A name that hides a type's.
+    Value,
+    Type,
+    /// A typedef name of a vector, a cast to which may be a literal.
+    Vector,
+}
+
 struct Parser<'a> {
     tokens: &'a [Token],
     at: usize,
@@ -79,8 +89,8 @@ struct Parser<'a> {
     depth: u32,
     /// Whether something could not be parsed, so that declarations may be missing.
     incomplete: bool,
-    /// Innermost last; true for a typedef name, false for a name that hides one.
-    scopes: Vec<HashMap<Symbol, bool>>,
+    /// Innermost last.
+    scopes: Vec<HashMap<Symbol, Declared>>,
 }
 
 /// Parses a whole file. `tokens` ends with `Eof`.
@@ -260,20 +270,24 @@ impl<'a> Parser<'a> {
         self.scopes.pop();
     }
 
-    fn declare(&mut self, name: Symbol, is_typedef: bool) {
+    fn declare(&mut self, name: Symbol, declared: Declared) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(name, is_typedef);
+            scope.insert(name, declared);
         }
     }
 
-    /// `Some(true)` for a typedef name, `Some(false)` for another declared name.
-    fn lookup(&self, name: Symbol) -> Option<bool> {
+    fn lookup(&self, name: Symbol) -> Option<Declared> {
         self.scopes.iter().rev().find_map(|s| s.get(&name).copied())
     }
 
     /// `; did you mean 'x'?` for a word where a type belongs.
     fn did_you_mean(&self) -> String {
-        let declared = self.scopes.iter().flatten().filter(|(_, is_type)| **is_type).map(|(&s, _)| self.names.name(s));
+        let declared = self
+            .scopes
+            .iter()
+            .flatten()
+            .filter(|(_, kind)| **kind != Declared::Value)
+            .map(|(&s, _)| self.names.name(s));
         self.word().map_or(String::new(), |word| crate::suggest::question(word, declared.chain(TYPES.iter().copied())))
     }
 

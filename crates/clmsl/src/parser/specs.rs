@@ -2,7 +2,7 @@
 //! enumerations.
 
 use super::types::{BuiltinType, builtin_type};
-use super::{Parse, Parser};
+use super::{Declared, Parse, Parser};
 use crate::ast::{Attribute, EnumSpec, FieldDecl, Ident, Specs, Storage, StructSpec, TypeSpec};
 use crate::diagnostic::Diagnostic;
 use crate::options::Fp64;
@@ -105,11 +105,11 @@ impl Parser<'_> {
     /// A typedef name or a built-in type that is one word.
     fn type_word(&mut self, symbol: crate::token::Symbol, span: Span) -> Parse<Option<TypeSpec>> {
         match self.lookup(symbol) {
-            Some(true) => {
+            Some(Declared::Type | Declared::Vector) => {
                 self.advance();
                 Ok(Some(TypeSpec::Typedef(Ident { name: symbol, span })))
             }
-            Some(false) => Ok(None),
+            Some(Declared::Value) => Ok(None),
             None => match builtin_type(self.names.name(symbol)) {
                 Some(BuiltinType::Spec(spec)) => {
                     self.advance();
@@ -148,6 +148,16 @@ impl Parser<'_> {
                 TypeSpec::Unsupported
             }
             Fp64::Emulate => spec,
+        }
+    }
+
+    /// Whether the specifiers alone name a vector.
+    pub(super) fn is_vector(&self, spec: &TypeSpec) -> bool {
+        match spec {
+            TypeSpec::Vector(..) => true,
+            TypeSpec::Demoted(lanes) => *lanes > 1,
+            TypeSpec::Typedef(name) => self.lookup(name.name) == Some(Declared::Vector),
+            _ => false,
         }
     }
 
@@ -332,7 +342,7 @@ impl Parser<'_> {
             let mut list = Vec::new();
             while !self.eat(Punct::RBrace) {
                 let name = self.ident()?;
-                self.declare(name.name, false);
+                self.declare(name.name, Declared::Value);
                 let value = if self.eat(Punct::Eq) { Some(self.conditional()?) } else { None };
                 list.push((name, value));
                 if !self.eat(Punct::Comma) {
