@@ -81,7 +81,7 @@ fn lower_expr(e: &mut Expr, cx: &mut Cx<'_>) {
         ExprKind::Cond(c, ..) => {
             strip_condition(c);
         }
-        ExprKind::VectorCond(..) => vector::lower_cond(e),
+        ExprKind::VectorCond(..) => vector::lower_cond(e, cx),
         ExprKind::Swizzle(..) => vector::lower_swizzle(e),
         ExprKind::Convert(_) => {
             double::lower_convert(e);

@@ -99,6 +99,7 @@ impl Pass<'_> {
         let span = list[label].span;
         let end = list[last].span.end();
         let mut body: Vec<Stmt> = list.drain(label + 1..=last).collect();
+        self.refuse_entry(&body);
         let mut before = Vec::new();
         let mut after = Vec::new();
         self.hoist(&mut body, &mut before);
@@ -120,6 +121,14 @@ impl Pass<'_> {
         before.push(Stmt { kind, span });
         before.append(&mut after);
         list.splice(label + 1..label + 1, before);
+    }
+
+    /// Refuses a label of a switch among statements that go behind a flag: it would be entered without one.
+    fn refuse_entry(&mut self, stmts: &[Stmt]) {
+        if let Some(label) = stmts.iter().find(|s| matches!(s.kind, StmtKind::Case(_) | StmtKind::Default)) {
+            let message = "a goto that passes labels of its switch is not supported: Metal has no goto";
+            self.diagnostics.push(Diagnostic::error(label.span, message));
+        }
     }
 
     /// Replaces the jumps in a list by setting the flag. With `leave` the list is in a loop or switch, which a `break`
@@ -158,10 +167,7 @@ impl Pass<'_> {
         for (i, mut run) in runs.into_iter().enumerate() {
             let Some(first) = run.first() else { continue };
             let span = first.span;
-            if let Some(label) = run.iter().find(|s| matches!(s.kind, StmtKind::Case(_) | StmtKind::Default)) {
-                let message = "a goto that passes labels of its switch is not supported: Metal has no goto";
-                self.diagnostics.push(Diagnostic::error(label.span, message));
-            }
+            self.refuse_entry(&run);
             if shared || i + 1 < count {
                 self.hoist(&mut run, &mut hoisted);
             }

@@ -73,11 +73,32 @@ pub(super) fn lower_not(e: &mut Expr) {
     *e = truth_value(truth, e.ty.clone());
 }
 
-/// `c ? a : b` with a vector condition.
-pub(super) fn lower_cond(e: &mut Expr) {
+/// `c ? a : b` with a vector condition. The condition comes first (C99 §6.5.15), which matters if something is changed.
+pub(super) fn lower_cond(e: &mut Expr, cx: &mut Cx<'_>) {
     let ExprKind::VectorCond(c, a, b) = &mut e.kind else { return };
-    let (c, a, b) = (sign_bits(take(c)), take(a), take(b));
-    *e = call("metal::select", vec![b, a, c], e.ty.clone(), e.span);
+    let (mut c, a, b) = (take(c), take(a), take(b));
+    let (ty, span) = (e.ty.clone(), e.span);
+    let mut before = Vec::new();
+    if [&c, &a, &b].into_iter().any(changes) {
+        let condition = cx.temporary("condition", c.ty.clone(), c.span);
+        let keep = ExprKind::Assign(Box::new(condition.clone()), Box::new(c));
+        before.push(Expr::new(keep, condition.ty.clone(), span));
+        c = condition;
+    }
+    *e = Expr { span, ..sequence(before, call("metal::select", vec![b, a, sign_bits(c)], ty, span)) };
+}
+
+/// Whether evaluating the expression may change what another one reads.
+fn changes(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| {
+        found |= match &e.kind {
+            ExprKind::Assign(..) | ExprKind::AssignOp { .. } | ExprKind::Step { .. } | ExprKind::Call { .. } => true,
+            ExprKind::Msl(_, args) => e.ty == Type::Void || args.iter().any(|a| matches!(a.ty, Type::Pointer(_))),
+            _ => false,
+        }
+    });
+    found
 }
 
 /// A selection of components that a vector of three does not have: the missing one reads as zero.
