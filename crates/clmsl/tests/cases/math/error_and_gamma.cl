@@ -13,3 +13,4 @@ __kernel void k(__global const float4* x, __global const float4* y, __global flo
     out[6] = (float4)(tgamma(5.0f), lgamma_r(-0.5f, &sign), 0.0f, remquo(5.0f, 3.0f, &bits));
     out[6].z = sign + bits - 2;
 }
+// differential: given: OpenCL C leaves the sign at poles open, and the quotient of what is no number

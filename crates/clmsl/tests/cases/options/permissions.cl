@@ -8,3 +8,4 @@ __kernel void k(__global const float* x, __global float* out)
     out[2] = x[1] - 1.0f;
     out[3] = (x[0] - x[0]) / x[1] == 0.0f;
 }
+// differential: tame: the options promise that there is no NaN and no infinity
