@@ -70,32 +70,33 @@ inline metal::vec<float, N> clmsl_remquo(metal::vec<float, N> x, metal::vec<floa
   return rest;
 }
 //= nextafter float each
+// In integers, which order numbers as they are counted from zero, so that flushed subnormal numbers count too.
 inline float clmsl_nextafter(float x, float y) {
   if (metal::isnan(x) || metal::isnan(y)) {
     return x + y;
   }
-  if (x == y) {
+  const int a = as_type<int>(x), b = as_type<int>(y);
+  const int from = a < 0 ? -(a & 0x7fffffff) : a, to = b < 0 ? -(b & 0x7fffffff) : b;
+  if (from == to) {
     return y;
   }
-  if (x == 0.0f) {
-    return as_type<float>(y < 0.0f ? 0x80000001u : 1u);
-  }
-  const uint bits = as_type<uint>(x);
-  return as_type<float>((x < y) == (x > 0.0f) ? bits + 1u : bits - 1u);
+  const int next = from < to ? from + 1 : from - 1;
+  const uint sign = next < 0 || (next == 0 && a < 0) ? 0x80000000u : 0u;
+  return as_type<float>(sign | uint(metal::abs(next)));
 }
 //= nextafter half each
 inline half clmsl_nextafter(half x, half y) {
   if (metal::isnan(x) || metal::isnan(y)) {
     return x + y;
   }
-  if (x == y) {
+  const int a = int(as_type<short>(x)), b = int(as_type<short>(y));
+  const int from = a < 0 ? -(a & 0x7fff) : a, to = b < 0 ? -(b & 0x7fff) : b;
+  if (from == to) {
     return y;
   }
-  if (x == 0.0h) {
-    return as_type<half>(ushort(y < 0.0h ? 0x8001 : 1));
-  }
-  const ushort bits = as_type<ushort>(x);
-  return as_type<half>(ushort((x < y) == (x > 0.0h) ? bits + 1 : bits - 1));
+  const int next = from < to ? from + 1 : from - 1;
+  const int sign = next < 0 || (next == 0 && a < 0) ? 0x8000 : 0;
+  return as_type<half>(ushort(sign | metal::abs(next)));
 }
 //= ilogb float each
 inline int clmsl_ilogb(float x) {

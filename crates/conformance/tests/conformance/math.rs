@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use dcmetal::{Accelerator, Scalar};
 
 use crate::batch::{self, Column, Job};
-use crate::math_table::{Answer, Function, Limit, Second, TABLE};
+use crate::math_table::{Answer, Function, HALF_PREFIXED, Limit, Second, TABLE};
 use crate::samples;
 use crate::ulp::Format;
 
@@ -282,6 +282,13 @@ fn float_functions_are_within_the_limits() {
 #[test]
 fn half_functions_are_within_the_limits() {
     check(&trials(Format::Half, 6_000, |_| true), "", &[1, 2, 3, 4, 16]);
+}
+
+#[test]
+fn half_prefixed_functions_are_within_the_limits() {
+    let trials: Vec<Trial> = HALF_PREFIXED.iter().map(|f| Trial::new(f, Format::Float, 3_000)).collect();
+    assert_eq!(trials.len(), 14);
+    check(&trials, "", &[1, 4]);
 }
 
 /// docs/ACCURACY.md has a row for each function, with its limits.

@@ -4,6 +4,8 @@
 //! correctly rounded, the reference is exact before the one rounding to the format. MPFR follows C99 Annex F for special
 //! values; what OpenCL adds (§7.5.1) is written out.
 
+use std::sync::LazyLock;
+
 use rug::Float;
 use rug::float::Round;
 use rug::ops::Pow;
@@ -53,6 +55,7 @@ pub(crate) struct Answer {
     pub(crate) any: bool,
 }
 
+#[derive(Clone, Copy)]
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     /// `x`: a number of the format; `n`: an `int`.
@@ -367,6 +370,16 @@ pub(crate) const TABLE: &[Function] = &[
     row("tgamma", "x", ulp(16.0, 4.0), &[(-8.0, 8.0), (0.0, 36.0), (-42.0, 0.0)], |x, _| v(m(x[0]).gamma())),
     row("trunc", "x", EXACT, &[(-5.0, 5.0)], |x, _| a(x[0].trunc())),
 ];
+
+/// The `half_` functions: 8192 units, and the special values of the function without the prefix (§7.5.1).
+pub(crate) static HALF_PREFIXED: LazyLock<Vec<Function>> = LazyLock::new(|| {
+    const QUOTIENT: Function = row("divide", "xx", EXACT, ANY, |x, _| v(m(x[0]) / m(x[1])));
+    const INVERSE: Function = row("recip", "x", EXACT, ANY, |x, _| v(1u32 / m(x[0])));
+    const NAMES: [&str; 12] =
+        ["cos", "exp", "exp2", "exp10", "log", "log2", "log10", "powr", "rsqrt", "sin", "sqrt", "tan"];
+    let plain = TABLE.iter().filter(|f| NAMES.contains(&f.name)).chain([&QUOTIENT, &INVERSE]);
+    plain.map(|f| Function { name: format!("half_{}", f.name).leak(), float: Limit::Ulp(8192.0), ..*f }).collect()
+});
 
 fn fused(x: &[f64], format: Format) -> Answer {
     let exact = Float::with_val(700, x[0]) * Float::with_val(700, x[1]) + Float::with_val(700, x[2]);
