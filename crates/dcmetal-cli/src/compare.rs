@@ -6,7 +6,7 @@ use std::time::Duration;
 use dcmetal::{Argument, ArgumentKind, Kernel, Scalar};
 use differential::{Launch, Mismatch, Peer, PeerError, Program, Random, Run, Shape, Translated, Value, vary};
 
-use crate::cli::{Compare, Math, Std};
+use crate::cli::{Compare, Fp64, Math, Std};
 use crate::compile::default_device;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -77,6 +77,14 @@ fn program(command: &Compare) -> Result<Program, Failure> {
         Std::Cl20 => "-cl-std=CL2.0".to_owned(),
         Std::Cl30 => "-cl-std=CL3.0".to_owned(),
     }));
+    match flags.fp64 {
+        Some(Fp64::Float) => {
+            let message = "--fp64 float: the two programs would have buffers of different elements";
+            return Err(Failure::Input(message.to_owned()));
+        }
+        Some(Fp64::Emulate) => options.push("--fp64 emulate".to_owned()),
+        Some(Fp64::Reject) | None => {}
+    }
     if flags.math == Some(Math::Fast) {
         options.push("-cl-fast-relaxed-math".to_owned());
     }

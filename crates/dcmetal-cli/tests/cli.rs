@@ -159,6 +159,7 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ("compare @scale.cl --arg z=f32=1", 1, "--arg z: no kernel that is compared has an argument of that name"),
     ("compare @scale.cl --arg a=i32=1", 1, "argument 2 (`a`): the kernel takes `float`, not i32"),
     ("compare @scale.cl --arg a", 2, "it has no `=`"),
+    ("compare @doubles.cl --fp64 float", 1, "would have buffers of different elements"),
     ("compare @scale.cl --global 0 --local 1", 1, "no dimension may be 0"),
     ("compare @scale.cl --global 1000000000", 1, "argument 0 (`x`): left out, it would be 16000000000 bytes"),
     ("compare @two_faced.cl --kernel differs --rounds 1", 4, "launch 0 (differs): y[5] is "),
@@ -240,6 +241,7 @@ fn translations_are_compared_with_their_originals() {
         ("compare @scale.cl --rounds 3", "scale: equal in 3 rounds\n"),
         ("compare @scale.cl --grid 7 --arg n=u32=5 --arg x=random=f32:7:1 --wild", "scale: equal in 4 rounds\n"),
         ("compare @shapes.cl -I @include --global 64 --local 8", "sums: equal in 4 rounds\n"),
+        ("compare @doubles.cl --fp64 emulate --kernel third", "third: equal in 4 rounds\n"),
         ("compare @two_faced.cl --kernel rounds --ulp 3", "rounds: equal in 4 rounds\n"),
     ] {
         let output = dcmetal(folder.path(), line);

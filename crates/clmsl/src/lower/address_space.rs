@@ -221,9 +221,9 @@ impl Copy<'_> {
             {
                 self.refuse(place.span, "__constant memory cannot be written");
             }
-            ExprKind::Builtin { builtin: Resolved::Special(Special::Atomic(_)), args } => {
+            ExprKind::Builtin { builtin: Resolved::Special(Special::Atomic(_) | Special::C11 { .. }), args } => {
                 let space = args.first().and_then(|p| p.ty.pointee()).map(|p| p.space);
-                if !matches!(space, Some(Space::Global | Space::Local)) {
+                if space.is_some_and(|s| !matches!(s, Space::Global | Space::Local)) {
                     self.refuse(e.span, "an atomic function needs a pointer to __global or __local memory");
                 }
             }

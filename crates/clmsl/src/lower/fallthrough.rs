@@ -4,7 +4,7 @@
 //! delete what leads there. Such a function returns zero at its end.
 
 use crate::hir::{Block, Expr, ExprKind, Function, Stmt, StmtKind};
-use crate::types::Type;
+use crate::types::{Scalar, Type};
 
 /// Adds the missing `return`.
 pub(super) fn lower(function: &mut Function) {
@@ -14,6 +14,7 @@ pub(super) fn lower(function: &mut Function) {
     let Some(body) = &mut function.body else { return };
     if !ends(body) {
         let zero = match &function.ret {
+            Type::Scalar(Scalar::Double) => ExprKind::Double(0.0),
             Type::Scalar(s) if s.is_float() => ExprKind::Float(0.0),
             Type::Scalar(_) => ExprKind::Int { value: 0, hexadecimal: false },
             _ => ExprKind::Zero,
