@@ -65,7 +65,8 @@ fn lower_row(lowering: Lowering, mut args: Vec<Expr>, shape: Shape, cx: &mut Cx<
         Lowering::Prelude("bitselect") => bitselect(args, scalar, lanes, ty, span),
         Lowering::Polyfill(name) | Lowering::Prelude(name) => {
             let head = format!("clmsl_{name}");
-            let has_form = scalar != Scalar::Half || crate::prelude::provides(name, scalar, lanes);
+            // Vectors of 8 and 16 are made of vectors of four.
+            let has_form = scalar != Scalar::Half || crate::prelude::provides(name, scalar, lanes.min(4));
             if has_form { call(head, args, ty, span) } else { in_single(head, args, scalar, ty, span) }
         }
         Lowering::Vector(name, form) => match (lanes, form) {

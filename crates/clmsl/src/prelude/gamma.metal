@@ -73,7 +73,7 @@ inline float clmsl_lgamma_positive(float x) {
     p = metal::fma(p, y, -0x1.9a4cdep-2f);
     p = metal::fma(p, y, 0x1.a51a66p-1f);
     p = metal::fma(p, y, -0x1.2788dp-1f);
-    return metal::fma(p, y, -below);
+    return metal::fma(p, y, 0.0f - below);
   }
   const float y = x < 0.7f ? x - 1.0f : x - 2.0f;
   float p = 0x1.ccb0bcp-15f;
@@ -86,7 +86,7 @@ inline float clmsl_lgamma_positive(float x) {
   p = metal::fma(p, y, -0x1.13dfc2p-4f);
   p = metal::fma(p, y, 0x1.4a34ccp-2f);
   p = metal::fma(p, y, 0x1.b0ee6p-2f);
-  return metal::fma(p, y, -below);
+  return metal::fma(p, y, 0.0f - below);
 }
 //= lgamma float each : lgamma_positive log sinpi
 // For negative x by the reflection of Gamma; near zero by the polynomial around 1.

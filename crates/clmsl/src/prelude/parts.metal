@@ -4,7 +4,7 @@ template <typename P> inline $T clmsl_fract($T x, P whole) {
   const $T below = metal::floor(x);
   *whole = below;
   const $T largest = $T(1) - metal::numeric_limits<$T>::epsilon() / $T(2);
-  const $T part = x == below || metal::isinf(x) ? metal::copysign($T(0), x) : metal::min($T(x - below), largest);
+  const $T part = x == $T(0) || metal::isinf(x) ? metal::copysign($T(0), x) : metal::min($T(x - below), largest);
   return metal::isnan(x) ? x : part;
 }
 //= fract float,half/2,3,4 : fract

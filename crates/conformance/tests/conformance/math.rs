@@ -183,7 +183,7 @@ impl Trial {
     /// §7.5.3: arguments and results that are subnormal may count as zero, of any sign.
     fn fits_flushed(&self, value: f64, other: f64, answer: &Answer, args: &[f64]) -> bool {
         let lowest = crate::ulp::power_of_two(self.format.lowest());
-        let zero = |got: f64, exact: f64| got == 0.0 && exact.abs() < lowest;
+        let zero = |got: f64, exact: f64| got == 0.0 && exact != 0.0 && exact.abs() < lowest;
         let fits = |answer: &Answer| {
             let second = match self.function.second {
                 Second::Same(_) => zero(other, answer.second),
