@@ -26,7 +26,7 @@ pub(crate) fn translate(command: &Translate) -> Result<(), Failure> {
     if one {
         return single(command, &outcomes[0]);
     }
-    crate::print(&project::summary(&outcomes)).map_err(Failure::Input)?;
+    crate::print(project::summary(&outcomes)).map_err(Failure::Input)?;
     match outcomes.iter().filter(|outcome| outcome.msl().is_none()).count() {
         0 => Ok(()),
         rejected => Err(Failure::Input(format!("{rejected} of {} files not translated", outcomes.len()))),
