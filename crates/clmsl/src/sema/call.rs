@@ -18,7 +18,14 @@ impl Sema<'_> {
         };
         let name = self.name(symbol);
         match self.lookup(symbol).cloned() {
-            Some(Entity::Function(id)) => self.user_call(id, args, span),
+            Some(Entity::Function(id)) => {
+                let values = args.iter().map(|a| self.value(a)).collect();
+                self.user_call(id, values, span)
+            }
+            Some(Entity::Overloaded(ids)) => {
+                let values = args.iter().map(|a| self.value(a)).collect();
+                self.overloaded_call(symbol, &ids, values, callee.span, span)
+            }
             Some(Entity::Broken) => {
                 for arg in args {
                     self.value(arg);
@@ -27,21 +34,26 @@ impl Sema<'_> {
             }
             Some(_) => self.bad(callee.span, format!("'{name}' is not a function")),
             None => {
-                let special = builtins::find_special(name);
-                if let (None, Some(reason)) = (special, builtins::refusal(name)) {
+                if let (None, Some(reason)) = (builtins::find_special(name), builtins::refusal(name)) {
                     return self.bad(callee.span, reason);
                 }
                 let args: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
                 if args.iter().any(|a| a.ty.is_error()) {
                     return Expr::error(span);
                 }
-                if let Some(special) = special {
-                    let Some(special) = self.available(special, name, callee.span) else { return Expr::error(span) };
-                    return self.special_call(special, name, args, span);
-                }
-                self.table_call(symbol, callee.span, args, span)
+                self.builtin_call(symbol, callee.span, args, span)
             }
         }
+    }
+
+    /// A call of a built-in function, or of none at all.
+    pub(super) fn builtin_call(&mut self, symbol: Symbol, at: Span, args: Vec<Expr>, span: Span) -> Expr {
+        let name = self.name(symbol);
+        if let Some(special) = builtins::find_special(name) {
+            let Some(special) = self.available(special, name, at) else { return Expr::error(span) };
+            return self.special_call(special, name, args, span);
+        }
+        self.table_call(symbol, at, args, span)
     }
 
     /// The function, or what the option `--fp64` makes of it if `double` is in its name.
@@ -70,8 +82,7 @@ impl Sema<'_> {
         }
     }
 
-    fn user_call(&mut self, id: FunctionId, args: &[ast::Expr], span: Span) -> Expr {
-        let values: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
+    pub(super) fn user_call(&mut self, id: FunctionId, values: Vec<Expr>, span: Span) -> Expr {
         let callee = self.function_ref(id);
         let name = callee.name.clone();
         let params: Vec<Type> = callee.params.iter().map(|&p| callee.local(p).ty.clone()).collect();

@@ -29,7 +29,7 @@ impl Sema<'_> {
             return;
         }
         if let Some(params) = declared.params {
-            self.prototype(specs, name, &declared.ty, params);
+            self.prototype(specs, &item.declarator, name, &declared.ty, params);
             return;
         }
         let text = self.name(name.name).to_owned();
@@ -69,7 +69,7 @@ impl Sema<'_> {
         span: Span,
         text: &str,
     ) -> Option<ConstantId> {
-        if matches!(self.lookup_here(symbol), Some(Entity::Constant(_) | Entity::Function(_))) {
+        if matches!(self.lookup_here(symbol), Some(Entity::Constant(_) | Entity::Function(_) | Entity::Overloaded(_))) {
             self.error(span, format!("'{text}' is declared twice"));
         }
         let mut ty = self.fresh_spaces(&q.ty);
@@ -190,7 +190,7 @@ impl Sema<'_> {
             _ => {}
         }
         if let Some(params) = declared.params {
-            self.prototype(specs, name, &q, params);
+            self.prototype(specs, &item.declarator, name, &q, params);
             return None;
         }
         if q.ty.is_error() {

@@ -124,7 +124,7 @@ impl Sema<'_> {
                 Expr::new(ExprKind::Constant(id), ty, span)
             }
             Some(Entity::EnumConstant(value, scalar)) => Expr::int(value, Type::Scalar(scalar), span),
-            Some(Entity::Function(_)) => self.bad(
+            Some(Entity::Function(_) | Entity::Overloaded(_)) => self.bad(
                 span,
                 format!("'{name}' is a function: pointers to functions are not supported (OpenCL C 3.0 §6.11.a)"),
             ),

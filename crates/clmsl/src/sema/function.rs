@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Current, Entity, Qualified, Sema, const_int};
-use crate::ast::{Attribute, FunctionDef, Ident, Param, Specs};
+use crate::ast::{Attribute, Declarator, FunctionDef, Ident, Param, Specs};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, Function, FunctionId, KernelInfo, Local, LocalId};
 use crate::source::Span;
@@ -18,7 +18,7 @@ impl Sema<'_> {
             self.error(f.declarator.span, "expected a function");
             return;
         };
-        let Some(id) = self.declare_function(&f.specs, name, &declared.ty, params) else { return };
+        let Some(id) = self.declare_function(&f.specs, &f.declarator, name, &declared.ty, params) else { return };
         if self.function_ref(id).body.is_some() {
             let text = self.name(name.name);
             let note = self.function_ref(id).span;
@@ -65,13 +65,21 @@ impl Sema<'_> {
     }
 
     /// A declaration without body.
-    pub(super) fn prototype(&mut self, specs: &Specs, name: Ident, ret: &Qualified, params: &[Param]) {
-        self.declare_function(specs, name, ret, params);
+    pub(super) fn prototype(
+        &mut self,
+        specs: &Specs,
+        declarator: &Declarator,
+        name: Ident,
+        ret: &Qualified,
+        params: &[Param],
+    ) {
+        self.declare_function(specs, declarator, name, ret, params);
     }
 
     fn declare_function(
         &mut self,
         specs: &Specs,
+        declarator: &Declarator,
         name: Ident,
         ret: &Qualified,
         params: &[Param],
@@ -123,8 +131,12 @@ impl Sema<'_> {
             locals,
             body: None,
         };
+        let mut attributes = specs.attributes.iter().chain(&declarator.attributes);
+        let overloadable = attributes.any(|a| self.attribute_name(a) == "overloadable");
         match self.scopes.first().and_then(|s| s.get(&name.name)).cloned() {
-            Some(Entity::Function(id)) => self.redeclare(id, function, name.span),
+            Some(Entity::Function(id)) if !overloadable => self.redeclare(id, function, name.span),
+            Some(Entity::Function(id)) => self.declare_overload(&[id], function, name.name, true),
+            Some(Entity::Overloaded(ids)) => self.declare_overload(&ids, function, name.name, overloadable),
             Some(Entity::Broken) => None,
             Some(_) => {
                 self.error(name.span, format!("'{text}' is already something else"));
@@ -134,7 +146,8 @@ impl Sema<'_> {
                 let id = FunctionId(self.program.functions.len() as u32);
                 self.program.functions.push(function);
                 if let Some(scope) = self.scopes.first_mut() {
-                    scope.insert(name.name, Entity::Function(id));
+                    let entity = if overloadable { Entity::Overloaded(vec![id]) } else { Entity::Function(id) };
+                    scope.insert(name.name, entity);
                 }
                 Some(id)
             }
@@ -142,7 +155,7 @@ impl Sema<'_> {
     }
 
     /// Merges a further declaration with the first, which earlier calls refer to.
-    fn redeclare(&mut self, id: FunctionId, new: Function, span: Span) -> Option<FunctionId> {
+    pub(super) fn redeclare(&mut self, id: FunctionId, new: Function, span: Span) -> Option<FunctionId> {
         let old = self.function_ref(id).clone();
         let types = |f: &Function| -> Vec<Type> { f.params.iter().map(|&p| f.local(p).ty.clone()).collect() };
         let (a, b) = (types(&old), types(&new));

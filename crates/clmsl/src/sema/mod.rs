@@ -16,6 +16,7 @@ mod group;
 mod image;
 mod init;
 mod ops;
+mod overload;
 mod place;
 mod printf;
 pub(crate) mod spaces;
@@ -47,6 +48,8 @@ pub(crate) const MAX_DIAGNOSTICS: usize = 100;
 #[derive(Clone, Debug)]
 enum Entity {
     Function(FunctionId),
+    /// Functions with `__attribute__((overloadable))`, in the order of their declarations.
+    Overloaded(Vec<FunctionId>),
     Local(LocalId),
     Constant(ConstantId),
     EnumConstant(i128, Scalar),
@@ -204,7 +207,9 @@ impl<'a> Sema<'a> {
         if self.errors >= MAX_DIAGNOSTICS {
             return String::new();
         }
-        let fits = |e: &Entity| matches!(e, Entity::Function(_)) == function && !matches!(e, Entity::Broken);
+        let fits = |e: &Entity| {
+            matches!(e, Entity::Function(_) | Entity::Overloaded(_)) == function && !matches!(e, Entity::Broken)
+        };
         let user = self.scopes.iter().flatten().filter(|(_, e)| fits(e)).map(|(&name, _)| self.name(name));
         let builtin = crate::builtins::TABLE.iter().map(|b| b.name).chain(crate::suggest::SHAPED.iter().copied());
         crate::suggest::question(wanted, user.chain(builtin.filter(|_| function)))
