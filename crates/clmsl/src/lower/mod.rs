@@ -93,6 +93,8 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     for s in &mut structs {
         for field in &mut s.fields {
             field.ty = field.ty.map_spaces(&mut |s| address_space::settle(spaces.resolve(s)));
+            // C++ does not copy a structure with a volatile vector in it.
+            field.quals.is_volatile &= !is_copied_as_class(&field.ty);
         }
     }
     let mut constants = program.constants;
@@ -150,6 +152,14 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     let lowered =
         Lowered { structs, constants, functions, prelude, kernels, contracts, formats, msl_version, fast_relaxed_math };
     (Some(lowered), diagnostics)
+}
+
+/// Whether C++ copies values of the type by a constructor.
+fn is_copied_as_class(ty: &Type) -> bool {
+    match ty {
+        Type::Array(element, _) => is_copied_as_class(element),
+        other => matches!(other, Type::Vector(..) | Type::Struct(_)) || double::is_double(other),
+    }
 }
 
 /// What the functions reach.
