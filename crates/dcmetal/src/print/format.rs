@@ -165,13 +165,15 @@ fn without_zeros(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
-/// `h.hhhp±d` with a leading 1, or 0 for zero. Every `float` is a normal `double`.
+/// `h.hhhp±d` with a leading 1, or 0 for zero and subnormal numbers.
 fn hexadecimal(size: f64, precision: Option<u32>, point: bool) -> String {
     const FRACTION: u32 = 52;
     let bits = size.to_bits();
-    let (mut mantissa, exponent) = match bits {
-        0 => (0, 0),
-        _ => (bits & ((1 << FRACTION) - 1) | 1 << FRACTION, (bits >> FRACTION) as i64 - 1023),
+    let fraction = bits & ((1 << FRACTION) - 1);
+    let (mut mantissa, exponent) = match bits >> FRACTION {
+        0 if fraction == 0 => (0, 0),
+        0 => (fraction, -1022),
+        biased => (fraction | 1 << FRACTION, biased as i64 - 1023),
     };
     let mut digits = 13;
     if let Some(precision) = precision.filter(|&p| p < 13) {
@@ -212,6 +214,8 @@ mod tests {
             Argument::Long(value) => unsafe { libc::snprintf(to, room, format, value) },
             // SAFETY: as above.
             Argument::Float(value) => unsafe { libc::snprintf(to, room, format, f64::from(value)) },
+            // SAFETY: as above.
+            Argument::Double(value) => unsafe { libc::snprintf(to, room, format, value) },
         };
         out.truncate(usize::try_from(length).expect("the format is valid"));
         out
@@ -222,6 +226,7 @@ mod tests {
         Int(i32),
         Long(i64),
         Float(f32),
+        Double(f64),
     }
 
     fn ours(format: &str, argument: &Argument) -> Vec<u8> {
@@ -231,6 +236,11 @@ mod tests {
             Argument::Int(value) => vec![value as u32],
             Argument::Long(value) => vec![value as u32, (value >> 32) as u32],
             Argument::Float(value) => vec![value.to_bits()],
+            Argument::Double(value) => vec![value.to_bits() as u32, (value.to_bits() >> 32) as u32],
+        };
+        let conversion = match argument {
+            Argument::Double(_) => &Conversion { value: PrintValue::Double, ..conversion.clone() },
+            _ => conversion,
         };
         let mut out = Vec::new();
         convert(conversion, &mut words.into_iter(), &mut out).expect("enough words");
@@ -277,6 +287,7 @@ mod tests {
                 0 => SPECIAL[random.next() as usize % SPECIAL.len()],
                 1 => (random.next() as i32 % 100_000) as f32 / 64.0,
                 2 => -((random.next() % 1000) as f32),
+                _ if random.next() & 1 == 0 => return Argument::Double(random_double(random)),
                 _ => f32::from_bits(random.next() as u32),
             });
         }
@@ -286,6 +297,12 @@ mod tests {
             _ => (random.next() << 20 ^ random.next()) as i64,
         };
         if long { Argument::Long(value) } else { Argument::Int(value as i32) }
+    }
+
+    /// One of three is subnormal.
+    fn random_double(random: &mut Random) -> f64 {
+        let bits = random.next() << 20 ^ random.next();
+        f64::from_bits(if bits.is_multiple_of(3) { bits & !(0x7ff << 52) } else { bits })
     }
 
     #[test]
