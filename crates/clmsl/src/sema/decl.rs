@@ -117,7 +117,7 @@ impl Sema<'_> {
                     *expr = Expr { span: expr.span, ..init.clone() };
                 }
             }
-            _ => match const_lanes(expr) {
+            _ => match self.constant_lanes(expr) {
                 Some(lanes) => {
                     let (ty, span) = (expr.ty.clone(), expr.span);
                     let hexadecimal = matches!(expr.kind, ExprKind::Int { hexadecimal: true, .. });
@@ -138,6 +138,21 @@ impl Sema<'_> {
                 None => self.error(expr.span, "this initialiser is not a constant expression of a supported form"),
             },
         }
+    }
+
+    /// The values of a constant expression in which variables of the constant address space may stand for theirs, as
+    /// Clang lets them.
+    fn constant_lanes(&self, expr: &Expr) -> Option<Vec<Value>> {
+        let mut expr = expr.clone();
+        expr.rewrite(&mut |part| {
+            if let ExprKind::Constant(id) = part.kind
+                && part.ty.arithmetic().is_some()
+                && let Some(init) = &self.program.constants[id.0 as usize].init
+            {
+                *part = init.clone();
+            }
+        });
+        const_lanes(&expr)
     }
 
     fn typedef(&mut self, symbol: crate::token::Symbol, span: Span, q: Qualified, is_function: bool) {
