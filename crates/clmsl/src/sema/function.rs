@@ -269,10 +269,10 @@ impl Sema<'_> {
                         info.vec_type_hint = Some(self.show(&ty));
                     }
                 }
-                "intel_reqd_sub_group_size" | "qcom_reqd_sub_group_size" => self.error(
-                    attribute.name.span,
-                    "a required sub-group size is not supported: the device chooses the width of a SIMD group",
-                ),
+                name @ ("intel_reqd_sub_group_size" | "qcom_reqd_sub_group_size") => {
+                    let message = format!("'{name}' is not supported: the device chooses the width of a SIMD group");
+                    self.error(attribute.name.span, message);
+                }
                 _ => {}
             }
         }
