@@ -56,6 +56,9 @@ pub struct ArgReflection {
     /// Index of its buffer binding, or of its threadgroup memory binding for [`ArgKind::Local`], or of its texture binding
     /// for [`ArgKind::Image`].
     pub slot: u32,
+    /// Where the value is in that buffer. Not 0 only where values share one, which they do if each with a buffer of its own
+    /// is more than Metal has; it is as long as the one that ends last, rounded up to the greatest alignment.
+    pub offset: u64,
     /// How it is bound.
     pub kind: ArgKind,
     /// The type as OpenCL C writes it.

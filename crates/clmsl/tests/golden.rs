@@ -160,8 +160,8 @@ fn reflection_serialises() {
     let arg = |i: usize| kernel["args"][i].clone();
     assert_eq!(
         arg(0),
-        serde_json::json!({"name": "a", "index": 0, "slot": 0, "kind": "buffer", "type_name": "__global const float3*",
-            "size": 16, "align": 16, "address_space": "global", "access": "readonly",
+        serde_json::json!({"name": "a", "index": 0, "slot": 0, "offset": 0, "kind": "buffer",
+            "type_name": "__global const float3*", "size": 16, "align": 16, "address_space": "global", "access": "readonly",
             "element": {"scalar": "float", "lanes": 3}, "image": null})
     );
     assert_eq!(arg(1)["kind"], "constant");
@@ -189,14 +189,14 @@ fn images_and_samplers_are_reflected() {
     let arg = |i: usize| kernel["args"][i].clone();
     assert_eq!(
         arg(0),
-        serde_json::json!({"name": "s", "index": 0, "slot": 0, "kind": "sampler", "type_name": "sampler_t",
+        serde_json::json!({"name": "s", "index": 0, "slot": 0, "offset": 0, "kind": "sampler", "type_name": "sampler_t",
             "size": 4, "align": 4, "address_space": "private", "access": "readonly",
             "element": {"scalar": "uint", "lanes": 1}, "image": null})
     );
     assert_eq!(
         arg(1),
-        serde_json::json!({"name": "out", "index": 1, "slot": 0, "kind": "image", "type_name": "write_only image3d_t",
-            "size": 0, "align": 1, "address_space": "global", "access": "writeonly", "element": null,
+        serde_json::json!({"name": "out", "index": 1, "slot": 0, "offset": 0, "kind": "image",
+            "type_name": "write_only image3d_t", "size": 0, "align": 1, "address_space": "global", "access": "writeonly", "element": null,
             "image": {"dimension": "image3d", "component": "uint", "depth": false}})
     );
     assert_eq!((arg(2)["slot"].clone(), arg(2)["image"]["dimension"].clone()), (1.into(), "image1d_buffer".into()));

@@ -46,6 +46,7 @@ fn json(kernel: &Kernel) -> serde_json::Value {
                 "name": argument.name,
                 "position": argument.position,
                 "index": argument.slot,
+                "offset": argument.offset,
                 "kind": kind(argument),
                 "access": argument.access.to_string(),
                 "type": argument.type_name,

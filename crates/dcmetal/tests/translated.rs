@@ -286,6 +286,7 @@ fn numbers_are_read_as_written() {
         name: "x".to_owned(),
         position: 0,
         slot: 0,
+        offset: 0,
         kind: ArgumentKind::Buffer,
         access: Access::ReadOnly,
         type_name: "int".to_owned(),

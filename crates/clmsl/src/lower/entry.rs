@@ -2,7 +2,8 @@
 //!
 //! Pointers to global and constant memory, and values, take buffer slots in order; pointers to local memory take
 //! threadgroup slots. A value is a reference to constant memory; if the kernel writes to it or takes its address, it is
-//! copied to a variable first, because in OpenCL C a parameter is a variable. Images take texture slots; a sampler is a value.
+//! copied to a variable first, because in OpenCL C a parameter is a variable. If there are more buffers than Metal has, all
+//! values are members of one structure in one buffer, and all are copied. Images take texture slots; a sampler is a value.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,9 @@ use crate::reflect::{
     Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, ImageDimension, ImageReflection,
     KernelReflection, ScalarKind,
 };
-use crate::types::{Image, ImageAccess, ImageDim, Scalar, Space, Struct, Type, describe, layout};
+use crate::types::{
+    Field, Image, ImageAccess, ImageDim, Quals, Scalar, Space, Struct, StructId, Type, describe, layout, struct_layout,
+};
 
 /// Buffer slots of a Metal function (Metal feature set tables, "maximum number of entries in the buffer argument
 /// table").
@@ -25,6 +28,9 @@ const MAX_WRITTEN_TEXTURES: usize = 8;
 /// Threadgroup memory every Apple GPU has (same source).
 const MAX_LOCAL_MEMORY: u64 = 32 * 1024;
 
+/// Bytes that a host can hand over without a buffer of its own (`setBytes:length:atIndex:`).
+const MAX_VALUES: u64 = 4096;
+
 /// Bytes of the buffer that `printf` writes to, as OpenCL's full profile asks for (OpenCL 3.0,
 /// `CL_DEVICE_PRINTF_BUFFER_SIZE`).
 const PRINTF_BUFFER: u64 = 1 << 20;
@@ -34,7 +40,7 @@ pub(super) fn lower(
     function: &mut Function,
     hidden: &Parameters,
     formats: Option<LocalId>,
-    structs: &[Struct],
+    structs: &mut Vec<Struct>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> KernelReflection {
     let info = function.kernel.clone().unwrap_or_default();
@@ -52,10 +58,18 @@ pub(super) fn lower(
     let (mut buffers, mut locals, mut textures) = (0u32, 0u32, 0u32);
     let visible = function.params.len() - hidden.len();
     let mut copies = Vec::new();
+    let merged = merge(function, visible, hidden, formats.is_some());
+    let mut values = Vec::new();
     for index in 0..visible {
         let id = function.params[index];
         let local = function.local(id);
         let mut arg = reflect(local, index as u32, structs);
+        let is_value = matches!(arg.kind, ArgKind::Value | ArgKind::Sampler);
+        if merged && is_value {
+            values.push(id);
+            reflection.args.push(arg);
+            continue;
+        }
         let (binding, slot) = match arg.kind {
             ArgKind::Local => ("threadgroup", &mut locals),
             ArgKind::Image => ("texture", &mut textures),
@@ -64,7 +78,6 @@ pub(super) fn lower(
         arg.slot = *slot;
         *slot += 1;
         let attribute = format!("[[{binding}({})]]", arg.slot);
-        let is_value = matches!(arg.kind, ArgKind::Value | ArgKind::Sampler);
         if is_value && copied.contains(&id) {
             copies.push(copy_parameter(function, index, attribute));
         } else {
@@ -73,6 +86,12 @@ pub(super) fn lower(
             local.reference = is_value;
         }
         reflection.args.push(arg);
+    }
+    if merged {
+        let (values, statement) = one_buffer(function, &values, &mut reflection.args, buffers, structs);
+        buffers += 1;
+        copies.push(statement);
+        function.params.insert(0, values);
     }
     for (&item, &id) in hidden {
         let attribute = match item {
@@ -156,6 +175,17 @@ fn check_limits(
             format!("kernel '{}' needs {buffers} buffers; Metal has {MAX_BUFFERS} per kernel", function.name),
         ));
     }
+    let shared = kernel.args.iter().filter(|a| a.offset > 0).map(|a| a.offset + a.size).max().unwrap_or(0);
+    if shared > MAX_VALUES {
+        diagnostics.push(Diagnostic::error(
+            function.span,
+            format!(
+                "kernel '{}' has more buffers than Metal, which its values would share, but they take {shared} bytes; \
+                 Metal takes {MAX_VALUES}",
+                function.name
+            ),
+        ));
+    }
     if kernel.local_memory > MAX_LOCAL_MEMORY {
         diagnostics.push(Diagnostic::error(
             function.span,
@@ -208,6 +238,70 @@ fn root(place: &Expr) -> Option<LocalId> {
     }
 }
 
+/// Whether the values must share a buffer, of which there are too few for one each.
+fn merge(function: &Function, visible: usize, hidden: &Parameters, formats: bool) -> bool {
+    let ty = |id: &LocalId| &function.local(*id).ty;
+    let is_value = |ty: &&Type| !matches!(ty, Type::Pointer(_) | Type::Image(_));
+    let in_buffer = |ty: &&Type| !ty.image().is_some() && ty.pointee().is_none_or(|p| p.space != Space::Local);
+    let values = function.params[..visible].iter().map(ty).filter(is_value).count();
+    let buffers = function.params[..visible].iter().map(ty).filter(in_buffer).count()
+        + hidden.keys().filter(|h| matches!(h, Hidden::WorkDim | Hidden::Printed)).count()
+        + usize::from(formats);
+    values > 1 && buffers > MAX_BUFFERS as usize
+}
+
+/// Puts all values into one structure. Returns the parameter for it and the statement that copies its members to the
+/// variables that the parameters were.
+fn one_buffer(
+    function: &mut Function,
+    values: &[LocalId],
+    args: &mut [ArgReflection],
+    slot: u32,
+    structs: &mut Vec<Struct>,
+) -> (LocalId, Stmt) {
+    let span = function.span;
+    let mut fields = Vec::new();
+    for &id in values {
+        let local = function.local(id);
+        let ty = if local.ty == Type::Sampler { Type::UINT } else { local.ty.clone() };
+        fields.push(Field { name: local.name.clone(), ty, quals: Quals::default(), span: local.span });
+    }
+    let depth = |f: &Field| match f.ty {
+        Type::Struct(id) => structs[id.0 as usize].depth,
+        _ => 0,
+    };
+    let mut s = Struct {
+        name: format!("{}_values", function.name),
+        is_union: false,
+        depth: 1 + fields.iter().map(depth).max().unwrap_or(0),
+        fields,
+        complete: true,
+        layout: None,
+        min_align: 1,
+        span,
+    };
+    s.layout = struct_layout(&s, structs);
+    let offsets = s.layout.iter().flat_map(|l| l.offsets.iter().copied());
+    let is_value = |a: &&mut ArgReflection| matches!(a.kind, ArgKind::Value | ArgKind::Sampler);
+    for (arg, offset) in args.iter_mut().filter(is_value).zip(offsets) {
+        (arg.slot, arg.offset) = (slot, offset);
+    }
+    let ty = Type::Struct(StructId(structs.len() as u32));
+    let mut argument = Local::generated("values", ty.clone(), span);
+    argument.attribute = Some(format!("[[buffer({slot})]]"));
+    argument.reference = true;
+    let argument = function.add_local(argument);
+    let mut decls = Vec::new();
+    for (i, &id) in values.iter().enumerate() {
+        let base = Expr::new(ExprKind::Local(argument), ty.clone(), span);
+        let member = ExprKind::Member(Box::new(base), i as u32);
+        decls.push(Decl { local: id, init: Some(Expr::new(member, s.fields[i].ty.clone(), span)) });
+    }
+    structs.push(s);
+    function.params.retain(|p| !values.contains(p));
+    (argument, Stmt { kind: StmtKind::Decl(decls), span })
+}
+
 /// Makes a second parameter for the argument, and the statement that copies it to the variable.
 fn copy_parameter(function: &mut Function, index: usize, attribute: String) -> Stmt {
     let id = function.params[index];
@@ -254,6 +348,7 @@ fn reflect(local: &Local, index: u32, structs: &[Struct]) -> ArgReflection {
         name: local.name.clone(),
         index,
         slot: 0,
+        offset: 0,
         kind,
         type_name: describe(&if local.demoted { undemoted(&local.ty) } else { local.ty.clone() }, structs),
         size,

@@ -119,7 +119,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     let mut kernels = Vec::new();
     for ((instance, hidden), formats) in instances.iter_mut().zip(&hidden).zip(formats) {
         if instance.function.kernel.is_some() {
-            kernels.push(entry::lower(&mut instance.function, hidden, formats, &structs, &mut diagnostics));
+            kernels.push(entry::lower(&mut instance.function, hidden, formats, &mut structs, &mut diagnostics));
         }
     }
     for instance in &mut instances {

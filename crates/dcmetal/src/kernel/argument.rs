@@ -19,6 +19,8 @@ pub struct Argument {
     pub position: usize,
     /// `n` of `[[buffer(n)]]`, `[[threadgroup(n)]]`, `[[texture(n)]]` or `[[sampler(n)]]`.
     pub slot: usize,
+    /// Where a value of OpenCL C is in that buffer: not 0 only where values share one.
+    pub offset: usize,
     /// What a launch passes for it.
     pub kind: ArgumentKind,
     /// How the kernel uses it.
@@ -265,6 +267,7 @@ fn argument(kernel: &str, Binding { name, raw }: Binding) -> Result<Argument> {
         name,
         position: 0,
         slot: raw.index as usize,
+        offset: 0,
         kind,
         access: match sys::DCMetalAccess(raw.access) {
             sys::DC_METAL_ACCESS_READ_ONLY => Access::ReadOnly,

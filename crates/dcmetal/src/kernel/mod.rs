@@ -15,7 +15,7 @@ pub use library::{CompileOptions, ConstantValue, Constants, Library, MathMode};
 
 pub(crate) use check::check;
 
-use args::{Bytes, Passed, PassedBuffer};
+use args::{Passed, PassedBuffer};
 use check::threadgroup_length;
 
 use crate::memory::Allocation;
@@ -185,12 +185,13 @@ pub(crate) fn bind(
     if let Some(slot) = kernel.pipeline.image_formats_slot {
         encoder.set_bytes(&image_formats(args), slot)?;
     }
+    let mut shared = SharedValues::of(kernel.arguments());
     for (argument, arg) in kernel.arguments().iter().zip(args) {
         match &arg.passed {
             Passed::Buffer(PassedBuffer { allocation, offset, .. }) => {
                 encoder.set_buffer(allocation.memory(), *offset, argument.slot)?;
             }
-            Passed::Value { bytes, .. } => set_value(encoder, argument, bytes)?,
+            Passed::Value { bytes, .. } => set_value(encoder, argument, bytes.as_slice(), &mut shared)?,
             Passed::Threadgroup { bytes } => {
                 encoder.set_threadgroup_memory(threadgroup_length(*bytes), argument.slot)?;
             }
@@ -198,12 +199,15 @@ pub(crate) fn bind(
             // OpenCL C's samplers are numbers.
             Passed::Sampler(sampler) if kernel.pipeline.is_opencl => {
                 let number = sampler.descriptor().opencl().expect("a checked sampler is one of OpenCL's");
-                encoder.set_bytes(&number.to_ne_bytes(), argument.slot)?;
+                set_value(encoder, argument, &number.to_ne_bytes(), &mut shared)?;
             }
             Passed::Sampler(sampler) => encoder.set_sampler(&sampler.state, argument.slot)?,
         }
     }
-    Ok(())
+    match shared {
+        Some(values) => encoder.set_bytes(&values.bytes, values.slot),
+        None => Ok(()),
+    }
 }
 
 /// Channel order and channel type of each image, in the order of the arguments.
@@ -217,13 +221,36 @@ fn image_formats(args: &[Arg<'_>]) -> Vec<u8> {
     formats.flatten().flat_map(u32::to_ne_bytes).collect()
 }
 
+/// The buffer of the values that share one, as the translator lays it out.
+struct SharedValues {
+    slot: usize,
+    bytes: Vec<u8>,
+}
+
+impl SharedValues {
+    fn of(arguments: &[Argument]) -> Option<SharedValues> {
+        let slot = arguments.iter().find(|argument| argument.offset > 0)?.slot;
+        let values = || {
+            let value = |a: &&Argument| matches!(a.kind, ArgumentKind::Value | ArgumentKind::Sampler) && a.slot == slot;
+            arguments.iter().filter(value)
+        };
+        let end = values().map(|a| a.offset + a.size as usize).max().unwrap_or(0);
+        let alignment = values().map(|a| a.alignment as usize).max().unwrap_or(1);
+        Some(SharedValues { slot, bytes: vec![0; end.next_multiple_of(alignment)] })
+    }
+}
+
 /// A three-element vector is passed with the room of four.
 fn set_value(
     encoder: &mut raw::command::ComputeEncoder,
     argument: &Argument,
-    bytes: &Bytes,
+    bytes: &[u8],
+    shared: &mut Option<SharedValues>,
 ) -> std::result::Result<(), raw::Failure> {
-    let bytes = bytes.as_slice();
+    if let Some(shared) = shared.as_mut().filter(|shared| shared.slot == argument.slot) {
+        shared.bytes[argument.offset..][..bytes.len()].copy_from_slice(bytes);
+        return Ok(());
+    }
     let wanted = usize::try_from(argument.size).unwrap_or(0);
     if wanted <= bytes.len() {
         return encoder.set_bytes(bytes, argument.slot);

@@ -99,6 +99,7 @@ fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {
         name: arg.name.clone(),
         position: arg.index as usize,
         slot,
+        offset: arg.offset as usize,
         kind,
         access: match arg.access {
             clmsl::Access::ReadOnly => Access::ReadOnly,
