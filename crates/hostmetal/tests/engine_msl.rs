@@ -235,9 +235,11 @@ fn reflection() {
         kernel void reflected(device Item *items [[buffer(3)]], constant uint &n [[buffer(1)]],\n\
                               threadgroup float *scratch [[threadgroup(2)]], uint i [[thread_position_in_grid]]) {\n\
           threadgroup float local[100];\n\
+          device Item *threadgroup ends[2];\n\
+          ends[i % 2] = items + i;\n\
           local[i % 100] = scratch[0] = 1;\n\
           threadgroup_barrier(mem_flags::mem_threadgroup);\n\
-          if (i < n) items[i].b = int(local[i % 100]);\n\
+          if (i < n) ends[i % 2]->b = int(local[i % 100]);\n\
         }\n";
     let library = library(source).expect("the source compiles");
     let pipeline = pipeline(&library, "reflected", &[]).expect("the kernel compiles");
@@ -250,7 +252,7 @@ fn reflection() {
     // SAFETY: the pipeline is valid.
     unsafe { hm_pipeline_info(pipeline.0, &mut info) };
     assert_eq!((info.max_total_threads_per_threadgroup, info.thread_execution_width), (1024, 32));
-    assert_eq!((info.static_threadgroup_memory_length, info.binding_count), (400, 3));
+    assert_eq!((info.static_threadgroup_memory_length, info.binding_count), (416, 3));
     let bindings = [0, 1, 2].map(|position| {
         let mut binding = std::mem::MaybeUninit::<HMBinding>::zeroed();
         // SAFETY: the pipeline is valid, and the place is one for a binding.

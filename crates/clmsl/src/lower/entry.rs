@@ -242,7 +242,7 @@ fn root(place: &Expr) -> Option<LocalId> {
 fn merge(function: &Function, visible: usize, hidden: &Parameters, formats: bool) -> bool {
     let ty = |id: &LocalId| &function.local(*id).ty;
     let is_value = |ty: &&Type| !matches!(ty, Type::Pointer(_) | Type::Image(_));
-    let in_buffer = |ty: &&Type| !ty.image().is_some() && ty.pointee().is_none_or(|p| p.space != Space::Local);
+    let in_buffer = |ty: &&Type| ty.image().is_none() && ty.pointee().is_none_or(|p| p.space != Space::Local);
     let values = function.params[..visible].iter().map(ty).filter(is_value).count();
     let buffers = function.params[..visible].iter().map(ty).filter(in_buffer).count()
         + hidden.keys().filter(|h| matches!(h, Hidden::WorkDim | Hidden::Printed)).count()

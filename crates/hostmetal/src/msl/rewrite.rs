@@ -244,6 +244,7 @@ impl Pass<'_> {
             "threadgroup" | "device" | "constant" | "thread" if self.is_method_qualifier(i) => {
                 self.edits.replace(i, format!("__mq_{}", s.at(i)))
             }
+            "threadgroup" if self.inside[i] && s.is(i.wrapping_sub(1), "*") => self.threadgroup_pointer(i),
             "threadgroup" if self.inside[i] => self.threadgroup_variable(i),
             // A constant of a function lives as long as the program: clang wants the word.
             "constant"
@@ -437,6 +438,31 @@ impl Pass<'_> {
             references.push_str(&format!(" auto &{name} = hostmetal::threadgroup_object<{class}>().{name};"));
         }
         self.edits.behind(end, &references);
+    }
+
+    /// `device T* threadgroup p;`, a pointer that lives in threadgroup memory, becomes a member in the same way.
+    fn threadgroup_pointer(&mut self, i: usize) {
+        let s = self.s;
+        let mut end = i + 2;
+        while s.is(end, "[") && s.mate[end] != NONE {
+            end = s.mate[end] + 1;
+        }
+        if !s.is_ident(i + 1) || !s.is(end, ";") {
+            return;
+        }
+        let mut start = i;
+        while let Some(before) = s.before(start) {
+            match s.at(before) {
+                ";" | "{" | "}" => break,
+                "(" | ")" | "=" | "," => return,
+                _ => start = before,
+            }
+        }
+        self.variables += 1;
+        let (class, name) = (format!("hm_tg_{}", self.variables), s.at(i + 1));
+        self.edits.before(start, &format!("struct {class} {{ "));
+        self.edits.drop(i, i + 1);
+        self.edits.behind(end, &format!(" }}; auto &{name} = hostmetal::threadgroup_object<{class}>().{name};"));
     }
 
     /// Threadgroup memory cannot be initialised; Apple's compiler lets `= {0}` pass without effect, so it is left out

@@ -16,7 +16,7 @@ constant bool flag [[function_constant(c + 1)]];
 constant float table[] = {1., .5, 1e3, 0x1p-3, 2.bf};
 using F = void (*)(device float *);
 template <void (*fn)(thread int &), typename... A> [[kernel, max_total_threads_per_threadgroup(32)]] void f(device A *...p [[buffer(0)]], uint3 g [[thread_position_in_grid]]) {
-  threadgroup float x[2][N], y = {0}; alignas(16) threadgroup half z;
+  threadgroup float x[2][N], y = {0}; alignas(16) threadgroup half z; device A *threadgroup q[2];
 #pragma unroll(MIN(1, 2))
   for (int i = 0; i < N && g.x > 1; i++) x[0][i] = flag ? p[i] : is_function_constant_defined(flag) ? y : z;
   do { for (int i : x[0]) { if (i) continue; simd_sum(i); } while (int j = i--) { switch (j) { case 1: break; default: return; } l(j); } } while (simd_any(g.x) || y);
