@@ -452,8 +452,8 @@ impl Type {
 }
 
 /// Whether MSL has this vector. One that it lacks is a structure of the prelude, made of two halves (`prelude::wide`).
-pub(crate) fn is_native_vector(_element: Scalar, lanes: u8) -> bool {
-    lanes <= 4
+pub(crate) fn is_native_vector(element: Scalar, lanes: u8) -> bool {
+    lanes <= 4 && element != Scalar::Double
 }
 
 /// How many lanes the members `lo` and `hi` of an emulated vector have.
@@ -465,9 +465,9 @@ pub(crate) fn halves(lanes: u8) -> (u8, u8) {
 pub(crate) fn msl_name(element: Scalar, lanes: u8) -> String {
     let name = element.name();
     match lanes {
-        1 => name.to_owned(),
+        1 => element.msl_name().to_owned(),
         _ if is_native_vector(element, lanes) => format!("metal::{name}{lanes}"),
-        _ => format!("clmsl_{}{lanes}", name.trim_start_matches("clmsl_")),
+        _ => format!("clmsl_{name}{lanes}"),
     }
 }
 

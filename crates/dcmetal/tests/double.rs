@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Random, gpu};
-use dcmetal::{Accelerator, Buffer, Grid, Library, args, clmsl};
+use dcmetal::{Accelerator, Arg, Buffer, Grid, Library, args, clmsl};
 
 const SOURCE: &str = "
 __kernel void arithmetic(__global const double* a, __global const double* b, __global const double* c,
@@ -49,6 +49,10 @@ __kernel void rest(__global const double* a, __global const double* b, __global 
   to[21] = copysign(x, y);
   to[22] = ldexp(x, (int)(as_ulong(y) >> 52) - 2048);
   to[23] = nextafter(x, y);
+}
+__kernel void vectors(__global double4* v, double4 by, double2 plus) {
+  size_t i = get_global_id(0);
+  v[i] = fma(v[i], by, plus.xyxy);
 }
 ";
 
@@ -236,4 +240,27 @@ fn every_pair_of_special_numbers() {
     }
     check("arithmetic", &all, arithmetic);
     check("rest", &all, rest);
+}
+
+/// Vectors in a buffer and by value, as arrays of the host.
+#[test]
+fn vectors_are_arrays_of_the_host() {
+    let gpu = gpu();
+    let kernel = library(&gpu).kernel("vectors").expect("the source has it");
+    let mut random = Random(4);
+    let mut four = || [(); 4].map(|()| operand(&mut random));
+    let values: Vec<[f64; 4]> = (0..1000).map(|_| four()).collect();
+    let (by, [x, y, ..]) = (four(), four());
+    let mut buffer = gpu.buffer_from(&values).expect("a buffer");
+    let arguments = args![&mut buffer, Arg::value(by), Arg::value([x, y])];
+    kernel.launch(Grid::threads(values.len()), arguments).expect("it fits").wait().expect("it runs");
+    for (value, got) in values.iter().zip(buffer.read().expect("nobody writes").iter()) {
+        for (lane, got) in got.iter().enumerate() {
+            let wanted = value[lane].mul_add(by[lane], [x, y][lane % 2]);
+            assert!(
+                got.to_bits() == wanted.to_bits() || got.is_nan() && wanted.is_nan(),
+                "{value:?}: {got:e}, not {wanted:e}"
+            );
+        }
+    }
 }

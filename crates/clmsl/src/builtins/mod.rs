@@ -102,22 +102,20 @@ pub(crate) struct Builtin {
 impl Builtin {
     /// Whether the prelude has the function for emulated `double`.
     pub(crate) fn takes_double(&self) -> bool {
-        if self.class == Class::Int || self.name.starts_with("half_") || self.name.starts_with("native_") {
+        let single = ["half_", "native_", "fast_"];
+        if self.class == Class::Int || single.iter().any(|prefix| self.name.starts_with(prefix)) {
             return false;
         }
         match self.lowering {
-            Lowering::Compare(_) | Lowering::LessOrGreater | Lowering::Prelude("bitselect") => true,
+            Lowering::Compare(_) | Lowering::LessOrGreater | Lowering::Vector(..) => true,
+            Lowering::Prelude("bitselect" | "cross") => true,
             Lowering::Metal(name)
             | Lowering::Math(name)
             | Lowering::Prelude(name)
             | Lowering::Polyfill(name)
             | Lowering::Truth(name) => crate::prelude::has(name, Scalar::Double),
             Lowering::Scale(_) => crate::prelude::has(self.name, Scalar::Double),
-            Lowering::Fast(_)
-            | Lowering::Operator(_)
-            | Lowering::MulAdd
-            | Lowering::Reciprocal
-            | Lowering::Vector(..) => false,
+            Lowering::Fast(_) | Lowering::Operator(_) | Lowering::MulAdd | Lowering::Reciprocal => false,
         }
     }
 }

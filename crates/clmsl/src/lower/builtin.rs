@@ -2,7 +2,7 @@
 //! Work-item functions are left for `work_item`, which needs the call graph.
 
 use super::expr::{Cx, binary, call, take};
-use super::vector::{sign_bits, truth_value};
+use super::vector::{self, sign_bits, truth_value};
 use super::{async_copy, atomic, c11, conversion, group, memory, printf};
 use crate::ast::BinaryOp;
 use crate::builtins::{Lowering, Resolved, ScalarForm, Scope, Special, TABLE};
@@ -46,7 +46,10 @@ fn lower_row(lowering: Lowering, mut args: Vec<Expr>, shape: Shape, cx: &mut Cx<
             call(format!("clmsl_{name}"), args, ty, span)
         }
         Lowering::Truth(name) if scalar == Scalar::Double => {
-            truth_value(call(format!("clmsl_{name}"), args, Type::BOOL, span), ty)
+            truth_value(call(format!("clmsl_{name}"), args, Type::lanes(Scalar::Bool, lanes), span), ty)
+        }
+        Lowering::Vector(name, _) if scalar == Scalar::Double && lanes > 1 => {
+            call(format!("clmsl_{name}"), args, ty, span)
         }
         Lowering::Scale(factor) if scalar == Scalar::Double => {
             // The one of the two whose factor is below 1.
@@ -256,7 +259,7 @@ fn select(args: Vec<Expr>, ty: Type, span: Span) -> Expr {
         unreachable!("the number of arguments was checked")
     };
     if ty.vector().is_some() {
-        return call("metal::select", vec![a, b, sign_bits(c)], ty, span);
+        return vector::select(a, b, sign_bits(c), ty, span);
     }
     let c = match c.kind {
         ExprKind::Convert(inner) if inner.ty == Type::BOOL => *inner,

@@ -74,7 +74,7 @@ pub(super) fn as_type(arg: Expr, ty: &Type) -> Expr {
     if arg.ty == *ty {
         return arg;
     }
-    if from == Scalar::Double || to == Scalar::Double {
+    if arg.ty == Type::DOUBLE || *ty == Type::DOUBLE {
         return super::double::as_type(arg, ty);
     }
     let bits = |arg: Expr, lanes: u8| {

@@ -6,15 +6,19 @@
 
 use super::divide::hold;
 use super::expr::{Cx, binary, call, take};
-use crate::ast::BinaryOp;
 use crate::builtins::Rounding;
-use crate::hir::{Expr, ExprKind, Local, UnaryOp};
+use crate::hir::{Expr, ExprKind, Local};
 use crate::prelude::Use;
 use crate::sema::{Value, const_value, convert, is_pure, place_space};
 use crate::types::{Quals, Scalar, Struct, Type};
 
 pub(super) fn is_double(ty: &Type) -> bool {
     *ty == Type::DOUBLE
+}
+
+/// Whether the type is `double` or a vector of it.
+pub(super) fn has_doubles(ty: &Type) -> bool {
+    ty.arithmetic().is_some_and(|(s, _)| s == Scalar::Double)
 }
 
 /// Replaces an expression on constants by its value.
@@ -52,12 +56,15 @@ fn mode(rounding: Rounding) -> i128 {
 pub(super) fn converted(arg: Expr, to: &Type, rounding: Rounding) -> Expr {
     let span = arg.span;
     let mode = |arg: Expr| vec![arg, Expr::int(mode(rounding), Type::INT, span)];
-    let (Some(from), Some(target)) = (arg.ty.scalar(), to.scalar()) else { return arg };
+    let (Some((from, lanes)), Some((target, _))) = (arg.ty.arithmetic(), to.arithmetic()) else { return arg };
+    if arg.ty.scalar().is_some() && to.vector().is_some() {
+        return converted(arg, &Type::Scalar(target), rounding).convert(to.clone());
+    }
     let mut result = match (from, target) {
         (Scalar::Double, Scalar::Double) => arg,
         (Scalar::Float, Scalar::Double) => call("clmsl_double_of_float", vec![arg], to.clone(), span),
         (Scalar::Half, Scalar::Double) => {
-            call("clmsl_double_of_float", vec![convert(arg, &Type::FLOAT)], to.clone(), span)
+            call("clmsl_double_of_float", vec![convert(arg, &Type::lanes(Scalar::Float, lanes))], to.clone(), span)
         }
         (Scalar::Long | Scalar::ULong, Scalar::Double) if rounding != Rounding::Default => {
             call("clmsl_double_of", mode(arg), to.clone(), span)
@@ -77,14 +84,17 @@ pub(super) fn converted(arg: Expr, to: &Type, rounding: Rounding) -> Expr {
 pub(super) fn convert_call(arg: Expr, to: &Type, rounding: Rounding) -> Expr {
     let span = arg.span;
     let round = match rounding {
-        _ if !is_double(&arg.ty) || !to.is_integer_scalar() => None,
+        _ if !has_doubles(&arg.ty) || to.arithmetic().is_none_or(|(s, _)| s.is_float()) => None,
         Rounding::Default | Rounding::Zero => None,
         Rounding::Nearest => Some("clmsl_rint"),
         Rounding::Up => Some("clmsl_ceil"),
         Rounding::Down => Some("clmsl_floor"),
     };
     let arg = match round {
-        Some(round) => call(round, vec![arg], Type::DOUBLE, span),
+        Some(round) => {
+            let ty = arg.ty.clone();
+            call(round, vec![arg], ty, span)
+        }
         None => arg,
     };
     converted(arg, to, rounding)
@@ -103,7 +113,8 @@ pub(super) fn as_type(arg: Expr, to: &Type) -> Expr {
 /// A conversion that sema made.
 pub(super) fn lower_convert(e: &mut Expr) {
     let ExprKind::Convert(inner) = &mut e.kind else { return };
-    if !(is_double(&e.ty) || is_double(&inner.ty)) || e.ty.scalar().is_none() || inner.ty.scalar().is_none() {
+    let splat = has_doubles(&e.ty) && is_double(&inner.ty);
+    if splat || !(has_doubles(&e.ty) || has_doubles(&inner.ty)) || e.ty.arithmetic().is_none() {
         return;
     }
     let span = e.span;
@@ -209,19 +220,12 @@ fn as_integer(place: Expr, quals: Quals, locals: &[Local]) -> Expr {
 
 /// What of the prelude an expression needs beside the functions that it calls.
 pub(super) fn uses(e: &Expr, out: &mut std::collections::BTreeSet<Use>) {
-    let piece = match &e.kind {
-        ExprKind::Binary(op, a, _) if is_double(&a.ty) => match op {
-            BinaryOp::Add => "double_add",
-            BinaryOp::Sub => "double_subtract",
-            BinaryOp::Mul => "double_multiply",
-            BinaryOp::Div => "double_divide",
-            _ => "double_compare",
-        },
-        ExprKind::Unary(UnaryOp::Neg, a) if is_double(&a.ty) => "double_negate",
-        _ if mentions(&e.ty) => "double",
+    out.insert(match &e.kind {
+        ExprKind::Binary(op, a, _) if is_double(&a.ty) => Use::of_double(op.text(), false),
+        ExprKind::Unary(op, a) if is_double(&a.ty) => Use::of_double(op.text(), true),
+        _ if mentions(&e.ty) => Use::of_piece("double"),
         _ => return,
-    };
-    out.insert(Use::of_piece(piece));
+    });
 }
 
 /// Whether the type's name says `double`.

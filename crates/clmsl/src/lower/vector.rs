@@ -4,11 +4,12 @@
 //! `-int4(a < b)`; where a truth vector is wanted the bool vector is used as it is.
 
 use super::divide::hold;
-use super::double::is_double;
+use super::double::{has_doubles, is_double};
 use super::expr::{Cx, binary, call, sequence, take};
 use crate::ast::BinaryOp;
 use crate::hir::{Expr, ExprKind, UNDEFINED_LANE, UnaryOp};
 use crate::sema::{convert, is_pure};
+use crate::source::Span;
 use crate::types::{Scalar, Type};
 
 /// The integer vector (or `int`) of a vector (or single) of bool.
@@ -85,7 +86,7 @@ pub(super) fn lower_cond(e: &mut Expr, cx: &mut Cx<'_>) {
         before.push(Expr::new(keep, condition.ty.clone(), span));
         c = condition;
     }
-    *e = Expr { span, ..sequence(before, call("metal::select", vec![b, a, sign_bits(c)], ty, span)) };
+    *e = Expr { span, ..sequence(before, select(b, a, sign_bits(c), ty, span)) };
 }
 
 /// Whether evaluating the expression may change what another one reads.
@@ -99,6 +100,11 @@ fn changes(e: &Expr) -> bool {
         }
     });
     found
+}
+
+/// `b` where `c` holds, else `a`.
+pub(super) fn select(a: Expr, b: Expr, c: Expr, ty: Type, span: Span) -> Expr {
+    call(if has_doubles(&ty) { "clmsl_select" } else { "metal::select" }, vec![a, b, c], ty, span)
 }
 
 /// A selection of components that a vector of three does not have: the missing one reads as zero.

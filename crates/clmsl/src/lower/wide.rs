@@ -5,7 +5,7 @@
 //! several native parts is one change for each part, of a value that was kept before.
 
 use super::divide::{hold, volatility};
-use super::double::is_double;
+use super::double::{is_double, lower_convert};
 use super::expr::{Cx, binary, call, sequence, take};
 use crate::hir::{Expr, ExprKind};
 use crate::prelude::wide::{Form, Leaf, Shape};
@@ -340,6 +340,7 @@ fn element(e: &mut Expr, cx: &mut Cx<'_>) {
 
 /// Gives an operator, a conversion or a call its form for whole vectors; the operands are lowered.
 fn operation(e: &mut Expr, cx: &mut Cx<'_>) {
+    lower_convert(e);
     let (leaf, args): (Leaf, Vec<&Expr>) = match &e.kind {
         ExprKind::Unary(op, a) => (Leaf::Prefix(op.text()), vec![a]),
         ExprKind::Binary(op, a, b) => (Leaf::Infix(op.text()), vec![a, b]),

@@ -143,10 +143,6 @@ impl Parser<'_> {
                 }
                 TypeSpec::Demoted(lanes)
             }
-            Fp64::Emulate if lanes > 1 => {
-                self.report(span, format!("'{name}': vectors of emulated double are not supported"));
-                TypeSpec::Unsupported
-            }
             Fp64::Emulate => spec,
         }
     }

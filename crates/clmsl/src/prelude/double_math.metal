@@ -310,3 +310,37 @@ inline clmsl_double clmsl_nextafter(clmsl_double x, clmsl_double y) {
   }
   return clmsl_double{(order < 0) == (long(x.bits) >= 0l) ? x.bits + 1ul : x.bits - 1ul};
 }
+//= sum double/1 : double double_add
+// Where the halves of vectors end whose components are added.
+inline clmsl_double clmsl_sum(clmsl_double x) { return x; }
+//= largest double/1 : double fabs fmax
+// Likewise, of their largest size.
+inline clmsl_double clmsl_largest(clmsl_double x) { return clmsl_fabs(x); }
+//= scaled double/1 : double copysign ilogb ldexp isinf isfinite isnan
+// By the power of two that brings the largest size next to 1; where that is infinite only infinities count, as 1.
+inline clmsl_double clmsl_scaled(clmsl_double x, clmsl_double largest) {
+  if (clmsl_isinf(largest) && !clmsl_isnan(x)) {
+    return clmsl_copysign(clmsl_double{clmsl_isinf(x) ? 0x3ff0000000000000ul : 0ul}, x);
+  }
+  return clmsl_isfinite(largest) && largest.bits != 0ul ? clmsl_ldexp(x, -clmsl_ilogb(largest)) : x;
+}
+//= scaled_back double/1 : double ilogb ldexp isinf isfinite isnan
+inline clmsl_double clmsl_scaled_back(clmsl_double x, clmsl_double largest) {
+  if (clmsl_isinf(largest)) {
+    return clmsl_isnan(x) ? x : largest;
+  }
+  return clmsl_isfinite(largest) && largest.bits != 0ul ? clmsl_ldexp(x, clmsl_ilogb(largest)) : x;
+}
+//= unit double/1 : double double_divide
+inline clmsl_double clmsl_unit(clmsl_double x, clmsl_double length) {
+  return clmsl_double{length.bits == 0ul ? x.bits : (x / length).bits};
+}
+//= length double/1 : double fabs
+inline clmsl_double clmsl_length(clmsl_double x) { return clmsl_fabs(x); }
+//= distance double/1 : double double_subtract fabs
+inline clmsl_double clmsl_distance(clmsl_double x, clmsl_double y) { return clmsl_fabs(x - y); }
+//= normalize double/1 : double copysign isnan
+inline clmsl_double clmsl_normalize(clmsl_double x) {
+  const bool kept = clmsl_isnan(x) || (x.bits << 1) == 0ul;
+  return clmsl_double{kept ? x.bits : clmsl_copysign(clmsl_double{0x3ff0000000000000ul}, x).bits};
+}

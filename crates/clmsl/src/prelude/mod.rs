@@ -12,6 +12,7 @@
 //! stand before, `NAME[(TYPE)][/*]`: of the same type if none is given, for scalars unless `/*` asks for the same lanes.
 //! In the text `$T` is the element type, `$U` its unsigned and `$W` its 64-bit counterpart.
 
+mod geometric;
 pub(crate) mod wide;
 
 use std::collections::BTreeSet;
@@ -48,6 +49,18 @@ impl Use {
             lanes: first.map_or(1, |(_, n)| n),
             ret: ret.arithmetic().map(|(s, _)| s),
             args: args.iter().filter_map(|t| t.arithmetic()).map(|(s, _)| s).collect(),
+        })
+    }
+
+    /// An operator on `double`.
+    pub(crate) fn of_double(op: &str, prefix: bool) -> Use {
+        Use::of_piece(match op {
+            "-" if prefix => "double_negate",
+            "+" => "double_add",
+            "-" => "double_subtract",
+            "*" => "double_multiply",
+            "/" => "double_divide",
+            _ => "double_compare",
         })
     }
 

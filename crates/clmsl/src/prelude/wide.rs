@@ -83,7 +83,7 @@ fn is_emulated(lanes: &(Scalar, u8)) -> bool {
 
 /// The types and forms that a program needs, each behind what it uses.
 #[derive(Default)]
-struct Wide {
+pub(super) struct Wide {
     types: BTreeSet<(u8, Scalar)>,
     done: BTreeSet<Form>,
     uses: BTreeSet<Use>,
@@ -140,6 +140,9 @@ const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
 impl Wide {
     fn note(&mut self, (element, lanes): (Scalar, u8)) {
+        if element == Scalar::Double {
+            self.uses.insert(Use::of_piece("double"));
+        }
         if lanes > 1 && !is_native_vector(element, lanes) && self.types.insert((lanes, element)) {
             let (low, high) = halves(lanes);
             self.note((element, low));
@@ -187,7 +190,8 @@ impl Wide {
     }
 
     fn body(&mut self, form: &Form) -> String {
-        match form.leaf {
+        match &form.leaf {
+            Leaf::Call(head) => self.geometric(head, form).unwrap_or_else(|| self.by_halves(form)),
             Leaf::Element => self.element(form),
             Leaf::Load => self.load(form),
             Leaf::Store => self.store(form),
@@ -198,7 +202,7 @@ impl Wide {
     }
 
     /// A call with these arguments: of the form, or of what it stands for on native vectors.
-    fn call(&mut self, form: Form, args: &[String]) -> String {
+    pub(super) fn call(&mut self, form: Form, args: &[String]) -> String {
         let list = args.join(", ");
         if form.is_emulated() {
             let text = match (&form.leaf, args) {
@@ -210,8 +214,14 @@ impl Wide {
             return text;
         }
         match (&form.leaf, args) {
-            (Leaf::Infix(op), [a, b]) => format!("{a} {op} {b}"),
-            (Leaf::Prefix(op), [a]) => format!("{op}{a}"),
+            (Leaf::Infix(op), [a, b]) => {
+                self.operator(op, &form);
+                format!("{a} {op} {b}")
+            }
+            (Leaf::Prefix(op), [a]) => {
+                self.operator(op, &form);
+                format!("{op}{a}")
+            }
             (Leaf::Convert, [a]) if matches!((form.args.first(), form.ret), (Some(Shape::Value(s, 1)), Some((t, 1))) if *s == t) => {
                 a.clone()
             }
@@ -227,12 +237,30 @@ impl Wide {
         }
     }
 
+    /// Notes what the operator needs for scalars.
+    fn operator(&mut self, op: &str, form: &Form) {
+        if let Some(Shape::Value(Scalar::Double, 1)) = form.args.first() {
+            self.uses.insert(Use::of_double(op, form.args.len() == 1));
+        }
+    }
+
     fn by_halves(&mut self, form: &Form) -> String {
         let lanes = |shape: &Shape| match shape {
             Shape::Value(_, n) | Shape::Pointer(_, n) => *n,
         };
         let count = form.args.iter().map(lanes).chain(form.ret.map(|(_, n)| n)).max().unwrap_or(1);
-        let mut results = Vec::new();
+        let (mut results, mut parts, mut stores) = (Vec::new(), String::new(), String::new());
+        for (shape, name) in form.args.iter().zip(NAMES) {
+            // A native vector has no part that can be pointed to.
+            if let Shape::Pointer(s, n) = shape
+                && is_native_vector(*s, *n)
+            {
+                let (low, high) = halves(*n);
+                let (low, high) = (msl_name(*s, low), msl_name(*s, high));
+                let _ = write!(parts, "{low} {name}_lo; {high} {name}_hi;");
+                let _ = write!(stores, "*{name} = {};", join((*s, *n), &format!("{name}_lo"), &format!("{name}_hi")));
+            }
+        }
         for high in [false, true] {
             let part = if high { halves(count).1 } else { halves(count).0 };
             let halved = |n: u8| if n == count { part } else { n };
@@ -245,13 +273,23 @@ impl Wide {
             let texts = form.args.iter().zip(NAMES).map(|(shape, name)| match shape {
                 Shape::Value(s, n) if *n == count => half(name, *s, *n, high),
                 Shape::Value(..) => name.to_owned(),
-                Shape::Pointer(..) => format!("&{name}->{}", if high { "hi" } else { "lo" }),
+                Shape::Pointer(s, n) => {
+                    let separator = if is_native_vector(*s, *n) { "_" } else { "->" };
+                    format!("&{name}{separator}{}", if high { "hi" } else { "lo" })
+                }
             });
             let texts: Vec<String> = texts.collect();
             results.push(self.call(sub, &texts));
         }
         let (low, high) = (&results[0], &results[1]);
         match (&form.leaf, form.ret) {
+            (Leaf::Call(head), Some((_, 1))) if head == "clmsl_sum" => format!("return {low} + {high};"),
+            (Leaf::Call(head), Some((_, 1))) if head == "clmsl_largest" => format!("return clmsl_fmax({low}, {high});"),
+            (_, Some(ret)) if !stores.is_empty() => {
+                let ty = msl_name(ret.0, ret.1);
+                let whole = join(ret, low, high);
+                format!("{parts}\n  const {ty} result = {whole};\n  {stores}\n  return result;")
+            }
             (_, None) => format!("{low}; {high};"),
             (Leaf::Call(head), Some((_, 1))) if head == "metal::any" => format!("return {low} || {high};"),
             (Leaf::Call(head), Some((_, 1))) if head == "metal::all" => format!("return {low} && {high};"),
@@ -348,7 +386,8 @@ impl Wide {
             .chars()
             .take(usize::from(lanes))
             .map(|c| {
-                let index = format!("int({mask}.{c}) & {highest}");
+                let lane = if lanes == 1 { String::new() } else { format!(".{c}") };
+                let index = format!("int({mask}{lane}) & {highest}");
                 if sources.len() == 1 {
                     return self.one("a", element, from, &index);
                 }
@@ -357,6 +396,9 @@ impl Wide {
                 format!("clmsl_element(a, b, {index})")
             })
             .collect();
+        if lanes == 1 {
+            return format!("return {};", picks.concat());
+        }
         format!("return {}({});", msl_name(element, lanes), picks.join(", "))
     }
 
@@ -386,6 +428,12 @@ impl Wide {
     fn same_bits(&mut self, from: (Scalar, u8), to: (Scalar, u8), text: &str) -> String {
         if from == to {
             return text.to_owned();
+        }
+        if from == (Scalar::Double, 1) {
+            return self.same_bits((Scalar::ULong, 1), to, &format!("{text}.bits"));
+        }
+        if to == (Scalar::Double, 1) {
+            return format!("clmsl_double{{{}}}", self.same_bits(from, (Scalar::ULong, 1), text));
         }
         if is_emulated(&from) || is_emulated(&to) {
             let form = Form { leaf: Leaf::Reinterpret, args: vec![Shape::Value(from.0, from.1)], ret: Some(to) };

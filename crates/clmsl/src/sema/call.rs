@@ -58,18 +58,15 @@ impl Sema<'_> {
 
     /// The function, or what the option `--fp64` makes of it if `double` is in its name.
     fn available(&mut self, special: Special, name: &str, at: Span) -> Option<Special> {
-        let lanes = match special {
-            Special::Convert { scalar: Scalar::Double, lanes, .. }
-            | Special::AsType { scalar: Scalar::Double, lanes } => lanes,
-            other => return Some(other),
-        };
+        if !matches!(
+            special,
+            Special::Convert { scalar: Scalar::Double, .. } | Special::AsType { scalar: Scalar::Double, .. }
+        ) {
+            return Some(special);
+        }
         match self.fp64 {
             Fp64::Reject => {
                 self.error(at, format!("'{name}': Metal has no 64-bit floating point"));
-                None
-            }
-            Fp64::Emulate if lanes > 1 => {
-                self.error(at, format!("'{name}': vectors of emulated double are not supported"));
                 None
             }
             Fp64::Emulate => Some(special),

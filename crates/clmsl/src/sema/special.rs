@@ -144,9 +144,9 @@ impl Sema<'_> {
                 }
                 let ty = Type::lanes(Scalar::Float, n);
                 // A double is rounded once.
-                let is_double = data.ty == Type::DOUBLE;
+                let is_double = data.ty == Type::lanes(Scalar::Double, n);
                 let data = if data.ty.scalar().is_some() && n == 1 && !is_double { convert(data, &ty) } else { data };
-                if data.ty != ty && !(n == 1 && is_double) {
+                if data.ty != ty && !is_double {
                     return self.bad_argument(&data, name);
                 }
                 Some((vec![data, offset, pointer], Type::Void))
