@@ -13,7 +13,7 @@ mod table;
 pub(crate) use c11::{C11, Order, Scope};
 pub(crate) use group::{Collective, Fold, FoldSpan, GroupOp, Lanes};
 pub(crate) use refused::refusal;
-pub(crate) use special::{AtomicOp, ImageOp, ImageQuery, Rounding, Special, WorkItem, find_special};
+pub(crate) use special::{AtomicOp, DotBytes, ImageOp, ImageQuery, Rounding, Special, WorkItem, find_special};
 pub(crate) use table::TABLE;
 
 use crate::ast::BinaryOp;

@@ -95,6 +95,15 @@ pub(crate) enum ImageOp {
     Query(ImageQuery),
 }
 
+/// A dot product of four bytes each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DotBytes {
+    /// It is added to a third argument, saturating.
+    pub(crate) accumulates: bool,
+    /// What the bytes in two `uint`s are.
+    pub(crate) packed: Option<[Scalar; 2]>,
+}
+
 /// A built-in function that is not in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
@@ -127,6 +136,8 @@ pub(crate) enum Special {
     /// `shuffle`; the flag is `shuffle2`.
     Shuffle(bool),
     Upsample,
+    /// `dot` of bytes (§6.15.3), `dot_acc_sat`, and with them in the bytes of numbers `dot_4x8packed_us_int` and its kin.
+    DotBytes(DotBytes),
     /// `nan`
     Nan,
     /// `async_work_group_copy`; the flag is the strided form.
@@ -203,9 +214,30 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         "shuffle" => Special::Shuffle(false),
         "shuffle2" => Special::Shuffle(true),
         _ => {
-            return atomic(name).or_else(|| typed(name)).or_else(|| vector_access(name)).or_else(|| image(name));
+            return atomic(name)
+                .or_else(|| dot_bytes(name))
+                .or_else(|| typed(name))
+                .or_else(|| vector_access(name))
+                .or_else(|| image(name));
         }
     })
+}
+
+fn dot_bytes(name: &str) -> Option<Special> {
+    let rest = name.strip_prefix("dot")?;
+    let (accumulates, rest) = match rest.strip_prefix("_acc_sat") {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let packed = match rest {
+        "" if accumulates => None,
+        "_4x8packed_uu_uint" => Some([Scalar::UChar, Scalar::UChar]),
+        "_4x8packed_ss_int" => Some([Scalar::Char, Scalar::Char]),
+        "_4x8packed_us_int" => Some([Scalar::UChar, Scalar::Char]),
+        "_4x8packed_su_int" => Some([Scalar::Char, Scalar::UChar]),
+        _ => return None,
+    };
+    Some(Special::DotBytes(DotBytes { accumulates, packed }))
 }
 
 fn atomic(name: &str) -> Option<Special> {

@@ -207,6 +207,15 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span, cx
         Special::LoadHalf(n, aligned) => memory::load_half(args, n, aligned, ty, span),
         Special::StoreHalf(n, aligned, rounding) => memory::store_half(args, n, aligned, rounding, span),
         Special::Shuffle(_) => call("clmsl_shuffle", args, ty, span),
+        Special::DotBytes(dot) => {
+            let sum = if dot.accumulates { args.pop() } else { None };
+            let head = if ty == Type::UINT { "clmsl_dot_bytes<uint>" } else { "clmsl_dot_bytes<int>" };
+            let product = call(head, args, ty.clone(), span);
+            match sum {
+                Some(sum) => call("clmsl_add_sat", vec![product, sum], ty, span),
+                None => product,
+            }
+        }
         Special::AsyncCopy(strided) => async_copy::copy(args, strided, span),
         Special::WaitEvents => async_copy::wait(args, span),
         Special::Upsample => upsample(args, ty),

@@ -37,3 +37,7 @@ inline $T clmsl_mad_sat($T a, $T b, $T c) {
   const ulong sum = ulong(a) * ulong(b) + ulong(c), highest = (1ul << (8 * sizeof($T))) - 1ul;
   return $T(sum > highest ? highest : sum);
 }
+//= dot_bytes char,uchar/4
+template <typename T, typename A, typename B> inline T clmsl_dot_bytes(A a, B b) {
+  return T(a.x) * T(b.x) + T(a.y) * T(b.y) + T(a.z) * T(b.z) + T(a.w) * T(b.w);
+}

@@ -27,6 +27,7 @@ const ALWAYS: &str = "\
 #define cl_khr_depth_images 1
 #define cl_khr_global_int32_base_atomics 1
 #define cl_khr_global_int32_extended_atomics 1
+#define cl_khr_integer_dot_product 1
 #define cl_khr_local_int32_base_atomics 1
 #define cl_khr_local_int32_extended_atomics 1
 #define NULL 0
@@ -157,7 +158,8 @@ impl Cx<'_> {
         let _ = writeln!(text, "#define __OPENCL_C_VERSION__ {version}");
         if self.options.std == Std::Cl30 {
             text.push_str("#define __opencl_c_int64 1\n");
-            for feature in ["images", "3d_image_writes", "read_write_images"] {
+            let dots = ["integer_dot_product_input_4x8bit", "integer_dot_product_input_4x8bit_packed"];
+            for feature in ["images", "3d_image_writes", "read_write_images"].into_iter().chain(dots) {
                 let _ = writeln!(text, "#define __opencl_c_{feature} 1");
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{CallSite, Entity, Sema, convert};
 use crate::ast;
-use crate::builtins::{self, Builtin, Class, Param, Resolved, Special};
+use crate::builtins::{self, Builtin, Class, DotBytes, Param, Resolved, Special};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, ExprKind, Function, FunctionId};
 use crate::options::Fp64;
@@ -49,7 +49,12 @@ impl Sema<'_> {
     /// A call of a built-in function, or of none at all.
     pub(super) fn builtin_call(&mut self, symbol: Symbol, at: Span, args: Vec<Expr>, span: Span) -> Expr {
         let name = self.name(symbol);
-        if let Some(special) = builtins::find_special(name) {
+        let bytes = |a: &Expr| matches!(a.ty, Type::Vector(Scalar::Char | Scalar::UChar, 4));
+        let special = match name {
+            "dot" if args.iter().all(bytes) => Some(Special::DotBytes(DotBytes { accumulates: false, packed: None })),
+            _ => builtins::find_special(name),
+        };
+        if let Some(special) = special {
             let Some(special) = self.available(special, name, at) else { return Expr::error(span) };
             return self.special_call(special, name, args, span);
         }

@@ -1,7 +1,7 @@
 //! Typing of the built-in functions that are not in the table.
 
 use super::{Sema, const_int, convert};
-use crate::builtins::{AtomicOp, Resolved, Scope, Special};
+use crate::builtins::{AtomicOp, DotBytes, Resolved, Scope, Special};
 use crate::hir::{Expr, ExprKind};
 use crate::options::Fp64;
 use crate::source::Span;
@@ -32,6 +32,7 @@ impl Sema<'_> {
             Special::AsyncCopy(strided) => 4 + usize::from(strided),
             Special::Store(_) | Special::StoreHalf(..) => 3,
             Special::Shuffle(two) => 2 + usize::from(two),
+            Special::DotBytes(dot) => 2 + usize::from(dot.accumulates),
             Special::Image(_) | Special::Group(_) | Special::C11 { .. } => unreachable!("these have their own rules"),
         };
         if args.len() != expected {
@@ -153,6 +154,7 @@ impl Sema<'_> {
             }
             Special::Upsample => self.type_upsample(args, name),
             Special::Shuffle(_) => self.type_shuffle(args, name),
+            Special::DotBytes(dot) => self.type_dot_bytes(dot, args, name),
             Special::Nan => {
                 let arg = args.pop()?;
                 match arg.ty.arithmetic() {
@@ -280,6 +282,28 @@ impl Sema<'_> {
             return self.bad_argument(&low, name);
         }
         Some((vec![high, low], Type::lanes(wide, n)))
+    }
+
+    fn type_dot_bytes(&mut self, dot: DotBytes, mut args: Vec<Expr>, name: &str) -> Option<(Vec<Expr>, Type)> {
+        if let Some(bytes) = dot.packed {
+            for (arg, scalar) in args.iter_mut().zip(bytes) {
+                let word = self.integer_argument(arg.clone(), &Type::UINT, name)?;
+                let (span, ty) = (word.span, Type::Vector(scalar, 4));
+                let builtin = Resolved::Special(Special::AsType { scalar, lanes: 4 });
+                *arg = Expr::new(ExprKind::Builtin { builtin, args: vec![word] }, ty, span);
+            }
+        }
+        let bytes = |ty: &Type| matches!(ty, Type::Vector(Scalar::Char | Scalar::UChar, 4));
+        if let Some(wrong) = args[..2].iter().find(|a| !bytes(&a.ty)) {
+            return self.bad_argument(wrong, name);
+        }
+        let unsigned = args[..2].iter().all(|a| a.ty == Type::Vector(Scalar::UChar, 4));
+        let ty = if unsigned { Type::UINT } else { Type::INT };
+        if dot.accumulates {
+            let sum = self.integer_argument(args.pop()?, &ty, name)?;
+            args.push(sum);
+        }
+        Some((args, ty))
     }
 
     /// One or two vectors of one type and a mask, of unsigned integers as wide as the elements, whose lanes are the result's.
