@@ -34,6 +34,7 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("address_space/local_in_inner_scope", "can only be declared in the outermost scope", "clang wants them outermost"),
     ("atomic/through_helper_in_both_spaces", "no matching function for call", "it has no generic address space"),
     ("control/switch", "label at end of compound statement", "C23's label before a closing brace, which we accept"),
+    ("integer/dot_products", "the extension is there", "it has no dot products of bytes"),
     ("image/border_colours", "clCreateImage", "it has no images of two components, and none of its borders is opaque"),
     ("image/depth", "Cannot find symbol", "it has no depth images"),
     ("image/formats", "undefined symbol", "it has no queries of image1d_buffer_t"),

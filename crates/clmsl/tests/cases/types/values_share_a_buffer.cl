@@ -3,12 +3,12 @@
 // variables all the same.
 typedef struct { char tag; int values[2]; } Pair;
 
-__kernel void many(__global int* a0, __global int* a1, __global int* a2, __global int* a3, __global int* a4, __global int* a5, __global int* a6, __global int* a7, __global int* a8, __global int* a9, __global int* a10, __global int* a11, __global int* a12, __global int* a13, __global int* a14, __global int* a15, __global int* a16, __global int* a17, __global int* a18, __global int* a19, __global int* a20, __global int* a21, __global int* a22, __global int* a23, __global int* a24, __global int* a25, __global int* a26, char c, int3 v, float f, Pair p, long n, short s, const uchar d, float8 w)
+__kernel void many(__global int* a0, __global int* a1, __global int* a2, __global int* a3, __global int* a4, __global int* a5, __global int* a6, __global int* a7, __global int* a8, __global int* a9, __global int* a10, __global int* a11, __global int* a12, __global int* a13, __global int* a14, __global int* a15, __global int* a16, __global int* a17, __global int* a18, __global int* a19, __global int* a20, __global int* a21, __global int* a22, __global int* a23, __global int* a24, __global int* a25, __global int* a26, char c, int3 v, float f, Pair p, long n, short s, const uchar d, int8 w)
 {
     a0[0] = c;
     a1[0] = v.x + v.y + v.z;
     f *= 4.0f;
-    a2[0] = (int)f;
+    a2[0] = f >= 2.0f ? 2 : 0;
     a3[0] = p.tag;
     p.values[1] += p.values[0];
     int* inner = &p.values[1];
@@ -17,7 +17,7 @@ __kernel void many(__global int* a0, __global int* a1, __global int* a2, __globa
     s += 11;
     a6[0] = s;
     a7[0] = d == 3 && get_work_dim() == 1;
-    float4 sum = w.lo + w.hi;
-    a8[0] = (int)(sum.x + sum.y + sum.z + sum.w);
+    int4 sum = w.lo + w.hi;
+    a8[0] = sum.x + sum.y + sum.z + sum.w;
     a26[0] = 26;
 }
