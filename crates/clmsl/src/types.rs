@@ -495,6 +495,8 @@ pub(crate) struct Struct {
     pub(crate) depth: u32,
     /// Alignment asked for with `__attribute__((aligned(n)))`, in bytes.
     pub(crate) min_align: u64,
+    /// `__attribute__((packed))`
+    pub(crate) packed: bool,
     pub(crate) span: Span,
 }
 
@@ -518,6 +520,15 @@ pub(crate) fn layout(ty: &Type, structs: &[Struct]) -> Option<(u64, u64)> {
     }
 }
 
+/// What OpenCL C aligns a type to: less than MSL where something is packed.
+pub(crate) fn least_align(ty: &Type, structs: &[Struct]) -> Option<u64> {
+    match ty {
+        Type::Array(e, _) => least_align(e, structs),
+        Type::Struct(id) => structs[id.0 as usize].layout.as_ref().map(|l| l.least_align),
+        other => layout(other, structs).map(|(_, align)| align),
+    }
+}
+
 /// Layout of a structure.
 #[derive(Clone, Debug)]
 pub(crate) struct StructLayout {
@@ -525,24 +536,37 @@ pub(crate) struct StructLayout {
     pub(crate) align: u64,
     /// Byte offset of each field.
     pub(crate) offsets: Vec<u64>,
+    /// What OpenCL C aligns it to, which is less where something is packed.
+    pub(crate) least_align: u64,
+    /// Whether packing moves a member or changes the size, which MSL cannot follow.
+    pub(crate) moved: bool,
 }
 
 /// Lays a structure out by the C rules: each field at the next multiple of its alignment.
 pub(crate) fn struct_layout(s: &Struct, structs: &[Struct]) -> Option<StructLayout> {
-    let mut out = StructLayout { size: 0, align: s.min_align.max(1), offsets: Vec::new() };
+    let align = s.min_align.max(1);
+    let mut out = StructLayout { size: 0, align, offsets: Vec::new(), least_align: align, moved: false };
+    let mut packed_size = 0u64;
     for field in &s.fields {
         let (size, align) = layout(&field.ty, structs)?;
+        let least = if s.packed { 1 } else { least_align(&field.ty, structs)? };
         out.align = out.align.max(align);
+        out.least_align = out.least_align.max(least);
         if s.is_union {
             out.offsets.push(0);
             out.size = out.size.max(size);
+            packed_size = out.size;
         } else {
             let offset = out.size.checked_next_multiple_of(align)?;
             out.offsets.push(offset);
             out.size = offset.checked_add(size)?;
+            let packed_offset = packed_size.checked_next_multiple_of(least)?;
+            out.moved |= packed_offset != offset;
+            packed_size = packed_offset.checked_add(size)?;
         }
     }
     out.size = out.size.checked_next_multiple_of(out.align)?;
+    out.moved |= packed_size.checked_next_multiple_of(out.least_align)? != out.size;
     Some(out)
 }
 

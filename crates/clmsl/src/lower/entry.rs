@@ -278,6 +278,7 @@ fn one_buffer(
         complete: true,
         layout: None,
         min_align: 1,
+        packed: false,
         span,
     };
     s.layout = struct_layout(&s, structs);

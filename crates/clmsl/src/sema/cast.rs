@@ -62,6 +62,9 @@ impl Sema<'_> {
                 ),
             );
         }
+        if !self.is_aligned(&from.ty, &to.ty, span) {
+            return Expr::error(span);
+        }
         let same = a == b && from.ty == to.ty && from.quals == to.quals;
         if same || (matches!(b, Space::Var(_)) && from.ty == to.ty && from.quals == to.quals) {
             return Expr { span, ty, ..operand };

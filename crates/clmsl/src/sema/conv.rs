@@ -2,7 +2,7 @@
 
 use super::Sema;
 use crate::hir::{Expr, ExprKind};
-use crate::types::{Quals, Scalar, Space, Type};
+use crate::types::{Quals, Scalar, Space, Type, layout, least_align};
 
 /// Converts an arithmetic value; a scalar fills a vector. Conversions of constants are done here, and a conversion that
 /// only widens on the way to a narrower type is left out.
@@ -98,6 +98,9 @@ impl Sema<'_> {
         let (Some(from), Some(into)) = (value.ty.pointee().cloned(), to.pointee().cloned()) else {
             return value;
         };
+        if !self.is_aligned(&from.ty, &into.ty, span) {
+            return Expr::error(span);
+        }
         let compatible = from.ty.same_shape(&into.ty) || matches!(from.ty, Type::Void) || matches!(into.ty, Type::Void);
         if !compatible {
             // Compilers of OpenCL C warn, and programs are written so; address spaces must agree.
@@ -127,6 +130,20 @@ impl Sema<'_> {
         } else {
             value.convert(to.clone())
         }
+    }
+
+    /// Whether memory of the one type is aligned enough for the other if that is packed, for MSL and not only for OpenCL C.
+    pub(super) fn is_aligned(&mut self, from: &Type, to: &Type, span: crate::source::Span) -> bool {
+        let structs = &self.program.structs;
+        let (Some(least), Some((_, wanted))) = (least_align(to, structs), layout(to, structs)) else { return true };
+        let there = layout(from, structs).map_or(1, |(_, align)| align);
+        if least == wanted || there >= wanted {
+            return true;
+        }
+        let to = self.show(to);
+        let message = format!("a pointer to less aligned memory as one to the packed '{to}' is not supported");
+        self.error(span, message);
+        false
     }
 
     /// Makes the address spaces of two pointer types equal at every level.

@@ -195,6 +195,7 @@ impl Sema<'_> {
                     layout: None,
                     depth: 0,
                     min_align: 1,
+                    packed: false,
                     span: spec.tag.map_or(spec.span, |t| t.span),
                 });
                 if let (Some(tag), Some(tags)) = (spec.tag, self.tags.last_mut()) {
@@ -214,9 +215,11 @@ impl Sema<'_> {
         }
         let list = self.fields(fields);
         let min_align = self.struct_align(&spec.attributes);
+        let packed = spec.attributes.iter().any(|a| self.attribute_name(a) == "packed");
         let s = &mut self.program.structs[index];
         s.fields = list;
         s.min_align = min_align;
+        s.packed = packed;
         s.complete = true;
         let structs = &self.program.structs;
         let layout = struct_layout(&structs[index], structs);
@@ -226,6 +229,9 @@ impl Sema<'_> {
         } else if depth > MAX_STRUCT_DEPTH || layout.as_ref().is_none_or(|l| l.size > MAX_OBJECT) {
             self.error(spec.span, "structure is too large or nests too deep");
             return Type::Error;
+        } else if layout.as_ref().is_some_and(|l| l.moved) {
+            let message = "packed structures are not supported where packing moves a member or changes the size";
+            self.error(spec.span, message);
         }
         let s = &mut self.program.structs[index];
         s.layout = layout;
@@ -326,8 +332,7 @@ impl Sema<'_> {
                         Some(_) => self.error(attribute.name.span, "alignment must be a power of two up to 4096"),
                     }
                 }
-                "packed" => self.error(attribute.name.span, "packed structures are not supported"),
-                "may_alias" | "unused" | "__unused__" => {}
+                "packed" | "may_alias" | "unused" | "__unused__" => {}
                 other => self.error(attribute.name.span, format!("attribute '{other}' is not supported here")),
             }
         }
