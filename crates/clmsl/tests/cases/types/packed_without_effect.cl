@@ -1,4 +1,4 @@
-// run: rays grid=2 pairs=[1,2,3,4] out=[0;6] -> pairs=[1,4,3,8] out=[32,8,24,32,8,24]
+// run: rays grid=2 pairs={i32:1,i32:2,i32:3,i32:4} out=[0;6] -> pairs={i32:1,i32:4,i32:3,i32:8} out=[32,8,24,32,8,24]
 // Packing that moves no member and changes no size: the same structure, with the attribute in any of its places.
 typedef struct __attribute__((packed)) Ray { float3 origin; float3 direction; } Ray;
 struct Pair { int first; int second; } __attribute__((__packed__));
