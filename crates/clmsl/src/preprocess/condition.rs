@@ -252,6 +252,16 @@ impl Expression<'_, '_> {
             PpKind::Char => self.cx.character(&token).map(|c| Value::signed(i64::from(c))),
             PpKind::Ident if self.peek().is_some_and(|t| t.is(Punct::LParen)) => {
                 let shown = self.cx.shown(&token);
+                // Clang's question for functions that are none of OpenCL C's: there are none.
+                if shown == "__has_builtin" {
+                    self.at += 1;
+                    let name = self.peek().filter(|t| t.kind == PpKind::Ident);
+                    self.at += 1;
+                    if name.is_some() && self.accept(Punct::RParen) {
+                        return Some(Value::signed(0));
+                    }
+                    return self.fail(token.span, "expected a name in parentheses after '__has_builtin'");
+                }
                 self.fail(token.span, format!("function-like macro '{shown}' is not defined"))
             }
             // OpenCL C: `true` is 1 as it is in C++; other names are 0.
