@@ -7,7 +7,7 @@ __kernel void asks(__global int* out)
 #else
     out[0] = 1;
 #endif
-#if !(__has_builtin (__builtin_convertvector)) && 1
+#if !(__has_builtin (__builtin_of_nobody)) && 1
     out[1] = 2;
 #endif
 }
