@@ -132,8 +132,8 @@ const CASES: &[Case] = &[
     Case {
         name: "a double for a float",
         launch: |s| go(&s.scale, FOUR(), args![&s.x, &mut s.y, Arg::value(2.0f64), 4u32]),
-        refused: |e| matches!(e, Error::ArgumentSize { wanted: 4, got: 8, .. }),
-        says: &["argument 2 (`a`)", "4 bytes, got 8"],
+        refused: |e| matches!(e, Error::ArgumentType { .. }),
+        says: &["argument 2 (`a`)", "`float`", "f64"],
     },
     Case {
         name: "bytes of another size than the value",

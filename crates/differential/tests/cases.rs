@@ -29,12 +29,16 @@ use run_line::{RunLine, bits, numbers};
 /// be said, so a line that is no longer needed is found.
 #[rustfmt::skip]
 const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
+    ("address_space/generic_pointers", "changes address space of pointer", "it has no generic address space"),
     ("address_space/helper_per_combination", "changes address space of pointer", "it has no generic address space"),
     ("address_space/inference_through_calls", "changes address space of pointer", "it has no generic address space"),
     ("address_space/local_in_inner_scope", "can only be declared in the outermost scope", "clang wants them outermost"),
     ("atomic/through_helper_in_both_spaces", "no matching function for call", "it has no generic address space"),
     ("control/switch", "label at end of compound statement", "C23's label before a closing brace, which we accept"),
     ("integer/dot_products", "the extension is there", "it has no dot products of bytes"),
+    ("control/pragma_before_a_loop_body", "can only appear at file scope", "clang wants FP_CONTRACT before statements"),
+    ("group/sub_group", "undeclared identifier 'get_sub_group_size'", "it has no sub-groups"),
+    ("group/work_group", "Cannot find symbol _Z20work_group_broadcast", "it has no functions of a work-group"),
     ("image/border_colours", "clCreateImage", "it has no images of two components, and none of its borders is opaque"),
     ("image/depth", "Cannot find symbol", "it has no depth images"),
     ("image/formats", "undefined symbol", "it has no queries of image1d_buffer_t"),
@@ -53,12 +57,14 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("types/strings", "changes address space of pointer", "it has no generic address space"),
     ("types/constant_expressions", "not a compile-time constant", "its as_T and convert_T are function calls"),
     ("vector/three_component", "items[3] is 0.0", "it writes the padding behind a float3 in a structure"),
+    ("work_item/called_kernel_with_local_memory", "on the device, 1000 on OpenCL", "a called kernel loses its local memory"),
     ("work_item/functions_in_helpers", "sizes[8] is 111", "beyond the third dimension its sizes are 0 instead of 1"),
     ("double/single_constants", "on the device, 0.1 (", "-cl-single-precision-constant changes nothing"),
     ("types/constant_functions", "not a compile-time constant", "its functions are no constant expressions"),
     ("math/edge_cases", "call to '_cl_pown' is ambiguous", "its pown wants exactly an int"),
     ("math/nan_codes", "call to '_cl_nan' is ambiguous", "its nan wants exactly an unsigned number"),
     ("math/half", "unknown type name 'half4'", "it has no half"),
+    ("math/half_wide", "undeclared identifier 'half8'", "it has no half"),
     ("math/half_geometric", "unknown type name 'half4'", "it has no half"),
     ("types/half_constants", "unsupported OpenCL extension 'cl_khr_fp16'", "it has no half"),
 ];

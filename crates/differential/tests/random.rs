@@ -47,7 +47,8 @@ fn random_programs_compute_the_same() {
 /// The whole way, with a program that is two programs.
 #[test]
 fn a_difference_is_found_and_made_small() {
-    let source = "int idle(int x)\n{\nreturn x * 3;\n}\n__kernel void k(__global int* x)\n{\nint y = idle(2);\n{\ny += 1;\n}\n\
+    // On one line, for without its return it would differ by itself.
+    let source = "int idle(int x) { return x * 3; }\n__kernel void k(__global int* x)\n{\nint y = idle(2);\n{\ny += 1;\n}\n\
         #ifdef PEER\nx[1] = 5;\n#else\nx[1] = 6;\n#endif\nx[0] = y;\n}\n";
     let args = vec![clgen::Arg::Buffer(clgen::Scalar::Int, 4)];
     let program = clgen::Program { source: source.to_owned(), grid: 1, group: 1, args };
