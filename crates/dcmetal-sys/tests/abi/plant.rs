@@ -2,6 +2,8 @@
 //!
 //! Each breaks the header's contract from outside, so that the report comes from inside the native layer.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use dcmetal_sys::*;
@@ -44,17 +46,23 @@ fn misaligned() {
 }
 
 /// Two threads enqueue the same command buffers, each of which belongs to one of them.
+///
+/// They meet before each, without ordering each other: locks inside of GNUstep order a thread that falls behind, and hide its race.
 fn race() {
+    const COMMAND_BUFFERS: usize = 1000;
     let Gpu { device, queue: _ } = Gpu::new();
-    let queue = create(|out, error| dc!(DCMetalQueue_Create(device.0, 1000, out, error))).expect("a queue");
+    let queue = create(|out, error| dc!(DCMetalQueue_Create(device.0, COMMAND_BUFFERS, out, error))).expect("a queue");
     let gpu = Gpu { device, queue };
-    let command_buffers: Vec<_> = (0..1000).map(|_| gpu.command_buffer()).collect();
-    let both = std::sync::Barrier::new(2);
+    let command_buffers: Vec<_> = (0..COMMAND_BUFFERS).map(|_| gpu.command_buffer()).collect();
+    let arrived = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                both.wait();
-                for command_buffer in &command_buffers {
+                for (i, command_buffer) in command_buffers.iter().enumerate() {
+                    arrived.fetch_add(1, Relaxed);
+                    while arrived.load(Relaxed) < 2 * (i + 1) {
+                        thread::yield_now();
+                    }
                     // Not through `dc!`, whose lock would order the threads.
                     // SAFETY: none; this is the misuse.
                     unsafe { DCMetalCommandBuffer_Enqueue(command_buffer.0, std::ptr::null_mut()) };
