@@ -76,13 +76,14 @@ typedef struct clmsl_included {
 } clmsl_included;
 
 /* Finds `path` as an #include in the file `from` writes it; `angled` is 1 for <path>, 0 for "path". Returns 1 when it filled
- * `found`, 0 when there is no such file. Called on the thread of clmsl_translate; it must not unwind or longjmp. */
+ * `found`, 0 when there is no such file; a text that is not UTF-8 counts as none. Called on the thread of clmsl_translate; it must not unwind or longjmp. */
 typedef int (*clmsl_include)(void *user, const char *path, int angled, const char *from, clmsl_included *found);
 
 /* How included files are found. With neither call every #include is an error: the translator reads no files by itself.
  * The later of the two calls counts. */
 CLMSL_API clmsl_status clmsl_options_set_include(clmsl_options *options, clmsl_include include, void *user);
-/* From the file system: beside the including file (for "path"), then in the folders that -I named, in order. */
+/* From the file system: beside the including file (for "path"), then in the folders that -I named, in order. The first file
+ * of that name counts; one that cannot be read or is not UTF-8 is an error of the #include, as one that does not exist. */
 CLMSL_API clmsl_status clmsl_options_read_files(clmsl_options *options);
 
 /* ---- translation ---- */

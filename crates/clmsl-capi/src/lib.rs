@@ -347,10 +347,10 @@ fn find(options: &COptions, request: &IncludeRequest<'_>) -> Option<Included> {
         Files::System => {
             let beside = Path::new(request.from).parent().filter(|_| !request.angled);
             let folders = beside.into_iter().chain(options.include_dirs.iter().map(PathBuf::as_path));
-            folders.map(|folder| folder.join(request.path)).find_map(|path| {
-                let text = std::fs::read_to_string(&path).ok()?;
-                Some(Included { name: path.display().to_string(), text })
-            })
+            // A file that is there and cannot be read ends the search: another of its name is not what was meant.
+            let path = folders.map(|folder| folder.join(request.path)).find(|path| path.exists())?;
+            let text = std::fs::read_to_string(&path).ok()?;
+            Some(Included { name: path.display().to_string(), text })
         }
         Files::Callback(include, user) => ask(include, user, request),
     }

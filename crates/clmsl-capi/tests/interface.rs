@@ -178,6 +178,18 @@ fn includes_come_from_the_file_system_only_when_asked() {
     assert!(msl(with).is_some_and(|msl| msl.contains("x[0] = 6;")));
     release(without, null_mut());
     release(with, made);
+
+    // A file in an earlier folder that is no text is not passed over for a later one.
+    let earlier = folder.join("earlier");
+    std::fs::create_dir_all(&earlier).expect("a folder");
+    std::fs::write(earlier.join("n.h"), b"#define N \xff\n").expect("a file");
+    let both = format!("-I \"{}\" -I \"{}\"", earlier.display(), folder.display());
+    let made = options(&std::ffi::CString::new(both).expect("no NUL"));
+    // SAFETY: a living object.
+    assert_eq!(unsafe { clmsl_options_read_files(made) }, Status::Ok);
+    let broken = translate(source, made);
+    assert_eq!(msl(broken), None);
+    release(broken, made);
 }
 
 #[test]
