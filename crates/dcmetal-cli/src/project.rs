@@ -234,21 +234,28 @@ pub(crate) fn write_diagnostics(project: &Project, outcomes: &[Outcome<'_>]) -> 
     write_json(path, &value).map_err(Failure::Input)
 }
 
+/// For each reason how many files were rejected, the most frequent first.
+pub(crate) fn reasons<'o>(outcomes: impl Iterator<Item = &'o Outcome<'o>>) -> Vec<(String, usize)> {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for reason in outcomes.filter_map(Outcome::reason) {
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
+    // Stable: reasons of one count stay in the order of their words.
+    reasons.sort_by_key(|(_, files)| std::cmp::Reverse(*files));
+    reasons
+}
+
 /// How many files were translated, and for each reason how many were not.
 pub(crate) fn summary(outcomes: &[Outcome<'_>]) -> String {
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for reason in outcomes.iter().filter_map(Outcome::reason) {
-        *reasons.entry(reason).or_default() += 1;
-    }
-    let rejected: usize = reasons.values().sum();
+    let reasons = reasons(outcomes.iter());
+    let rejected: usize = reasons.iter().map(|(_, files)| files).sum();
     let kernels = outcomes.iter().map(Outcome::kernels).sum();
     let mut rows = vec![
         vec!["translated".to_owned(), count(outcomes.len() - rejected, "file"), count(kernels, "kernel")],
         vec!["rejected".to_owned(), count(rejected, "file")],
     ];
-    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
-    reasons.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     rows.extend(reasons.into_iter().map(|(reason, files)| vec![String::new(), count(files, "file"), reason]));
     table(&rows)
 }

@@ -10,7 +10,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::highlight::split;
 use crate::port::{Checked, Ported};
-use crate::project::Translated;
+use crate::project::{self, Translated};
 
 /// A page with its style; `root` leads back to the overview's folder.
 fn page(title: &str, body: &Markup) -> String {
@@ -39,12 +39,7 @@ pub(crate) fn overview(title: &str, device: Option<&str>, files: &[Ported<'_>]) 
     let translated = files.iter().filter(|file| file.outcome.msl().is_some()).count();
     let kernels: usize = files.iter().map(|file| file.outcome.kernels()).sum();
     let failed = files.iter().filter(|file| matches!(file.checked, Checked::Failed(_))).count();
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for reason in files.iter().filter_map(|file| file.outcome.reason()) {
-        *reasons.entry(reason).or_default() += 1;
-    }
-    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
-    reasons.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let reasons = project::reasons(files.iter().map(|file| &file.outcome));
     let body = html! {
         h1 { (title) }
         p.faint { "OpenCL C to Metal Shading Language, by dcmetal " (env!("CARGO_PKG_VERSION")) }
