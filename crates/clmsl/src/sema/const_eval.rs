@@ -305,15 +305,7 @@ fn float_binary(op: BinaryOp, a: f32, b: f32) -> Option<Value> {
         BinaryOp::Div => Value::Float(a / b),
         BinaryOp::Add => Value::Float(a + b),
         BinaryOp::Sub => Value::Float(a - b),
-        BinaryOp::Lt => Value::Int(i128::from(a < b)),
-        BinaryOp::Gt => Value::Int(i128::from(a > b)),
-        BinaryOp::Le => Value::Int(i128::from(a <= b)),
-        BinaryOp::Ge => Value::Int(i128::from(a >= b)),
-        BinaryOp::Eq => Value::Int(i128::from(a == b)),
-        BinaryOp::Ne => Value::Int(i128::from(a != b)),
-        BinaryOp::LogicalAnd => Value::Int(i128::from(a != 0.0 && b != 0.0)),
-        BinaryOp::LogicalOr => Value::Int(i128::from(a != 0.0 || b != 0.0)),
-        _ => return None,
+        _ => return float_truth(op, f64::from(a), f64::from(b)),
     })
 }
 
@@ -325,14 +317,22 @@ fn double_binary(op: BinaryOp, a: f64, b: f64) -> Option<Value> {
         BinaryOp::Div => number(a / b),
         BinaryOp::Add => number(a + b),
         BinaryOp::Sub => number(a - b),
-        BinaryOp::Lt => Value::Int(i128::from(a < b)),
-        BinaryOp::Gt => Value::Int(i128::from(a > b)),
-        BinaryOp::Le => Value::Int(i128::from(a <= b)),
-        BinaryOp::Ge => Value::Int(i128::from(a >= b)),
-        BinaryOp::Eq => Value::Int(i128::from(a == b)),
-        BinaryOp::Ne => Value::Int(i128::from(a != b)),
-        BinaryOp::LogicalAnd => Value::Int(i128::from(a != 0.0 && b != 0.0)),
-        BinaryOp::LogicalOr => Value::Int(i128::from(a != 0.0 || b != 0.0)),
-        _ => return None,
+        _ => return float_truth(op, a, b),
     })
+}
+
+/// Comparisons and logical operators; a `float` compares as the `double` it is.
+fn float_truth(op: BinaryOp, a: f64, b: f64) -> Option<Value> {
+    let truth = match op {
+        BinaryOp::Lt => a < b,
+        BinaryOp::Gt => a > b,
+        BinaryOp::Le => a <= b,
+        BinaryOp::Ge => a >= b,
+        BinaryOp::Eq => a == b,
+        BinaryOp::Ne => a != b,
+        BinaryOp::LogicalAnd => a != 0.0 && b != 0.0,
+        BinaryOp::LogicalOr => a != 0.0 || b != 0.0,
+        _ => return None,
+    };
+    Some(Value::Int(i128::from(truth)))
 }
