@@ -172,8 +172,8 @@ fn integer_functions() {
     for scalar in [Scalar::I32, Scalar::U32] {
         let inputs = arguments(scalar, 3, |scalar, args| {
             for arg in &mut args[..2] {
-                *arg = if is_signed(scalar) { (*arg << 40 >> 8) as i32 as i128 >> 8 } else { *arg & 0xFF_FFFF };
-                *arg = if is_signed(scalar) { (*arg).clamp(-(1 << 23), (1 << 23) - 1) } else { *arg };
+                // The low 24 bits, with their sign for `int`.
+                *arg = (*arg & 0xFF_FFFF) - if is_signed(scalar) { (*arg & 0x80_0000) << 1 } else { 0 };
             }
         });
         for lanes in WIDTHS {
