@@ -151,8 +151,12 @@ fn identity(fold: Fold, scalar: Scalar, span: Span) -> Expr {
 
 fn sub_group_fold(fold: Fold, over: FoldSpan, x: Expr, ty: Type, span: Span) -> Expr {
     let scalar = ty.scalar().unwrap_or(Scalar::Int);
-    // Narrow integers wrap in the prelude, where that is written down.
-    let native = scalar.size() == 4 || scalar == Scalar::Half;
+    // Narrow integers go through 32 bits: what wraps there is the same when it is cut.
+    let through = match scalar {
+        Scalar::Char | Scalar::Short => Type::INT,
+        Scalar::UChar | Scalar::UShort => Type::UINT,
+        _ => ty.clone(),
+    };
     let name = match (fold, over) {
         (Fold::Add, FoldSpan::Reduce) => "sum",
         (Fold::Min, FoldSpan::Reduce) => "min",
@@ -167,8 +171,9 @@ fn sub_group_fold(fold: Fold, over: FoldSpan, x: Expr, ty: Type, span: Span) -> 
         (Fold::Mul, FoldSpan::Exclusive) => "prefix_exclusive_product",
         _ => "",
     };
-    if native && !name.is_empty() {
-        return call(format!("metal::simd_{name}"), vec![x], ty, span);
+    if scalar.size() <= 4 && !name.is_empty() {
+        let folded = call(format!("metal::simd_{name}"), vec![convert(x, &through)], through, span);
+        return convert(folded, &ty);
     }
     let fold_type = fold_name(fold);
     match over {
