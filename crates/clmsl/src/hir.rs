@@ -58,6 +58,7 @@ pub(crate) struct KernelInfo {
     pub(crate) reqd_work_group_size: Option<[u32; 3]>,
     pub(crate) work_group_size_hint: Option<[u32; 3]>,
     pub(crate) vec_type_hint: Option<String>,
+    pub(crate) reqd_sub_group_size: Option<u32>,
 }
 
 /// A parameter or variable of a function.

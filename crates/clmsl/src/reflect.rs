@@ -44,6 +44,8 @@ pub struct KernelReflection {
     pub work_group_size_hint: Option<[u32; 3]>,
     /// `__attribute__((vec_type_hint(type)))`, by the type's name.
     pub vec_type_hint: Option<String>,
+    /// `__attribute__((intel_reqd_sub_group_size(n)))`: the pipeline's thread execution width must be this.
+    pub reqd_sub_group_size: Option<u32>,
 }
 
 /// One kernel argument.

@@ -146,7 +146,7 @@ fn check_run_line(translation: &Translation, line: &str) -> Result<(), String> {
 #[test]
 fn reflection_serialises() {
     let source = "typedef struct { float4 v; int n; } P;\n\
-        __attribute__((reqd_work_group_size(8, 1, 1)))\n\
+        __attribute__((reqd_work_group_size(8, 1, 1), intel_reqd_sub_group_size(32)))\n\
         __kernel void k(__global const float3* a, __constant P* p, __local int* s, P q, uchar4 c, __global void* v) {\n\
           __local float t[5]; t[0] = 1; s[0] = get_work_dim(); }";
     let translation = translate("k.cl", source, &Options::default());
@@ -156,6 +156,7 @@ fn reflection_serialises() {
     assert_eq!(kernel["name"], "k");
     assert_eq!(kernel["local_memory"], 20);
     assert_eq!(kernel["reqd_work_group_size"], serde_json::json!([8, 1, 1]));
+    assert_eq!(kernel["reqd_sub_group_size"], 32);
     assert_eq!(kernel["hidden"], serde_json::json!([{"kind": "work_dim", "slot": 5, "size": 4}]));
     let arg = |i: usize| kernel["args"][i].clone();
     assert_eq!(

@@ -262,6 +262,16 @@ pub enum Error {
         /// The threadgroup given.
         got: Size,
     },
+    /// A kernel declared with `intel_reqd_sub_group_size` on a device whose SIMD groups have another width.
+    #[error("kernel `{kernel}` requires sub-groups of {wanted}, the SIMD groups of its pipeline have {got} threads")]
+    SubGroupSizeRequired {
+        /// The kernel's name.
+        kernel: String,
+        /// The size in its attribute.
+        wanted: u32,
+        /// The pipeline's thread execution width.
+        got: u64,
+    },
     /// An OpenCL C 1.2 kernel whose global size is no multiple of the local size.
     #[error(
         "kernel `{kernel}`: OpenCL C 1.2 wants a grid that is a multiple of the threadgroup, got {threads} threads in threadgroups of {threadgroup}"
@@ -397,7 +407,7 @@ impl Error {
             | Error::Faulted { .. }
             | Error::Submission(_) => ErrorKind::Device,
             Error::Timeout { .. } | Error::NotFinished => ErrorKind::Timeout,
-            Error::Unsupported { .. } => ErrorKind::Unsupported,
+            Error::Unsupported { .. } | Error::SubGroupSizeRequired { .. } => ErrorKind::Unsupported,
             _ => ErrorKind::User,
         }
     }

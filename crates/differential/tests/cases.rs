@@ -38,6 +38,7 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("integer/dot_products", "the extension is there", "it has no dot products of bytes"),
     ("control/pragma_before_a_loop_body", "can only appear at file scope", "clang wants FP_CONTRACT before statements"),
     ("group/sub_group", "undeclared identifier 'get_sub_group_size'", "it has no sub-groups"),
+    ("group/required_sub_group_size", "undeclared identifier 'sub_group_shuffle_xor'", "it has no sub-groups"),
     ("group/work_group", "Cannot find symbol _Z20work_group_broadcast", "it has no functions of a work-group"),
     ("image/border_colours", "clCreateImage", "it has no images of two components, and none of its borders is opaque"),
     ("image/depth", "Cannot find symbol", "it has no depth images"),

@@ -54,6 +54,7 @@ pub(super) fn lower(
         reqd_work_group_size: info.reqd_work_group_size,
         work_group_size_hint: info.work_group_size_hint,
         vec_type_hint: info.vec_type_hint,
+        reqd_sub_group_size: info.reqd_sub_group_size,
     };
     let (mut buffers, mut locals, mut textures) = (0u32, 0u32, 0u32);
     let visible = function.params.len() - hidden.len();

@@ -121,7 +121,7 @@ impl Sema<'_> {
         if specs.kernel.is_some() && !matches!(ret_ty, Type::Void | Type::Error) {
             self.error(name.span, "a kernel must return void (OpenCL C 3.0 §6.7.1)");
         }
-        let kernel = specs.kernel.map(|_| self.kernel_info(&specs.attributes));
+        let kernel = specs.kernel.map(|_| self.kernel_info(specs.attributes.iter().chain(&declarator.attributes)));
         let function = Function {
             name: text.clone(),
             span: name.span,
@@ -185,6 +185,7 @@ impl Sema<'_> {
                 reqd_work_group_size: b.reqd_work_group_size.or(a.reqd_work_group_size),
                 work_group_size_hint: b.work_group_size_hint.or(a.work_group_size_hint),
                 vec_type_hint: b.vec_type_hint.or(a.vec_type_hint),
+                reqd_sub_group_size: b.reqd_sub_group_size.or(a.reqd_sub_group_size),
             }),
             (a, b) => a.or(b),
         };
@@ -257,7 +258,7 @@ impl Sema<'_> {
         false
     }
 
-    fn kernel_info(&mut self, attributes: &[Attribute]) -> KernelInfo {
+    fn kernel_info<'s>(&mut self, attributes: impl Iterator<Item = &'s Attribute>) -> KernelInfo {
         let mut info = KernelInfo::default();
         for attribute in attributes {
             match self.attribute_name(attribute) {
@@ -269,14 +270,33 @@ impl Sema<'_> {
                         info.vec_type_hint = Some(self.show(&ty));
                     }
                 }
-                name @ ("intel_reqd_sub_group_size" | "qcom_reqd_sub_group_size") => {
-                    let message = format!("'{name}' is not supported: the device chooses the width of a SIMD group");
+                "intel_reqd_sub_group_size" => info.reqd_sub_group_size = self.sub_group_size(attribute),
+                "qcom_reqd_sub_group_size" => {
+                    let message = "'qcom_reqd_sub_group_size' is not supported: it asks for a wave of an Adreno GPU, \
+                                   the SIMD groups of Metal have 32 threads";
                     self.error(attribute.name.span, message);
                 }
                 _ => {}
             }
         }
         info
+    }
+
+    /// The one size there is: that of the SIMD groups of every Apple GPU.
+    fn sub_group_size(&mut self, attribute: &Attribute) -> Option<u32> {
+        let values: Vec<Expr> = attribute.args.iter().map(|e| self.value(e)).collect();
+        match values.iter().map(const_int).collect::<Vec<_>>().as_slice() {
+            [Some(32)] => return Some(32),
+            [Some(other)] => {
+                let message = format!(
+                    "'intel_reqd_sub_group_size({other})' is not supported: the SIMD groups of Metal have 32 threads"
+                );
+                self.error(attribute.name.span, message);
+            }
+            _ if values.iter().any(|v| v.ty.is_error()) => {}
+            _ => self.error(attribute.name.span, "'intel_reqd_sub_group_size' takes one positive constant"),
+        }
+        None
     }
 
     fn work_group_size(&mut self, attribute: &Attribute) -> Option<[u32; 3]> {

@@ -254,6 +254,9 @@ impl Library {
         let values = if constants.is_empty() { None } else { Some(constants.to_raw().map_err(no_pipeline)?) };
         let function = raw::Function::new(raw, msl_name, values.as_ref()).map_err(no_pipeline)?;
         let pipeline = raw::Pipeline::new(accelerator.device(), &function, name).map_err(no_pipeline)?;
+        if let Some(wanted) = translated.and_then(|kernel| kernel.reqd_sub_group_size) {
+            check_sub_group_size(name, wanted, pipeline.execution_width())?;
+        }
         let bindings = pipeline.bindings().map_err(no_pipeline)?;
         let arguments = match translated {
             Some(kernel) => opencl::arguments(kernel, &bindings),
@@ -283,6 +286,14 @@ impl std::fmt::Debug for Library {
     }
 }
 
+/// Whether sub-groups have the size that the kernel is written for; no launch could choose another.
+fn check_sub_group_size(kernel: &str, wanted: u32, got: u64) -> Result<()> {
+    match u64::from(wanted) == got {
+        true => Ok(()),
+        false => Err(Error::SubGroupSizeRequired { kernel: kernel.to_owned(), wanted, got }),
+    }
+}
+
 fn raw_options(options: &CompileOptions) -> Result<raw::CompileOptions, Failure> {
     let mut raw = raw::CompileOptions::new()?;
     if let Some(mode) = options.math_mode {
@@ -300,6 +311,19 @@ fn raw_options(options: &CompileOptions) -> Result<raw::CompileOptions, Failure>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_required_sub_group_size_is_the_width_of_the_pipeline() {
+        assert!(check_sub_group_size("k", 32, 32).is_ok());
+        let error = check_sub_group_size("k", 32, 64).unwrap_err();
+        let text = "kernel `k` requires sub-groups of 32, the SIMD groups of its pipeline have 64 threads";
+        assert_eq!(error.to_string(), text);
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        let source = "__attribute__((intel_reqd_sub_group_size(32))) __kernel void k(__global int* x) { *x = 1; }";
+        let library = gpu.compile_opencl(source).unwrap_or_else(|error| panic!("{error}"));
+        let width = library.kernel("k").map(|kernel| kernel.execution_width());
+        assert!(matches!(width, Ok(32) | Err(Error::SubGroupSizeRequired { wanted: 32, .. })), "{width:?}");
+    }
 
     #[test]
     fn messages_name_the_source_and_its_own_lines() {
