@@ -20,15 +20,6 @@ impl PrintFormat {
     pub fn parse(text: &str) -> Result<PrintFormat, String> {
         parse(text).map(|(format, _)| format)
     }
-
-    /// 32-bit words of a record of this format, its number included.
-    pub fn words(&self) -> usize {
-        let words = |piece: &PrintPiece| match piece {
-            PrintPiece::Text(_) => 0,
-            PrintPiece::Conversion(conversion) => conversion.words(),
-        };
-        1 + self.pieces.iter().map(words).sum::<usize>()
-    }
 }
 
 /// A part of a format.
@@ -64,17 +55,6 @@ pub struct Conversion {
     pub value: PrintValue,
     /// The letter: one of `diouxXfFeEgGaAcsp`.
     pub specifier: char,
-    /// What an argument of `%s` chooses from.
-    pub strings: Vec<String>,
-}
-
-impl Conversion {
-    /// 32-bit words of the argument in a record.
-    pub fn words(&self) -> usize {
-        let each =
-            if matches!(self.value, PrintValue::Int64 | PrintValue::Double | PrintValue::Pointer) { 2 } else { 1 };
-        usize::from(self.lanes) * each
-    }
 }
 
 /// What a component of a printed argument is, in the words of a record.
@@ -94,7 +74,7 @@ pub enum PrintValue {
     Float,
     /// Two words, the lower first: the bits of an emulated `double`.
     Double,
-    /// A word: an index into [`Conversion::strings`].
+    /// A word with the number of bytes, and these, four in a word, the first the lowest.
     String,
     /// Two words, the lower first: an address.
     Pointer,
@@ -283,7 +263,6 @@ mod tests {
         assert_eq!((b.width, b.precision, b.lanes, b.value, b.specifier), (5, Some(3), 4, PrintValue::Float, 'f'));
         assert_eq!((c.value, c.specifier, d.value), (PrintValue::Int8, 'd', PrintValue::String));
         assert_eq!(lengths, [Length::Int, Length::Char, Length::None]);
-        assert_eq!(format.words(), 1 + 4 + 1 + 1);
     }
 
     #[test]

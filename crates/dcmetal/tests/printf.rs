@@ -39,6 +39,28 @@ fn what_does_not_fit_is_counted_and_printf_says_so() {
     }
 }
 
+/// As many bytes as the buffer has words for, with the format's number and their own, are two words too many.
+#[test]
+fn a_text_without_an_end_is_a_record_that_does_not_fit() {
+    let gpu = gpu();
+    let source = r#"__kernel void k(__global char* text, __global int* result) {
+        result[0] = printf("%s\n", text);
+        result[1] = printf("%.3s\n", text);
+        text[40000] = 0;
+        result[2] = printf("%s\n", text);
+    }"#;
+    let kernel = gpu.compile_opencl(source).and_then(|library| library.kernel("k")).expect("it compiles");
+    let mut text = gpu.buffer_from(&vec![b'x' as i8; 2 << 20]).expect("memory");
+    let mut result = gpu.buffer_zeroed::<i32>(3).expect("memory");
+    let printed = kernel
+        .launch(Grid::linear(1), args![&mut text, &mut result])
+        .and_then(|submission| submission.printed())
+        .expect("it runs");
+    assert_eq!(printed.bytes, [b"xxx\n".as_slice(), &[b'x'; 40000], b"\n"].concat());
+    assert_eq!(printed.lost, 1);
+    assert_eq!(result.to_vec().expect("it ran"), [-1, 0, 0]);
+}
+
 #[test]
 fn a_batch_keeps_the_order_of_a_library_s_launches() {
     let gpu = gpu();

@@ -8,13 +8,20 @@ use crate::hir::{Expr, ExprKind, Hidden};
 use crate::source::Span;
 use crate::types::Type;
 
-/// The arguments are the words of the record, the number of the format, the words of the conversions and what is
-/// evaluated but not printed.
+/// The arguments are the number of the format, the words of the conversions and what is evaluated but not printed. A
+/// pointer is that of a string, with the most characters to print behind it.
 pub(super) fn lower(args: Vec<Expr>, ty: Type, span: Span, cx: &mut Cx<'_>) -> Expr {
     let (others, words): (Vec<Expr>, Vec<Expr>) = args.into_iter().partition(|e| e.ty == Type::Void);
     let mut all = vec![parameter(Hidden::Printed, span)];
     let mut before = Vec::new();
-    for word in words {
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        if word.ty.pointee().is_some() {
+            let limit = words.next().unwrap_or_else(|| unreachable!("sema gives a limit with each string"));
+            let (ty, span) = (word.ty.clone(), word.span);
+            all.push(call("clmsl_print_text", vec![word, limit, parameter(Hidden::Printed, span)], ty, span));
+            continue;
+        }
         match word.ty.vector() {
             // Vectors that MSL does not have go by parts that it has.
             Some((scalar, lanes)) if lanes > 4 => {

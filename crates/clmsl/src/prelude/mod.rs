@@ -346,6 +346,7 @@ mod tests {
             "async_scatter",
             "atomic_cmpxchg",
             "printf",
+            "print_text",
             "fence",
             "fenced",
             "atomic_compare_exchange",

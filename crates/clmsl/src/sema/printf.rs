@@ -9,12 +9,12 @@ use crate::source::Span;
 use crate::types::{Scalar, Type};
 
 impl Sema<'_> {
-    /// The arguments become: the words of a record, the number of the format, the words of each conversion, and what is
-    /// evaluated and not printed, as void.
+    /// The arguments become: the number of the format, the words of each conversion, and what is evaluated and not
+    /// printed, as void. For `%s` it is a pointer and the most characters that it prints.
     pub(super) fn type_printf(&mut self, args: Vec<Expr>, span: Span) -> Option<(Vec<Expr>, Type)> {
         let mut args = args.into_iter();
         let format = args.next()?;
-        let text = self.text(&format, "the format")?;
+        let text = self.format(&format)?;
         let (mut format, lengths) = match parse(&text) {
             Ok(parsed) => parsed,
             Err(reason) => {
@@ -32,7 +32,15 @@ impl Sema<'_> {
                 self.error(span, format!("'printf': there is no argument for '{shown}'"));
                 return None;
             };
-            match self.printed(arg, conversion, lengths.next()?) {
+            let length = lengths.next()?;
+            if conversion.value == PrintValue::String {
+                match self.printed_string(arg, conversion) {
+                    Some(string) => words.extend(string),
+                    None => complete = false,
+                }
+                continue;
+            }
+            match self.printed(arg, conversion, length) {
                 Some(word) => words.push(word),
                 None => complete = false,
             }
@@ -44,23 +52,22 @@ impl Sema<'_> {
             self.warning(arg.span, "'printf': the format has no conversion for this argument");
             words.push(arg.convert(Type::Void));
         }
-        let count = Expr::int(format.words() as i128, Type::UINT, span);
         let number = Expr::int(self.program.formats.len() as i128, Type::UINT, span);
         self.program.formats.push(format);
-        words.splice(0..0, [count, number]);
+        words.insert(0, number);
         Some((words, Type::INT))
     }
 
     /// The literal behind a pointer, as text.
-    fn text(&mut self, pointer: &Expr, what: &str) -> Option<String> {
+    fn format(&mut self, pointer: &Expr) -> Option<String> {
         let Some(bytes) = self.literal(pointer) else {
-            self.error(pointer.span, format!("'printf': {what} must be a string literal"));
+            self.error(pointer.span, "'printf': the format must be a string literal");
             return None;
         };
         match String::from_utf8(bytes) {
             Ok(text) => Some(text),
             Err(_) => {
-                self.error(pointer.span, format!("'printf': {what} is not text in UTF-8, which is not supported"));
+                self.error(pointer.span, "'printf': the format is not text in UTF-8, which is not supported");
                 None
             }
         }
@@ -70,7 +77,6 @@ impl Sema<'_> {
     fn printed(&mut self, arg: Expr, conversion: &mut Conversion, length: Length) -> Option<Expr> {
         let lanes = conversion.lanes;
         match conversion.value {
-            PrintValue::String => return self.printed_string(&arg, conversion),
             PrintValue::Pointer if arg.ty.pointee().is_some() => return Some(arg.convert(Type::ULONG)),
             PrintValue::Pointer => return self.mismatch(&arg, conversion, "a pointer"),
             _ => {}
@@ -127,22 +133,15 @@ impl Sema<'_> {
         Some(convert(arg, &Type::lanes(word, lanes)))
     }
 
-    /// A literal, or a choice between literals: the index of the one to print.
-    fn printed_string(&mut self, arg: &Expr, conversion: &mut Conversion) -> Option<Expr> {
-        match &arg.kind {
-            ExprKind::Cond(c, a, b) => {
-                let a = self.printed_string(a, conversion)?;
-                let b = self.printed_string(b, conversion)?;
-                let kind = ExprKind::Cond(c.clone(), Box::new(a), Box::new(b));
-                Some(Expr::new(kind, Type::UINT, arg.span))
+    /// Characters up to a zero, or as many as the precision says, which then need none (C99 §7.19.6.1).
+    fn printed_string(&mut self, arg: Expr, conversion: &Conversion) -> Option<[Expr; 2]> {
+        match arg.ty.pointee().map(|p| &p.ty) {
+            Some(Type::Scalar(Scalar::Char | Scalar::UChar)) => {
+                let limit = conversion.precision.unwrap_or(u32::MAX);
+                let limit = Expr::int(limit.into(), Type::UINT, arg.span);
+                Some([arg, limit])
             }
-            ExprKind::Convert(inner) if inner.ty.pointee().is_some() => self.printed_string(inner, conversion),
-            _ => {
-                let text = self.text(arg, "what %s prints")?;
-                let index = conversion.strings.len() as i128;
-                conversion.strings.push(text);
-                Some(Expr::int(index, Type::UINT, arg.span))
-            }
+            _ => self.mismatch(&arg, conversion, "a pointer to characters"),
         }
     }
 

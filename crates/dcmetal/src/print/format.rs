@@ -20,9 +20,12 @@ pub(super) fn convert(c: &Conversion, words: &mut impl Iterator<Item = u32>, out
             PrintValue::Double => float(c, f64::from_bits(wide), out),
             PrintValue::Pointer => field(c, format!("{wide:#x}").as_bytes(), out),
             PrintValue::String => {
-                let text = c.strings.get(low as usize)?.as_bytes();
-                let length = c.precision.map_or(text.len(), |p| text.len().min(p as usize));
-                field(c, &text[..length], out);
+                let mut text = Vec::new();
+                for _ in 0..low.div_ceil(4) {
+                    text.extend(words.next()?.to_le_bytes());
+                }
+                text.truncate(low as usize);
+                field(c, &text, out);
             }
             _ if c.specifier == 'c' => field(c, &[low as u8], out),
             _ => integer(c, wide, out),

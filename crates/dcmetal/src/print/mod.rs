@@ -107,12 +107,24 @@ mod tests {
     }
 
     #[test]
+    fn texts_have_as_many_bytes_as_they_say() {
+        let formats = formats(&["%s%-4s%3.1s|"]);
+        let mut printed = Printed::default();
+        let words = [7, 100, 0, 0, 5, u32::from_le_bytes(*b"abcd"), u32::from_le_bytes(*b"e!!!"), 0, 1, 0x5A];
+        assert_eq!(text(&words, &formats, &mut printed), Some(()));
+        assert_eq!(printed.to_string(), "abcde      Z|");
+    }
+
+    #[test]
     fn what_is_no_record_is_an_error() {
-        let formats = formats(&["%d\n"]);
+        let formats = formats(&["%d\n", "%s"]);
         let wrong = |words: &[u32]| text(words, &formats, &mut Printed::default()).is_none();
         assert!(!wrong(&[0, 4, 0]) && !wrong(&[2, 4, 0, 0, 5]));
         assert!(wrong(&[]) && wrong(&[3, 4, 0, 0, 5]), "more words than there are");
-        assert!(wrong(&[2, 4, 0, 1, 5]), "no such format");
+        assert!(wrong(&[2, 4, 0, 2, 5]), "no such format");
+        assert!(!wrong(&[3, 4, 0, 1, 4, 0x4141_4141]));
+        assert!(wrong(&[3, 4, 0, 1, 5, 0x4141_4141]), "a text that is cut off");
+        assert!(wrong(&[3, 4, 0, 1, u32::MAX, 0x4141_4141]), "a text longer than memory");
         assert!(wrong(&[1, 4, 0, 0, 5]), "a record that is cut off");
     }
 }

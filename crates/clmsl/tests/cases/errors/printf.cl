@@ -3,7 +3,8 @@ __kernel void k(__global int* a, __global float4* v, __global char* text, __cons
     printf("%d\n");
     printf("%d", 1.0f);
     printf("%f", a[0]);
-    printf("%s", text);
+    printf("%s", a);
+    printf("%s", v[0].x);
     printf("%p", a[0]);
     printf("%v4d", v[0]);
     printf("%v2f", v[0].x);
