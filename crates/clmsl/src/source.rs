@@ -174,34 +174,36 @@ impl Sources {
 
     /// Where a span begins, found in logarithmic time. An offset behind the end counts as the end; an unknown file gives an empty name and line 0.
     pub fn location(&self, span: Span) -> Location {
+        let (file, line) = self.line(span);
+        let column = self.line_text(span).map_or(0, |(_, offset)| 1 + offset as u32);
+        Location { file: file.to_owned(), line, column }
+    }
+
+    /// Name of the file and number of the line in which a span begins, as [`Sources::location`] has them.
+    pub(crate) fn line(&self, span: Span) -> (&str, u32) {
         let Some(file) = self.files.get(span.file as usize) else {
-            return Location { file: String::new(), line: 0, column: 0 };
+            return ("", 0);
         };
-        let (line, _, offset) = file.line_of(span.lo);
-        let column = 1 + offset as u32;
+        let line = file.line_number(span.lo);
         let mark_index = file.marks.partition_point(|m| m.from <= span.lo);
-        let mark = mark_index.checked_sub(1).map(|i| &file.marks[i]);
-        let (name, line) = match mark {
-            None => (file.name.as_str(), line),
+        match mark_index.checked_sub(1).map(|i| &file.marks[i]) {
+            None => (&file.name, line),
             Some(mark) => {
-                let (base, ..) = file.line_of(mark.from);
                 let name = mark.name.as_deref().unwrap_or(&file.name);
-                (name, mark.line.saturating_add(line - base))
+                (name, mark.line.saturating_add(line - file.line_number(mark.from)))
             }
-        };
-        Location { file: name.to_owned(), line, column }
+        }
     }
 
     /// The source line (without its end) in which the span begins, and the span's offset in it in bytes.
     /// `None` if the span is not one of this table.
     pub fn line_text(&self, span: Span) -> Option<(&str, usize)> {
-        let (_, text, offset) = self.files.get(span.file as usize)?.line_of(span.lo);
-        Some((text, offset))
+        self.files.get(span.file as usize).map(|file| file.line_of(span.lo))
     }
 
     /// Number of the line that holds the byte, from 1, without regard to `#line`; 0 for an unknown file.
     pub fn physical_line(&self, file: u32, offset: u32) -> u32 {
-        self.files.get(file as usize).map_or(0, |f| f.line_of(offset).0)
+        self.files.get(file as usize).map_or(0, |f| f.line_number(offset))
     }
 
     /// From the byte `from` of `file` on (the start of a line), lines count from `line`, in the file `name` if given.
@@ -230,19 +232,24 @@ impl Sources {
 }
 
 impl SourceFile {
-    /// Number of the line (from 1) that holds `offset`, its text without the line's end, and the offset in it,
-    /// moved back to the start of a character.
-    fn line_of(&self, offset: u32) -> (u32, &str, usize) {
+    /// Number of the line (from 1) that holds `offset`.
+    fn line_number(&self, offset: u32) -> u32 {
+        self.line_starts.partition_point(|&s| s <= offset) as u32
+    }
+
+    /// The text without its end of the line that holds `offset`, and the offset in it, moved back to the start of a
+    /// character.
+    fn line_of(&self, offset: u32) -> (&str, usize) {
         let offset = offset.min(self.text.len() as u32);
-        let index = self.line_starts.partition_point(|&s| s <= offset) - 1;
-        let start = self.line_starts[index] as usize;
-        let end = self.line_starts.get(index + 1).map_or(self.text.len(), |&e| e as usize);
+        let index = self.line_number(offset) as usize;
+        let start = self.line_starts[index - 1] as usize;
+        let end = self.line_starts.get(index).map_or(self.text.len(), |&e| e as usize);
         let line = self.text[start..end].trim_end_matches(['\n', '\r']);
         let mut within = (offset as usize - start).min(line.len());
         while !line.is_char_boundary(within) {
             within -= 1;
         }
-        (index as u32 + 1, line, within)
+        (line, within)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Expressions, with parentheses where C++'s precedences want them.
 
 use super::Printer;
-use super::pieces::{base_name, declare, double, float, integer, lanes, string};
+use super::pieces::{base_name, declare, double, float, integer, is_negated, lanes, string};
 use crate::ast::BinaryOp;
 use crate::hir::{Expr, ExprKind, Function, UnaryOp};
 use crate::types::{Quals, Scalar, Type};
@@ -34,154 +34,198 @@ fn binary_level(op: BinaryOp) -> u8 {
 impl Printer<'_> {
     /// A whole expression.
     pub(super) fn expr(&self, e: &Expr, function: &Function) -> String {
-        self.at(e, level::COMMA, Some(function))
+        let mut out = String::new();
+        self.at(e, level::COMMA, Some(function), &mut out);
+        out
     }
 
     /// What stands behind `=` in a declaration; aggregates are lists in braces.
-    pub(super) fn initialiser(&self, e: &Expr, function: Option<&Function>) -> String {
+    pub(super) fn initialiser(&self, e: &Expr, function: Option<&Function>, out: &mut String) {
         match &e.kind {
             ExprKind::Aggregate(parts) => {
                 if let Some(text) = string(parts, &e.ty) {
-                    return text;
+                    out.push_str(&text);
+                    return;
                 }
-                let parts: Vec<String> = parts.iter().map(|p| self.initialiser(p, function)).collect();
-                format!("{{{}}}", parts.join(", "))
+                out.push('{');
+                for (i, part) in parts.iter().enumerate() {
+                    out.push_str(if i > 0 { ", " } else { "" });
+                    self.initialiser(part, function, out);
+                }
+                out.push('}');
             }
             ExprKind::UnionOf(member, value) => {
-                let value = self.initialiser(value, function);
+                out.push('{');
                 // Every compiler of MSL is Clang, which has designators in C++ too.
-                if *member == 0 {
-                    format!("{{{value}}}")
-                } else {
-                    format!("{{.{} = {value}}}", self.field(&e.ty, *member))
+                if *member != 0 {
+                    out.extend([".", self.field(&e.ty, *member), " = "]);
                 }
+                self.initialiser(value, function, out);
+                out.push('}');
             }
             ExprKind::Zero if matches!(e.ty, Type::Array(..) | Type::Struct(_)) || e.ty.emulated().is_some() => {
-                "{}".to_owned()
+                out.push_str("{}");
             }
-            _ => self.at(e, level::ASSIGN, function),
+            _ => self.at(e, level::ASSIGN, function, out),
         }
     }
 
-    fn name_of(&self, e: &Expr, function: Option<&Function>) -> String {
+    fn name_of<'n>(&'n self, e: &Expr, function: Option<&'n Function>) -> &'n str {
         match (&e.kind, function) {
-            (ExprKind::Local(id), Some(f)) => f.local(*id).name.clone(),
-            (ExprKind::Constant(id), _) => self.lowered.constants[id.0 as usize].name.clone(),
+            (ExprKind::Local(id), Some(f)) => &f.local(*id).name,
+            (ExprKind::Constant(id), _) => &self.lowered.constants[id.0 as usize].name,
             _ => unreachable!("a name without its table"),
         }
     }
 
     /// The expression as an operand where at least `min` is needed.
-    fn at(&self, e: &Expr, min: u8, function: Option<&Function>) -> String {
-        let (text, level) = self.bare(e, function);
-        if level < min { format!("({text})") } else { text }
+    fn at(&self, e: &Expr, min: u8, function: Option<&Function>, out: &mut String) {
+        if let ExprKind::Decay(a) = &e.kind {
+            return self.at(a, min, function, out);
+        }
+        let parentheses = level_of(e) < min;
+        out.push_str(if parentheses { "(" } else { "" });
+        self.bare(e, function, out);
+        out.push_str(if parentheses { ")" } else { "" });
     }
 
-    fn list(&self, args: &[Expr], function: Option<&Function>) -> String {
-        let args: Vec<String> = args.iter().map(|a| self.at(a, level::ASSIGN, function)).collect();
-        args.join(", ")
+    /// `(a, b)`
+    fn list(&self, args: &[Expr], function: Option<&Function>, out: &mut String) {
+        out.push('(');
+        for (i, arg) in args.iter().enumerate() {
+            out.push_str(if i > 0 { ", " } else { "" });
+            self.at(arg, level::ASSIGN, function, out);
+        }
+        out.push(')');
     }
 
-    /// The expression and its precedence.
-    fn bare(&self, e: &Expr, f: Option<&Function>) -> (String, u8) {
-        let signed = |(text, negative): (String, bool)| {
-            let level = if negative { level::UNARY } else { level::PRIMARY };
-            (text, level)
-        };
+    /// The expression, of the precedence that [`level_of`] tells.
+    fn bare(&self, e: &Expr, f: Option<&Function>, out: &mut String) {
         match &e.kind {
-            ExprKind::Int { value, hexadecimal } => signed(integer(*value, &e.ty, *hexadecimal)),
-            ExprKind::Float(value) => signed(float(*value, &e.ty)),
-            ExprKind::Double(value) => (double(*value), level::PRIMARY),
-            ExprKind::Null => ("nullptr".to_owned(), level::PRIMARY),
-            ExprKind::Zero => (self.zero(&e.ty), level::PRIMARY),
-            ExprKind::Local(_) | ExprKind::Constant(_) => (self.name_of(e, f), level::PRIMARY),
-            ExprKind::Name(name) => (name.clone(), level::PRIMARY),
-            ExprKind::Unary(op, a) => (self.unary(*op, a, f), level::UNARY),
+            ExprKind::Int { value, hexadecimal } => integer(*value, &e.ty, *hexadecimal, out),
+            ExprKind::Float(value) => float(*value, &e.ty, out),
+            ExprKind::Double(value) => double(*value, out),
+            ExprKind::Null => out.push_str("nullptr"),
+            ExprKind::Zero => self.zero(&e.ty, out),
+            ExprKind::Local(_) | ExprKind::Constant(_) => out.push_str(self.name_of(e, f)),
+            ExprKind::Name(name) => out.push_str(name),
+            ExprKind::Unary(op, a) => self.unary(*op, a, f, out),
             ExprKind::Binary(op, a, b) => {
                 let level = binary_level(*op);
-                let (a, b) = (self.at(a, level, f), self.at(b, level + 1, f));
-                (format!("{a} {} {b}", op.text()), level)
+                self.at(a, level, f, out);
+                out.extend([" ", op.text(), " "]);
+                self.at(b, level + 1, f, out);
             }
             ExprKind::Assign(place, value) => {
-                (format!("{} = {}", self.at(place, level::UNARY, f), self.at(value, level::ASSIGN, f)), level::ASSIGN)
+                self.at(place, level::UNARY, f, out);
+                out.push_str(" = ");
+                self.at(value, level::ASSIGN, f, out);
             }
             ExprKind::AssignOp { op, place, value, .. } => {
-                let (place, value) = (self.at(place, level::UNARY, f), self.at(value, level::ASSIGN, f));
-                (format!("{place} {}= {value}", op.text()), level::ASSIGN)
+                self.at(place, level::UNARY, f, out);
+                out.extend([" ", op.text(), "= "]);
+                self.at(value, level::ASSIGN, f, out);
             }
             ExprKind::Step { increment, prefix, place } => {
                 let op = if *increment { "++" } else { "--" };
-                if *prefix {
-                    (format!("{op}{}", self.at(place, level::UNARY, f)), level::UNARY)
-                } else {
-                    (format!("{}{op}", self.at(place, level::POSTFIX, f)), level::POSTFIX)
-                }
+                out.push_str(if *prefix { op } else { "" });
+                self.at(place, level_of(e), f, out);
+                out.push_str(if *prefix { "" } else { op });
             }
             ExprKind::Cond(c, a, b) => {
-                let c = self.at(c, level::COND + 1, f);
-                let (a, b) = (self.at(a, level::ASSIGN, f), self.at(b, level::COND, f));
-                (format!("{c} ? {a} : {b}"), level::COND)
+                self.at(c, level::COND + 1, f, out);
+                out.push_str(" ? ");
+                self.at(a, level::ASSIGN, f, out);
+                out.push_str(" : ");
+                self.at(b, level::COND, f, out);
             }
             ExprKind::Comma(a, b) => {
-                (format!("{}, {}", self.at(a, level::COMMA, f), self.at(b, level::ASSIGN, f)), level::COMMA)
+                self.at(a, level::COMMA, f, out);
+                out.push_str(", ");
+                self.at(b, level::ASSIGN, f, out);
             }
-            ExprKind::Convert(a) => self.convert(e, a, f),
+            ExprKind::Convert(a) => self.convert(e, a, f, out),
             ExprKind::VectorLiteral(parts) => {
-                let name = base_name(&e.ty, &self.lowered.structs);
-                (format!("{name}({})", self.list(parts, f)), level::PRIMARY)
+                out.push_str(&base_name(&e.ty, &self.lowered.structs));
+                self.list(parts, f, out);
             }
             ExprKind::Swizzle(base, selected) => {
-                (format!("{}.{}", self.at(base, level::POSTFIX, f), lanes(selected)), level::POSTFIX)
+                self.at(base, level::POSTFIX, f, out);
+                out.push('.');
+                out.extend(lanes(selected));
             }
             ExprKind::Index(base, index) => {
-                (format!("{}[{}]", self.at(base, level::POSTFIX, f), self.at(index, level::COMMA, f)), level::POSTFIX)
+                self.at(base, level::POSTFIX, f, out);
+                out.push('[');
+                self.at(index, level::COMMA, f, out);
+                out.push(']');
             }
-            ExprKind::Deref(p) => (format!("*{}", self.at(p, level::UNARY, f)), level::UNARY),
-            ExprKind::AddressOf(p) => (format!("&{}", self.at(p, level::UNARY, f)), level::UNARY),
-            ExprKind::Member(base, field) => (self.member(base, self.field(&base.ty, *field), f), level::POSTFIX),
-            ExprKind::Half(base, high) => (self.member(base, if *high { "hi" } else { "lo" }, f), level::POSTFIX),
-            ExprKind::Decay(a) => self.bare(a, f),
+            ExprKind::Deref(p) => {
+                out.push('*');
+                self.at(p, level::UNARY, f, out);
+            }
+            ExprKind::AddressOf(p) => {
+                out.push('&');
+                self.at(p, level::UNARY, f, out);
+            }
+            ExprKind::Member(base, field) => self.member(base, self.field(&base.ty, *field), f, out),
+            ExprKind::Half(base, high) => self.member(base, if *high { "hi" } else { "lo" }, f, out),
             ExprKind::Aggregate(_) | ExprKind::UnionOf(..) => {
-                let name = base_name(&e.ty, &self.lowered.structs);
-                (format!("{name}{}", self.initialiser(e, f)), level::PRIMARY)
+                out.push_str(&base_name(&e.ty, &self.lowered.structs));
+                self.initialiser(e, f, out);
             }
             ExprKind::Call { function, args, .. } => {
-                let name = &self.lowered.functions[function.0 as usize].name;
-                (format!("{name}({})", self.list(args, f)), level::POSTFIX)
+                out.push_str(&self.lowered.functions[function.0 as usize].name);
+                self.list(args, f, out);
             }
             ExprKind::Msl(head, args) if head.starts_with('.') => {
                 let (object, args) = args.split_first().unwrap_or_else(|| unreachable!("a method has an object"));
-                (format!("{}{head}({})", self.at(object, level::POSTFIX, f), self.list(args, f)), level::POSTFIX)
+                self.at(object, level::POSTFIX, f, out);
+                out.push_str(head);
+                self.list(args, f, out);
             }
-            ExprKind::Msl(head, args) => (format!("{head}({})", self.list(args, f)), level::POSTFIX),
+            ExprKind::Msl(head, args) => {
+                out.push_str(head);
+                self.list(args, f, out);
+            }
+            ExprKind::Decay(_) => unreachable!("it is printed as its operand"),
             ExprKind::Hidden(_) | ExprKind::VectorCond(..) | ExprKind::Builtin { .. } | ExprKind::Error => {
                 unreachable!("lowering leaves none of these")
             }
         }
     }
 
-    fn zero(&self, ty: &Type) -> String {
+    fn zero(&self, ty: &Type, out: &mut String) {
+        let name = || base_name(ty, &self.lowered.structs);
         match ty {
-            Type::Pointer(_) => "nullptr".to_owned(),
-            _ if ty.emulated().is_some() => format!("{}{{}}", base_name(ty, &self.lowered.structs)),
-            Type::Struct(_) | Type::Scalar(Scalar::Double) => format!("{}{{}}", base_name(ty, &self.lowered.structs)),
-            Type::Array(..) => "{}".to_owned(),
-            other => format!("{}(0)", base_name(other, &self.lowered.structs)),
+            Type::Pointer(_) => out.push_str("nullptr"),
+            Type::Array(..) => out.push_str("{}"),
+            Type::Struct(_) | Type::Scalar(Scalar::Double) => out.extend([&name(), "{}"]),
+            _ if ty.emulated().is_some() => out.extend([&name(), "{}"]),
+            _ => out.extend([&name(), "(0)"]),
         }
     }
 
-    fn unary(&self, op: UnaryOp, a: &Expr, f: Option<&Function>) -> String {
-        let text = self.at(a, level::UNARY, f);
-        if op == UnaryOp::Neg && text.starts_with('-') { format!("-({text})") } else { format!("{}{text}", op.text()) }
+    fn unary(&self, op: UnaryOp, a: &Expr, f: Option<&Function>, out: &mut String) {
+        out.push_str(op.text());
+        let operand = out.len();
+        self.at(a, level::UNARY, f, out);
+        if op == UnaryOp::Neg && out[operand..].starts_with('-') {
+            out.insert(operand, '(');
+            out.push(')');
+        }
     }
 
-    fn convert(&self, e: &Expr, a: &Expr, f: Option<&Function>) -> (String, u8) {
-        if matches!(e.ty, Type::Pointer(_)) || matches!(a.ty, Type::Pointer(_)) || e.ty == Type::Void {
-            let ty = declare(&e.ty, "", None, Quals::default(), &self.lowered.structs);
-            return (format!("({ty}){}", self.at(a, level::UNARY, f)), level::UNARY);
+    fn convert(&self, e: &Expr, a: &Expr, f: Option<&Function>, out: &mut String) {
+        if is_cast(e, a) {
+            out.extend(["(", &declare(&e.ty, "", None, Quals::default(), &self.lowered.structs), ")"]);
+            self.at(a, level::UNARY, f, out);
+        } else {
+            out.push_str(&base_name(&e.ty, &self.lowered.structs));
+            out.push('(');
+            self.at(a, level::ASSIGN, f, out);
+            out.push(')');
         }
-        let name = base_name(&e.ty, &self.lowered.structs);
-        (format!("{name}({})", self.at(a, level::ASSIGN, f)), level::POSTFIX)
     }
 
     fn field(&self, ty: &Type, field: u32) -> &str {
@@ -189,10 +233,52 @@ impl Printer<'_> {
         &self.lowered.structs[id.0 as usize].fields[field as usize].name
     }
 
-    fn member(&self, base: &Expr, name: &str, f: Option<&Function>) -> String {
-        match &base.kind {
-            ExprKind::Deref(p) => format!("{}->{name}", self.at(p, level::POSTFIX, f)),
-            _ => format!("{}.{name}", self.at(base, level::POSTFIX, f)),
+    fn member(&self, base: &Expr, name: &str, f: Option<&Function>, out: &mut String) {
+        let (object, arrow) = match &base.kind {
+            ExprKind::Deref(p) => (&**p, "->"),
+            _ => (base, "."),
+        };
+        self.at(object, level::POSTFIX, f, out);
+        out.extend([arrow, name]);
+    }
+}
+
+/// Whether a conversion is printed as a cast, not as a call of the type.
+fn is_cast(e: &Expr, operand: &Expr) -> bool {
+    matches!(e.ty, Type::Pointer(_)) || matches!(operand.ty, Type::Pointer(_)) || e.ty == Type::Void
+}
+
+/// The precedence of an expression as it is printed.
+fn level_of(e: &Expr) -> u8 {
+    match &e.kind {
+        ExprKind::Int { value, .. } if is_negated(*value, &e.ty) => level::UNARY,
+        ExprKind::Float(value) if value.is_finite() && value.is_sign_negative() => level::UNARY,
+        ExprKind::Unary(..) | ExprKind::Deref(_) | ExprKind::AddressOf(_) => level::UNARY,
+        ExprKind::Step { prefix, .. } => {
+            if *prefix {
+                level::UNARY
+            } else {
+                level::POSTFIX
+            }
         }
+        ExprKind::Binary(op, ..) => binary_level(*op),
+        ExprKind::Assign(..) | ExprKind::AssignOp { .. } => level::ASSIGN,
+        ExprKind::Cond(..) => level::COND,
+        ExprKind::Comma(..) => level::COMMA,
+        ExprKind::Convert(a) => {
+            if is_cast(e, a) {
+                level::UNARY
+            } else {
+                level::POSTFIX
+            }
+        }
+        ExprKind::Swizzle(..)
+        | ExprKind::Index(..)
+        | ExprKind::Member(..)
+        | ExprKind::Half(..)
+        | ExprKind::Call { .. }
+        | ExprKind::Msl(..) => level::POSTFIX,
+        ExprKind::Decay(a) => level_of(a),
+        _ => level::PRIMARY,
     }
 }

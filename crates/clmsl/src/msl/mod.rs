@@ -30,7 +30,7 @@ struct Printer<'a> {
     sources: &'a Sources,
     out: String,
     /// File and line that a compiler will believe the next output line to be, while that is known.
-    presumed: Option<(String, u32)>,
+    presumed: Option<(&'a str, u32)>,
     depth: usize,
     /// Where the last line of output begins.
     line_start: usize,
@@ -83,7 +83,7 @@ pub(crate) fn print(lowered: &Lowered, sources: &Sources) -> String {
     printer.out
 }
 
-impl Printer<'_> {
+impl<'a> Printer<'a> {
     fn directive(&mut self, file: &str, line: u32) {
         let file = file.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
         let _ = writeln!(self.out, "#line {} \"{file}\"", line.max(1));
@@ -91,19 +91,16 @@ impl Printer<'_> {
 
     /// Brings the next line of output to the line of the source.
     fn sync(&mut self, span: Span) {
-        let at = self.sources.location(span);
-        if let Some((file, line)) = &self.presumed
-            && *file == at.file
-            && *line <= at.line
-            && at.line - *line <= MAX_GAP
-        {
-            for _ in *line..at.line {
-                self.out.push('\n');
+        let at @ (file, line) = self.sources.line(span);
+        match self.presumed {
+            Some((presumed, next)) if presumed == file && next <= line && line - next <= MAX_GAP => {
+                for _ in next..line {
+                    self.out.push('\n');
+                }
             }
-        } else if self.presumed.as_ref() != Some(&(at.file.clone(), at.line)) {
-            self.directive(&at.file, at.line);
+            _ => self.directive(file, line),
         }
-        self.presumed = Some((at.file, at.line));
+        self.presumed = Some(at);
     }
 
     /// Like `sync`, but what stands on the line just printed may be joined to it.
@@ -133,21 +130,20 @@ impl Printer<'_> {
 
     /// Whether the source has this on the line that was printed last.
     fn is_on_last_line(&self, span: Span) -> bool {
-        let at = self.sources.location(span);
-        self.presumed.as_ref().is_some_and(|(file, line)| *file == at.file && *line == at.line + 1)
+        let (file, line) = self.sources.line(span);
+        self.presumed == Some((file, line + 1))
     }
 
     /// Whether the next line of output is this one of the source.
     fn is_on_next_line(&self, span: Span) -> bool {
-        let at = self.sources.location(span);
-        self.presumed.as_ref().is_some_and(|(file, line)| *file == at.file && *line == at.line)
+        self.presumed == Some(self.sources.line(span))
     }
 
     /// One line of output, indented, or the rest of the last one.
     fn line(&mut self, text: &str) {
         self.stray_brace = false;
         if std::mem::take(&mut self.join)
-            && let Some((file, line)) = self.presumed.clone()
+            && let Some((file, line)) = self.presumed
         {
             if self.out.len() - self.line_start + text.len() <= WIDTH {
                 self.out.pop();
@@ -156,7 +152,7 @@ impl Printer<'_> {
                 self.out.push('\n');
                 return;
             }
-            self.directive(&file, line - 1);
+            self.directive(file, line - 1);
             self.presumed = Some((file, line - 1));
         }
         self.line_start = self.out.len();
@@ -172,9 +168,9 @@ impl Printer<'_> {
 
     /// How many lines of the source lie between the next line of output and this; 0 if it is not a small step forward.
     fn room_before(&self, span: Span) -> u32 {
-        let at = self.sources.location(span);
-        match &self.presumed {
-            Some((file, line)) if *file == at.file => at.line.saturating_sub(*line),
+        let (file, line) = self.sources.line(span);
+        match self.presumed {
+            Some((presumed, next)) if presumed == file => line.saturating_sub(next),
             _ => 0,
         }
     }
@@ -220,8 +216,10 @@ impl Printer<'_> {
         self.sync(constant.span);
         let quals = Quals::default();
         let text = declare(&constant.ty, &constant.name, Some(Space::Constant), quals, &self.lowered.structs);
-        let value = self.initialiser(init, None);
-        self.line(&format!("{text} = {value};"));
+        let mut text = format!("{text} = ");
+        self.initialiser(init, None, &mut text);
+        text.push(';');
+        self.line(&text);
     }
 
     fn function(&mut self, function: &Function) {

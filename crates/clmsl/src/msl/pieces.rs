@@ -1,5 +1,7 @@
 //! Types, declarators and literals.
 
+use std::fmt::Write as _;
+
 use crate::half;
 use crate::hir::Expr;
 use crate::types::{Image, ImageAccess, Quals, Scalar, Space, Struct, Type, msl_name};
@@ -81,58 +83,66 @@ pub(super) fn declare(ty: &Type, name: &str, space: Option<Space>, quals: Quals,
     out
 }
 
-/// An integer constant, and whether it is a negated one (an operand for `-` needs parentheses).
-pub(super) fn integer(value: i128, ty: &Type, hexadecimal: bool) -> (String, bool) {
-    let scalar = ty.scalar().unwrap_or(Scalar::Int);
-    let suffix = match scalar {
-        Scalar::UInt => "u",
-        Scalar::Long => "l",
-        Scalar::ULong => "ul",
-        _ => "",
+/// Whether an integer constant is printed as a negated one.
+pub(super) fn is_negated(value: i128, ty: &Type) -> bool {
+    match ty.scalar().unwrap_or(Scalar::Int) {
+        Scalar::Int => value < 0 && value != i128::from(i32::MIN),
+        Scalar::Long => value < 0 && value != i128::from(i64::MIN),
+        _ => false,
+    }
+}
+
+/// An integer constant.
+pub(super) fn integer(value: i128, ty: &Type, hexadecimal: bool, out: &mut String) {
+    let digits = |out: &mut String, suffix: &str| {
+        // Writing to a string does not fail.
+        let _ = match hexadecimal && value >= 0 {
+            true => write!(out, "{value:#x}{suffix}"),
+            false => write!(out, "{value}{suffix}"),
+        };
     };
-    let digits = if hexadecimal && value >= 0 { format!("{value:#x}{suffix}") } else { format!("{value}{suffix}") };
-    match scalar {
-        Scalar::Bool => ((if value == 0 { "false" } else { "true" }).to_owned(), false),
-        Scalar::Int if value == i128::from(i32::MIN) => ("(-2147483647 - 1)".to_owned(), false),
-        Scalar::Long if value == i128::from(i64::MIN) => ("(-9223372036854775807l - 1l)".to_owned(), false),
-        Scalar::Int | Scalar::UInt | Scalar::Long | Scalar::ULong => (digits, value < 0),
-        _ => (format!("{}({digits})", scalar.name()), false),
+    match ty.scalar().unwrap_or(Scalar::Int) {
+        Scalar::Bool => out.push_str(if value == 0 { "false" } else { "true" }),
+        Scalar::Int if value == i128::from(i32::MIN) => out.push_str("(-2147483647 - 1)"),
+        Scalar::Long if value == i128::from(i64::MIN) => out.push_str("(-9223372036854775807l - 1l)"),
+        Scalar::Int => digits(out, ""),
+        Scalar::UInt => digits(out, "u"),
+        Scalar::Long => digits(out, "l"),
+        Scalar::ULong => digits(out, "ul"),
+        other => {
+            out.extend([other.name(), "("]);
+            digits(out, "");
+            out.push(')');
+        }
     }
 }
 
 /// A floating constant that reads back as the same number.
-pub(super) fn float(value: f32, ty: &Type) -> (String, bool) {
+pub(super) fn float(value: f32, ty: &Type, out: &mut String) {
     let is_half = ty.scalar() == Some(Scalar::Half);
-    // The names of infinities and NaN may not survive fast math; their bits do.
-    if !value.is_finite() && is_half {
-        return (format!("as_type<half>(ushort({:#x}))", half::to_bits(f64::from(value))), false);
-    }
-    if !value.is_finite() {
-        return (format!("as_type<float>({:#x}u)", value.to_bits()), false);
-    }
-    if is_half {
-        return (format!("{value:?}h"), value.is_sign_negative());
-    }
-    (format!("{value:?}f"), value.is_sign_negative())
+    // The names of infinities and NaN may not survive fast math; their bits do. Writing to a string does not fail.
+    let _ = match (value.is_finite(), is_half) {
+        (true, true) => write!(out, "{value:?}h"),
+        (true, false) => write!(out, "{value:?}f"),
+        (false, true) => write!(out, "as_type<half>(ushort({:#x}))", half::to_bits(f64::from(value))),
+        (false, false) => write!(out, "as_type<float>({:#x}u)", value.to_bits()),
+    };
 }
 
 /// A double by its bits, with the value beside them.
-pub(super) fn double(value: f64) -> String {
-    format!("clmsl_double{{{:#018x}ul /* {value:?} */}}", value.to_bits())
+pub(super) fn double(value: f64, out: &mut String) {
+    let _ = write!(out, "clmsl_double{{{:#018x}ul /* {value:?} */}}", value.to_bits());
 }
 
 /// Components by letter.
-pub(super) fn lanes(lanes: &[u8]) -> String {
-    lanes
-        .iter()
-        .map(|&l| match l {
-            0 => 'x',
-            1 => 'y',
-            2 => 'z',
-            3 => 'w',
-            _ => unreachable!("a missing component was lowered"),
-        })
-        .collect()
+pub(super) fn lanes(lanes: &[u8]) -> impl Iterator<Item = char> {
+    lanes.iter().map(|&l| match l {
+        0 => 'x',
+        1 => 'y',
+        2 => 'z',
+        3 => 'w',
+        _ => unreachable!("a missing component was lowered"),
+    })
 }
 
 /// An array of printable characters that ends with zero, as a string literal.
@@ -180,12 +190,26 @@ mod tests {
 
     #[test]
     fn constants_read_back() {
-        assert_eq!(integer(-5, &Type::INT, false), ("-5".to_owned(), true));
-        assert_eq!(integer(255, &Type::UINT, true), ("0xffu".to_owned(), false));
-        assert_eq!(integer(i128::from(i32::MIN), &Type::INT, false).0, "(-2147483647 - 1)");
-        assert_eq!(float(0.1, &Type::FLOAT).0, "0.1f");
-        assert_eq!(float(1e-30, &Type::FLOAT).0, "1e-30f");
-        assert_eq!(float(f32::INFINITY, &Type::FLOAT).0, "as_type<float>(0x7f800000u)");
-        assert_eq!(float(f32::NEG_INFINITY, &Type::Scalar(Scalar::Half)).0, "as_type<half>(ushort(0xfc00))");
+        let int = |value: i128, ty: &Type, hexadecimal: bool| {
+            let mut out = String::new();
+            integer(value, ty, hexadecimal, &mut out);
+            assert_eq!(out.starts_with('-'), is_negated(value, ty));
+            out
+        };
+        assert_eq!(int(-5, &Type::INT, false), "-5");
+        assert_eq!(int(-5, &Type::LONG, false), "-5l");
+        assert_eq!(int(-5, &Type::Scalar(Scalar::Char), false), "char(-5)");
+        assert_eq!(int(255, &Type::UINT, true), "0xffu");
+        assert_eq!(int(i128::from(i32::MIN), &Type::INT, false), "(-2147483647 - 1)");
+        assert_eq!(int(i128::from(i64::MIN), &Type::LONG, false), "(-9223372036854775807l - 1l)");
+        let real = |value: f32, ty: &Type| {
+            let mut out = String::new();
+            float(value, ty, &mut out);
+            out
+        };
+        assert_eq!(real(0.1, &Type::FLOAT), "0.1f");
+        assert_eq!(real(1e-30, &Type::FLOAT), "1e-30f");
+        assert_eq!(real(f32::INFINITY, &Type::FLOAT), "as_type<float>(0x7f800000u)");
+        assert_eq!(real(f32::NEG_INFINITY, &Type::Scalar(Scalar::Half)), "as_type<half>(ushort(0xfc00))");
     }
 }

@@ -187,7 +187,7 @@ impl Printer<'_> {
             }
             if let Some(init) = &decl.init {
                 out.push_str(" = ");
-                out.push_str(&self.initialiser(init, Some(function)));
+                self.initialiser(init, Some(function), &mut out);
             }
         }
         out
