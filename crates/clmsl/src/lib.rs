@@ -116,6 +116,7 @@ fn translate_tokens(
     if !program.incomplete {
         diagnostics.extend(found);
     }
+    drop(program);
     if failed(&diagnostics) {
         return (None, Reflection::default(), diagnostics);
     }

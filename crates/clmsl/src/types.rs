@@ -436,16 +436,20 @@ impl Type {
         }
     }
 
-    /// Rewrites every address space in the type.
+    /// Rewrites every address space in the type. What does not change is shared.
     pub(crate) fn map_spaces(&self, f: &mut dyn FnMut(Space) -> Space) -> Type {
         match self {
             Type::Pointer(p) => {
-                Type::Pointer(Rc::new(Pointee { ty: p.ty.map_spaces(f), space: f(p.space), quals: p.quals }))
+                let (ty, space) = (p.ty.map_spaces(f), f(p.space));
+                if space == p.space && ty == p.ty {
+                    return self.clone();
+                }
+                Type::Pointer(Rc::new(Pointee { ty, space, quals: p.quals }))
             }
-            Type::Array(e, n) => match **e {
-                Type::Pointer(_) | Type::Array(..) => Type::Array(Rc::new(e.map_spaces(f)), *n),
-                _ => self.clone(),
-            },
+            Type::Array(e, n) if matches!(**e, Type::Pointer(_) | Type::Array(..)) => {
+                let element = e.map_spaces(f);
+                if element == **e { self.clone() } else { Type::Array(Rc::new(element), *n) }
+            }
             _ => self.clone(),
         }
     }

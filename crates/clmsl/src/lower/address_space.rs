@@ -9,7 +9,7 @@ use super::Instance;
 use super::component::{self, images};
 use crate::builtins::{Resolved, Special};
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Expr, ExprKind, Function, FunctionId, Program};
+use crate::hir::{Block, Expr, ExprKind, Function, FunctionId, Program};
 use crate::sema::spaces::Spaces;
 use crate::sema::{MAX_DIAGNOSTICS, place_space, signature_vars};
 use crate::source::Span;
@@ -38,9 +38,10 @@ struct Key {
     called_kernel: bool,
 }
 
-/// Copies functions for their uses. Calls in the result refer to the copies; callees come first.
+/// Copies functions for their uses, taking the bodies out of the program. Calls in the result refer to the copies; callees
+/// come first.
 pub(super) fn specialise(
-    program: &Program,
+    program: &mut Program,
     spaces: &Spaces,
     order: &[FunctionId],
     diagnostics: &mut Vec<Diagnostic>,
@@ -55,10 +56,8 @@ pub(super) fn specialise(
     let mut growth = 0;
     // Callers first, so that all uses of a function are known when it is copied.
     for &id in order.iter().rev() {
+        let Some(body) = program.functions[id.0 as usize].body.take() else { continue };
         let function = &program.functions[id.0 as usize];
-        if function.body.is_none() {
-            continue;
-        }
         let mut uses = wanted.remove(&id).unwrap_or_default();
         if function.kernel.is_some() {
             // An image that nothing is read from or written to has components of some type.
@@ -66,7 +65,9 @@ pub(super) fn specialise(
             uses.insert(0, Key { spaces: Vec::new(), components, called_kernel: false });
         }
         let mut copies = Vec::new();
-        for key in uses {
+        // The last copy takes the body itself.
+        let bodies = std::iter::repeat_n(body, uses.len());
+        for (key, body) in uses.into_iter().zip(bodies) {
             if !copies.is_empty() {
                 growth += sizes[id.0 as usize];
             }
@@ -81,7 +82,7 @@ pub(super) fn specialise(
                 made.len() as u32 - 1
             });
             let mut copy = Copy { spaces, vars: signature_vars(function), key: &key, diagnostics };
-            let (body, calls) = copy.function(function);
+            let (mut function, calls) = copy.function(function, body);
             let mut renumbered = Vec::new();
             for (callee, spaces, components) in calls {
                 let called_kernel = program.functions[callee.0 as usize].kernel.is_some();
@@ -94,7 +95,6 @@ pub(super) fn specialise(
                 }
                 renumbered.push(FunctionId(index));
             }
-            let mut function = body;
             renumber(&mut function, &renumbered);
             let Key { spaces, components, called_kernel } = key;
             if called_kernel {
@@ -179,7 +179,8 @@ impl Copy<'_> {
         ty.map_spaces(&mut |s| self.space(s))
     }
 
-    fn function(&mut self, function: &Function) -> (Function, Vec<Callee>) {
+    /// The copy of a function, given without its body.
+    fn function(&mut self, function: &Function, mut body: Block) -> (Function, Vec<Callee>) {
         let mut copy = function.clone();
         let mut calls = Vec::new();
         copy.ret = self.ty(&copy.ret);
@@ -191,7 +192,6 @@ impl Copy<'_> {
                 image.component = Some(*component);
             }
         }
-        let Some(mut body) = copy.body.take() else { return (copy, calls) };
         body.for_each_expr_mut(&mut |e| {
             e.rewrite(&mut |e| {
                 e.ty = self.ty(&e.ty);

@@ -85,7 +85,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     if !diagnostics.is_empty() {
         return (None, diagnostics);
     }
-    let mut instances = address_space::specialise(&program, &spaces, &order, &mut diagnostics);
+    let mut instances = address_space::specialise(&mut program, &spaces, &order, &mut diagnostics);
     if !diagnostics.is_empty() {
         return (None, diagnostics);
     }
