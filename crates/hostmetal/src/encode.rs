@@ -110,11 +110,15 @@ pub(crate) struct Recording {
     bytes_used: usize,
 }
 
-/// Bytes given in place of a buffer begin at a cache line, which is aligned enough for any type of MSL.
+/// Bytes of a `Line`.
+const LINE: usize = 128;
+
+/// Bytes given in place of a buffer begin at two cache lines, which is aligned enough for every type of MSL and for those of
+/// OpenCL C, whose vectors of sixteen longs are aligned to their size.
 #[derive(Clone, Copy)]
-#[repr(align(64))]
+#[repr(align(128))]
 struct Line {
-    _bytes: [u8; 64],
+    _bytes: [u8; LINE],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -478,10 +482,10 @@ impl Recording {
 
     /// Keeps a copy of at most 4096 bytes.
     fn keep_bytes(&mut self, bytes: &[u8]) -> *mut u8 {
-        let lines = bytes.len().div_ceil(64);
+        let lines = bytes.len().div_ceil(LINE);
         if self.bytes.last().is_none_or(|last| last.len() - self.bytes_used < lines) {
-            let size = if self.bytes.is_empty() { 4 } else { 64 };
-            self.bytes.push(vec![Line { _bytes: [0; 64] }; lines.max(size)]);
+            let size = if self.bytes.is_empty() { 4 } else { 32 };
+            self.bytes.push(vec![Line { _bytes: [0; LINE] }; lines.max(size)]);
             self.bytes_used = 0;
         }
         let Some(last) = self.bytes.last_mut() else { unreachable!("a chunk was just made sure of") };
