@@ -1,7 +1,9 @@
 //! Expressions: each is a primary or in parentheses, and has exactly the type that was asked for.
 
+use std::collections::HashSet;
+
 use crate::choices::Choices;
-use crate::types::{FieldKind, INTEGERS, Record, SCALARS, Scalar, Type};
+use crate::types::{FieldKind, Record, SCALARS, Scalar, Type};
 
 /// What a name or place holds.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,12 @@ pub(crate) struct Generator<'c> {
     pub(crate) lines: Vec<String>,
     pub(crate) depth: usize,
     pub(crate) next_name: usize,
+    /// Words that are names already.
+    pub(crate) words: HashSet<&'static str>,
+    /// Those that may be jumped to: they come behind the current statement.
+    pub(crate) labels: Vec<String>,
+    /// Whether there is `double`.
+    pub(crate) double: bool,
     /// Statements that may still be generated.
     pub(crate) budget: usize,
     /// How many loops are around the current statement.
@@ -66,12 +74,10 @@ pub(crate) struct Generator<'c> {
 const LETTERS: [char; 4] = ['x', 'y', 'z', 'w'];
 
 impl Generator<'_> {
-    pub(crate) fn name(&mut self, prefix: &str) -> String {
-        self.next_name += 1;
-        format!("{prefix}{}", self.next_name)
-    }
-
     pub(crate) fn any_scalar(&mut self) -> Scalar {
+        if self.double && self.choices.once_in(4) {
+            return Scalar::Double;
+        }
         self.choices.of(&SCALARS)
     }
 
@@ -93,22 +99,17 @@ impl Generator<'_> {
         }
     }
 
-    /// An integer of any type, and its type.
-    fn any_integer(&mut self, depth: usize) -> (String, Scalar) {
-        let scalar = self.choices.of(&INTEGERS);
-        (self.expr(Type::scalar(scalar), depth), scalar)
-    }
-
     /// A condition, any scalar.
     pub(crate) fn condition(&mut self, depth: usize) -> String {
         if self.choices.once_in(8) {
-            return self.expr(Type::scalar(Scalar::Float), depth);
+            let float = self.any_float();
+            return self.expr(Type::scalar(float), depth);
         }
         self.selector(depth)
     }
 
     /// A condition of `?`, which may not be a float (OpenCL C 3.0 §6.4.9).
-    fn selector(&mut self, depth: usize) -> String {
+    pub(crate) fn selector(&mut self, depth: usize) -> String {
         if self.choices.once_in(4) {
             return self.any_integer(depth).0;
         }
@@ -130,7 +131,7 @@ impl Generator<'_> {
         format!("({value} & {})", len - 1)
     }
 
-    fn leaf(&mut self, ty: Type) -> String {
+    pub(crate) fn leaf(&mut self, ty: Type) -> String {
         for _ in 0..6 {
             if self.variables.is_empty() {
                 break;
@@ -141,7 +142,41 @@ impl Generator<'_> {
                 return value;
             }
         }
+        // What a variable holds is worth more than a constant, which compilers fold.
+        if self.choices.once_in(2)
+            && let Some(value) = self.converted(ty)
+        {
+            return value;
+        }
         self.constant(ty)
+    }
+
+    /// A plain variable of another type, converted.
+    fn converted(&mut self, ty: Type) -> Option<String> {
+        let plain: Vec<(String, Type)> = self
+            .variables
+            .iter()
+            .filter_map(|v| match v.kind {
+                // A float goes to an integer with saturation only.
+                Kind::Plain(have) => Some((v.place.clone(), have)),
+                _ => None,
+            })
+            .collect();
+        if plain.is_empty() {
+            return None;
+        }
+        let (place, have) = plain[self.choices.below(plain.len())].clone();
+        let sat = if have.is_float() && !ty.is_float() { "_sat" } else { "" };
+        let value = match (have.lanes, ty.lanes) {
+            (from, to) if from == to => place,
+            (1, _) => {
+                let wide = have.with(ty.lanes).name();
+                format!("(({wide})({place}))")
+            }
+            (from, 1) => format!("{place}.s{:x}", self.choices.below(from)),
+            (from, to) => format!("{place}.{}", self.letters(from, to)),
+        };
+        Some(format!("convert_{}{sat}({value})", ty.name()))
     }
 
     /// A value of the type out of something.
@@ -186,7 +221,7 @@ impl Generator<'_> {
     }
 
     /// A swizzle of `wanted` components out of `lanes`.
-    fn letters(&mut self, lanes: usize, wanted: usize) -> String {
+    pub(crate) fn letters(&mut self, lanes: usize, wanted: usize) -> String {
         let choice = self.choices.below(6);
         if lanes == 2 * wanted && choice < 4 {
             return ["lo", "hi", "even", "odd"][choice].to_owned();
@@ -199,219 +234,11 @@ impl Generator<'_> {
         (0..wanted).map(|_| LETTERS[self.choices.below(lanes)]).collect()
     }
 
-    pub(crate) fn constant(&mut self, ty: Type) -> String {
-        if ty.lanes > 1 {
-            if self.choices.once_in(3) {
-                let one = self.constant(Type::scalar(ty.scalar));
-                return format!("(({})({one}))", ty.name());
-            }
-            let list: Vec<String> = (0..ty.lanes).map(|_| self.constant(Type::scalar(ty.scalar))).collect();
-            return format!("(({})({}))", ty.name(), list.join(", "));
-        }
-        if ty.is_float() {
-            const FLOATS: [&str; 12] = [
-                "0.0f", "1.0f", "2.0f", "0.5f", "3.0f", "-1.0f", "-2.5f", "1e10f", "255.0f", "0x1p-3f", "-7.0f",
-                "1e-5f",
-            ];
-            return format!("({})", self.choices.of(&FLOATS));
-        }
-        let bits = match self.choices.below(4) {
-            0 => self.choices.below(5) as u64,
-            1 => self.choices.below(200) as u64,
-            2 => [1u64 << (8 * ty.scalar.size() - 1), u64::MAX, 0x7FFF_FFFF, 0xFF][self.choices.below(4)],
-            _ => self.choices.bits(),
-        };
-        let shift = 64 - 8 * ty.scalar.size();
-        if ty.scalar.is_signed() {
-            let value = (bits << shift) as i64 >> shift;
-            return match ty.scalar {
-                Scalar::Long if value == i64::MIN => "(-9223372036854775807L - 1)".to_owned(),
-                Scalar::Long => format!("({value}L)"),
-                Scalar::Int if value == i64::from(i32::MIN) => "(-2147483647 - 1)".to_owned(),
-                Scalar::Int => format!("({value})"),
-                small => format!("(({}){value})", small.name()),
-            };
-        }
-        let value = bits << shift >> shift;
-        match ty.scalar {
-            Scalar::ULong => format!("{value}UL"),
-            Scalar::UInt if self.choices.once_in(2) => format!("0x{value:x}u"),
-            Scalar::UInt => format!("{value}u"),
-            small => format!("(({}){value})", small.name()),
-        }
-    }
-
-    fn integer(&mut self, scalar: Scalar, depth: usize) -> String {
-        let ty = Type::scalar(scalar);
-        let name = scalar.name();
-        match self.choices.below(16) {
-            0..=2 => {
-                let ((a, left), (b, right)) = (self.any_integer(depth), self.any_integer(depth));
-                let op = self.choices.of(&["+", "-", "*"]);
-                let common = left.common(right);
-                let small = left.size() < 4 && right.size() < 4 && (op != "*" || left.size() + right.size() < 4);
-                if common.is_signed() && !small {
-                    return format!("({name})(({}){a} {op} {b})", common.unsigned().name());
-                }
-                format!("({name})({a} {op} {b})")
-            }
-            3 | 4 => {
-                let ((a, _), (b, _)) = (self.any_integer(depth), self.any_integer(depth));
-                format!("({name})({a} {} {b})", self.choices.of(&["&", "|", "^"]))
-            }
-            5 => {
-                // The amount counts modulo the width, whatever it is.
-                let ((a, _), (b, _)) = (self.any_integer(depth), self.any_integer(depth));
-                format!("({name})({a} {} {b})", self.choices.of(&["<<", ">>"]))
-            }
-            6 => {
-                let ((a, _), (b, _)) = (self.any_integer(depth), self.any_integer(depth));
-                let most = self.choices.of(&[7, 15, 100]);
-                format!("({name})({a} {} (({b} & {most}) + 1))", self.choices.of(&["/", "%"]))
-            }
-            7 => {
-                let (a, of) = self.any_integer(depth);
-                match self.choices.below(3) {
-                    0 => format!("({name})(~{a})"),
-                    1 => format!("({name})(!{a})"),
-                    _ => format!("({name})(-({}){a})", of.common(Scalar::UInt).unsigned().name()),
-                }
-            }
-            8 => {
-                let condition = self.selector(depth);
-                let ((a, _), (b, _)) = (self.any_integer(depth), self.any_integer(depth));
-                format!("({name})({condition} ? {a} : {b})")
-            }
-            9 => format!("({name}){}", self.selector(depth)),
-            10 => {
-                let (a, b) = (self.condition(depth), self.condition(depth));
-                format!("({name})({a} {} {b})", self.choices.of(&["&&", "||"]))
-            }
-            11 => match self.choices.below(3) {
-                0 => {
-                    let float = self.expr(Type::scalar(Scalar::Float), depth);
-                    format!("convert_{name}_sat({float})")
-                }
-                1 => format!("convert_{name}_sat({})", self.any_integer(depth).0),
-                _ => format!("({name}){}", self.any_integer(depth).0),
-            },
-            12 | 13 => self.builtin(ty, depth),
-            14 => self.call(ty, depth),
-            _ => match self.choices.below(8) {
-                5 => format!("({name})sizeof({})", self.any_type().name()),
-                6 => {
-                    let ((a, _), (b, _)) = (self.any_integer(depth), self.any_integer(depth));
-                    format!("({name})({a}, {b})")
-                }
-                7 => self.byte().map_or_else(|| self.leaf(ty), |byte| format!("({name}){byte}")),
-                0 => format!("({name}){}", self.choices.of(&WORK_ITEM)),
-                1 if !self.macros.is_empty() => {
-                    let at = self.choices.below(self.macros.len());
-                    let macro_name = self.macros[at].clone();
-                    let ((a, _), (b, _)) = (self.any_integer(depth), self.any_integer(depth));
-                    format!("({name}){macro_name}({a}, {b})")
-                }
-                2 => {
-                    let lanes = self.choices.of(&[2, 3, 4, 8]);
-                    let signed = self.choices.of(&[Scalar::Int, Scalar::Char, Scalar::Short, Scalar::Long]);
-                    let vector = self.expr(Type { scalar: signed, lanes }, depth);
-                    format!("({name}){}({vector})", self.choices.of(&["any", "all"]))
-                }
-                3 => self.reinterpreted(ty, depth),
-                _ => {
-                    let test = self.choices.of(&["isnan", "isinf", "isfinite", "isnormal"]);
-                    format!("({name}){test}({})", self.expr(Type::scalar(Scalar::Float), depth))
-                }
-            },
-        }
-    }
-
-    /// One byte of a private integer or vector of integers.
-    fn byte(&mut self) -> Option<String> {
-        let named = |v: &&Variable| v.space.is_empty() && v.place.chars().all(char::is_alphanumeric);
-        let found: Vec<(String, usize)> = self
-            .variables
-            .iter()
-            .filter(named)
-            .filter_map(|v| match v.kind {
-                Kind::Plain(ty) if !ty.is_float() => Some((v.place.clone(), ty.scalar.size() * ty.lanes)),
-                _ => None,
-            })
-            .collect();
-        if found.is_empty() {
-            return None;
-        }
-        let (place, size) = found[self.choices.below(found.len())].clone();
-        Some(format!("((const uchar*)&{place})[{}]", self.choices.below(size)))
-    }
-
-    /// Bits of another integer type of the same size.
-    fn reinterpreted(&mut self, ty: Type, depth: usize) -> String {
-        let size = ty.scalar.size() * if ty.lanes == 3 { 4 } else { ty.lanes };
-        let (scalar, lanes) = (self.choices.of(&INTEGERS), self.choices.of(&[1, 2, 3, 4, 8, 16]));
-        let fits = scalar.size() * lanes == size && lanes != 3 && ty.lanes != 3;
-        let other = if fits { Type { scalar, lanes } } else { ty.of(ty.scalar.unsigned()) };
-        let value = self.expr(other, depth);
-        format!("as_{}({value})", ty.name())
-    }
-
-    fn builtin(&mut self, ty: Type, depth: usize) -> String {
-        let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-        let Type { scalar, .. } = ty;
-        match self.choices.below(18) {
-            0 if !scalar.is_signed() => {
-                let of = self.choices.of(&[scalar, scalar.signed()]);
-                format!("abs({})", self.expr(ty.of(of), depth))
-            }
-            1 if !scalar.is_signed() => {
-                let of = ty.of(self.choices.of(&[scalar, scalar.signed()]));
-                let (a, b) = (self.expr(of, depth), self.expr(of, depth));
-                format!("abs_diff({a}, {b})")
-            }
-            2 => format!("add_sat({a}, {b})"),
-            3 => format!("sub_sat({a}, {b})"),
-            4 => format!("hadd({a}, {b})"),
-            5 => format!("rhadd({a}, {b})"),
-            6 => format!("clz({a})"),
-            7 => format!("popcount({a})"),
-            8 => format!("mul_hi({a}, {b})"),
-            9 if !scalar.is_signed() => format!("mad_hi({a}, {b}, {})", self.expr(ty, depth)),
-            10 => format!("mad_sat({a}, {b}, {})", self.expr(ty, depth)),
-            11 => format!("rotate({a}, {b})"),
-            12 => format!("min({a}, {b})"),
-            13 => format!("clamp({}, min({a}, {b}), max({a}, {b}))", self.expr(ty, depth)),
-            14 => format!("bitselect({a}, {b}, {})", self.expr(ty, depth)),
-            15 => {
-                let mask = self.choices.of(&[scalar, scalar.unsigned(), scalar.signed()]);
-                format!("select({a}, {b}, {})", self.expr(ty.of(mask), depth))
-            }
-            16 if scalar.size() > 1 => {
-                let half = |scalar: Scalar| match scalar {
-                    Scalar::Short => Scalar::Char,
-                    Scalar::UShort => Scalar::UChar,
-                    Scalar::Int => Scalar::Short,
-                    Scalar::UInt => Scalar::UShort,
-                    Scalar::Long => Scalar::Int,
-                    _ => Scalar::UInt,
-                };
-                let high = self.expr(ty.of(half(scalar)), depth);
-                let low = self.expr(ty.of(half(scalar.unsigned())), depth);
-                format!("upsample({high}, {low})")
-            }
-            17 if scalar.size() == 4 => {
-                let mask = format!("({})(0xFFF)", ty.name());
-                match self.choices.below(2) {
-                    0 => format!("mul24(({a} & {mask}), ({b} & {mask}))"),
-                    _ => format!("mad24(({a} & {mask}), ({b} & {mask}), ({} & {mask}))", self.expr(ty, depth)),
-                }
-            }
-            _ => format!("max({a}, {b})"),
-        }
-    }
-
-    /// A call of a function without side effects.
-    fn call(&mut self, ty: Type, depth: usize) -> String {
-        let fitting: Vec<Function> = self.pure.iter().filter(|f| f.result == ty).cloned().collect();
+    /// A call of a function without side effects; something of its value.
+    pub(crate) fn call(&mut self, ty: Type, depth: usize) -> String {
+        let fits =
+            |f: &&Function| f.result.scalar == ty.scalar || (ty.lanes == 1 && !ty.is_float() && !f.result.is_float());
+        let fitting: Vec<Function> = self.pure.iter().filter(fits).cloned().collect();
         if fitting.is_empty() || self.loops > 1 {
             return self.leaf(ty);
         }
@@ -430,143 +257,12 @@ impl Generator<'_> {
                 Param::Pointer(..) => unreachable!("it would have side effects"),
             }
         }
-        format!("{}({})", function.name, arguments.join(", "))
-    }
-
-    fn vector(&mut self, ty: Type, depth: usize) -> String {
-        let name = ty.name();
-        let Type { scalar, lanes } = ty;
-        match self.choices.below(16) {
-            0 | 1 => {
-                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                let op = self.choices.of(&["+", "-", "*"]);
-                if scalar.is_signed() {
-                    let unsigned = ty.of(scalar.unsigned()).name();
-                    return format!("as_{name}(as_{unsigned}({a}) {op} as_{unsigned}({b}))");
-                }
-                format!("({a} {op} {b})")
-            }
-            2 => {
-                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                format!("({a} {} {b})", self.choices.of(&["&", "|", "^"]))
-            }
-            3 => {
-                // The scalar is converted to the vector's type.
-                let (a, b) = (self.expr(ty, depth), self.expr(Type::scalar(scalar), depth));
-                format!("({a} {} {b})", self.choices.of(&["&", "|", "^", "<<", ">>"]))
-            }
-            4 => {
-                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                format!("({a} {} {b})", self.choices.of(&["<<", ">>"]))
-            }
-            5 => {
-                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                format!("({a} {} (({b} & ({name})(7)) + ({name})(1)))", self.choices.of(&["/", "%"]))
-            }
-            6 => format!("(~{})", self.expr(ty, depth)),
-            7 => {
-                let condition = self.selector(depth);
-                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                format!("({condition} ? {a} : {b})")
-            }
-            8 if scalar.is_signed() => {
-                let of = match scalar {
-                    Scalar::Int => self.choices.of(&[Scalar::Int, Scalar::UInt, Scalar::Float]),
-                    other => self.choices.of(&[other, other.unsigned()]),
-                };
-                let (a, b) = (self.expr(ty.of(of), depth), self.expr(ty.of(of), depth));
-                format!("({a} {} {b})", self.choices.of(&["<", "<=", ">", ">=", "==", "!=", "&&", "||"]))
-            }
-            9 if scalar.is_signed() => format!("(!{})", self.expr(ty, depth)),
-            8 | 9 => {
-                let mask = self.expr(ty.of(scalar.signed()), depth);
-                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                format!("({mask} ? {a} : {b})")
-            }
-            10 => {
-                let of = self.choices.of(&INTEGERS);
-                let sat = self.choices.of(&["", "_sat"]);
-                format!("convert_{name}{sat}({})", self.expr(ty.of(of), depth))
-            }
-            11 => format!("convert_{name}_sat({})", self.expr(ty.of(Scalar::Float), depth)),
-            12 => self.literal(ty, depth),
-            13 => {
-                let from = self.choices.of(&[2, 3, 4, 8, 16]);
-                let value = self.expr(Type { scalar, lanes: from }, depth);
-                format!("{value}.{}", self.letters(from, lanes))
-            }
-            14 => self.reinterpreted(ty, depth),
-            _ => self.builtin(ty, depth),
+        let value = format!("{}({})", function.name, arguments.join(", "));
+        if function.result.scalar == ty.scalar {
+            let value = self.read(value, Kind::Plain(function.result), ty);
+            return value.unwrap_or_else(|| self.constant(ty));
         }
-    }
-
-    /// A vector literal of scalars and shorter vectors, or of one scalar.
-    fn literal(&mut self, ty: Type, depth: usize) -> String {
-        let Type { scalar, lanes } = ty;
-        let name = ty.name();
-        if self.choices.once_in(4) {
-            return format!("(({name})({}))", self.expr(Type::scalar(scalar), depth));
-        }
-        let (mut parts, mut left) = (Vec::new(), lanes);
-        while left > 0 {
-            let fitting = self.choices.of(&[1, 2, 3, 4, 8]);
-            let count = if fitting > left || fitting == lanes { 1 } else { fitting };
-            parts.push(self.expr(Type { scalar, lanes: count }, depth));
-            left -= count;
-        }
-        format!("(({name})({}))", parts.join(", "))
-    }
-
-    /// Operations that IEEE 754 rounds once or not at all.
-    fn float(&mut self, ty: Type, depth: usize) -> String {
-        let name = ty.name();
-        match self.choices.below(12) {
-            0..=3 => {
-                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                format!("({a} {} {b})", self.choices.of(&["+", "-", "*"]))
-            }
-            4 => {
-                let function = self.choices.of(&["fabs", "floor", "ceil", "trunc", "rint", "round"]);
-                format!("{function}({})", self.expr(ty, depth))
-            }
-            5 => format!("(-{})", self.expr(ty, depth)),
-            6 => {
-                let condition = self.selector(depth);
-                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                format!("({condition} ? {a} : {b})")
-            }
-            7 => {
-                let of = self.choices.of(&INTEGERS);
-                format!("convert_{name}({})", self.expr(ty.of(of), depth))
-            }
-            8 => {
-                let mask = self.choices.of(&[Scalar::Int, Scalar::UInt]);
-                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                format!("select({a}, {b}, {})", self.expr(ty.of(mask), depth))
-            }
-            9 if ty.lanes > 1 => self.literal(ty, depth),
-            9 => {
-                let (value, _) = self.any_integer(depth);
-                format!("(float){value}")
-            }
-            10 => {
-                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                format!("fma({a}, {b}, {})", self.expr(ty, depth))
-            }
-            _ => {
-                // A finite number: the greatest exponent bit is not set.
-                let bits = ty.of(Scalar::UInt);
-                format!("as_{name}(({} & ({})(0xBFFFFFFFu)))", self.expr(bits, depth), bits.name())
-            }
-        }
+        let lane = if function.result.lanes > 1 { ".s1" } else { "" };
+        format!("({}){value}{lane}", ty.name())
     }
 }
-
-const WORK_ITEM: [&str; 6] = [
-    "get_global_id(0)",
-    "get_local_id(0)",
-    "get_group_id(0)",
-    "get_local_size(0)",
-    "get_global_size(0)",
-    "get_num_groups(0)",
-];

@@ -1,7 +1,10 @@
 //! Structures, functions, and the kernel that uses them.
 
+use std::collections::HashSet;
+
 use crate::choices::Choices;
 use crate::expr::{Function, Generator, Kind, Param, Variable};
+use crate::layout::of_record;
 use crate::types::{Field, FieldKind, INTEGERS, Record, Scalar, Type};
 use crate::{Arg, Program};
 
@@ -13,8 +16,9 @@ const RESULTS: usize = 24;
 
 pub(crate) fn program(choices: &mut Choices) -> Program {
     let mut g = Generator::new(choices);
+    g.double = g.choices.once_in(4);
     let (grid, group, args) = g.program("k");
-    Program { source: g.lines.join("\n") + "\n", grid, group, args }
+    Program { source: g.lines.join("\n") + "\n", double: g.double, grid, group, args }
 }
 
 /// Programs one behind the other, the kernels `k0`, `k1` and so on, until there are so many bytes.
@@ -50,6 +54,9 @@ impl<'c> Generator<'c> {
             lines: Vec::new(),
             depth: 0,
             next_name: 0,
+            words: HashSet::new(),
+            labels: Vec::new(),
+            double: false,
             budget: 0,
             loops: 0,
             in_kernel: false,
@@ -174,6 +181,7 @@ impl<'c> Generator<'c> {
     /// Statements of a function and what it returns.
     fn body(&mut self, result: Type) {
         self.depth += 1;
+        self.line("ulong sum = 1;");
         self.budget = 8;
         self.statements(5, false);
         if self.choices.once_in(3) {
@@ -182,7 +190,12 @@ impl<'c> Generator<'c> {
             self.statements(2, false);
         }
         let value = self.expr(result, 2);
-        line!(self, "return {value};");
+        let name = result.name();
+        match (result.is_float(), result.lanes) {
+            (true, _) => line!(self, "return (sum & 4) ? -{value} : {value};"),
+            (_, 1) => line!(self, "return ({name})({value} ^ sum);"),
+            _ => line!(self, "return {value} ^ ({name})(({})sum);", result.scalar.name()),
+        }
         self.depth -= 1;
     }
 
@@ -227,22 +240,29 @@ impl<'c> Generator<'c> {
 
     fn kernel(&mut self, kernel: &str, grid: usize, group: usize) -> Vec<Arg> {
         let (mut args, mut list) = (Vec::new(), Vec::new());
-        args.push(Arg::Buffer(Scalar::ULong, grid * RESULTS));
+        args.push(Arg::Buffer(vec![Some(Scalar::ULong)], grid * RESULTS));
         list.push("__global ulong* out".to_owned());
-        args.push(Arg::Buffer(Scalar::Float, grid * RESULTS));
+        args.push(Arg::Buffer(vec![Some(Scalar::Float)], grid * RESULTS));
         list.push("__global float* fout".to_owned());
-        args.push(Arg::Buffer(Scalar::Int, 6));
+        args.push(Arg::Buffer(vec![Some(Scalar::Int)], 6));
         list.push("__global int* acc".to_owned());
         self.in_kernel = true;
         let mut own = Vec::new();
         for _ in 0..1 + self.choices.below(3) {
-            let (name, scalar) = (self.name("b"), self.any_scalar());
-            // A vector of three has padding, which may be written or not.
-            let ty = Type { scalar, lanes: self.choices.of(&[1, 2, 4, 8]) };
+            let name = self.name("b");
             let (writable, space, qualifiers) =
                 self.choices.of(&[(true, "__global", ""), (false, "__global", "const "), (false, "__constant", "")]);
+            if !self.records.is_empty() && self.choices.once_in(3) {
+                let record = self.choices.below(self.records.len());
+                list.push(format!("{space} {qualifiers}{}* {name}", self.records[record].name));
+                args.push(Arg::Buffer(of_record(&self.records, record).0, grid));
+                let place = format!("{name}[get_global_id(0)]");
+                own.push(Variable { place, kind: Kind::Record(record), writable, space });
+                continue;
+            }
+            let ty = Type { scalar: self.any_scalar(), lanes: self.choices.of(&[1, 2, 3, 4, 8, 16]) };
             list.push(format!("{space} {qualifiers}{}* {name}", ty.name()));
-            args.push(Arg::Buffer(scalar, grid * OWN * ty.lanes));
+            args.push(Arg::Buffer(ty.layout(), grid * OWN));
             own.push(Variable {
                 place: format!("({name} + get_global_id(0) * {OWN})"),
                 kind: Kind::Array(ty, OWN),
@@ -251,10 +271,19 @@ impl<'c> Generator<'c> {
             });
         }
         for _ in 0..self.choices.below(3) {
-            let (name, scalar) = (self.name("s"), self.any_scalar());
-            list.push(format!("{} {name}", scalar.name()));
-            args.push(Arg::Value(scalar));
-            own.push(Variable { place: name, kind: Kind::Plain(Type::scalar(scalar)), writable: false, space: "" });
+            let name = self.name("s");
+            if !self.records.is_empty() && self.choices.once_in(3) {
+                let record = self.choices.below(self.records.len());
+                list.push(format!("{} {name}", self.records[record].name));
+                args.push(Arg::Value(of_record(&self.records, record).0));
+                own.push(Variable { place: name, kind: Kind::Record(record), writable: false, space: "" });
+                continue;
+            }
+            let ty = self.any_type();
+            list.push(format!("{} {name}", ty.name()));
+            args.push(Arg::Value(ty.layout()));
+            // To work-items of PoCL a parameter that is written to is one variable of all of them.
+            own.push(Variable { place: name, kind: Kind::Plain(ty), writable: false, space: "" });
         }
         let local = Type { scalar: self.choices.of(&INTEGERS), lanes: self.choices.of(&[1, 2, 4]) };
         let local_argument = self.choices.once_in(2);
@@ -265,6 +294,7 @@ impl<'c> Generator<'c> {
         line!(self, "__kernel void {kernel}({})", list.join(", "));
         self.line("{");
         self.depth += 1;
+        self.line("ulong sum = 1;");
         if !local_argument {
             line!(self, "__local {} l[{}];", local.name(), group * OWN);
         }
@@ -305,7 +335,8 @@ impl<'c> Generator<'c> {
 
     /// Everything in scope goes to the output buffers.
     fn results(&mut self) {
-        let (mut integers, mut floats) = (0, 0);
+        line!(self, "out[get_global_id(0) * {RESULTS}] = sum;");
+        let (mut integers, mut floats) = (1, 0);
         for Variable { place, kind, .. } in self.variables.clone() {
             let (place, ty) = match kind {
                 Kind::Plain(ty) => (place, ty),

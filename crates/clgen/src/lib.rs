@@ -5,8 +5,8 @@
 //!
 //! * signed sums and products that could overflow are taken of unsigned operands, division is guarded;
 //! * every variable is initialised, every index masked, every loop counted;
-//! * floats are only combined by operations that are rounded once, or not at all (contraction must be off), and are converted
-//!   to integers with saturation; no bits of a float are looked at, since NaNs have many;
+//! * floats and doubles are only combined by operations that are rounded once, or not at all (contraction must be off), and
+//!   are converted to integers with saturation; no bits of a float are looked at, since NaNs have many;
 //! * of what is evaluated in no certain order nothing has side effects.
 //!
 //! OpenCL C before 2.0 wants pointers' address spaces written, our translator infers them. Helpers with unqualified pointers
@@ -22,13 +22,22 @@ macro_rules! line {
     }};
 }
 
+mod assign;
 mod choices;
+mod constant;
+mod control;
 mod expr;
+mod float;
 mod function;
+mod integer;
+mod layout;
+mod names;
 mod stmt;
 mod types;
+mod vector;
 
 pub use choices::Choices;
+pub use layout::Layout;
 pub use types::Scalar;
 
 /// A generated program and how it is launched.
@@ -36,6 +45,8 @@ pub use types::Scalar;
 pub struct Program {
     /// OpenCL C 1.2; one statement a line.
     pub source: String,
+    /// Whether it has `double`, so that the translator is to emulate it.
+    pub double: bool,
     /// Work-items.
     pub grid: u64,
     /// Work-items of a work-group.
@@ -45,12 +56,12 @@ pub struct Program {
 }
 
 /// One argument of the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arg {
-    /// A buffer of so many scalars of that type; any content will do.
-    Buffer(Scalar, usize),
-    /// A scalar by value; any will do.
-    Value(Scalar),
+    /// A buffer of so many elements; any content will do.
+    Buffer(Layout, usize),
+    /// A value; any will do.
+    Value(Layout),
     /// Local memory of so many bytes.
     Local(usize),
 }

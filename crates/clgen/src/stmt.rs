@@ -12,14 +12,33 @@ impl Generator<'_> {
     }
 
     /// `head {`, what `body` writes, `}`; what it declares is forgotten.
-    fn block(&mut self, head: &str, body: impl FnOnce(&mut Self)) {
+    pub(crate) fn block(&mut self, head: &str, body: impl FnOnce(&mut Self)) {
         line!(self, "{head}{{");
         let scope = self.variables.len();
         self.depth += 1;
         body(self);
+        if self.choices.once_in(2) && self.variables.len() > scope {
+            self.count(scope);
+        }
         self.depth -= 1;
         self.variables.truncate(scope);
         self.line("}");
+    }
+
+    /// One of the variables that go out of scope leaves its trace in `sum`.
+    fn count(&mut self, scope: usize) {
+        let at = scope + self.choices.below(self.variables.len() - scope);
+        let Variable { mut place, mut kind, .. } = self.variables[at].clone();
+        let ty = loop {
+            match kind {
+                Kind::Plain(ty) => break ty,
+                Kind::Array(ty, len) => (place, kind) = (format!("{place}[{}]", self.index(len, 1)), Kind::Plain(ty)),
+                Kind::Record(record) => (place, kind) = self.field(&place, record),
+            }
+        };
+        let value = if ty.lanes > 1 { format!("{place}.s{:x}", self.choices.below(ty.lanes)) } else { place };
+        let value = if ty.is_float() { format!("convert_long_sat({value})") } else { value };
+        line!(self, "sum = sum * 31 + (ulong){value};");
     }
 
     pub(crate) fn declare(&mut self, place: String, kind: Kind) {
@@ -37,12 +56,17 @@ impl Generator<'_> {
         }
     }
 
-    fn some(&mut self) -> usize {
+    pub(crate) fn some(&mut self) -> usize {
         1 + self.choices.below(4)
     }
 
     fn statement(&mut self, in_loop: bool) {
-        match self.choices.below(25) {
+        match self.choices.below(30) {
+            25 => self.forward(in_loop),
+            26 if self.loops < LOOPS => self.backward(in_loop),
+            27 if !self.labels.is_empty() => self.jump(),
+            28 => self.both_sides(),
+            29 => self.overlap(),
             22 => self.chain(),
             23 => self.whole_record(),
             24 => self.accumulate(),
@@ -77,7 +101,7 @@ impl Generator<'_> {
         }
     }
 
-    fn declaration(&mut self) {
+    pub(crate) fn declaration(&mut self) {
         let ty = self.any_type();
         match self.choices.below(6) {
             0 => {
@@ -138,7 +162,7 @@ impl Generator<'_> {
     }
 
     /// A place to write to, and its type.
-    fn place(&mut self) -> Option<(String, Type)> {
+    pub(crate) fn place(&mut self) -> Option<(String, Type)> {
         let writable: Vec<usize> = (0..self.variables.len()).filter(|i| self.variables[*i].writable).collect();
         if writable.is_empty() {
             return None;
@@ -163,27 +187,6 @@ impl Generator<'_> {
         }
         let value = self.expr(ty, 3);
         line!(self, "{place} = {value};");
-    }
-
-    /// An assignment's value is assigned, or an index counts up.
-    fn chain(&mut self) {
-        let ty = self.any_type();
-        let value = self.expr(ty, 2);
-        if self.choices.once_in(2) {
-            let (a, b) = (self.name("v"), self.name("v"));
-            line!(self, "{} {a}, {b}; {a} = {b} = {value};", ty.name());
-            self.declare(a, Kind::Plain(ty));
-            return self.declare(b, Kind::Plain(ty));
-        }
-        let (array, counter) = (self.name("a"), self.name("v"));
-        let list: Vec<String> = (0..4).map(|_| self.constant(ty)).collect();
-        line!(self, "{} {array}[4] = {{ {} }};", ty.name(), list.join(", "));
-        line!(self, "int {counter} = {};", self.choices.below(4));
-        line!(self, "{array}[{counter}++ & 3] = {value};");
-        let value = self.expr(ty, 2);
-        line!(self, "{array}[--{counter} & 3] = {value};");
-        self.declare(array, Kind::Array(ty, 4));
-        self.declare(counter, Kind::Plain(Type::scalar(Scalar::Int)));
     }
 
     /// A structure is assigned as a whole, or a pointer to it made.
@@ -229,116 +232,6 @@ impl Generator<'_> {
             0 => line!(self, "{}(&acc[0]);", self.choices.of(&["atomic_inc", "atomic_dec"])),
             _ => line!(self, "{function}(&acc[{at}], {value});"),
         }
-    }
-
-    /// A swizzle that can be assigned to: no component twice.
-    fn distinct(&mut self, lanes: usize) -> (String, usize) {
-        let table: &[(&str, usize)] = match lanes {
-            2 => &[("x", 1), ("y", 1), ("yx", 2), ("s1", 1), ("lo", 1)],
-            3 => &[("x", 1), ("z", 1), ("zx", 2), ("yz", 2), ("zxy", 3), ("s02", 2)],
-            8 => {
-                &[("s7", 1), ("s3", 1), ("lo", 4), ("odd", 4), ("s52", 2), ("S0123", 4), ("s76543210", 8), ("even", 4)]
-            }
-            16 => {
-                &[("sf", 1), ("hi", 8), ("even", 8), ("sa1", 2), ("s0c4", 3), ("sFEDCBA98", 8), ("s159d", 4), ("S8", 1)]
-            }
-            _ => {
-                &[("w", 1), ("xz", 2), ("wy", 2), ("lo", 2), ("odd", 2), ("zyx", 3), ("wzyx", 4), ("s31", 2), ("hi", 2)]
-            }
-        };
-        let (letters, lanes) = self.choices.of(table);
-        (letters.to_owned(), lanes)
-    }
-
-    fn compound(&mut self) {
-        let Some((place, ty)) = self.place() else { return self.declaration() };
-        let signed = ty.scalar.is_signed() && (ty.scalar.size() >= 4 || ty.lanes > 1);
-        if ty.is_float() {
-            let value = self.expr(ty, 2);
-            return line!(self, "{place} {} {value};", self.choices.of(&["+=", "-=", "*="]));
-        }
-        match self.choices.below(4) {
-            0 if !signed && ty.lanes == 1 => {
-                let step = self.choices.of(&["++", "--"]);
-                let text = if self.choices.once_in(2) { format!("{step}{place};") } else { format!("{place}{step};") };
-                self.line(text);
-            }
-            1 if !signed => {
-                // Of narrow types the sum is an int that it fits; products of ushorts may not.
-                let ops: &[&str] =
-                    if ty.lanes == 1 && ty.scalar.size() == 2 { &["+=", "-="] } else { &["+=", "-=", "*="] };
-                let op = self.choices.of(ops);
-                let value = self.expr(ty, 2);
-                line!(self, "{place} {op} {value};");
-            }
-            2 if ty.lanes == 1 => {
-                let divisor = self.expr(ty, 2);
-                line!(self, "{place} {} ({divisor} & 15) + 1;", self.choices.of(&["/=", "%="]));
-            }
-            _ => {
-                let value = self.expr(ty, 2);
-                line!(self, "{place} {} {value};", self.choices.of(&["&=", "|=", "^=", "<<=", ">>="]));
-            }
-        }
-    }
-
-    fn a_loop(&mut self) {
-        let (count, bound) = (self.some(), 1 + self.choices.below(5));
-        let name = self.name("i");
-        self.loops += 1;
-        let counter =
-            Variable { place: name.clone(), kind: Kind::Plain(Type::scalar(Scalar::Int)), writable: false, space: "" };
-        let body = |g: &mut Self| {
-            g.variables.push(counter);
-            g.statements(count, true);
-        };
-        let condition = if self.choices.once_in(3) { format!(" && {}", self.condition(1)) } else { String::new() };
-        match self.choices.below(4) {
-            0 | 1 => {
-                let step = self.choices.of(&["++", " += 2"]);
-                let head = format!("for (int {name} = 0; {name} < {bound}{condition}; {name}{step}) ");
-                self.block(&head, body);
-            }
-            2 => self.block("", |g| {
-                line!(g, "int {name} = {bound};");
-                g.block(&format!("while ({name}-- > 0{condition}) "), body);
-            }),
-            _ => self.block("", |g| {
-                line!(g, "int {name} = 0;");
-                g.line("do {");
-                let scope = g.variables.len();
-                g.depth += 1;
-                body(g);
-                g.depth -= 1;
-                g.variables.truncate(scope);
-                line!(g, "}} while (++{name} < {bound}{condition});");
-            }),
-        }
-        self.loops -= 1;
-    }
-
-    fn switch(&mut self, in_loop: bool) {
-        let value = self.expr(Type::scalar(Scalar::Int), 2);
-        let cases = 2 + self.choices.below(3);
-        let default = self.choices.below(cases + 2);
-        self.block(&format!("switch ({value} & 7) "), |g| {
-            for case in 0..cases {
-                if case == default {
-                    g.line("default:");
-                }
-                line!(g, "case {case}:");
-                let count = g.some();
-                // Not in a loop as far as `break` goes; `continue` is left out with it.
-                let _ = in_loop;
-                g.block("", |g| g.statements(count, false));
-                if !g.choices.once_in(3) {
-                    g.line("break;");
-                }
-            }
-            if default >= cases {
-                g.line("default: ;");
-            }
-        });
     }
 
     /// A call that writes through a pointer into any address space.

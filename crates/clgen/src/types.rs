@@ -13,9 +13,10 @@ pub enum Scalar {
     Long,
     ULong,
     Float,
+    Double,
 }
 
-use Scalar::{Char, Float, Int, Long, Short, UChar, UInt, ULong, UShort};
+use Scalar::{Char, Double, Float, Int, Long, Short, UChar, UInt, ULong, UShort};
 
 pub(crate) const INTEGERS: [Scalar; 8] = [Int, UInt, Char, UChar, Short, UShort, Long, ULong];
 pub(crate) const SCALARS: [Scalar; 11] = [Int, UInt, Float, Char, UChar, Short, UShort, Long, ULong, Int, Float];
@@ -32,6 +33,7 @@ impl Scalar {
             Long => "long",
             ULong => "ulong",
             Float => "float",
+            Double => "double",
         }
     }
 
@@ -41,7 +43,7 @@ impl Scalar {
             Char | UChar => 1,
             Short | UShort => 2,
             Int | UInt | Float => 4,
-            Long | ULong => 8,
+            Long | ULong | Double => 8,
         }
     }
 
@@ -49,12 +51,17 @@ impl Scalar {
         matches!(self, Char | Short | Int | Long)
     }
 
+    pub(crate) fn is_float(self) -> bool {
+        matches!(self, Float | Double)
+    }
+
     pub(crate) fn unsigned(self) -> Scalar {
         match self {
             Char => UChar,
             Short => UShort,
             Int => UInt,
-            Long => ULong,
+            Float => UInt,
+            Long | Double => ULong,
             other => other,
         }
     }
@@ -64,14 +71,14 @@ impl Scalar {
             UChar => Char,
             UShort => Short,
             UInt | Float => Int,
-            ULong => Long,
+            ULong | Double => Long,
             other => other,
         }
     }
 
     /// Integer promotion.
-    fn promoted(self) -> Scalar {
-        if self != Float && self.size() < 4 { Int } else { self }
+    pub(crate) fn promoted(self) -> Scalar {
+        if self.size() < 4 { Int } else { self }
     }
 
     /// The usual arithmetic conversions of two integers.
@@ -100,8 +107,12 @@ impl Type {
         Type { scalar, ..self }
     }
 
+    pub(crate) fn with(self, lanes: usize) -> Type {
+        Type { lanes, ..self }
+    }
+
     pub(crate) fn is_float(self) -> bool {
-        self.scalar == Float
+        self.scalar.is_float()
     }
 
     pub(crate) fn name(self) -> String {

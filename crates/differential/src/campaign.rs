@@ -59,11 +59,13 @@ impl Campaign {
         let program = Program {
             name: format!("random{seed}.cl"),
             source: generated.source.clone(),
-            options: String::new(),
+            options: if generated.double { "--fp64 emulate".to_owned() } else { String::new() },
             peer_options: "-DPEER".to_owned(),
             include: Vec::new(),
         };
-        let translation = clmsl::translate(&program.name, &program.source, &clmsl::Options::default());
+        let fp64 = if generated.double { clmsl::Fp64::Emulate } else { clmsl::Fp64::Reject };
+        let options = clmsl::Options { fp64, ..clmsl::Options::default() };
+        let translation = clmsl::translate(&program.name, &program.source, &options);
         if translation.msl.is_none() {
             return finding(Kind::Rejected, translation.rendered());
         }
@@ -159,16 +161,17 @@ fn braces(line: &str) -> i32 {
 fn run(program: &clgen::Program, random: &mut Random) -> Run {
     let (mut args, mut shapes) = (Vec::new(), Vec::new());
     for arg in &program.args {
-        let (bytes, shape) = match *arg {
+        let (layout, count) = match arg {
             clgen::Arg::Local(bytes) => {
-                args.push(Value::Local(bytes));
+                args.push(Value::Local(*bytes));
                 shapes.push(Shape::list([]));
                 continue;
             }
-            clgen::Arg::Buffer(scalar, count) => (scalar.size() * count, Shape::of(of(scalar), 1)),
-            clgen::Arg::Value(scalar) => (scalar.size(), Shape::of(of(scalar), 1)),
+            clgen::Arg::Buffer(layout, count) => (layout, *count),
+            clgen::Arg::Value(layout) => (layout, 1),
         };
-        let mut bytes = vec![0; bytes];
+        let shape = Shape::pattern(layout.iter().map(|part| part.map(of)));
+        let mut bytes = vec![0; shape.size() * count];
         vary(&mut bytes, &shape, true, random);
         let is_value = matches!(arg, clgen::Arg::Value(_));
         args.push(if is_value { Value::Bytes(bytes) } else { Value::Buffer(bytes) });
@@ -189,5 +192,6 @@ fn of(scalar: clgen::Scalar) -> Scalar {
         clgen::Scalar::Long => Scalar::I64,
         clgen::Scalar::ULong => Scalar::U64,
         clgen::Scalar::Float => Scalar::F32,
+        clgen::Scalar::Double => Scalar::F64,
     }
 }

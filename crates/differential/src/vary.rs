@@ -29,6 +29,16 @@ impl Shape {
         Shape { pattern: scalars.into_iter().map(Some).collect() }
     }
 
+    /// Scalars and bytes of padding (`None`) in turn.
+    pub fn pattern(pattern: impl IntoIterator<Item = Option<Scalar>>) -> Shape {
+        Shape { pattern: pattern.into_iter().collect() }
+    }
+
+    /// Bytes of the pattern.
+    pub(crate) fn size(&self) -> usize {
+        self.pattern.iter().map(|part| part.map_or(1, Scalar::size)).sum()
+    }
+
     /// What reflection knows of an argument; a structure counts as bytes.
     pub fn of_argument(argument: &Argument) -> Shape {
         Shape::of(argument.scalar.unwrap_or(Scalar::U8), argument.lanes)
