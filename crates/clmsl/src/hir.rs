@@ -78,6 +78,8 @@ pub(crate) struct Local {
     pub(crate) generated: bool,
     /// Declared with `double`, which `--fp64 float` made `float`.
     pub(crate) demoted: bool,
+    /// *Lowered*: what it points to is `const` now and was not in the source, or the other way round.
+    pub(crate) requalified: bool,
 }
 
 impl Local {
@@ -97,6 +99,7 @@ impl Local {
             reference: false,
             generated: false,
             demoted: false,
+            requalified: false,
         }
     }
 }

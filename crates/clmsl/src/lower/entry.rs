@@ -352,7 +352,7 @@ fn reflect(local: &Local, index: u32, structs: &[Struct]) -> ArgReflection {
         slot: 0,
         offset: 0,
         kind,
-        type_name: describe(&if local.demoted { undemoted(&local.ty) } else { local.ty.clone() }, structs),
+        type_name: describe(&as_written(local), structs),
         size,
         align,
         address_space: match space {
@@ -388,6 +388,18 @@ fn number(ty: &Type) -> Option<(Scalar, u8)> {
         Type::Atomic(s) => Some((*s, 1)),
         other => other.arithmetic(),
     }
+}
+
+/// The type that the source says.
+fn as_written(local: &Local) -> Type {
+    let ty = match &local.ty {
+        Type::Pointer(p) if local.requalified => {
+            let quals = Quals { is_const: !p.quals.is_const, ..p.quals };
+            Type::pointer(p.ty.clone(), p.space, quals)
+        }
+        other => other.clone(),
+    };
+    if local.demoted { undemoted(&ty) } else { ty }
 }
 
 /// The type as it was written with `double`.

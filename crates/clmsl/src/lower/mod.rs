@@ -4,12 +4,14 @@
 //! 1. `address_space`: one copy of a helper per combination of address spaces, and components of textures (`component`),
 //!    it is called with; unused ones vanish.
 //! 2. `image`: functions on images become methods of textures and functions of the prelude.
-//! 3. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `async_copy`, `conversion`, `double`: each expression in
+//!    `access`: pointers to what is only read say so.
+//! 3. `narrow`: 64-bit arithmetic of which only 32 bits count. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `async_copy`, `conversion`, `double`: each expression in
 //!    MSL's terms. Then `wide`, for the vectors that MSL does not have.
 //! 4. `entry`, `work_item`: kernel parameters get their attributes, work-item functions become hidden parameters.
 //! 5. `scope`: threadgroup variables, switch scopes and declarations in the places C++ wants them.
 //! 6. `names`: everything gets the name it is printed with.
 
+mod access;
 mod address_space;
 mod async_copy;
 mod atomic;
@@ -28,6 +30,7 @@ mod group;
 mod image;
 mod memory;
 mod names;
+mod narrow;
 mod printf;
 mod scope;
 mod shared;
@@ -106,10 +109,12 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     }
     let shared = shared::lower(&mut instances);
     let formats = image::lower(&mut instances, &constants);
+    access::lower(&mut instances, &structs);
     let mut forms = BTreeSet::new();
     let mut device_scope = false;
     for instance in &mut instances {
         let function = &mut instance.function;
+        narrow::lower(function);
         device_scope |= expr::lower_function(function, fast_relaxed_math, &mut forms, &mut diagnostics);
     }
     if device_scope {

@@ -186,7 +186,7 @@ fn rewrite(e: &mut Expr, parameters: &Parameters, all: &[Parameters]) {
         }
         // A conversion from the 64-bit result is one from the 32-bit parameter.
         ExprKind::Convert(inner) => {
-            if let ExprKind::Convert(_) = inner.kind
+            if let ExprKind::Convert(_) | ExprKind::Int { .. } = inner.kind
                 && inner.ty == Type::ULONG
             {
                 let ty = e.ty.clone();
@@ -209,11 +209,14 @@ fn query(item: WorkItem, argument: Option<Expr>, parameters: &Parameters, span: 
         WorkItem::GlobalLinearId => linear(
             local(Hidden::GlobalId, parameters, ty(Hidden::GlobalId), span),
             local(Hidden::GlobalSize, parameters, ty(Hidden::GlobalSize), span),
+            &Type::ULONG,
         ),
-        WorkItem::LocalLinearId => linear(
-            local(Hidden::LocalId, parameters, ty(Hidden::LocalId), span),
-            local(Hidden::LocalSize, parameters, ty(Hidden::LocalSize), span),
-        ),
+        // A threadgroup has few threads.
+        WorkItem::LocalLinearId => {
+            let id = local(Hidden::LocalId, parameters, ty(Hidden::LocalId), span);
+            let size = local(Hidden::LocalSize, parameters, ty(Hidden::LocalSize), span);
+            convert(linear(id, size, &Type::UINT), &Type::ULONG)
+        }
         WorkItem::GlobalOffset => {
             let zero = Expr::int(0, Type::ULONG, span);
             match argument {
@@ -257,15 +260,15 @@ fn component(item: WorkItem, argument: Option<Expr>, parameters: &Parameters, sp
     }
 }
 
-/// `(z * size.y + y) * size.x + x` in 64 bits.
-fn linear(id: Expr, size: Expr) -> Expr {
+/// `(z * size.y + y) * size.x + x` in the given type.
+fn linear(id: Expr, size: Expr, at: &Type) -> Expr {
     let span = id.span;
     let lane = |v: &Expr, l: u8| {
         let lane = Expr::new(ExprKind::Swizzle(Box::new(v.clone()), vec![l]), Type::UINT, span);
-        convert(lane, &Type::ULONG)
+        convert(lane, at)
     };
-    let row = binary(BinaryOp::Mul, lane(&id, 2), lane(&size, 1), Type::ULONG);
-    let row = binary(BinaryOp::Add, row, lane(&id, 1), Type::ULONG);
-    let all = binary(BinaryOp::Mul, row, lane(&size, 0), Type::ULONG);
-    binary(BinaryOp::Add, all, lane(&id, 0), Type::ULONG)
+    let row = binary(BinaryOp::Mul, lane(&id, 2), lane(&size, 1), at.clone());
+    let row = binary(BinaryOp::Add, row, lane(&id, 1), at.clone());
+    let all = binary(BinaryOp::Mul, row, lane(&size, 0), at.clone());
+    binary(BinaryOp::Add, all, lane(&id, 0), at.clone())
 }

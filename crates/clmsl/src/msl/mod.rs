@@ -235,7 +235,9 @@ impl<'a> Printer<'a> {
                     let space = if local.space == Space::Local { Space::Local } else { Space::Constant };
                     declare(&local.ty, &format!("& {}", local.name), Some(space), Quals::default(), structs)
                 } else {
-                    declare(&local.ty, &local.name, None, local.quals, structs)
+                    // C's `restrict` is no word of C++; Clang and Apple's compiler have this one.
+                    let word = if local.quals.is_restrict { "__restrict " } else { "" };
+                    declare(&local.ty, &format!("{word}{}", local.name), None, local.quals, structs)
                 };
                 if let Some(attribute) = &local.attribute {
                     text.push(' ');
