@@ -140,11 +140,11 @@ pub enum AddressSpace {
     Local,
 }
 
-/// What a kernel may do with an argument's memory or image, by its type.
+/// What a kernel may do with an argument's memory or image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// A value, or a pointer to `const` or `__constant` data.
+    /// A value, or a pointer that nothing is written through, whether declared `const` or not.
     ReadOnly,
     /// A `write_only` image.
     WriteOnly,

@@ -174,7 +174,8 @@ fn reflection_serialises() {
         ("value".into(), 2.into(), 3.into())
     );
     assert_eq!((arg(4)["size"].clone(), arg(4)["slot"].clone()), (4.into(), 3.into()));
-    assert_eq!((arg(5)["size"].clone(), arg(5)["access"].clone()), (0.into(), "readwrite".into()));
+    assert_eq!((arg(5)["size"].clone(), arg(5)["access"].clone()), (0.into(), "readonly".into()));
+    assert_eq!(arg(5)["type_name"], "__global void*");
 }
 
 #[test]

@@ -345,6 +345,17 @@ fn follow(e: &mut Expr, function: &Function) {
             let is_const = p.quals.is_const || from.quals.is_const;
             Type::pointer(p.ty.clone(), p.space, Quals { is_const, ..p.quals })
         }
+        // Of a pointer that has become one to `const`, nothing needs another.
+        ExprKind::Convert(inner) if inner.ty.pointee().is_some_and(|p| p.quals.is_const) => {
+            let mut ids = Vec::new();
+            roots(inner, &mut ids);
+            let became_const = |id: &LocalId| {
+                let local = function.local(*id);
+                local.requalified && local.ty.pointee().is_some_and(|p| p.quals.is_const)
+            };
+            let Some(p) = e.ty.pointee().filter(|_| ids.iter().any(became_const)) else { return };
+            Type::pointer(p.ty.clone(), p.space, Quals { is_const: true, ..p.quals })
+        }
         _ => return,
     };
     if let ExprKind::AssignOp { at, .. } = &mut e.kind {

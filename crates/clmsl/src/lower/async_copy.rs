@@ -1,25 +1,18 @@
 //! `async_work_group_copy` and its strided form (OpenCL C 3.0 §6.15.11): a loop of all work-items over all elements where
 //! the call stands, and a barrier at `wait_group_events`. An event is a number that nobody looks at.
 
-use super::expr::{binary, call, take};
-use crate::ast::BinaryOp;
+use super::expr::{call, take};
+use super::work_item::group_volume;
 use crate::builtins::{Resolved, Special, WorkItem};
 use crate::hir::{Expr, ExprKind};
 use crate::sema::is_pure;
 use crate::source::Span;
 use crate::types::{Space, Type};
 
-/// A work-item query; `work_item` lowers it.
-fn query(item: WorkItem, args: Vec<Expr>, span: Span) -> Expr {
-    let builtin = Resolved::Special(Special::WorkItem(item));
-    Expr::new(ExprKind::Builtin { builtin, args }, Type::ULONG, span)
-}
-
-/// How many work-items the group has.
-fn group_size(span: Span) -> Expr {
-    let size = |d: i128| query(WorkItem::LocalSize, vec![Expr::int(d, Type::UINT, span)], span);
-    let plane = binary(BinaryOp::Mul, size(0), size(1), Type::ULONG);
-    binary(BinaryOp::Mul, plane, size(2), Type::ULONG)
+/// `get_local_linear_id()`; `work_item` lowers it.
+fn local_linear_id(span: Span) -> Expr {
+    let builtin = Resolved::Special(Special::WorkItem(WorkItem::LocalLinearId));
+    Expr::new(ExprKind::Builtin { builtin, args: Vec::new() }, Type::ULONG, span).convert(Type::UINT)
 }
 
 /// `(e, then)` if evaluating `e` matters.
@@ -48,8 +41,8 @@ pub(super) fn copy(mut args: Vec<Expr>, strided: bool, span: Span) -> Expr {
             *pointer = take(pointer).convert(four);
         }
     }
-    args.push(query(WorkItem::LocalLinearId, Vec::new(), span));
-    args.push(group_size(span));
+    args.push(local_linear_id(span));
+    args.push(group_volume(span));
     let loop_call = call(head, args, Type::Void, span);
     let number = Expr::int(0, Type::UINT, span);
     let value = Expr::new(ExprKind::Comma(Box::new(loop_call), Box::new(number)), Type::UINT, span);

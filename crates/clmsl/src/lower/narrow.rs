@@ -39,10 +39,14 @@ fn demand(e: &mut Expr) {
             if both_are_small && !(a.int_value().is_some() && b.int_value().is_some()) {
                 **a = narrowed(take(a));
                 **b = narrowed(take(b));
+            } else if op.is_logical() {
+                truth(a);
+                truth(b);
             } else if a.ty.pointee().is_some() && matches!(op, BinaryOp::Add | BinaryOp::Sub) {
                 index(b);
             }
         }
+        ExprKind::Unary(UnaryOp::Not, a) | ExprKind::Cond(a, ..) => truth(a),
         ExprKind::Index(base, at) if base.ty.vector().is_none() => index(at),
         ExprKind::AssignOp { op, place, value, at } if is_64_bits(at) && value.ty == *at => {
             let Some(scalar) = place.ty.scalar().filter(|s| s.is_integer() && *s != Scalar::Bool && s.bits() <= 32)
@@ -70,6 +74,13 @@ fn index(at: &mut Expr) {
         && inner.ty == Type::INT
     {
         *at = take(inner);
+    }
+}
+
+/// A number as a condition.
+fn truth(e: &mut Expr) {
+    if is_64_bits(&e.ty) && is_small(e) {
+        *e = narrowed(take(e));
     }
 }
 
