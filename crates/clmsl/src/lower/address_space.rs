@@ -81,7 +81,8 @@ pub(super) fn specialise(
                 made.push(None);
                 made.len() as u32 - 1
             });
-            let mut copy = Copy { spaces, vars: signature_vars(function), key: &key, diagnostics };
+            let settled = signature_vars(function).into_iter().map(|v| spaces.find(v)).zip(key.spaces.iter().copied());
+            let mut copy = Copy { spaces, settled: settled.collect(), key: &key, diagnostics };
             let (mut function, calls) = copy.function(function, body);
             let mut renumbered = Vec::new();
             for (callee, spaces, components) in calls {
@@ -158,7 +159,8 @@ type Callee = (FunctionId, Vec<Space>, Vec<Scalar>);
 /// The making of one copy.
 struct Copy<'a> {
     spaces: &'a Spaces,
-    vars: Vec<u32>,
+    /// The spaces of the signature's inference variables.
+    settled: HashMap<u32, Space>,
     key: &'a Key,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
@@ -167,10 +169,7 @@ impl Copy<'_> {
     /// The value of a space in this copy.
     fn space(&self, space: Space) -> Space {
         match self.spaces.resolve(space) {
-            Space::Var(root) => {
-                let position = self.vars.iter().position(|&v| self.spaces.find(v) == root);
-                position.and_then(|i| self.key.spaces.get(i).copied()).unwrap_or(Space::Private)
-            }
+            Space::Var(root) => self.settled.get(&root).copied().unwrap_or(Space::Private),
             other => settle(other),
         }
     }

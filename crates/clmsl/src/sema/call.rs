@@ -1,5 +1,7 @@
 //! Calls: the user's functions, and the regular built-in ones by the table.
 
+use std::collections::HashSet;
+
 use super::{CallSite, Entity, Sema, convert};
 use crate::ast;
 use crate::builtins::{self, Builtin, Class, DotBytes, Param, Resolved, Special};
@@ -325,9 +327,10 @@ impl Sema<'_> {
 /// The inference variables in a function's signature, in order, each once.
 pub(crate) fn signature_vars(function: &Function) -> Vec<u32> {
     let mut vars = Vec::new();
+    let mut seen = HashSet::new();
     let mut note = |s: Space| {
         if let Space::Var(v) = s
-            && !vars.contains(&v)
+            && seen.insert(v)
         {
             vars.push(v);
         }

@@ -4,12 +4,17 @@
 //! The variables of a function's signature stay open (a helper may be called with different spaces); each call has
 //! variables of its own for them, which `solve_call` relates once the callee's body is known.
 
+use std::collections::HashMap;
+
 use crate::types::Space;
 
 /// The union-find table.
 #[derive(Debug, Default)]
 pub(crate) struct Spaces {
     parent: Vec<u32>,
+    /// How many variables are in the class of a representative. The smaller class joins the larger one, which keeps the
+    /// way to the representative logarithmic.
+    size: Vec<u32>,
     bound: Vec<Option<Space>>,
     /// Classes that hold a structure's member: they are the same for every call.
     shared: Vec<bool>,
@@ -23,6 +28,7 @@ impl Spaces {
     pub(crate) fn fresh(&mut self) -> Space {
         let id = self.parent.len() as u32;
         self.parent.push(id);
+        self.size.push(1);
         self.bound.push(None);
         self.shared.push(false);
         Space::Var(id)
@@ -61,10 +67,10 @@ impl Spaces {
             (a, b) if a == b => Ok(()),
             (Space::Unset, _) | (_, Space::Unset) => Ok(()),
             (Space::Var(a), Space::Var(b)) => {
-                // Halving keeps the chains short without ranks.
-                let (a, b) = (self.compress(a), self.compress(b));
-                self.parent[b as usize] = a;
-                self.shared[a as usize] |= self.shared[b as usize];
+                let (root, other) = if self.size[a as usize] < self.size[b as usize] { (b, a) } else { (a, b) };
+                self.parent[other as usize] = root;
+                self.size[root as usize] += self.size[other as usize];
+                self.shared[root as usize] |= self.shared[other as usize];
                 Ok(())
             }
             (Space::Var(v), space) | (space, Space::Var(v)) => {
@@ -75,26 +81,16 @@ impl Spaces {
         }
     }
 
-    fn compress(&mut self, mut var: u32) -> u32 {
-        while self.parent[var as usize] != var {
-            let next = self.parent[self.parent[var as usize] as usize];
-            self.parent[var as usize] = next;
-            var = next;
-        }
-        var
-    }
-
     /// Carries what the callee's body made of its signature over to the variables of one call.
     pub(crate) fn solve_call(&mut self, pairs: &[(u32, u32)]) -> Result<(), Conflict> {
-        let mut classes: Vec<(u32, u32)> = Vec::new();
+        let mut classes: HashMap<u32, u32> = HashMap::new();
         for &(formal, actual) in pairs {
             let root = self.find(formal);
             if self.bound[root as usize].is_some() || self.shared[root as usize] {
                 self.unify(Space::Var(actual), Space::Var(root))?;
-            } else if let Some(&(_, first)) = classes.iter().find(|(r, _)| *r == root) {
-                self.unify(Space::Var(actual), Space::Var(first))?;
             } else {
-                classes.push((root, actual));
+                let first = *classes.entry(root).or_insert(actual);
+                self.unify(Space::Var(actual), Space::Var(first))?;
             }
         }
         Ok(())
