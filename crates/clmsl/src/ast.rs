@@ -359,7 +359,8 @@ pub(crate) enum StmtKind {
         body: Box<Stmt>,
     },
     Switch(Expr, Box<Stmt>),
-    Case(Expr, Box<Stmt>),
+    /// A label, or GNU C's range of them.
+    Case(Expr, Option<Expr>, Box<Stmt>),
     Default(Box<Stmt>),
     Break,
     Continue,

@@ -464,6 +464,32 @@ impl Block {
 }
 
 impl Stmt {
+    /// The blocks of a statement.
+    pub(crate) fn blocks(&self) -> Vec<&Block> {
+        match &self.kind {
+            StmtKind::Block(b)
+            | StmtKind::While(_, b)
+            | StmtKind::DoWhile(b, _)
+            | StmtKind::Switch(_, b)
+            | StmtKind::For { body: b, .. } => vec![b],
+            StmtKind::If { arms, otherwise } => arms.iter().map(|(_, b)| b).chain(otherwise).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The blocks of a statement.
+    pub(crate) fn blocks_mut(&mut self) -> Vec<&mut Block> {
+        match &mut self.kind {
+            StmtKind::Block(b)
+            | StmtKind::While(_, b)
+            | StmtKind::DoWhile(b, _)
+            | StmtKind::Switch(_, b)
+            | StmtKind::For { body: b, .. } => vec![b],
+            StmtKind::If { arms, otherwise } => arms.iter_mut().map(|(_, b)| b).chain(otherwise).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Visits the statement lists inside, innermost first.
     pub(crate) fn for_each_list_mut(&mut self, f: &mut dyn FnMut(&mut Vec<Stmt>)) {
         match &mut self.kind {

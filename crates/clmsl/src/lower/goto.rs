@@ -5,8 +5,10 @@
 //! from the label to the last jump are a loop that runs again while the flag is set. Out of loops and switches a jump
 //! leaves by `break`, level by level. Declarations on the way move up, because C lets a jump pass them.
 //!
-//! A jump into a statement that does not hold the jump, or to a loop's second entry, is refused.
+//! Jumps into statements that do not hold them go by way of these (`inward`). What was moved for one label may be in the
+//! way of another, so there are rounds.
 
+use super::inward;
 use super::scope::assign;
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Block, Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind, UnaryOp};
@@ -15,55 +17,62 @@ use crate::types::{Space, Type};
 
 /// Labels of one function; each costs a walk over it.
 const MAX_LABELS: usize = 256;
+/// Rounds.
+const MAX_ROUNDS: usize = 16;
 /// Elements of an initialised array that a jump may pass: they are assigned one by one.
 const MAX_ARRAY: u64 = 1024;
 
 /// Takes the jumps out of a function.
 pub(super) fn lower(function: &mut Function, diagnostics: &mut Vec<Diagnostic>) {
     let Some(mut body) = function.body.take() else { return };
-    let mut labels = Vec::new();
-    each_statement(&body.stmts, &mut |stmt| {
-        if let StmtKind::Label(name) = &stmt.kind {
-            labels.push((name.clone(), stmt.span));
-        }
-    });
-    if let Some((_, span)) = labels.get(MAX_LABELS) {
-        let message = format!("more than {MAX_LABELS} labels in a function are not supported: Metal has no goto");
-        diagnostics.push(Diagnostic::error(*span, message));
-        labels.clear();
-    }
     let reported = diagnostics.len();
-    let mut pass = Pass { function, diagnostics };
-    for (name, _) in &labels {
-        if let Some(list) = list_of(&mut body.stmts, name) {
-            pass.forward(list, name);
+    for round in 0..MAX_ROUNDS {
+        inward::open_switches(&mut body, round);
+        let mut gotos = false;
+        each_statement(&body.stmts, &mut |stmt| gotos |= matches!(stmt.kind, StmtKind::Goto(_)));
+        if !gotos || diagnostics.len() > reported {
+            break;
+        }
+        let few = inward::lower(function, &mut body, round);
+        let mut labels = Vec::new();
+        each_statement(&body.stmts, &mut |stmt| {
+            if let StmtKind::Label(name) = &stmt.kind {
+                labels.push((name.clone(), stmt.span));
+            }
+        });
+        if !few || labels.len() > MAX_LABELS {
+            let span = labels[labels.len().min(MAX_LABELS) - 1].1;
+            let message = "so many labels in nested statements of a function are not supported: Metal has no goto";
+            diagnostics.push(Diagnostic::error(span, message));
+            break;
+        }
+        let mut pass = Pass { function, diagnostics };
+        for (name, _) in &labels {
+            if let Some(list) = list_of(&mut body.stmts, name) {
+                pass.forward(list, name);
+            }
+        }
+        for (name, _) in labels.iter().rev() {
+            if let Some(list) = list_of(&mut body.stmts, name) {
+                pass.backward(list, name);
+            }
         }
     }
-    for (name, _) in labels.iter().rev() {
-        if let Some(list) = list_of(&mut body.stmts, name) {
-            pass.backward(list, name);
-        }
-    }
-    if pass.diagnostics.len() == reported {
+    if diagnostics.len() == reported {
         each_statement(&body.stmts, &mut |stmt| {
             if let StmtKind::Goto(name) = &stmt.kind {
-                let message = format!(
-                    "this goto jumps into a statement or a loop that it is outside of, which is not supported: \
-                     Metal has no goto (label '{name}')"
-                );
-                pass.diagnostics.push(Diagnostic::error(stmt.span, message));
+                let message = format!("this goto is not supported: Metal has no goto (label '{name}')");
+                diagnostics.push(Diagnostic::error(stmt.span, message));
             }
         });
     }
-    if !labels.is_empty() {
-        body.for_each_list_mut(&mut |list| list.retain(|s| !matches!(s.kind, StmtKind::Label(_))));
-    }
+    body.for_each_list_mut(&mut |list| list.retain(|s| !matches!(s.kind, StmtKind::Label(_))));
     function.body = Some(body);
 }
 
 /// What leads away from where it stands.
 #[derive(Clone, Copy)]
-enum Jump<'n> {
+pub(super) enum Jump<'n> {
     Goto(&'n str),
     /// Of the loop or switch around the statements in question.
     Break,
@@ -83,7 +92,7 @@ impl Pass<'_> {
         let Some(first) = list[..label].iter().position(|s| jumps(s, jump)) else { return };
         let mut region: Vec<Stmt> = list.drain(first..label).collect();
         let span = region[0].span;
-        let flag = self.flag(&format!("to_{name}"), span);
+        let flag = self.flag(&flag_name(name), span);
         let mut out = vec![declare(flag, Some(truth(false, span)), span)];
         self.redirect(&mut region, jump, flag, false, true);
         out.append(&mut region);
@@ -103,7 +112,7 @@ impl Pass<'_> {
         let mut before = Vec::new();
         let mut after = Vec::new();
         self.hoist(&mut body, &mut before);
-        let again = self.flag(&format!("to_{name}"), span);
+        let again = self.flag(&flag_name(name), span);
         before.push(declare(again, None, span));
         self.redirect(&mut body, Jump::Goto(name), again, false, true);
         for (jump, what, kind) in
@@ -166,6 +175,10 @@ impl Pass<'_> {
         let count = runs.len();
         for (i, mut run) in runs.into_iter().enumerate() {
             let Some(first) = run.first() else { continue };
+            if run.iter().all(|s| matches!(s.kind, StmtKind::Label(_))) {
+                out.append(&mut run);
+                continue;
+            }
             let span = first.span;
             self.refuse_entry(&run);
             if shared || i + 1 < count {
@@ -180,7 +193,7 @@ impl Pass<'_> {
 
     /// A statement with jumps somewhere inside.
     fn inside(&mut self, mut stmt: Stmt, jump: Jump<'_>, flag: LocalId, leave: bool) -> Stmt {
-        for block in blocks_mut(&mut stmt) {
+        for block in stmt.blocks_mut() {
             if block.stmts.iter().any(|s| jumps(s, jump)) {
                 self.redirect(&mut block.stmts, jump, flag, leave, false);
             }
@@ -225,21 +238,26 @@ impl Pass<'_> {
     }
 }
 
+/// What the flag of jumps to a label is called; labels of `inward` have a name behind a number.
+fn flag_name(label: &str) -> String {
+    format!("to_{}", label.rsplit(' ').next().unwrap_or(label))
+}
+
 fn truth(value: bool, span: Span) -> Expr {
     Expr::int(i128::from(value), Type::BOOL, span)
 }
 
-fn declare(local: LocalId, init: Option<Expr>, span: Span) -> Stmt {
+pub(super) fn declare(local: LocalId, init: Option<Expr>, span: Span) -> Stmt {
     Stmt { kind: StmtKind::Decl(vec![Decl { local, init }]), span }
 }
 
-fn set(flag: LocalId, value: bool, span: Span) -> Stmt {
+pub(super) fn set(flag: LocalId, value: bool, span: Span) -> Stmt {
     let place = Expr::new(ExprKind::Local(flag), Type::BOOL, span);
     let kind = ExprKind::Assign(Box::new(place), Box::new(truth(value, span)));
     Stmt { kind: StmtKind::Expr(Expr::new(kind, Type::BOOL, span)), span }
 }
 
-fn when(condition: Expr, stmts: Vec<Stmt>, span: Span) -> Stmt {
+pub(super) fn when(condition: Expr, stmts: Vec<Stmt>, span: Span) -> Stmt {
     let end = stmts.last().map_or(span, |s| s.span).end();
     Stmt { kind: StmtKind::If { arms: vec![(condition, Block { stmts, end })], otherwise: None }, span }
 }
@@ -251,20 +269,20 @@ fn elements(ty: &Type) -> u64 {
     }
 }
 
-fn position(list: &[Stmt], name: &str) -> Option<usize> {
+pub(super) fn position(list: &[Stmt], name: &str) -> Option<usize> {
     list.iter().position(|s| matches!(&s.kind, StmtKind::Label(label) if label == name))
 }
 
 /// The list that holds the label.
-fn list_of<'s>(list: &'s mut Vec<Stmt>, name: &str) -> Option<&'s mut Vec<Stmt>> {
+pub(super) fn list_of<'s>(list: &'s mut Vec<Stmt>, name: &str) -> Option<&'s mut Vec<Stmt>> {
     if position(list, name).is_some() {
         return Some(list);
     }
-    list.iter_mut().flat_map(blocks_mut).find_map(|block| list_of(&mut block.stmts, name))
+    list.iter_mut().flat_map(Stmt::blocks_mut).find_map(|block| list_of(&mut block.stmts, name))
 }
 
 /// Whether there is such a jump in the statement.
-fn jumps(stmt: &Stmt, jump: Jump<'_>) -> bool {
+pub(super) fn jumps(stmt: &Stmt, jump: Jump<'_>) -> bool {
     let closed = match (&stmt.kind, jump) {
         (StmtKind::Goto(name), Jump::Goto(wanted)) => return name == wanted,
         (StmtKind::Break, Jump::Break) | (StmtKind::Continue, Jump::Continue) => return true,
@@ -272,39 +290,14 @@ fn jumps(stmt: &Stmt, jump: Jump<'_>) -> bool {
         (StmtKind::For { .. } | StmtKind::While(..) | StmtKind::DoWhile(..), Jump::Break | Jump::Continue) => true,
         _ => false,
     };
-    !closed && blocks(stmt).iter().any(|block| block.stmts.iter().any(|s| jumps(s, jump)))
+    !closed && stmt.blocks().iter().any(|block| block.stmts.iter().any(|s| jumps(s, jump)))
 }
 
-fn each_statement(list: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
+pub(super) fn each_statement(list: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
     for stmt in list {
         f(stmt);
-        for block in blocks(stmt) {
+        for block in stmt.blocks() {
             each_statement(&block.stmts, f);
         }
-    }
-}
-
-/// The blocks of a statement.
-fn blocks(stmt: &Stmt) -> Vec<&Block> {
-    match &stmt.kind {
-        StmtKind::Block(b)
-        | StmtKind::While(_, b)
-        | StmtKind::DoWhile(b, _)
-        | StmtKind::Switch(_, b)
-        | StmtKind::For { body: b, .. } => vec![b],
-        StmtKind::If { arms, otherwise } => arms.iter().map(|(_, b)| b).chain(otherwise).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
-    match &mut stmt.kind {
-        StmtKind::Block(b)
-        | StmtKind::While(_, b)
-        | StmtKind::DoWhile(b, _)
-        | StmtKind::Switch(_, b)
-        | StmtKind::For { body: b, .. } => vec![b],
-        StmtKind::If { arms, otherwise } => arms.iter_mut().map(|(_, b)| b).chain(otherwise).collect(),
-        _ => Vec::new(),
     }
 }

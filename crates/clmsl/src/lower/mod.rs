@@ -28,6 +28,7 @@ mod fallthrough;
 mod goto;
 mod group;
 mod image;
+mod inward;
 mod memory;
 mod names;
 mod narrow;

@@ -148,12 +148,9 @@ impl Parser<'_> {
             "case" => {
                 self.advance();
                 let value = self.conditional()?;
-                if self.is(Punct::Ellipsis) {
-                    let span = self.span();
-                    return self.error(span, "case ranges are not supported (they are not OpenCL C)");
-                }
+                let last = if self.eat(Punct::Ellipsis) { Some(self.conditional()?) } else { None };
                 self.expect(Punct::Colon)?;
-                StmtKind::Case(value, Box::new(self.labelled()?))
+                StmtKind::Case(value, last, Box::new(self.labelled()?))
             }
             "default" => {
                 self.advance();

@@ -121,6 +121,8 @@ struct Sema<'a> {
     definitions: HashMap<Symbol, Span>,
     /// The arrays that string literals are, by their bytes.
     strings: HashMap<&'a [u8], ConstantId>,
+    /// Labels that ranges of them were made.
+    range_labels: i128,
 }
 
 /// What the stage yields besides the program.
@@ -150,6 +152,7 @@ pub(crate) fn check(program: &ast::Program, names: &Interner, settings: Settings
         member_index: HashMap::new(),
         definitions: HashMap::new(),
         strings: HashMap::new(),
+        range_labels: 0,
     };
     for item in &program.items {
         if let ast::Item::Function(f) = item

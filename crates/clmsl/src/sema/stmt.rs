@@ -1,5 +1,7 @@
 //! Statements (C99 §6.8).
 
+use std::collections::HashSet;
+
 use super::{Sema, const_int, convert};
 use crate::ast;
 use crate::diagnostic::Diagnostic;
@@ -9,6 +11,8 @@ use crate::types::{Type, layout};
 
 /// Bytes of an array that may be initialised directly in a switch.
 const MAX_SWITCH_ARRAY: u64 = 4096;
+/// Labels that all ranges of a program may stand for.
+const MAX_RANGE_LABELS: i128 = 1 << 16;
 
 impl Sema<'_> {
     fn block(&mut self, block: &ast::Block) -> Block {
@@ -88,13 +92,13 @@ impl Sema<'_> {
                 Some(kind) => kind,
                 None => return,
             },
-            ast::StmtKind::Case(value, inner) => {
-                self.case(value, span, in_switch, out);
+            ast::StmtKind::Case(value, last, inner) => {
+                self.case(value, last.as_ref(), span, out);
                 self.statement(inner, out, in_switch);
                 return;
             }
             ast::StmtKind::Default(inner) => {
-                self.check_label(span, in_switch);
+                self.check_label(span);
                 out.push(Stmt { kind: StmtKind::Default, span: span.start() });
                 self.statement(inner, out, in_switch);
                 return;
@@ -196,16 +200,16 @@ impl Sema<'_> {
         };
         let ty = Type::Scalar(scalar.promoted());
         let value = convert(value, &ty);
-        let ast::StmtKind::Block(block) = &body.kind else {
-            self.error(body.span, "the body of a switch must be a block");
-            return None;
+        let (body, end) = match &body.kind {
+            ast::StmtKind::Block(block) => (block.stmts.as_slice(), block.end),
+            _ => (std::slice::from_ref(body), body.span.end()),
         };
         if let Some(c) = &mut self.current {
             c.switches.push(ty);
         }
         self.enter_scope();
         let mut stmts = Vec::new();
-        for stmt in &block.stmts {
+        for stmt in body {
             self.statement(stmt, &mut stmts, true);
         }
         self.leave_scope();
@@ -213,7 +217,7 @@ impl Sema<'_> {
             c.switches.pop();
         }
         self.check_labels(&stmts);
-        Some(StmtKind::Switch(value, Block { stmts, end: block.end }))
+        Some(StmtKind::Switch(value, Block { stmts, end }))
     }
 
     /// What is initialised directly in a switch is assigned element by element later.
@@ -230,57 +234,74 @@ impl Sema<'_> {
     }
 
     fn check_labels(&mut self, stmts: &[Stmt]) {
-        let mut seen = std::collections::HashSet::new();
-        let mut defaults = 0;
-        for stmt in stmts {
-            let repeated = match &stmt.kind {
-                StmtKind::Case(e) => e.int_value().is_some_and(|v| !seen.insert(v)),
-                StmtKind::Default => {
-                    defaults += 1;
-                    defaults > 1
-                }
-                _ => false,
+        let mut seen = HashSet::new();
+        let mut repeated = Vec::new();
+        labels_of_switch(stmts, &mut |label| {
+            let value = match &label.kind {
+                StmtKind::Case(value) => Some(value.int_value()),
+                _ => None,
             };
-            if repeated {
-                self.error(stmt.span, "this label occurs twice in the switch");
+            if value != Some(None) && !seen.insert(value) {
+                repeated.push(label.span);
             }
+        });
+        for span in repeated {
+            self.error(span, "this label occurs twice in the switch");
         }
-        let first = stmts.iter().find(|s| !matches!(s.kind, StmtKind::Case(_) | StmtKind::Default));
-        let before_label = stmts.first().is_some_and(|s| !matches!(s.kind, StmtKind::Case(_) | StmtKind::Default));
-        if before_label
-            && let Some(first) = first
-            && !matches!(first.kind, StmtKind::Decl(_))
+        if let Some(first) = stmts.first()
+            && !matches!(first.kind, StmtKind::Case(_) | StmtKind::Default | StmtKind::Decl(_))
+            && !has_label(first)
         {
             self.warning(first.span, "this statement before the first label of the switch is never reached");
         }
     }
 
-    fn check_label(&mut self, span: Span, in_switch: bool) {
-        if !in_switch {
-            let inside = self.current.as_ref().is_some_and(|c| !c.switches.is_empty());
-            let message = if inside {
-                "a label inside a nested statement of its switch is not supported"
-            } else {
-                "a label outside a switch"
-            };
-            self.error(span, message);
+    fn check_label(&mut self, span: Span) {
+        if self.current.as_ref().is_none_or(|c| c.switches.is_empty()) {
+            self.error(span, "a label outside a switch");
         }
     }
 
-    fn case(&mut self, value: &ast::Expr, span: Span, in_switch: bool, out: &mut Vec<Stmt>) {
-        self.check_label(span, in_switch);
+    /// A label, or one for each number of a range.
+    fn case(&mut self, first: &ast::Expr, last: Option<&ast::Expr>, span: Span, out: &mut Vec<Stmt>) {
+        self.check_label(span);
+        let Some(first) = self.case_value(first) else { return };
+        let Some(last) = last else {
+            out.push(Stmt { kind: StmtKind::Case(first), span: span.start() });
+            return;
+        };
+        let Some(last) = self.case_value(last) else { return };
+        let (Some(low), Some(high)) = (first.int_value(), last.int_value()) else { return };
+        if low > high {
+            self.warning(first.span.to(last.span), "this range of labels is empty");
+            return;
+        }
+        let count = high - low + 1;
+        if count > MAX_RANGE_LABELS - self.range_labels {
+            let message = format!("ranges of labels with more than {MAX_RANGE_LABELS} numbers are not supported");
+            self.error(first.span.to(last.span), message);
+            return;
+        }
+        self.range_labels += count;
+        for value in low..=high {
+            let label = Expr::int(value, first.ty.clone(), first.span);
+            out.push(Stmt { kind: StmtKind::Case(label), span: span.start() });
+        }
+    }
+
+    /// The value of a label, converted to the type of its switch.
+    fn case_value(&mut self, value: &ast::Expr) -> Option<Expr> {
         let value = self.value(value);
         if value.ty.is_error() {
-            return;
+            return None;
         }
         let Some(constant) = const_int(&value) else {
             self.error(value.span, "the value of a case label must be an integer constant");
-            return;
+            return None;
         };
-        let Some(ty) = self.current.as_ref().and_then(|c| c.switches.last().cloned()) else { return };
+        let ty = self.current.as_ref().and_then(|c| c.switches.last().cloned())?;
         let literal = Expr { ty: value.ty.clone(), ..Expr::int(constant, value.ty.clone(), value.span) };
-        let label = convert(literal, &ty);
-        out.push(Stmt { kind: StmtKind::Case(label), span: span.start() });
+        Some(convert(literal, &ty))
     }
 
     fn return_statement(&mut self, value: Option<&ast::Expr>, span: Span) -> StmtKind {
@@ -304,4 +325,21 @@ impl Sema<'_> {
             }
         }
     }
+}
+
+/// Calls `f` on the labels of the switch whose list this is, in nested statements too.
+fn labels_of_switch<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
+    for stmt in stmts {
+        match &stmt.kind {
+            StmtKind::Case(_) | StmtKind::Default => f(stmt),
+            StmtKind::Switch(..) => {}
+            _ => stmt.blocks().into_iter().for_each(|block| labels_of_switch(&block.stmts, f)),
+        }
+    }
+}
+
+/// Whether something may jump to the statement or into it.
+fn has_label(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::Label(_) | StmtKind::Case(_) | StmtKind::Default)
+        || stmt.blocks().iter().any(|block| block.stmts.iter().any(has_label))
 }

@@ -1,6 +1,11 @@
-// Jumps that Metal, which has no goto, cannot be given by flags and loops.
-int into(int x) { if (x > 2) goto inner; while (x < 9) { x++; inner: x += 2; } return x; }
-int two_entries(int x) { if (x) goto middle; start: x += 1; middle: x += 2; if (x < 9) goto start; return x; }
-int labels(int x) { switch (x) { case 1: if (x) goto end; case 2: x = 5; end: x++; } return x; }
-int back(int x) { switch (x) { case 0: again: x++; case 1: if (x < 3) goto again; } return x; }
-__kernel void k(__global int* a) { a[0] = into(a[0]) + two_entries(a[1]) + labels(a[2]) + back(a[3]); }
+// What jumps, which Metal does not have, cannot be replaced by.
+int large(int x) { if (x) goto out; int big[2000] = { 1 }; x = big[x]; out: return x; }
+#define FOUR(n) n##0: x++; n##1: x++; n##2: x++; n##3: x++;
+#define SIXTEEN(n) FOUR(n##0) FOUR(n##1) FOUR(n##2) FOUR(n##3)
+#define SIXTY_FOUR(n) SIXTEEN(n##0) SIXTEEN(n##1) SIXTEEN(n##2) SIXTEEN(n##3)
+int many(int x) {
+    if (x) goto last;
+    SIXTY_FOUR(l0) SIXTY_FOUR(l1) SIXTY_FOUR(l2) SIXTY_FOUR(l3)
+    last: return x;
+}
+__kernel void k(__global int* a) { a[0] = large(a[0]) + many(a[1]); }

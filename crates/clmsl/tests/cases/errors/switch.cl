@@ -5,7 +5,9 @@ __kernel void k(__global int* a) {
     default: break;
     default: break;
     case a[2]: break;
-    if (a[3]) { case 5: a[4] = 1; }
+    if (a[3]) { case 5: case 1: a[4] = 1; }
+    case 0 ... 100000: break;
+    case 9 ... 8: break;
     }
     case 7: break;
     break; continue;
