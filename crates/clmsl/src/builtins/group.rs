@@ -30,6 +30,8 @@ pub(crate) enum Collective {
     Any,
     Broadcast,
     Fold(Fold, FoldSpan),
+    /// The same of truth values: `And`, `Or` or `Xor`.
+    Logical(Fold, FoldSpan),
 }
 
 /// A function of sub-groups that moves values by lane.
@@ -40,6 +42,9 @@ pub(crate) enum Lanes {
     ShuffleXor,
     ShuffleUp,
     ShuffleDown,
+    Rotate,
+    /// Within clusters.
+    ClusteredRotate,
     Elect,
     AllEqual,
     Ballot,
@@ -61,6 +66,8 @@ pub(crate) enum GroupOp {
     SubGroup(Collective),
     /// The same for the work-items that happen to be there.
     NonUniform(Collective),
+    /// The same for clusters of neighbours.
+    Clustered(Collective),
     Lanes(Lanes),
     /// `sub_group_barrier`
     SubGroupBarrier,
@@ -69,7 +76,7 @@ pub(crate) enum GroupOp {
 /// The function of this name.
 pub(crate) fn find(name: &str) -> Option<GroupOp> {
     if let Some(rest) = name.strip_prefix("work_group_") {
-        return collective(rest).filter(|c| basic(*c)).map(GroupOp::WorkGroup);
+        return collective(rest).map(GroupOp::WorkGroup);
     }
     let lanes = match name {
         "get_sub_group_eq_mask" => Lanes::Mask("=="),
@@ -90,15 +97,18 @@ pub(crate) fn find(name: &str) -> Option<GroupOp> {
 fn sub_group(name: &str) -> Option<GroupOp> {
     if let Some(rest) = name.strip_prefix("non_uniform_") {
         return match rest {
-            "broadcast" => Some(GroupOp::Lanes(Lanes::Shuffle)),
             "all_equal" => Some(GroupOp::Lanes(Lanes::AllEqual)),
-            _ => match collective(rest)? {
-                // Scans of what is there are only sums and products in Metal.
-                Collective::Fold(Fold::Add | Fold::Mul, _) => collective(rest).map(GroupOp::NonUniform),
-                Collective::Fold(_, FoldSpan::Inclusive | FoldSpan::Exclusive) => None,
-                other => Some(GroupOp::NonUniform(other)),
-            },
+            _ => collective(rest).map(GroupOp::NonUniform),
         };
+    }
+    if let Some(rest) = name.strip_prefix("clustered_") {
+        if rest == "rotate" {
+            return Some(GroupOp::Lanes(Lanes::ClusteredRotate));
+        }
+        let reduces = |c: &Collective| {
+            matches!(c, Collective::Fold(_, FoldSpan::Reduce) | Collective::Logical(_, FoldSpan::Reduce))
+        };
+        return collective(rest).filter(reduces).map(GroupOp::Clustered);
     }
     Some(GroupOp::Lanes(match name {
         "barrier" => return Some(GroupOp::SubGroupBarrier),
@@ -107,6 +117,7 @@ fn sub_group(name: &str) -> Option<GroupOp> {
         "shuffle_xor" => Lanes::ShuffleXor,
         "shuffle_up" => Lanes::ShuffleUp,
         "shuffle_down" => Lanes::ShuffleDown,
+        "rotate" => Lanes::Rotate,
         "elect" => Lanes::Elect,
         "ballot" => Lanes::Ballot,
         "inverse_ballot" => Lanes::InverseBallot,
@@ -120,9 +131,13 @@ fn sub_group(name: &str) -> Option<GroupOp> {
     }))
 }
 
-/// Whether it is a function of whole groups: those have sums, minima and maxima.
+/// Whether it is a function of whole sub-groups: those have sums, minima and maxima.
 fn basic(collective: Collective) -> bool {
-    !matches!(collective, Collective::Fold(Fold::Mul | Fold::And | Fold::Or | Fold::Xor, _))
+    match collective {
+        Collective::Fold(fold, _) => matches!(fold, Fold::Add | Fold::Min | Fold::Max),
+        Collective::Logical(..) => false,
+        Collective::All | Collective::Any | Collective::Broadcast => true,
+    }
 }
 
 fn collective(name: &str) -> Option<Collective> {
@@ -148,6 +163,9 @@ fn collective(name: &str) -> Option<Collective> {
         "and" => Fold::And,
         "or" => Fold::Or,
         "xor" => Fold::Xor,
+        "logical_and" => return Some(Collective::Logical(Fold::And, span)),
+        "logical_or" => return Some(Collective::Logical(Fold::Or, span)),
+        "logical_xor" => return Some(Collective::Logical(Fold::Xor, span)),
         _ => return None,
     };
     Some(Collective::Fold(fold, span))

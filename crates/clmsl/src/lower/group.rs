@@ -1,7 +1,7 @@
 //! Sub-group and work-group functions (OpenCL C 3.0 §6.15.17, §6.15.19).
 //!
 //! A sub-group is a SIMD-group. What Metal has a function for becomes that; other reductions and scans, and those of 64-bit
-//! values, move values between lanes in the prelude. Work-group functions go through threadgroup memory that the entry
+//! values, move values between lanes in the prelude: in steps where all lanes of the sub-group are there, else one by one. Work-group functions go through threadgroup memory that the entry
 //! point declares: reductions by the parts of the sub-groups, scans by the items in the order of their linear ids, which
 //! no order of lanes enters.
 
@@ -21,14 +21,27 @@ pub(super) fn lower(group: GroupOp, mut args: Vec<Expr>, ty: Type, span: Span) -
             call("metal::simdgroup_barrier", vec![super::builtin::mem_flags(args.first())], Type::Void, span)
         }
         GroupOp::Lanes(op) => lanes(op, args, ty, span),
-        GroupOp::SubGroup(Collective::Broadcast) => moved("broadcast", args, ty, span),
+        GroupOp::SubGroup(Collective::Broadcast) | GroupOp::NonUniform(Collective::Broadcast) => {
+            moved("broadcast", args, ty, span)
+        }
         GroupOp::SubGroup(op) | GroupOp::NonUniform(op) => {
             let x = take(&mut args[0]);
+            let whole = matches!(group, GroupOp::SubGroup(_));
             match op {
                 Collective::All => vote("all", x, span),
                 Collective::Any => vote("any", x, span),
-                Collective::Broadcast => moved("broadcast", vec![x], ty, span),
-                Collective::Fold(fold, over) => sub_group_fold(fold, over, x, ty, span),
+                Collective::Broadcast => unreachable!("it is above"),
+                Collective::Fold(fold, over) => sub_group_fold(fold, over, x, ty, span, whole),
+                Collective::Logical(fold, over) => sub_group_fold(fold, over, as_int(x), ty, span, whole),
+            }
+        }
+        GroupOp::Clustered(op) => {
+            let size = take(&mut args[1]);
+            let x = take(&mut args[0]);
+            match op {
+                Collective::Logical(fold, _) => clustered(fold, as_int(x), size, ty, span),
+                Collective::Fold(fold, _) => clustered(fold, x, size, ty, span),
+                _ => unreachable!("clusters are only reduced"),
             }
         }
         GroupOp::WorkGroup(op) => work_group(op, args, ty, span),
@@ -40,12 +53,23 @@ fn truth(x: Expr) -> Expr {
     binary(BinaryOp::Ne, x, zero, Type::BOOL)
 }
 
+/// 1 or 0.
+fn as_int(x: Expr) -> Expr {
+    convert(truth(x), &Type::INT)
+}
+
 fn vote(name: &str, x: Expr, span: Span) -> Expr {
     convert(call(format!("metal::simd_{name}"), vec![truth(x)], Type::BOOL, span), &Type::INT)
 }
 
 /// `metal::simd_NAME(x, lane)`, for 64-bit values by their halves.
 fn moved(name: &str, args: Vec<Expr>, ty: Type, span: Span) -> Expr {
+    if ty.vector().is_some_and(|(s, _)| s.size() == 8) {
+        let mut args = args.into_iter();
+        let x = args.next().unwrap_or_else(|| unreachable!("the number of arguments was checked"));
+        let lane = args.map(|lane| convert(lane, &Type::Scalar(Scalar::UShort)));
+        return call("clmsl_broadcast", std::iter::once(x).chain(lane).collect(), ty, span);
+    }
     let wide = ty.scalar().is_some_and(|s| s.size() == 8);
     let through = if wide { Type::Vector(Scalar::UInt, 2) } else { ty.clone() };
     let args = args
@@ -80,6 +104,18 @@ fn lanes(op: Lanes, mut args: Vec<Expr>, ty: Type, span: Span) -> Expr {
         Lanes::ShuffleXor => moved("shuffle_xor", args, ty, span),
         Lanes::ShuffleUp => moved("shuffle_up", args, ty, span),
         Lanes::ShuffleDown => moved("shuffle_down", args, ty, span),
+        Lanes::Rotate => {
+            let delta = convert(take(&mut args[1]), &Type::UINT);
+            let at = uint(BinaryOp::Rem, uint(BinaryOp::Add, lane(span), delta), width(span));
+            moved("shuffle", vec![take(&mut args[0]), at], ty, span)
+        }
+        Lanes::ClusteredRotate => {
+            let within = |e: Expr, size: Expr| uint(BinaryOp::And, e, uint(BinaryOp::Sub, size, one(span)));
+            let (delta, size) = (convert(take(&mut args[1]), &Type::UINT), take(&mut args[2]));
+            let turned = within(uint(BinaryOp::Add, lane(span), delta), size.clone());
+            let at = uint(BinaryOp::Add, first_of_cluster(size, span), turned);
+            moved("shuffle", vec![take(&mut args[0]), at], ty, span)
+        }
         Lanes::Elect => convert(call("metal::simd_is_first", Vec::new(), Type::BOOL, span), &ty),
         Lanes::AllEqual => convert(call("clmsl_all_equal", args, Type::BOOL, span), &ty),
         Lanes::Ballot => call("clmsl_ballot", vec![truth(take(&mut args[0]))], ty, span),
@@ -124,7 +160,10 @@ fn fold_name(fold: Fold) -> &'static str {
         Fold::Add => "'+'",
         Fold::Min => "'<'",
         Fold::Max => "'>'",
-        Fold::Mul | Fold::And | Fold::Or | Fold::Xor => unreachable!("Metal has these, for 32 bits and less"),
+        Fold::Mul => "'*'",
+        Fold::And => "'&'",
+        Fold::Or => "'|'",
+        Fold::Xor => "'^'",
     }
 }
 
@@ -135,8 +174,12 @@ fn identity(fold: Fold, scalar: Scalar, span: Span) -> Expr {
         let value = match fold {
             Fold::Min => f32::INFINITY,
             Fold::Max => f32::NEG_INFINITY,
+            Fold::Mul => 1.0,
             _ => 0.0,
         };
+        if scalar == Scalar::Double {
+            return Expr::new(ExprKind::Double(value.into()), ty, span);
+        }
         return Expr::new(ExprKind::Float(value), ty, span);
     }
     let (bits, signed) = (scalar.bits(), scalar.is_signed());
@@ -144,19 +187,29 @@ fn identity(fold: Fold, scalar: Scalar, span: Span) -> Expr {
         (Fold::Min, true) => (1i128 << (bits - 1)) - 1,
         (Fold::Min, false) => (1i128 << bits) - 1,
         (Fold::Max, true) => -(1i128 << (bits - 1)),
+        (Fold::And, true) => -1,
+        (Fold::And, false) => (1i128 << bits) - 1,
+        (Fold::Mul, _) => 1,
         _ => 0,
     };
     Expr::int(value, ty, span)
 }
 
-fn sub_group_fold(fold: Fold, over: FoldSpan, x: Expr, ty: Type, span: Span) -> Expr {
-    let scalar = ty.scalar().unwrap_or(Scalar::Int);
-    // Narrow integers go through 32 bits: what wraps there is the same when it is cut.
-    let through = match scalar {
+/// The type in which values of a type are folded. Narrow integers go through 32 bits: what wraps there is the same when it
+/// is cut.
+fn folded_as(fold: Fold, scalar: Scalar) -> Type {
+    match scalar {
+        Scalar::Char | Scalar::Short if matches!(fold, Fold::Add | Fold::Mul) => Type::UINT,
         Scalar::Char | Scalar::Short => Type::INT,
         Scalar::UChar | Scalar::UShort => Type::UINT,
-        _ => ty.clone(),
-    };
+        _ => Type::Scalar(scalar),
+    }
+}
+
+/// `whole`: all lanes of the sub-group are there.
+fn sub_group_fold(fold: Fold, over: FoldSpan, x: Expr, ty: Type, span: Span, whole: bool) -> Expr {
+    let scalar = ty.scalar().unwrap_or(Scalar::Int);
+    let through = folded_as(fold, scalar);
     let name = match (fold, over) {
         (Fold::Add, FoldSpan::Reduce) => "sum",
         (Fold::Min, FoldSpan::Reduce) => "min",
@@ -171,39 +224,52 @@ fn sub_group_fold(fold: Fold, over: FoldSpan, x: Expr, ty: Type, span: Span) -> 
         (Fold::Mul, FoldSpan::Exclusive) => "prefix_exclusive_product",
         _ => "",
     };
+    let x = convert(x, &through);
     if scalar.size() <= 4 && !name.is_empty() {
-        let folded = call(format!("metal::simd_{name}"), vec![convert(x, &through)], through, span);
-        return convert(folded, &ty);
+        return convert(call(format!("metal::simd_{name}"), vec![x], through, span), &ty);
     }
+    let none = convert(identity(fold, scalar, span), &through);
     let fold_type = fold_name(fold);
-    match over {
+    if !whole {
+        let below = match over {
+            FoldSpan::Reduce => width(span),
+            FoldSpan::Inclusive => binary(BinaryOp::Add, lane(span), one(span), Type::UINT),
+            FoldSpan::Exclusive => lane(span),
+        };
+        let args = vec![x, none, Expr::int(0, Type::UINT, span), width(span), below];
+        return convert(call(format!("clmsl_fold_lanes<{fold_type}>"), args, through, span), &ty);
+    }
+    let (name, args) = match over {
         FoldSpan::Reduce => {
             let size = super::work_item::sub_group_size(span);
             let last = binary(BinaryOp::Sub, size, one(span), Type::UINT);
-            let args = vec![x, lane(span), width(span), last];
-            call(format!("clmsl_sub_group_reduce<{fold_type}>"), args, ty, span)
+            ("reduce", vec![x, lane(span), width(span), last])
         }
-        FoldSpan::Inclusive => {
-            call(format!("clmsl_sub_group_scan<{fold_type}>"), vec![x, lane(span), width(span)], ty, span)
-        }
-        FoldSpan::Exclusive => {
-            let args = vec![x, identity(fold, scalar, span), lane(span), width(span)];
-            call(format!("clmsl_sub_group_scan_exclusive<{fold_type}>"), args, ty, span)
-        }
-    }
+        FoldSpan::Inclusive => ("scan", vec![x, lane(span), width(span)]),
+        FoldSpan::Exclusive => ("scan_exclusive", vec![x, none, lane(span), width(span)]),
+    };
+    convert(call(format!("clmsl_sub_group_{name}<{fold_type}>"), args, through, span), &ty)
+}
+
+/// The first lane of one's own cluster; the size is a power of two.
+fn first_of_cluster(size: Expr, span: Span) -> Expr {
+    let within = binary(BinaryOp::Sub, size, one(span), Type::UINT);
+    let above = Expr::new(ExprKind::Unary(UnaryOp::BitNot, Box::new(within)), Type::UINT, span);
+    binary(BinaryOp::And, lane(span), above, Type::UINT)
+}
+
+fn clustered(fold: Fold, x: Expr, size: Expr, ty: Type, span: Span) -> Expr {
+    let scalar = ty.scalar().unwrap_or(Scalar::Int);
+    let through = folded_as(fold, scalar);
+    let none = convert(identity(fold, scalar, span), &through);
+    let args = vec![convert(x, &through), none, first_of_cluster(size.clone(), span), size, width(span)];
+    convert(call(format!("clmsl_fold_lanes<{}>", fold_name(fold)), args, through, span), &ty)
 }
 
 fn work_group(op: Collective, mut args: Vec<Expr>, ty: Type, span: Span) -> Expr {
-    let reduce = |fold: Fold, x: Expr, ty: Type| {
-        let part = sub_group_fold(fold, FoldSpan::Reduce, x, ty.clone(), span);
-        let memory = parameter(Hidden::Partials, span);
-        let args =
-            vec![memory, part, lane(span), parameter(Hidden::SubGroupId, span), parameter(Hidden::NumSubGroups, span)];
-        call(format!("clmsl_work_group_reduce<{}>", fold_name(fold)), args, ty, span)
-    };
     match op {
-        Collective::All => reduce(Fold::Min, convert(truth(take(&mut args[0])), &Type::INT), Type::INT),
-        Collective::Any => reduce(Fold::Max, convert(truth(take(&mut args[0])), &Type::INT), Type::INT),
+        Collective::All => work_group_reduce(Fold::Min, as_int(take(&mut args[0])), span),
+        Collective::Any => work_group_reduce(Fold::Max, as_int(take(&mut args[0])), span),
         Collective::Broadcast => {
             let mut args = args.into_iter();
             let x = args.next().unwrap_or_else(|| unreachable!("the number of arguments was checked"));
@@ -214,20 +280,31 @@ fn work_group(op: Collective, mut args: Vec<Expr>, ty: Type, span: Span) -> Expr
             });
             let source = source.reduce(|a, b| binary(BinaryOp::LogicalAnd, a, b, Type::BOOL));
             let source = source.unwrap_or_else(|| unreachable!("the number of arguments was checked"));
-            call("clmsl_work_group_broadcast", vec![parameter(Hidden::Partials, span), x, source], ty, span)
+            call("clmsl_work_group_broadcast", vec![x, parameter(Hidden::Partials, span), source], ty, span)
         }
-        Collective::Fold(fold, FoldSpan::Reduce) => reduce(fold, take(&mut args[0]), ty),
-        Collective::Fold(fold, over) => {
-            let scalar = ty.scalar().unwrap_or(Scalar::Int);
-            let mut all = vec![parameter(Hidden::Items, span), take(&mut args[0])];
-            let exclusive = over == FoldSpan::Exclusive;
-            if exclusive {
-                all.push(identity(fold, scalar, span));
-            }
-            all.push(parameter(Hidden::LocalIndex, span));
-            all.push(super::work_item::group_volume(span));
-            let name = if exclusive { "scan_exclusive" } else { "scan" };
-            call(format!("clmsl_work_group_{name}<{}>", fold_name(fold)), all, ty, span)
-        }
+        Collective::Fold(fold, over) => work_group_fold(fold, over, take(&mut args[0]), span),
+        Collective::Logical(fold, over) => work_group_fold(fold, over, as_int(take(&mut args[0])), span),
     }
+}
+
+fn work_group_fold(fold: Fold, over: FoldSpan, x: Expr, span: Span) -> Expr {
+    let ty = x.ty.clone();
+    let mut args = match over {
+        FoldSpan::Reduce => return work_group_reduce(fold, x, span),
+        FoldSpan::Inclusive => vec![x],
+        FoldSpan::Exclusive => vec![x, identity(fold, ty.scalar().unwrap_or(Scalar::Int), span)],
+    };
+    let name = if over == FoldSpan::Exclusive { "scan_exclusive" } else { "scan" };
+    args.push(parameter(Hidden::Items, span));
+    args.push(parameter(Hidden::LocalIndex, span));
+    args.push(super::work_item::group_volume(span));
+    call(format!("clmsl_work_group_{name}<{}>", fold_name(fold)), args, ty, span)
+}
+
+fn work_group_reduce(fold: Fold, x: Expr, span: Span) -> Expr {
+    let ty = x.ty.clone();
+    let part = sub_group_fold(fold, FoldSpan::Reduce, x, ty.clone(), span, true);
+    let (memory, group) = (parameter(Hidden::Partials, span), parameter(Hidden::SubGroupId, span));
+    let args = vec![part, memory, lane(span), group, parameter(Hidden::NumSubGroups, span)];
+    call(format!("clmsl_work_group_reduce<{}>", fold_name(fold)), args, ty, span)
 }

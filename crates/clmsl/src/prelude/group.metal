@@ -1,16 +1,66 @@
-//= fold any
-// The sum ('+'), the lesser ('<') or the greater ('>').
-template <char F, typename T> inline T clmsl_fold(T a, T b) {
-  return F == '+' ? T(a + b) : (F == '<' ? b < a : a < b) ? b : a;
+//= fold int,uint,long,ulong
+// The sum ('+'), the product, the lesser ('<'), the greater ('>') or what the bits make.
+template <char F> inline $T clmsl_fold($T a, $T b) {
+  return F == '+' ? a + b
+       : F == '*' ? a * b
+       : F == '&' ? a & b
+       : F == '|' ? a | b
+       : F == '^' ? a ^ b
+       : (F == '<' ? b < a : a < b) ? b : a;
+}
+//= fold half,float
+// The sum ('+'), the product, the lesser ('<') or the greater ('>').
+template <char F> inline $T clmsl_fold($T a, $T b) {
+  return F == '+' ? a + b : F == '*' ? a * b : (F == '<' ? b < a : a < b) ? b : a;
+}
+//= fold double : double double_add double_multiply double_compare
+// The sum ('+'), the product, the lesser ('<') or the greater ('>').
+template <char F> inline clmsl_double clmsl_fold(clmsl_double a, clmsl_double b) {
+  return F == '+' ? a + b : F == '*' ? a * b : (F == '<' ? b < a : a < b) ? b : a;
+}
+//= lane long,ulong
+// Metal moves no 64-bit values between lanes.
+inline $T clmsl_lane($T x, uint lane) {
+  return as_type<$T>(metal::simd_shuffle(as_type<metal::uint2>(x), ushort(lane)));
+}
+//= lane double : double
+inline clmsl_double clmsl_lane(clmsl_double x, uint lane) {
+  return clmsl_double{as_type<ulong>(metal::simd_shuffle(as_type<metal::uint2>(x.bits), ushort(lane)))};
 }
 //= lane any
-// Metal moves no 64-bit values between lanes.
 template <typename T> inline T clmsl_lane(T x, uint lane) { return metal::simd_shuffle(x, ushort(lane)); }
-inline long clmsl_lane(long x, uint lane) {
-  return as_type<long>(metal::simd_shuffle(as_type<metal::uint2>(x), ushort(lane)));
+//= broadcast long,ulong
+inline $T clmsl_broadcast($T x, ushort lane) {
+  return as_type<$T>(metal::simd_broadcast(as_type<metal::uint2>(x), lane));
 }
-inline ulong clmsl_lane(ulong x, uint lane) {
-  return as_type<ulong>(metal::simd_shuffle(as_type<metal::uint2>(x), ushort(lane)));
+inline metal::$T2 clmsl_broadcast(metal::$T2 x, ushort lane) {
+  return as_type<metal::$T2>(metal::simd_broadcast(as_type<metal::uint4>(x), lane));
+}
+inline metal::$T3 clmsl_broadcast(metal::$T3 x, ushort lane) {
+  return metal::$T3(clmsl_broadcast(x.xy, lane), clmsl_broadcast(x.z, lane));
+}
+inline metal::$T4 clmsl_broadcast(metal::$T4 x, ushort lane) {
+  return metal::$T4(clmsl_broadcast(x.xy, lane), clmsl_broadcast(x.zw, lane));
+}
+//= broadcast double : double
+inline clmsl_double clmsl_broadcast(clmsl_double x, ushort lane) {
+  return clmsl_double{as_type<ulong>(metal::simd_broadcast(as_type<metal::uint2>(x.bits), lane))};
+}
+//= fold_lanes any : fold lane
+// What those of `count` lanes from `first` on make that are there and below `below`; `none` if there is none of them.
+template <char F, typename T> inline T clmsl_fold_lanes(T x, T none, uint first, uint count, uint below) {
+  const ulong here = ulong(metal::simd_vote::vote_t(metal::simd_ballot(true)));
+  T all = none;
+  bool some = false;
+  for (uint i = 0; i < count; i++) {
+    const uint lane = first + i;
+    const T other = clmsl_lane(x, lane);
+    if (lane < below && (here >> lane & 1ul) != 0ul) {
+      all = some ? clmsl_fold<F>(all, other) : other;
+      some = true;
+    }
+  }
+  return all;
 }
 //= sub_group_scan any : fold lane
 // What the lanes up to one's own make; `width` is the most lanes that there can be.
@@ -36,7 +86,7 @@ template <char F, typename T> inline T clmsl_sub_group_reduce(T x, uint lane, ui
 //= work_group_reduce any : fold
 // `part` is what a sub-group makes. The first barrier lets an earlier function finish with the memory.
 template <char F, typename T>
-inline T clmsl_work_group_reduce(threadgroup ulong* memory, T part, uint lane, uint group, uint groups) {
+inline T clmsl_work_group_reduce(T part, threadgroup ulong* memory, uint lane, uint group, uint groups) {
   threadgroup T* parts = (threadgroup T*)memory;
   metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
   if (lane == 0) {
@@ -51,7 +101,7 @@ inline T clmsl_work_group_reduce(threadgroup ulong* memory, T part, uint lane, u
 }
 //= work_group_broadcast any
 // The first barrier lets an earlier function finish with the memory.
-template <typename T> inline T clmsl_work_group_broadcast(threadgroup ulong* memory, T x, bool source) {
+template <typename T> inline T clmsl_work_group_broadcast(T x, threadgroup ulong* memory, bool source) {
   threadgroup T* place = (threadgroup T*)memory;
   metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
   if (source) {
@@ -63,7 +113,7 @@ template <typename T> inline T clmsl_work_group_broadcast(threadgroup ulong* mem
 //= work_group_scan any : fold
 // What the work-items up to one's own make. The first barrier lets an earlier function finish with the memory.
 template <char F, typename T>
-inline T clmsl_work_group_scan(threadgroup ulong* memory, T x, uint item, uint items) {
+inline T clmsl_work_group_scan(T x, threadgroup ulong* memory, uint item, uint items) {
   threadgroup T* values = (threadgroup T*)memory;
   metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
   values[item] = x;
@@ -78,10 +128,20 @@ inline T clmsl_work_group_scan(threadgroup ulong* memory, T x, uint item, uint i
 }
 //= work_group_scan_exclusive any : work_group_scan
 template <char F, typename T>
-inline T clmsl_work_group_scan_exclusive(threadgroup ulong* memory, T x, T none, uint item, uint items) {
-  clmsl_work_group_scan<F>(memory, x, item, items);
+inline T clmsl_work_group_scan_exclusive(T x, T none, threadgroup ulong* memory, uint item, uint items) {
+  clmsl_work_group_scan<F>(x, memory, item, items);
   metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
   return item == 0 ? none : ((threadgroup T*)memory)[item - 1];
+}
+//= all_equal long,ulong
+inline bool clmsl_all_equal($T x) {
+  const metal::uint2 bits = as_type<metal::uint2>(x);
+  return metal::simd_all(metal::all(bits == metal::simd_broadcast_first(bits)));
+}
+//= all_equal double : double double_compare
+inline bool clmsl_all_equal(clmsl_double x) {
+  const metal::uint2 first = metal::simd_broadcast_first(as_type<metal::uint2>(x.bits));
+  return metal::simd_all(x == clmsl_double{as_type<ulong>(first)});
 }
 //= all_equal any
 template <typename T> inline bool clmsl_all_equal(T x) {

@@ -116,7 +116,6 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         "async",
         "atomic",
         "order",
-        "group",
         "printf",
         "absolute",
         "saturate",
@@ -137,6 +136,7 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         "double",
         "double_convert",
         "double_math",
+        "group",
     ];
     files.into_iter().flat_map(|(file, text)| split(file, text)).collect()
 });
@@ -352,20 +352,28 @@ mod tests {
             "atomic_compare_exchange",
             "atomic_compare_exchange_total",
             "atomic_local_add",
-            "sub_group_scan",
-            "sub_group_scan_exclusive",
-            "sub_group_reduce",
-            "work_group_reduce",
-            "work_group_broadcast",
-            "work_group_scan",
-            "work_group_scan_exclusive",
-            "all_equal",
             "ballot",
             "ballot_bits",
             "lanes_below",
             "lanes_as_ballot",
         ] {
             Selection::default().add(name, None, 1);
+        }
+        use Scalar::{Double, Float, Half, Int, Long, UInt, ULong};
+        for element in [Int, UInt, Long, ULong, Half, Float, Double] {
+            for name in [
+                "sub_group_scan",
+                "sub_group_scan_exclusive",
+                "sub_group_reduce",
+                "fold_lanes",
+                "work_group_reduce",
+                "work_group_broadcast",
+                "work_group_scan",
+                "work_group_scan_exclusive",
+                "all_equal",
+            ] {
+                Selection::default().add(name, Some(element), 1);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Typing of sub-group and work-group functions.
 
 use super::{Sema, convert};
-use crate::builtins::{Collective, GroupOp, Lanes, Resolved, Special};
+use crate::builtins::{Collective, Fold, GroupOp, Lanes, Resolved, Special};
 use crate::hir::{Expr, ExprKind};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
@@ -19,9 +19,12 @@ impl Sema<'_> {
                     1
                 }
             }
+            GroupOp::Clustered(_) => 2,
             GroupOp::Lanes(lanes) => match lanes {
                 Lanes::Elect | Lanes::Mask(_) => 0,
-                Lanes::Shuffle | Lanes::ShuffleXor | Lanes::ShuffleUp | Lanes::ShuffleDown | Lanes::BitExtract => 2,
+                Lanes::Shuffle | Lanes::ShuffleXor | Lanes::ShuffleUp | Lanes::ShuffleDown => 2,
+                Lanes::Rotate | Lanes::BitExtract => 2,
+                Lanes::ClusteredRotate => 3,
                 _ => 1,
             },
         };
@@ -86,33 +89,62 @@ impl Sema<'_> {
                 let truth = matches!(lanes, Lanes::InverseBallot | Lanes::BitExtract);
                 Some((out, if truth { Type::INT } else { Type::UINT }))
             }
-            GroupOp::WorkGroup(Collective::All | Collective::Any)
-            | GroupOp::SubGroup(Collective::All | Collective::Any)
-            | GroupOp::NonUniform(Collective::All | Collective::Any) => {
-                let value = self.integer_argument(args.next()?, &Type::INT, name)?;
+            GroupOp::Clustered(op) => {
+                let value = args.next()?;
+                let value = match op {
+                    Collective::Logical(..) => self.integer_argument(value, &Type::INT, name)?,
+                    _ => self.folded(op, value, name)?,
+                };
+                let size = self.cluster_size(&args.next()?, name)?;
+                let ty = value.ty.clone();
+                Some((vec![value, size], ty))
+            }
+            GroupOp::Lanes(Lanes::ClusteredRotate) => {
+                let value = self.group_value(args.next()?, name, true)?;
+                let delta = self.integer_argument(args.next()?, &Type::INT, name)?;
+                let size = self.cluster_size(&args.next()?, name)?;
+                let ty = value.ty.clone();
+                Some((vec![value, delta, size], ty))
+            }
+            GroupOp::Lanes(Lanes::Rotate) => {
+                let value = self.group_value(args.next()?, name, true)?;
+                let delta = self.integer_argument(args.next()?, &Type::INT, name)?;
+                let ty = value.ty.clone();
+                Some((vec![value, delta], ty))
+            }
+            GroupOp::Lanes(Lanes::AllEqual) => {
+                let value = self.group_value(args.next()?, name, true)?;
                 Some((vec![value], Type::INT))
             }
-            GroupOp::WorkGroup(_) | GroupOp::SubGroup(_) | GroupOp::NonUniform(_) | GroupOp::Lanes(_) => {
-                let folds = matches!(
-                    group,
-                    GroupOp::WorkGroup(Collective::Fold(..))
-                        | GroupOp::SubGroup(Collective::Fold(..))
-                        | GroupOp::NonUniform(Collective::Fold(..))
-                );
-                let value = self.group_value(args.next()?, name, folds)?;
-                let scalar = value.ty.arithmetic()?.0;
-                let narrow = scalar.size() < 4 && scalar.is_integer();
-                let wide = scalar.size() == 8;
-                if narrow && matches!(group, GroupOp::WorkGroup(_)) && value.ty.scalar().is_some() {
-                    return self.bad_argument(&value, name);
+            GroupOp::WorkGroup(op) | GroupOp::SubGroup(op) | GroupOp::NonUniform(op) => {
+                let value = args.next()?;
+                let mut value = match op {
+                    Collective::All | Collective::Any | Collective::Logical(..) => {
+                        let value = self.integer_argument(value, &Type::INT, name)?;
+                        return Some((vec![value], Type::INT));
+                    }
+                    Collective::Broadcast => self.group_value(value, name, matches!(group, GroupOp::WorkGroup(_)))?,
+                    Collective::Fold(..) => self.folded(op, value, name)?,
+                };
+                let narrow = value.ty.scalar().is_some_and(|s| s.size() < 4 && s.is_integer());
+                if narrow && matches!(group, GroupOp::WorkGroup(_)) {
+                    // There is none for it, so it is promoted.
+                    value = convert(value, &Type::INT);
                 }
-                let is_vector = value.ty.scalar().is_none();
-                let here = matches!(group, GroupOp::NonUniform(_) | GroupOp::Lanes(Lanes::AllEqual));
-                if wide && (is_vector || here) {
-                    self.error(span, format!("'{name}': Metal has no such function for 64-bit values"));
+                let ty = value.ty.clone();
+                let mut out = vec![value];
+                for index in args {
+                    out.push(self.integer_argument(index, &Type::UINT, name)?);
+                }
+                Some((out, ty))
+            }
+            GroupOp::Lanes(_) => {
+                let value = self.group_value(args.next()?, name, false)?;
+                if value.ty.vector().is_some_and(|(s, _)| s.size() == 8) {
+                    self.error(span, format!("'{name}': Metal has no such function for vectors of 64-bit values"));
                     return None;
                 }
-                let ty = if group == GroupOp::Lanes(Lanes::AllEqual) { Type::INT } else { value.ty.clone() };
+                let ty = value.ty.clone();
                 let mut out = vec![value];
                 for index in args {
                     out.push(self.integer_argument(index, &Type::UINT, name)?);
@@ -122,17 +154,30 @@ impl Sema<'_> {
         }
     }
 
+    /// A number that is folded with those of others.
+    fn folded(&mut self, op: Collective, value: Expr, name: &str) -> Option<Expr> {
+        let value = self.group_value(value, name, true)?;
+        let bits = matches!(op, Collective::Fold(Fold::And | Fold::Or | Fold::Xor, _));
+        if bits && !value.ty.is_integer_scalar() { self.bad_argument(&value, name) } else { Some(value) }
+    }
+
+    fn cluster_size(&mut self, size: &Expr, name: &str) -> Option<Expr> {
+        match super::const_int(size) {
+            Some(n @ (1 | 2 | 4 | 8 | 16 | 32)) => Some(Expr::int(n, Type::UINT, size.span)),
+            _ => {
+                let message = format!("'{name}': the size of clusters must be a constant, a power of two up to 32");
+                self.error(size.span, message);
+                None
+            }
+        }
+    }
+
     /// A number that goes from one work-item to another.
     fn group_value(&mut self, value: Expr, name: &str, scalar: bool) -> Option<Expr> {
         match value.ty.arithmetic() {
-            Some((Scalar::Double, _)) => {
-                let message = format!("'{name}' is not supported for 'double' (Metal has no 64-bit floating point)");
-                self.error(value.span, message);
-                None
-            }
             Some((Scalar::Bool, 1)) => Some(convert(value, &Type::INT)),
             Some((_, 1)) => Some(value),
-            Some((_, 2..=4)) if !scalar => Some(value),
+            Some(_) if !scalar => Some(value),
             _ => self.bad_argument(&value, name),
         }
     }
