@@ -3,6 +3,10 @@
 /// The version of OpenCL C the source is written in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Std {
+    /// OpenCL C 1.0: 1.2 with another version number. Nothing of 1.2 is taken away.
+    Cl10,
+    /// OpenCL C 1.1: likewise.
+    Cl11,
     /// OpenCL C 1.2, what `clBuildProgram` assumes.
     #[default]
     Cl12,
@@ -158,7 +162,9 @@ impl Options<'static> {
                 out.include_dirs.push(argument(&word, rest, &mut words)?);
             } else if let Some(std) = word.strip_prefix("-cl-std=") {
                 out.options.std = match std {
-                    "CL1.0" | "CL1.1" | "CL1.2" => Std::Cl12,
+                    "CL1.0" => Std::Cl10,
+                    "CL1.1" => Std::Cl11,
+                    "CL1.2" => Std::Cl12,
                     "CL2.0" => Std::Cl20,
                     "CL3.0" => Std::Cl30,
                     _ => return Err(error(&word, "the versions known are CL1.0 to CL1.2, CL2.0 and CL3.0")),
@@ -269,6 +275,8 @@ mod tests {
         assert_eq!(error.to_string(), "build option '-cl-what': not an option of OpenCL");
         assert_eq!(Options::parse_build_options("-D").unwrap_err().reason, "needs an argument");
         assert!(Options::parse_build_options("-cl-std=CL9").is_err());
+        assert_eq!(Options::parse_build_options("-cl-std=CL1.0").unwrap().options.std, Std::Cl10);
+        assert_eq!(Options::parse_build_options("-cl-std=CL1.1").unwrap().options.std, Std::Cl11);
         let error = Options::parse_build_options("--fp64=quad").unwrap_err();
         assert_eq!(error.reason, "the modes are 'reject', 'float' and 'emulate'");
         assert_eq!(Options::parse_build_options("--fp64").unwrap_err().reason, "needs an argument");

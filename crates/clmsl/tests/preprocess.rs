@@ -274,6 +274,38 @@ fn predefined_macros_follow_the_options() {
         "200 200 __FAST_RELAXED_MATH__ __opencl_c_int64"
     );
     assert_eq!(with(Options { std: Std::Cl30, fast_relaxed_math: true, ..Options::default() }), "300 300 1 1");
+    for (std, text) in [(Std::Cl10, "100 100"), (Std::Cl11, "110 110"), (Std::Cl12, "120 120")] {
+        let wanted = format!("{text} __FAST_RELAXED_MATH__ __opencl_c_int64");
+        assert_eq!(with(Options { std, ..Options::default() }), wanted);
+    }
+}
+
+#[test]
+fn extensions_that_are_not_there_are_named() {
+    const CASES: &[(&str, &str)] = &[
+        ("cl_khr_fp16 : enable", ""),
+        ("all : disable", ""),
+        ("cl_khr_int64_base_atomics : disable", ""),
+        (
+            "cl_khr_int64_base_atomics : enable",
+            "1:1: warning: extension 'cl_khr_int64_base_atomics' is not supported as a whole: \
+             Metal has no atomic functions of 64 bits that return a value\n",
+        ),
+        (
+            "cl_khr_fp64 : enable",
+            "1:1: warning: extension 'cl_khr_fp64' is not supported as a whole: \
+             Metal has no 64-bit floating point (see --fp64)\n",
+        ),
+        ("cl_khr_none : enable", "1:1: warning: extension 'cl_khr_none' is not known\n"),
+        ("__opencl_c_int64 : enable", "1:1: warning: extension '__opencl_c_int64' is not known\n"),
+        ("all : enable", "1:1: error: 'all' extensions can only be disabled\n"),
+    ];
+    for (pragma, faults) in CASES {
+        let output = run(&format!("#pragma OPENCL EXTENSION {pragma}\n"), &Options::default());
+        assert_eq!(output.faults(), *faults, "{pragma}");
+    }
+    let emulated = Options { fp64: clmsl::Fp64::Emulate, ..Options::default() };
+    assert_eq!(run("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n", &emulated).faults(), "");
 }
 
 /// Every message about a token that a macro made points at its use; the definition is a note.

@@ -131,6 +131,10 @@ pub(crate) struct Flags {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Std {
+    #[value(name = "CL1.0")]
+    Cl10,
+    #[value(name = "CL1.1")]
+    Cl11,
     #[value(name = "CL1.2")]
     Cl12,
     #[value(name = "CL2.0")]

@@ -73,6 +73,8 @@ fn program(command: &Compare) -> Result<Program, Failure> {
     let mut options = vec![flags.options.clone().unwrap_or_default()];
     options.extend(flags.define.iter().map(|define| format!("-D {define}")));
     options.extend(flags.std.map(|std| match std {
+        Std::Cl10 => "-cl-std=CL1.0".to_owned(),
+        Std::Cl11 => "-cl-std=CL1.1".to_owned(),
         Std::Cl12 => "-cl-std=CL1.2".to_owned(),
         Std::Cl20 => "-cl-std=CL2.0".to_owned(),
         Std::Cl30 => "-cl-std=CL3.0".to_owned(),

@@ -47,6 +47,8 @@ impl Flags {
         build.options.defines.extend(self.defines());
         build.options.fast_relaxed_math |= self.math == Some(Math::Fast);
         match self.std {
+            Some(Std::Cl10) => build.options.std = clmsl::Std::Cl10,
+            Some(Std::Cl11) => build.options.std = clmsl::Std::Cl11,
             Some(Std::Cl12) => build.options.std = clmsl::Std::Cl12,
             Some(Std::Cl20) => build.options.std = clmsl::Std::Cl20,
             Some(Std::Cl30) => build.options.std = clmsl::Std::Cl30,

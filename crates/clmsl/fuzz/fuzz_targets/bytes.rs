@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let choice = bytes.last().copied().unwrap_or(0);
     let options = Options {
-        std: [Std::Cl12, Std::Cl20, Std::Cl30][usize::from(choice) % 3],
+        std: [Std::Cl10, Std::Cl11, Std::Cl12, Std::Cl20, Std::Cl30][usize::from(choice) % 5],
         include: if choice & 64 == 0 { Some(&include) } else { None },
         fast_relaxed_math: choice & 128 != 0,
         ..Options::default()

@@ -12,6 +12,7 @@
 mod condition;
 mod directive;
 mod expand;
+mod extensions;
 mod literal;
 mod pragma;
 mod predefined;

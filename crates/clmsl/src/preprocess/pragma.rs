@@ -3,6 +3,7 @@
 //! Those that would change what the program means and are not carried out are errors; hints to other compilers are gone.
 
 use super::Cx;
+use super::extensions;
 use crate::lexer::{Lexer, PpKind, PpToken, SPACE};
 use crate::source::Span;
 use crate::token::{Pragma, Punct, Symbol};
@@ -66,6 +67,10 @@ impl Cx<'_> {
         let word = self.names.name(first.text).to_owned();
         let pragma = match (word.as_str(), second.as_str()) {
             ("OPENCL", "EXTENSION") => self.extension(at, rest.get(1..).unwrap_or(&[]))?,
+            ("OPENCL", "SELECT_ROUNDING_MODE") => {
+                self.error(at, "#pragma OPENCL SELECT_ROUNDING_MODE is not supported: Metal rounds to nearest");
+                return None;
+            }
             ("OPENCL" | "STDC", "FP_CONTRACT") => {
                 let state = rest.get(1).filter(|t| t.kind == PpKind::Ident);
                 match state.map(|t| self.names.name(t.text)) {
@@ -123,6 +128,18 @@ impl Cx<'_> {
             };
             if let Some(enable) = enable {
                 let name = name.text;
+                let text = self.names.name(name);
+                let lacking = match (enable, text) {
+                    (true, "all") => {
+                        self.error(at, "'all' extensions can only be disabled");
+                        None
+                    }
+                    (true, text) => extensions::lacking(text, self.options),
+                    (false, _) => None,
+                };
+                if let Some(lacking) = lacking {
+                    self.warn(at, lacking);
+                }
                 return Some(Pragma::Extension { name, enable });
             }
             let message = format!(

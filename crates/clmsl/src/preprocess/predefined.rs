@@ -1,10 +1,11 @@
 //! What is defined before the first line: OpenCL C's macros (3.0 §6.10, §6.13.2.1, §6.13.3.1) and the user's `-D`.
 //!
 //! They are texts of `#define` lines, so that a diagnostic can show them. Only what is true of the translation is there:
-//! `double` as `--fp64` asks, no `half` arithmetic; for 32-bit atomics and byte stores their extensions.
+//! `double` as `--fp64` asks, the extensions of `extensions`.
 
 use super::Cx;
 use super::expand::{Macro, MacroKind};
+use super::extensions;
 use super::literal::shorten;
 use crate::options::{Fp64, Std};
 use crate::source::Span;
@@ -22,14 +23,6 @@ const ALWAYS: &str = "\
 #define __kernel_exec(X, typen) __kernel __attribute__((work_group_size_hint(X, 1, 1))) __attribute__((vec_type_hint(typen)))
 #define kernel_exec(X, typen) __kernel __attribute__((work_group_size_hint(X, 1, 1))) __attribute__((vec_type_hint(typen)))
 #define __IMAGE_SUPPORT__ 1
-#define cl_khr_3d_image_writes 1
-#define cl_khr_byte_addressable_store 1
-#define cl_khr_depth_images 1
-#define cl_khr_global_int32_base_atomics 1
-#define cl_khr_global_int32_extended_atomics 1
-#define cl_khr_integer_dot_product 1
-#define cl_khr_local_int32_base_atomics 1
-#define cl_khr_local_int32_extended_atomics 1
 #define NULL 0
 #define CHAR_BIT 8
 #define SCHAR_MAX 127
@@ -75,12 +68,33 @@ const ALWAYS: &str = "\
 #define M_2_SQRTPI_F 1.12837916709551257389615890312154517f
 #define M_SQRT2_F 1.41421356237309504880168872420969808f
 #define M_SQRT1_2_F 0.707106781186547524400844362104849039f
+#define HALF_DIG 3
+#define HALF_MANT_DIG 11
+#define HALF_MAX_10_EXP +4
+#define HALF_MAX_EXP +16
+#define HALF_MIN_10_EXP -4
+#define HALF_MIN_EXP -13
+#define HALF_RADIX 2
+#define HALF_MAX 0x1.ffcp15h
+#define HALF_MIN 0x1.0p-14h
+#define HALF_EPSILON 0x1.0p-10h
+#define M_E_H 2.71828182845904523536028747135266250h
+#define M_LOG2E_H 1.44269504088896340735992468100189214h
+#define M_LOG10E_H 0.434294481903251827651128918916605082h
+#define M_LN2_H 0.693147180559945309417232121458176568h
+#define M_LN10_H 2.30258509299404568401799145468436421h
+#define M_PI_H 3.14159265358979323846264338327950288h
+#define M_PI_2_H 1.57079632679489661923132169163975144h
+#define M_PI_4_H 0.785398163397448309615660845819875721h
+#define M_1_PI_H 0.318309886183790671537767526745028724h
+#define M_2_PI_H 0.636619772367581343075535053490057448h
+#define M_2_SQRTPI_H 1.12837916709551257389615890312154517h
+#define M_SQRT2_H 1.41421356237309504880168872420969808h
+#define M_SQRT1_2_H 0.707106781186547524400844362104849039h
 ";
 
 /// Of both ways to have `double`.
 const DOUBLE: &str = "\
-#define cl_khr_fp64 1
-#define __opencl_c_fp64 1
 #define M_E 2.71828182845904523536028747135266250
 #define M_LOG2E 1.44269504088896340735992468100189214
 #define M_LOG10E 0.434294481903251827651128918916605082
@@ -150,18 +164,16 @@ impl Cx<'_> {
         }
         let mut text = String::from(ALWAYS);
         let version = match self.options.std {
+            Std::Cl10 => 100,
+            Std::Cl11 => 110,
             Std::Cl12 => 120,
             Std::Cl20 => 200,
             Std::Cl30 => 300,
         };
         let _ = writeln!(text, "#define __OPENCL_VERSION__ {version}");
         let _ = writeln!(text, "#define __OPENCL_C_VERSION__ {version}");
-        if self.options.std == Std::Cl30 {
-            text.push_str("#define __opencl_c_int64 1\n");
-            let dots = ["integer_dot_product_input_4x8bit", "integer_dot_product_input_4x8bit_packed"];
-            for feature in ["images", "3d_image_writes", "read_write_images"].into_iter().chain(dots) {
-                let _ = writeln!(text, "#define __opencl_c_{feature} 1");
-            }
+        for name in extensions::defined(self.options) {
+            let _ = writeln!(text, "#define {name} 1");
         }
         match self.options.fp64 {
             Fp64::Reject => {}

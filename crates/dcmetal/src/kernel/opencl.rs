@@ -34,9 +34,9 @@ impl Program {
         Some(Printing { slot: hidden.slot as usize, bytes: hidden.size, formats: Arc::clone(&self.formats) })
     }
 
-    /// OpenCL C 1.2 has no partial work-groups; since 2.0 they are allowed (OpenCL 3.0, clEnqueueNDRangeKernel).
+    /// OpenCL C up to 1.2 has no partial work-groups; since 2.0 they are allowed (OpenCL 3.0, clEnqueueNDRangeKernel).
     pub(super) fn has_uniform_groups(&self) -> bool {
-        self.std == Std::Cl12
+        self.std <= Std::Cl12
     }
 }
 
