@@ -2,11 +2,12 @@
 //!
 //! A shift counts modulo the width (OpenCL C 3.0 §6.5.j; undefined in C++). Division by zero and the division of the
 //! least number by -1 give any value in OpenCL C but must not stop the program; C++ leaves them undefined and a CPU
-//! traps. Both are rewritten unless the right side is a constant that cannot fail.
+//! traps. Both are rewritten unless the right side is a constant that cannot fail or a size, which is not 0.
 
 use super::double;
 use super::expr::{Cx, binary, call, take};
 use crate::ast::BinaryOp;
+use crate::builtins::{Resolved, Special, WorkItem};
 use crate::hir::{Expr, ExprKind};
 use crate::sema::{convert, is_pure};
 use crate::types::{Quals, Scalar, Type};
@@ -23,8 +24,20 @@ fn constant(e: &Expr) -> Option<i128> {
 /// Whether `a / b` in this type needs the guarded form.
 fn division_needs_guard(op: BinaryOp, at: &Type, b: &Expr) -> bool {
     let integer = at.arithmetic().is_some_and(|(s, _)| s.is_integer());
-    let harmless = constant(b).is_some_and(|v| v != 0 && v != -1);
+    let harmless = constant(b).is_some_and(|v| v != 0 && v != -1) || at == &b.ty && is_size(b);
     matches!(op, BinaryOp::Div | BinaryOp::Rem) && integer && !harmless
+}
+
+/// The size of something that has work-items, in an unsigned type that holds it.
+fn is_size(e: &Expr) -> bool {
+    use WorkItem::{EnqueuedLocalSize, GlobalSize, LocalSize, NumGroups};
+    match &e.kind {
+        ExprKind::Convert(inner) => matches!(e.ty, Type::Scalar(Scalar::UInt | Scalar::ULong)) && is_size(inner),
+        ExprKind::Builtin { builtin: Resolved::Special(Special::WorkItem(item)), .. } => {
+            matches!(item, GlobalSize | LocalSize | EnqueuedLocalSize | NumGroups)
+        }
+        _ => false,
+    }
 }
 
 fn guarded(op: BinaryOp, a: Expr, b: Expr, ty: Type) -> Expr {
