@@ -72,7 +72,7 @@ pub struct Options<'a> {
     pub defines: Vec<(String, String)>,
     /// Finds included files; without it every `#include` is an error.
     pub include: Option<IncludeCallback<'a>>,
-    /// `-cl-fast-relaxed-math`: fast variants of the math functions; defines `__FAST_RELAXED_MATH__`.
+    /// `-cl-fast-relaxed-math`: fast variants of the math functions, Metal's linear filters; defines `__FAST_RELAXED_MATH__`.
     pub fast_relaxed_math: bool,
     /// `-cl-finite-math-only`: recorded for the caller, who compiles the result; the translation keeps NaN and infinity.
     pub finite_math_only: bool,

@@ -305,6 +305,8 @@ impl ImageDim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ImageAccess {
     ReadOnly,
+    /// *Lowered*: read only, by Metal's samplers too.
+    Sampled,
     WriteOnly,
     ReadWrite,
 }
@@ -313,7 +315,7 @@ impl ImageAccess {
     /// The OpenCL C spelling.
     pub(crate) fn opencl_name(self) -> &'static str {
         match self {
-            ImageAccess::ReadOnly => "read_only",
+            ImageAccess::ReadOnly | ImageAccess::Sampled => "read_only",
             ImageAccess::WriteOnly => "write_only",
             ImageAccess::ReadWrite => "read_write",
         }

@@ -332,7 +332,7 @@ fn reflect(local: &Local, index: u32, structs: &[Struct]) -> ArgReflection {
         }
         Type::Image(image) => {
             let access = match image.access {
-                ImageAccess::ReadOnly => Access::ReadOnly,
+                ImageAccess::ReadOnly | ImageAccess::Sampled => Access::ReadOnly,
                 ImageAccess::WriteOnly => Access::WriteOnly,
                 ImageAccess::ReadWrite => Access::ReadWrite,
             };

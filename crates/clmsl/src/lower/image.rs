@@ -2,8 +2,11 @@
 //!
 //! An image is a texture that is read and written at whole coordinates, nothing else. A sampler is the number OpenCL C
 //! makes of it, and functions of the prelude compute from it which texels a read takes and how they are mixed, by the
-//! formulas of OpenCL C. Metal's samplers would not do: their border colours and pixel coordinates are others, and most
-//! GPUs of Apple do not filter textures of 32-bit floats, which OpenCL demands and which only the launch shows.
+//! formulas of OpenCL C. Metal's samplers would not do: their border colours and pixel coordinates are others, the precision
+//! of their filters is the GPU's, and not every GPU of Apple filters textures of 32-bit floats, which OpenCL demands and
+//! which only the launch shows. OpenCL however leaves the precision of linear filters open (OpenCL 3.0 environment
+//! specification, "Image Addressing and Filtering"), and a filter of Metal's is one instruction instead of four reads:
+//! `-cl-fast-relaxed-math` takes it where the sampler is known and Metal has its modes.
 //!
 //! The channel order decides about the border's alpha and can be asked for, the data type too. Textures do not tell, so
 //! the host does: functions that need them get the format of an image as a hidden parameter, kernels as a buffer with the
@@ -36,11 +39,16 @@ enum Formats {
 
 /// Rewrites the functions on images. `instances` has callees first. Gives for each kernel the buffer of formats that it
 /// needs, which is no parameter yet.
-pub(super) fn lower(instances: &mut [Instance], constants: &[Constant]) -> Vec<Option<LocalId>> {
+pub(super) fn lower(
+    instances: &mut [Instance],
+    constants: &[Constant],
+    fast_relaxed_math: bool,
+) -> Vec<Option<LocalId>> {
+    let mut sampled = false;
     // For each function the positions of the parameters whose formats follow its own parameters.
     let mut passed: Vec<Vec<usize>> = Vec::with_capacity(instances.len());
     let mut buffers = Vec::with_capacity(instances.len());
-    for instance in instances {
+    for instance in instances.iter_mut() {
         let function = &mut instance.function;
         let Some(mut body) = function.body.take() else {
             passed.push(Vec::new());
@@ -50,14 +58,44 @@ pub(super) fn lower(instances: &mut [Instance], constants: &[Constant]) -> Vec<O
         let needed = needed(&body, constants, &passed);
         let visible = function.params.clone();
         let (formats, buffer) = declare(function, &needed);
-        let cx = Cx { formats: &formats, passed: &passed, constants };
+        let mut cx = Cx { formats: &formats, passed: &passed, constants, fast_relaxed_math, sampled: false };
         body.for_each_expr_mut(&mut |e| e.rewrite(&mut |e| cx.expr(e)));
+        sampled |= cx.sampled;
         function.body = Some(body);
         let position = |image: &LocalId| visible.iter().position(|p| p == image);
         passed.push(if buffer.is_some() { Vec::new() } else { needed.iter().filter_map(position).collect() });
         buffers.push(buffer);
     }
+    if sampled {
+        instances.iter_mut().for_each(|instance| sample(&mut instance.function));
+    }
     buffers
+}
+
+/// Makes the textures that are read such as can be sampled, which is the same for all functions: they hand them on.
+fn sample(function: &mut Function) {
+    for local in &mut function.locals {
+        if let Type::Image(image) = &mut local.ty
+            && image.access == ImageAccess::ReadOnly
+            && image.dim != ImageDim::D1Buffer
+        {
+            image.access = ImageAccess::Sampled;
+        }
+    }
+}
+
+/// The sampler of Metal that filters as this number says. With coordinates in pixels Metal has only `clamp_to_edge`.
+fn metal_sampler(bits: i128, dim: ImageDim) -> Option<&'static str> {
+    const LINEAR: i128 = 32;
+    let is_plain = matches!(dim, ImageDim::D2 | ImageDim::D2Depth);
+    match (bits & LINEAR != 0, bits & 14, bits & 1 != 0) {
+        // What is outside is not read with CLK_ADDRESS_NONE.
+        (true, 0 | 2, true) if is_plain || dim == ImageDim::D3 => Some("clmsl_linear_clamp_to_edge"),
+        (true, 0 | 2, false) if is_plain => Some("clmsl_linear_pixel"),
+        (true, 6, true) if is_plain || dim == ImageDim::D3 => Some("clmsl_linear_repeat"),
+        (true, 8, true) if is_plain || dim == ImageDim::D3 => Some("clmsl_linear_mirrored_repeat"),
+        _ => None,
+    }
 }
 
 /// The images whose formats the function needs, itself or for its callees, by their order among its parameters.
@@ -133,6 +171,9 @@ struct Cx<'a> {
     formats: &'a Formats,
     passed: &'a [Vec<usize>],
     constants: &'a [Constant],
+    fast_relaxed_math: bool,
+    /// Whether a sampler of Metal's was used.
+    sampled: bool,
 }
 
 impl Cx<'_> {
@@ -157,7 +198,7 @@ impl Cx<'_> {
         lanes(format, vec![lane])
     }
 
-    fn expr(&self, e: &mut Expr) {
+    fn expr(&mut self, e: &mut Expr) {
         match &mut e.kind {
             ExprKind::Call { function, args, .. } => {
                 for &position in &self.passed[function.0 as usize] {
@@ -181,13 +222,23 @@ impl Cx<'_> {
         }
     }
 
-    fn read_sampled(&self, image: Image, mut args: Vec<Expr>, ty: &Type, span: Span) -> Expr {
+    fn read_sampled(&mut self, image: Image, mut args: Vec<Expr>, ty: &Type, span: Span) -> Expr {
         let bits = sampler_bits(&args[1], self.constants);
         let whole = args[2].ty.arithmetic().is_some_and(|(s, _)| s.is_integer());
         if whole && bits.is_some_and(|bits| bits & 15 == 0) {
             // What is not sampled is read without an addressing mode as well.
             args.remove(1);
             return read(image, args, ty, span);
+        }
+        if self.fast_relaxed_math
+            && !whole
+            && image.component == Some(Scalar::Float)
+            && let Some(sampler) = bits.and_then(|bits| metal_sampler(bits, image.dim))
+        {
+            self.sampled = true;
+            args[1] = Expr::new(ExprKind::Name(sampler.to_owned()), Type::Sampler, span);
+            args[2] = coordinate(take(&mut args[2]), image.dim);
+            return read_value(call(".sample", args, colour(image), span), ty);
         }
         let name = match (whole, bits) {
             (true, _) => "texel",

@@ -109,7 +109,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
         }
     }
     let shared = shared::lower(&mut instances);
-    let formats = image::lower(&mut instances, &constants);
+    let formats = image::lower(&mut instances, &constants, fast_relaxed_math);
     access::lower(&mut instances, &structs);
     let mut forms = BTreeSet::new();
     let mut device_scope = false;
@@ -260,6 +260,11 @@ fn prelude_uses(functions: &[Function]) -> BTreeSet<Use> {
         body.for_each_expr(&mut |e| {
             e.walk(&mut |e| {
                 double::uses(e, &mut uses);
+                if let ExprKind::Name(name) = &e.kind
+                    && let Some(piece) = name.strip_prefix("clmsl_")
+                {
+                    uses.insert(Use::of_piece(piece));
+                }
                 if let ExprKind::Msl(head, args) = &e.kind {
                     let args: Vec<&Type> = args.iter().map(|a| &a.ty).collect();
                     uses.extend(Use::of_call(head, &args, &e.ty));

@@ -25,6 +25,7 @@ fn texture(image: Image) -> String {
     let component = image.component.map_or("float", Scalar::name);
     let access = match image.access {
         ImageAccess::ReadOnly => "read",
+        ImageAccess::Sampled => "sample",
         ImageAccess::WriteOnly => "write",
         ImageAccess::ReadWrite => "read_write",
     };

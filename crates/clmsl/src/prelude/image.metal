@@ -277,3 +277,15 @@ inline metal::float4 clmsl_sample_3d(
   }
   return clmsl_linear_3d(image, sampler, at, order);
 }
+//= linear_clamp_to_edge any
+constexpr metal::sampler clmsl_linear_clamp_to_edge(
+    metal::coord::normalized, metal::address::clamp_to_edge, metal::filter::linear);
+//= linear_repeat any
+constexpr metal::sampler clmsl_linear_repeat(
+    metal::coord::normalized, metal::address::repeat, metal::filter::linear);
+//= linear_mirrored_repeat any
+constexpr metal::sampler clmsl_linear_mirrored_repeat(
+    metal::coord::normalized, metal::address::mirrored_repeat, metal::filter::linear);
+//= linear_pixel any
+constexpr metal::sampler clmsl_linear_pixel(
+    metal::coord::pixel, metal::address::clamp_to_edge, metal::filter::linear);

@@ -399,7 +399,11 @@ mod tests {
             let (file, name, text) = (piece.file, piece.name, piece.text);
             // `double` and what begins with its name are types and operators too.
             let provided = text.contains(&format!("clmsl_{name}(")) || name.starts_with("double");
-            assert!(provided && (text.ends_with("}\n") || text.ends_with("};\n")), "{file}: {name}");
+            let is_whole = match text.starts_with("constexpr ") {
+                true => text.ends_with(");\n"),
+                false => text.ends_with("}\n") || text.ends_with("};\n"),
+            };
+            assert!(provided && is_whole, "{file}: {name}");
             assert!(piece.types.as_ref().is_none_or(|t| !t.is_empty()), "{file}: types of {name}");
             assert!(!text.contains('$') || piece.types.is_some(), "{file}: {name} depends on a type it does not name");
             // The functions it calls are those it needs.
