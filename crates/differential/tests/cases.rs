@@ -54,6 +54,7 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("kernels/struct_params", "out[1] is 159.0", "work-items share a structure by value that the kernel writes to"),
     ("options/defines", "macro name must be an identifier", "it takes no macros with parameters in -D"),
     ("options/infinities_under_fast_math", "not a compile-time constant", "its INFINITY is a function call"),
+    ("options/promises_of_newer_versions", "CL_INVALID_BUILD_OPTIONS", "it knows neither option"),
     ("types/alignment_unions_and_half", "unsupported OpenCL extension 'cl_khr_fp16'", "it has no half"),
     ("atomic/c11_message_passing", "_cl_atomic", "its atomic functions want pointers without an address space"),
     ("atomic/c11_operations", "_cl_atomic", "its atomic functions want pointers without an address space"),

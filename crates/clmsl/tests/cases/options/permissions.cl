@@ -1,4 +1,4 @@
-// options: -cl-mad-enable -cl-no-signed-zeros -cl-finite-math-only -cl-unsafe-math-optimizations -cl-denorms-are-zero -cl-single-precision-constant
+// options: -cl-mad-enable -cl-no-signed-zeros -cl-finite-math-only -cl-unsafe-math-optimizations -cl-denorms-are-zero -cl-single-precision-constant -cl-fp32-correctly-rounded-divide-sqrt -cl-opt-disable -cl-strict-aliasing -cl-kernel-arg-info -w -g
 // run: k grid=1 x=[2,0.5] out=[0;4] -> out=[7,4.8828125e-04,-0.5,1]
 // Permissions, of which the translation makes no use: results are those without the options.
 __kernel void k(__global const float* x, __global float* out)
