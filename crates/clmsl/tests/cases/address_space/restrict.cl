@@ -12,7 +12,7 @@ __kernel void blend(__global const float* restrict x, __global float* restrict y
     put(out, &v);
 }
 
-__kernel void rotated(__global const int* restrict in, __global int* restrict data, __local int* restrict t, __global int* restrict sum)
+__kernel void rotated(__global const int* restrict in, __global uint* restrict data, __local int* restrict t, __global int* restrict sum)
 {
     int i = get_local_id(0);
     t[i] = in[i];
@@ -20,7 +20,7 @@ __kernel void rotated(__global const int* restrict in, __global int* restrict da
     sum[i] = t[i] + t[(i + 1) % 4];
     data[i] *= 10;
     barrier(CLK_GLOBAL_MEM_FENCE);
-    int after = data[(i + 1) % 4];
+    uint after = data[(i + 1) % 4];
     barrier(CLK_GLOBAL_MEM_FENCE);
     data[i] = 10 * (i + 1) + after / 10;
 }
