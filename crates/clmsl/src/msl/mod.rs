@@ -21,7 +21,7 @@ use pieces::declare;
 /// Gaps of up to this many lines are kept instead of a `#line` directive.
 const MAX_GAP: u32 = 2;
 
-/// Lines are not joined, and heads of functions are broken if there is room, beyond this many columns.
+/// Lines are not joined, and heads of functions are broken, beyond this many columns.
 const WIDTH: usize = 120;
 
 /// The text under construction.
@@ -249,8 +249,7 @@ impl<'a> Printer<'a> {
         let word = if function.kernel.is_some() { "kernel " } else { "" };
         let ret = declare(&function.ret, "", None, Quals::default(), structs);
         let head = format!("{word}{} {}(", ret.trim_end(), function.name);
-        let room = body.stmts.first().map_or(0, |s| self.room_before(s.span));
-        let lines = broken(&head, &params, room.saturating_sub(1) as usize);
+        let lines = broken(&head, &params);
         let (last, others) = lines.split_last().unwrap_or((&head, &[]));
         for line in others {
             self.line(line);
@@ -261,11 +260,10 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The head of a function up to `)`: on one line, or on up to `room` more if it is long.
-fn broken(head: &str, params: &[String], room: usize) -> Vec<String> {
-    let one = format!("{head}{})", params.join(", "));
-    if one.len() <= WIDTH {
-        return vec![one];
+/// The head of a function up to `)`, on as many lines as it fills.
+fn broken(head: &str, params: &[String]) -> Vec<String> {
+    if params.is_empty() {
+        return vec![format!("{head})")];
     }
     let mut lines = vec![head.to_owned()];
     for (i, param) in params.iter().enumerate() {
@@ -279,7 +277,7 @@ fn broken(head: &str, params: &[String], room: usize) -> Vec<String> {
             _ => lines.push(format!("    {text}")),
         }
     }
-    if lines.len() <= room + 1 { lines } else { vec![one] }
+    lines
 }
 
 /// The structure a member holds by value.
