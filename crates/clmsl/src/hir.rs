@@ -439,6 +439,26 @@ impl Expr {
     }
 }
 
+/// `place = init`, element by element for arrays.
+pub(crate) fn assign(place: Expr, init: Expr, out: &mut Vec<Expr>) {
+    let (ty, span) = (place.ty.clone(), place.span);
+    let Type::Array(element, count) = &ty else {
+        out.push(Expr::new(ExprKind::Assign(Box::new(place), Box::new(init)), ty, span));
+        return;
+    };
+    let mut parts = match init.kind {
+        ExprKind::Aggregate(parts) => parts,
+        _ => Vec::new(),
+    };
+    let zero = Expr::new(ExprKind::Zero, (**element).clone(), span);
+    parts.resize(*count as usize, zero);
+    for (i, part) in parts.into_iter().enumerate() {
+        let index = Expr::int(i as i128, Type::INT, span);
+        let kind = ExprKind::Index(Box::new(place.clone()), Box::new(index));
+        assign(Expr::new(kind, (**element).clone(), span), part, out);
+    }
+}
+
 impl Block {
     /// Visits the expressions at the top of each statement, in order of the text.
     pub(crate) fn for_each_expr<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {

@@ -402,6 +402,14 @@ impl Type {
         self.vector().filter(|&(s, n)| !is_native_vector(s, n))
     }
 
+    /// Those of an array, of all its dimensions; one for all else.
+    pub(crate) fn elements(&self) -> u64 {
+        match self {
+            Type::Array(element, count) => count.saturating_mul(element.elements()),
+            _ => 1,
+        }
+    }
+
     pub(crate) fn pointee(&self) -> Option<&Pointee> {
         match self {
             Type::Pointer(p) => Some(p),

@@ -62,6 +62,7 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("convert/half_memory_directed", "__private half", "it has no half"),
     ("printf/all_conversions", "__private half", "it has no half"),
     ("printf/strings", "changes address space of pointer", "it has no generic address space"),
+    ("types/array_literals", "changes address space of pointer", "its literals lie in no address space"),
     ("types/strings", "changes address space of pointer", "it has no generic address space"),
     ("types/constant_expressions", "not a compile-time constant", "its as_T and convert_T are function calls"),
     ("vector/three_component", "items[3] is 0.0", "it writes the padding behind a float3 in a structure"),

@@ -218,7 +218,7 @@ impl Pass<'_> {
                 local.quals.is_const = false;
                 before.push(declare(decl.local, None, stmt.span));
                 let Some(init) = decl.init else { continue };
-                if elements(&self.function.local(decl.local).ty) > MAX_ARRAY {
+                if self.function.local(decl.local).ty.elements() > MAX_ARRAY {
                     let message = "a large array that is initialised where a goto passes is not supported";
                     self.diagnostics.push(Diagnostic::error(stmt.span, message));
                     continue;
@@ -260,13 +260,6 @@ pub(super) fn set(flag: LocalId, value: bool, span: Span) -> Stmt {
 pub(super) fn when(condition: Expr, stmts: Vec<Stmt>, span: Span) -> Stmt {
     let end = stmts.last().map_or(span, |s| s.span).end();
     Stmt { kind: StmtKind::If { arms: vec![(condition, Block { stmts, end })], otherwise: None }, span }
-}
-
-fn elements(ty: &Type) -> u64 {
-    match ty {
-        Type::Array(element, count) => count.saturating_mul(elements(element)),
-        _ => 1,
-    }
 }
 
 pub(super) fn position(list: &[Stmt], name: &str) -> Option<usize> {

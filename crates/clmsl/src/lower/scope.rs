@@ -6,7 +6,8 @@
 //!   to a label past an initialisation.
 //! * A statement declares variables of one plain type, or one variable.
 
-use crate::hir::{Block, Decl, Expr, ExprKind, Function, Stmt, StmtKind};
+use crate::hir::{self, Block, Decl, Expr, ExprKind, Function, LocalId, Stmt, StmtKind};
+use crate::source::Span;
 use crate::types::{Space, Type};
 
 /// Moves declarations of a function.
@@ -71,36 +72,11 @@ fn open_switches(list: &mut [Stmt], function: &mut Function) {
 }
 
 /// `local = init`, element by element for arrays.
-pub(super) fn assign(
-    local: crate::hir::LocalId,
-    init: Expr,
-    function: &Function,
-    span: crate::source::Span,
-    out: &mut Vec<Stmt>,
-) {
+pub(super) fn assign(local: LocalId, init: Expr, function: &Function, span: Span, out: &mut Vec<Stmt>) {
     let ty = function.local(local).ty.clone();
-    let place = Expr::new(ExprKind::Local(local), ty, span);
-    assign_place(place, init, span, out);
-}
-
-fn assign_place(place: Expr, init: Expr, span: crate::source::Span, out: &mut Vec<Stmt>) {
-    if let Type::Array(element, count) = &place.ty {
-        let mut parts = match init.kind {
-            ExprKind::Aggregate(parts) => parts,
-            _ => Vec::new(),
-        };
-        let zero = Expr::new(ExprKind::Zero, (**element).clone(), span);
-        parts.resize(*count as usize, zero);
-        for (i, part) in parts.into_iter().enumerate() {
-            let index = Expr::int(i as i128, Type::INT, span);
-            let kind = ExprKind::Index(Box::new(place.clone()), Box::new(index));
-            assign_place(Expr::new(kind, (**element).clone(), span), part, span, out);
-        }
-        return;
-    }
-    let ty = place.ty.clone();
-    let assignment = Expr::new(ExprKind::Assign(Box::new(place), Box::new(init)), ty, span);
-    out.push(Stmt { kind: StmtKind::Expr(assignment), span });
+    let mut steps = Vec::new();
+    hir::assign(Expr::new(ExprKind::Local(local), ty, span), init, &mut steps);
+    out.extend(steps.into_iter().map(|step| Stmt { kind: StmtKind::Expr(step), span }));
 }
 
 /// Variables of different types, and pointers and arrays, are declared apart.

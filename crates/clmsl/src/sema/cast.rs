@@ -3,9 +3,12 @@
 use super::conv::is_null;
 use super::{Sema, convert};
 use crate::ast::{InitList, TypeName};
-use crate::hir::{Expr, ExprKind};
+use crate::hir::{self, Expr, ExprKind, Local, LocalId};
 use crate::source::Span;
 use crate::types::{Scalar, Space, Type, layout};
+
+/// Elements of an array literal: they are assigned one by one.
+const MAX_LITERAL: u64 = 1024;
 
 impl Sema<'_> {
     pub(super) fn cast(&mut self, name: &TypeName, operand: &crate::ast::Expr, span: Span) -> Expr {
@@ -114,13 +117,52 @@ impl Sema<'_> {
         Expr::new(ExprKind::VectorLiteral(parts), ty, span)
     }
 
+    /// `(T){ ... }`: a value, or, if it is an array, an object.
     pub(super) fn compound_literal(&mut self, name: &TypeName, list: &InitList, span: Span) -> Expr {
         let ty = self.type_of_name(name).ty;
         match ty {
             Type::Error => Expr::error(span),
-            Type::Array(..) => self.bad(span, "array literals are not supported: MSL has no temporary arrays"),
+            Type::Array(..) => self.literal_object(name, list, span),
             _ if layout(&ty, &self.program.structs).is_none() => self.bad(span, "literal of an incomplete type"),
             _ => self.initialiser_list(list, &ty).1,
         }
+    }
+
+    /// The object that a compound literal is (C99 §6.5.2.5): a variable, which takes its value where the literal stands.
+    pub(super) fn literal_object(&mut self, name: &TypeName, list: &InitList, span: Span) -> Expr {
+        let named = self.type_of_name(name);
+        if named.ty.is_error() {
+            return Expr::error(span);
+        }
+        let ty = self.fresh_spaces(&named.ty);
+        let (ty, value) = self.initialiser_list(list, &ty);
+        if ty.is_error() || value.ty.is_error() {
+            return Expr::error(span);
+        }
+        if layout(&ty, &self.program.structs).is_none() {
+            return self.bad(span, "literal of an incomplete type");
+        }
+        if ty.elements() > MAX_LITERAL {
+            let message = format!("an array literal of more than {MAX_LITERAL} elements is not supported");
+            return self.bad(span, message);
+        }
+        let Some(current) = &mut self.current else {
+            return self
+                .bad(span, "an array literal, or the address of a literal, outside of functions is not supported");
+        };
+        let id = LocalId(current.locals.len() as u32);
+        current.locals.push(Local { quals: named.quals, ..Local::generated("literal", ty.clone(), span) });
+        current.literals.push(id);
+        let place = Expr::new(ExprKind::Local(id), ty.clone(), span);
+        let pointer = Type::pointer(ty.clone(), Space::Private, named.quals);
+        let address = Expr::new(ExprKind::AddressOf(Box::new(place.clone())), pointer.clone(), span);
+        let mut steps = Vec::new();
+        hir::assign(place, value, &mut steps);
+        let all = steps.into_iter().chain([address]).reduce(|first, next| {
+            let ty = next.ty.clone();
+            Expr::new(ExprKind::Comma(Box::new(first), Box::new(next)), ty, span)
+        });
+        let all = all.unwrap_or_else(|| unreachable!("it ends with the address"));
+        Expr::new(ExprKind::Deref(Box::new(all)), ty, span)
     }
 }

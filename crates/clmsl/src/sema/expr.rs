@@ -72,11 +72,11 @@ impl Sema<'_> {
             ast::ExprKind::VectorLiteral(ty, elements) => self.vector_literal(ty, elements, span),
             ast::ExprKind::CompoundLiteral(ty, list) => self.compound_literal(ty, list, span),
             ast::ExprKind::SizeofExpr(operand) => {
-                let operand = self.expr(operand);
+                let operand = self.unevaluated(operand);
                 self.sizeof(&operand.ty, span)
             }
             ast::ExprKind::VecStepExpr(operand) => {
-                let operand = self.expr(operand);
+                let operand = self.unevaluated(operand);
                 self.vec_step(&operand.ty, span)
             }
             ast::ExprKind::VecStepType(ty) => {
@@ -88,6 +88,16 @@ impl Sema<'_> {
                 self.sizeof(&ty, span)
             }
         }
+    }
+
+    /// An expression whose type is all that matters.
+    fn unevaluated(&mut self, e: &ast::Expr) -> Expr {
+        let before = self.current.as_ref().map_or(0, |c| c.literals.len());
+        let expr = self.expr(e);
+        if let Some(current) = &mut self.current {
+            current.literals.truncate(before);
+        }
+        expr
     }
 
     fn float_literal(&mut self, literal: &FloatLiteral, span: Span) -> Expr {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Current, Entity, Qualified, Sema, const_int};
 use crate::ast::{Attribute, Declarator, FunctionDef, Ident, Param, Specs};
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Expr, Function, FunctionId, KernelInfo, Local, LocalId};
+use crate::hir::{Decl, Expr, Function, FunctionId, KernelInfo, Local, LocalId, Stmt, StmtKind};
 use crate::source::Span;
 use crate::types::{Scalar, Space, Type};
 
@@ -39,6 +39,7 @@ impl Sema<'_> {
             switches: Vec::new(),
             labels: HashMap::new(),
             gotos: Vec::new(),
+            literals: Vec::new(),
         });
         self.enter_scope();
         for (i, param) in params.iter().enumerate() {
@@ -53,10 +54,17 @@ impl Sema<'_> {
                 None => self.error(param.specs.span, "a parameter of a definition needs a name"),
             }
         }
-        let body = self.block_in_scope(&f.body);
+        let mut body = self.block_in_scope(&f.body);
         self.leave_scope();
         self.check_gotos();
-        if let Some(current) = self.current.take() {
+        if let Some(mut current) = self.current.take() {
+            let literals = current.literals.iter().map(|&local| {
+                let variable = &mut current.locals[local.0 as usize];
+                variable.quals.is_const = false;
+                let decls = vec![Decl { local, init: None }];
+                Stmt { kind: StmtKind::Decl(decls), span: variable.span }
+            });
+            body.stmts.splice(0..0, literals.collect::<Vec<_>>());
             let function = &mut self.program.functions[id.0 as usize];
             function.locals = current.locals;
             function.body = Some(body);

@@ -96,6 +96,8 @@ struct Current {
     switches: Vec<Type>,
     labels: HashMap<Symbol, Span>,
     gotos: Vec<ast::Ident>,
+    /// Variables that compound literals are.
+    literals: Vec<LocalId>,
 }
 
 /// The state of the stage.

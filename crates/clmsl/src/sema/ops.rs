@@ -13,7 +13,10 @@ impl Sema<'_> {
     pub(super) fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
         match op {
             ast::UnaryOp::AddressOf => {
-                let place = self.expr(operand);
+                let place = match &operand.kind {
+                    ast::ExprKind::CompoundLiteral(name, list) => self.literal_object(name, list, operand.span),
+                    _ => self.expr(operand),
+                };
                 return self.address_of(place, span);
             }
             ast::UnaryOp::Deref => {
