@@ -85,16 +85,18 @@ impl Parser<'_> {
             self.leave_scope();
             return Ok(Some(Item::Function(FunctionDef { specs, declarator, body: body? })));
         }
+        let is_function = matches!(declarator.derived.first(), Some(Derived::Function { .. }));
+        if is_function && !self.is(Punct::Semi) && !self.is(Punct::Comma) {
+            let (span, found) = (self.previous_span().end(), self.describe());
+            return self.error(span, format!("expected ';' or the body of the function before {found}"));
+        }
         self.declarators(specs, declarator, start).map(|d| Some(Item::Declaration(d)))
     }
 
     fn not_a_type<T>(&mut self, wanted: &str) -> Parse<T> {
         let (span, found) = (self.span(), self.describe());
-        match self.kind() {
-            TokenKind::Ident(_) => {
-                let question = self.did_you_mean();
-                self.error(span, format!("unknown type name {found}{question}"))
-            }
+        match self.word() {
+            Some(word) if !super::is_keyword(word) => self.unknown_type(word),
             _ => self.error(span, format!("expected {wanted}, found {found}")),
         }
     }
@@ -107,6 +109,9 @@ impl Parser<'_> {
             return Ok(Declaration { specs, declarators: Vec::new(), span: start.to(self.previous_span()) });
         }
         let first = self.declarator()?;
+        if self.is(Punct::LBrace) && matches!(first.derived.first(), Some(Derived::Function { .. })) {
+            return self.error(first.span, "a function cannot be defined in a function; is a '}' missing before it?");
+        }
         self.declarators(specs, first, start)
     }
 
@@ -149,6 +154,10 @@ impl Parser<'_> {
                 if p.is(Punct::Caret) {
                     let span = p.span();
                     return p.error(span, "blocks are not supported (Metal has no device-side enqueue)");
+                }
+                if p.is(Punct::Amp) {
+                    let span = p.span();
+                    return p.error(span, "references are not supported: they are C++, not OpenCL C");
                 }
                 if !p.eat(Punct::Star) {
                     break;

@@ -301,7 +301,11 @@ impl Parser<'_> {
             TokenKind::Ident(symbol) if !super::is_keyword(self.names.name(symbol)) => {
                 if self.starts_type(0) {
                     let found = self.describe();
-                    return self.error(span, format!("expected an expression, found the type {found}"));
+                    let hint = match (self.kind_at(1), self.word()) {
+                        (TokenKind::Punct(Punct::LParen), Some(word)) => format!("; a value of it is '({word})(...)'"),
+                        _ => String::new(),
+                    };
+                    return self.error(span, format!("expected an expression, found the type {found}{hint}"));
                 }
                 ExprKind::Ident(symbol)
             }

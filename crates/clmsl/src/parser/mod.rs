@@ -63,6 +63,19 @@ const TYPES: &[&str] = &[
     "void",
 ];
 
+/// Words of other languages with which declarations begin.
+const FOREIGN: &[(&str, &str)] = &[
+    ("__device__", "CUDA"),
+    ("__global__", "CUDA"),
+    ("__host__", "CUDA"),
+    ("__shared__", "CUDA"),
+    ("class", "C++"),
+    ("namespace", "C++"),
+    ("template", "C++"),
+    ("typename", "C++"),
+    ("using", "C++"),
+];
+
 /// A syntax error that has been reported.
 struct Reported;
 
@@ -278,6 +291,19 @@ impl<'a> Parser<'a> {
 
     fn lookup(&self, name: Symbol) -> Option<Declared> {
         self.scopes.iter().rev().find_map(|s| s.get(&name).copied())
+    }
+
+    /// Reports a name where a type belongs, by what is behind it: the declared name, or what was to be its type.
+    fn unknown_type<T>(&mut self, word: &str) -> Parse<T> {
+        let span = self.span();
+        if let Some((_, language)) = FOREIGN.iter().find(|(foreign, _)| *foreign == word) {
+            return self.error(span, format!("'{word}' is {language}, not OpenCL C"));
+        }
+        if let TokenKind::Punct(Punct::LParen | Punct::LBracket | Punct::Eq | Punct::Semi) = self.kind_at(1) {
+            return self.error(span, format!("expected a type before '{word}'"));
+        }
+        let question = self.did_you_mean();
+        self.error(span, format!("unknown type name '{word}'{question}"))
     }
 
     /// `; did you mean 'x'?` for a word where a type belongs.

@@ -163,9 +163,13 @@ impl Parser<'_> {
             // `unsigned size_t` and the like; `unsigned half` is nonsense as well.
             (Some(_), Some(_)) => return self.error(span, "two types in one declaration"),
             (None, None) => {
-                let found = self.describe();
-                let at = self.span();
-                return self.error(at, format!("unknown type name {found}"));
+                return match self.word() {
+                    Some(word) if !super::is_keyword(word) => self.unknown_type(word),
+                    _ => {
+                        let (at, found) = (self.span(), self.describe());
+                        self.error(at, format!("expected a type before {found}"))
+                    }
+                };
             }
             (None, Some(words)) => words,
         };

@@ -93,8 +93,7 @@ impl Parser<'_> {
             return Ok(Stmt { span: declaration.span, kind: StmtKind::Decl(declaration) });
         }
         if let (Some(word), TokenKind::Ident(_)) = (self.word(), self.kind_at(1)) {
-            let question = self.did_you_mean();
-            return self.error(start, format!("unknown type name '{word}'{question}"));
+            return self.unknown_type(word);
         }
         if self.is(Punct::LParen)
             && self.kind_at(1) == TokenKind::Punct(Punct::LBrace)
@@ -175,6 +174,7 @@ impl Parser<'_> {
                 self.expect(Punct::Semi)?;
                 StmtKind::Goto(label)
             }
+            "else" => return self.error(start, "expected a statement, found 'else'"),
             "asm" | "__asm" | "__asm__" => {
                 return self.error(start, "inline assembly is not supported (it is not OpenCL C)");
             }

@@ -419,10 +419,7 @@ impl Cx<'_> {
                 Some(kind) => kind,
                 None => return,
             },
-            PpKind::Char => match self.character(&token) {
-                Some(value) => TokenKind::Char(value),
-                None => return,
-            },
+            PpKind::Char => TokenKind::Char(self.character(&token).unwrap_or(0)),
             PpKind::Str => {
                 let Some(bytes) = self.string(&token) else {
                     return;

@@ -1,5 +1,6 @@
 //! Typing of C11's atomic functions (OpenCL C 3.0 §6.15.12): the object, the values, the order and the scope.
 
+use super::call::takes;
 use super::{Sema, const_int, convert};
 use crate::builtins::{AtomicOp, C11, Order, Resolved, Scope, Special};
 use crate::hir::{Expr, ExprKind};
@@ -45,7 +46,7 @@ impl Sema<'_> {
         let given = args.len();
         if given < values + orders || given > values + orders + usize::from(explicit) {
             let wanted = values + orders;
-            return self.bad(span, format!("'{name}' takes {wanted} arguments, these are {given}"));
+            return self.bad(span, takes(name, wanted, given));
         }
         let mut args = args;
         let rest = args.split_off(values);

@@ -100,7 +100,7 @@ impl Sema<'_> {
             })
             .collect();
         if values.len() != params.len() {
-            let message = format!("'{name}' takes {} arguments, these are {}", params.len(), values.len());
+            let message = takes(&name, params.len(), values.len());
             self.report(Diagnostic::error(span, message).with_note(declared_at, "declared here"));
             return Expr::error(span);
         }
@@ -158,7 +158,7 @@ impl Sema<'_> {
                 self.report(error);
                 Expr::error(span)
             }
-            Some(n) => self.bad(span, format!("'{name}' takes {n} arguments, these are {}", args.len())),
+            Some(n) => self.bad(span, takes(name, n, args.len())),
         }
     }
 
@@ -341,4 +341,9 @@ pub(crate) fn signature_vars(function: &Function) -> Vec<u32> {
     }
     function.ret.map_spaces(&mut note);
     vars
+}
+
+/// A wrong number of arguments, in words.
+pub(super) fn takes(name: &str, wanted: usize, given: usize) -> String {
+    format!("'{name}' takes {wanted} argument{}, not {given}", if wanted == 1 { "" } else { "s" })
 }

@@ -135,6 +135,11 @@ impl Sema<'_> {
                         (None, _) => unreachable!("a scalar has one value"),
                     };
                 }
+                None if expr.ty.pointee().is_some() => {
+                    let message =
+                        "a pointer other than null in the initial value of a __constant variable is not supported";
+                    self.error(expr.span, message);
+                }
                 None => self.error(expr.span, "this initialiser is not a constant expression of a supported form"),
             },
         }
@@ -167,6 +172,15 @@ impl Sema<'_> {
         {
             let name = self.name(symbol).to_owned();
             self.program.structs[id.0 as usize].name = name;
+        }
+        let same = match self.lookup_here(symbol) {
+            None | Some(Entity::Broken) => true,
+            Some(Entity::Typedef(before)) => (&before.ty, before.quals) == (&q.ty, q.quals) || q.ty.is_error(),
+            Some(_) => false,
+        };
+        if !same {
+            let text = self.name(symbol);
+            self.error(span, format!("'{text}' is declared twice in one scope"));
         }
         let entity = if q.ty.is_error() { Entity::Broken } else { Entity::Typedef(q) };
         self.bind(symbol, entity);
@@ -215,7 +229,7 @@ impl Sema<'_> {
             self.bind(name.name, Entity::Broken);
             return None;
         }
-        if matches!(self.lookup_here(name.name), Some(Entity::Local(_) | Entity::Constant(_))) {
+        if self.lookup_here(name.name).is_some_and(|known| !matches!(known, Entity::Broken)) {
             self.error(name.span, format!("'{text}' is declared twice in one scope"));
         }
         if q.ty == Type::Sampler && matches!(q.space, None | Some(Space::Private)) {

@@ -1,5 +1,6 @@
 //! Typing of sub-group and work-group functions.
 
+use super::call::takes;
 use super::{Sema, convert};
 use crate::builtins::{Collective, Fold, GroupOp, Lanes, Resolved, Special};
 use crate::hir::{Expr, ExprKind};
@@ -29,7 +30,7 @@ impl Sema<'_> {
             },
         };
         if given != wanted {
-            return self.bad(span, format!("'{name}' takes {wanted} arguments, these are {given}"));
+            return self.bad(span, takes(name, wanted, given));
         }
         match self.group_arguments(group, name, args, span) {
             Some((args, ty)) => {

@@ -1,5 +1,6 @@
 //! Typing of the built-in functions that are not in the table.
 
+use super::call::takes;
 use super::{Sema, const_int, convert};
 use crate::builtins::{AtomicOp, DotBytes, Resolved, Scope, Special};
 use crate::hir::{Expr, ExprKind};
@@ -36,7 +37,7 @@ impl Sema<'_> {
             Special::Image(_) | Special::Group(_) | Special::C11 { .. } => unreachable!("these have their own rules"),
         };
         if args.len() != expected {
-            return self.bad(span, format!("'{name}' takes {expected} arguments, these are {}", args.len()));
+            return self.bad(span, takes(name, expected, args.len()));
         }
         match self.type_special(special, name, args, span) {
             Some((args, ty)) => {

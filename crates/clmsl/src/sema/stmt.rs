@@ -208,6 +208,7 @@ impl Sema<'_> {
             c.switches.push(ty);
         }
         self.enter_scope();
+        let errors = self.errors;
         let mut stmts = Vec::new();
         for stmt in body {
             self.statement(stmt, &mut stmts, true);
@@ -216,7 +217,7 @@ impl Sema<'_> {
         if let Some(c) = &mut self.current {
             c.switches.pop();
         }
-        self.check_labels(&stmts);
+        self.check_labels(&stmts, self.errors == errors);
         Some(StmtKind::Switch(value, Block { stmts, end }))
     }
 
@@ -233,7 +234,7 @@ impl Sema<'_> {
         }
     }
 
-    fn check_labels(&mut self, stmts: &[Stmt]) {
+    fn check_labels(&mut self, stmts: &[Stmt], complete: bool) {
         let mut seen = HashSet::new();
         let mut repeated = Vec::new();
         labels_of_switch(stmts, &mut |label| {
@@ -249,6 +250,7 @@ impl Sema<'_> {
             self.error(span, "this label occurs twice in the switch");
         }
         if let Some(first) = stmts.first()
+            && complete
             && !matches!(first.kind, StmtKind::Case(_) | StmtKind::Default | StmtKind::Decl(_))
             && !has_label(first)
         {

@@ -9,3 +9,4 @@ extern __constant int elsewhere;
 __kernel void k(__global int* a) {
     static int calls = 0; a[0] = calls;
 }
+__constant char* __constant names[] = {"a", 0};
