@@ -43,6 +43,8 @@ pub(crate) enum Param {
     Int,
     /// The unsigned integer of `T`'s width and lanes.
     Unsigned,
+    /// The signed integer of `T`'s width and lanes.
+    Signed,
     /// `int` for a scalar, else the signed integer vector of `T`'s width: what a relational function yields.
     Truth,
     /// A pointer to `T`, in any address space.
@@ -136,6 +138,7 @@ impl Param {
             Param::Element => Type::Scalar(scalar),
             Param::Int => Type::lanes(Scalar::Int, lanes),
             Param::Unsigned => Type::lanes(scalar.unsigned_of_width(), lanes),
+            Param::Signed => Type::lanes(scalar.signed_of_width(), lanes),
             Param::Truth if lanes == 1 => Type::INT,
             Param::Truth => Type::Vector(scalar.signed_of_width(), lanes),
             Param::PtrT | Param::PtrInt => return None,

@@ -195,6 +195,8 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         "get_enqueued_num_sub_groups" => Special::WorkItem(WorkItem::EnqueuedNumSubGroups),
         "get_sub_group_id" => Special::WorkItem(WorkItem::SubGroupId),
         "get_sub_group_local_id" => Special::WorkItem(WorkItem::SubGroupLocalId),
+        // What was copied before is there before what is copied behind it.
+        "async_work_group_copy_fence" => Special::Barrier,
         "barrier" | "work_group_barrier" => Special::Barrier,
         "mem_fence" | "read_mem_fence" | "write_mem_fence" => Special::MemFence,
         "select" => Special::Select,

@@ -14,6 +14,7 @@ const T: Param = Param::T;
 const ELEMENT: Param = Param::Element;
 const INT: Param = Param::Int;
 const UNSIGNED: Param = Param::Unsigned;
+const SIGNED: Param = Param::Signed;
 const TRUTH: Param = Param::Truth;
 const PTR_T: Param = Param::PtrT;
 const PTR_INT: Param = Param::PtrInt;
@@ -39,6 +40,10 @@ pub(crate) const TABLE: &[Builtin] = &[
     row("atan2pi", Float, &[T, T], T, Prelude("atan2pi")),
     row("atanh", Float, &[T], T, Math("atanh")),
     row("atanpi", Float, &[T], T, Prelude("atanpi")),
+    row("bit_reverse", Int, &[T], T, Metal("reverse_bits")),
+    row("bitfield_extract_signed", Int, &[T, INT, INT], SIGNED, Prelude("bitfield_extract_signed")),
+    row("bitfield_extract_unsigned", Int, &[T, INT, INT], UNSIGNED, Prelude("bitfield_extract_unsigned")),
+    row("bitfield_insert", Int, &[T, T, INT, INT], T, Prelude("bitfield_insert")),
     row("bitselect", Any, &[T, T, T], T, Prelude("bitselect")),
     row("cbrt", Float, &[T], T, Prelude("cbrt")),
     row("ceil", Float, &[T], T, Metal("ceil")),

@@ -10,7 +10,7 @@
 //! them, or `integers`, `signed`, `unsigned`, `any`) and that many lanes (1 for a scalar; all if nothing is said). `each`:
 //! the text is for scalars, forms for vectors call it for each component and are made here. A `NEED` is a piece that must
 //! stand before, `NAME[(TYPE)][/*]`: of the same type if none is given, for scalars unless `/*` asks for the same lanes.
-//! In the text `$T` is the element type, `$U` its unsigned and `$W` its 64-bit counterpart.
+//! In the text `$T` is the element type, `$U` its unsigned, `$S` its signed and `$W` its 64-bit counterpart.
 
 mod geometric;
 pub(crate) mod wide;
@@ -209,7 +209,12 @@ impl Piece {
     fn instantiate(&self, element: Option<Scalar>) -> String {
         let Some(e) = element.filter(|_| self.text.contains('$')) else { return self.text.to_owned() };
         let wide = if e.is_signed() { Scalar::Long } else { Scalar::ULong };
-        self.text.replace("$T", e.msl_name()).replace("$U", e.unsigned_of_width().name()).replace("$W", wide.name())
+        let signed = e.signed_of_width().name();
+        self.text
+            .replace("$T", e.msl_name())
+            .replace("$S", signed)
+            .replace("$U", e.unsigned_of_width().name())
+            .replace("$W", wide.name())
     }
 }
 

@@ -31,6 +31,14 @@ pub(super) fn predeclared(name: &str) -> Option<i128> {
     })
 }
 
+/// Why there are no atomic functions of 64 bits (MSL's `atomic_ulong`).
+pub(super) fn no_long_atomics(name: &str) -> String {
+    format!(
+        "'{name}': 64-bit atomics are not supported: Metal has only the minimum and maximum of 'ulong' in device memory, \
+         without a result, on its newest GPUs"
+    )
+}
+
 impl Sema<'_> {
     pub(super) fn c11_call(&mut self, op: C11, explicit: bool, name: &str, args: Vec<Expr>, span: Span) -> Expr {
         let values = match op {
@@ -133,8 +141,7 @@ impl Sema<'_> {
             return None;
         };
         if scalar.size() == 8 {
-            let message = format!("'{name}': Metal has no 64-bit atomics but minimum and maximum without a result");
-            self.error(object.span, message);
+            self.error(object.span, no_long_atomics(name));
             return None;
         }
         let is_float = scalar.is_float();

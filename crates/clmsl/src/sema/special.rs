@@ -362,10 +362,7 @@ impl Sema<'_> {
             Some(s @ (Scalar::Int | Scalar::UInt)) => s,
             Some(Scalar::Float) if op == AtomicOp::Exchange => Scalar::Float,
             Some(s) if s.size() == 8 => {
-                self.error(
-                    pointer.span,
-                    format!("'{name}': 64-bit atomics are not supported (Metal has only some of them)"),
-                );
+                self.error(pointer.span, super::c11::no_long_atomics(name));
                 return None;
             }
             _ => return self.bad_argument(&pointer, name),
