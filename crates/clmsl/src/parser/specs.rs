@@ -319,10 +319,14 @@ impl Parser<'_> {
         let specs = self.specs()?;
         let mut declarators = Vec::new();
         while !self.is(Punct::Semi) {
-            declarators.push(self.declarator()?);
+            if !self.is(Punct::Colon) {
+                declarators.push(self.declarator()?);
+            }
             if self.is(Punct::Colon) {
-                let span = self.span();
-                return self.error(span, "bit-fields are not supported (OpenCL C 3.0 §6.11.c)");
+                self.report(self.span(), "bit-fields are not supported (OpenCL C 3.0 §6.11.c)");
+                // Its width says nothing about the rest.
+                self.advance();
+                self.conditional()?;
             }
             if !self.eat(Punct::Comma) {
                 break;
