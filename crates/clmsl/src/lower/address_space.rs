@@ -82,10 +82,7 @@ pub(super) fn specialise(
                 made.len() as u32 - 1
             });
             let settled = signature_vars(function).into_iter().map(|v| spaces.find(v)).zip(key.spaces.iter().copied());
-            let mut copy = Copy { spaces, settled: settled.collect(), key: &key, diagnostics };
-            let (mut function, calls) = copy.function(function, body);
-            let mut renumbered = Vec::new();
-            for (callee, spaces, components) in calls {
+            let mut number = |callee: FunctionId, spaces: Vec<Space>, components: Vec<Scalar>| {
                 let called_kernel = program.functions[callee.0 as usize].kernel.is_some();
                 let key = Key { spaces, components, called_kernel };
                 let next = made.len() as u32;
@@ -94,9 +91,10 @@ pub(super) fn specialise(
                     made.push(None);
                     wanted.entry(callee).or_default().push(key);
                 }
-                renumbered.push(FunctionId(index));
-            }
-            renumber(&mut function, &renumbered);
+                FunctionId(index)
+            };
+            let copy = Copy { spaces, settled: settled.collect(), key: &key, number: &mut number, diagnostics };
+            let mut function = copy.function(function, body);
             let Key { spaces, components, called_kernel } = key;
             if called_kernel {
                 function.kernel = None;
@@ -143,25 +141,14 @@ fn each_call(function: &mut Function, f: &mut dyn FnMut(&mut FunctionId)) {
     }
 }
 
-/// Gives the calls, in order of the walk, their callees.
-fn renumber(function: &mut Function, callees: &[FunctionId]) {
-    let mut next = callees.iter();
-    each_call(function, &mut |id| {
-        if let Some(&new) = next.next() {
-            *id = new;
-        }
-    });
-}
-
-/// The callee of a call, with the address spaces and the components that its copy is for.
-type Callee = (FunctionId, Vec<Space>, Vec<Scalar>);
-
 /// The making of one copy.
 struct Copy<'a> {
     spaces: &'a Spaces,
     /// The spaces of the signature's inference variables.
     settled: HashMap<u32, Space>,
     key: &'a Key,
+    /// The number of the copy that a call with these address spaces and components wants.
+    number: &'a mut dyn FnMut(FunctionId, Vec<Space>, Vec<Scalar>) -> FunctionId,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
@@ -179,9 +166,8 @@ impl Copy<'_> {
     }
 
     /// The copy of a function, given without its body.
-    fn function(&mut self, function: &Function, mut body: Block) -> (Function, Vec<Callee>) {
+    fn function(mut self, function: &Function, mut body: Block) -> Function {
         let mut copy = function.clone();
-        let mut calls = Vec::new();
         copy.ret = self.ty(&copy.ret);
         for local in &mut copy.locals {
             local.ty = self.ty(&local.ty);
@@ -199,7 +185,7 @@ impl Copy<'_> {
                     ExprKind::Call { function, spaces, args } => {
                         let key = spaces.iter().map(|&(_, actual)| self.space(Space::Var(actual))).collect();
                         let components = args.iter().filter_map(|a| a.ty.image()).filter_map(|i| i.component);
-                        calls.push((*function, key, components.collect()));
+                        *function = (self.number)(*function, key, components.collect());
                         spaces.clear();
                     }
                     ExprKind::AssignOp { at, .. } => *at = self.ty(at),
@@ -209,7 +195,7 @@ impl Copy<'_> {
             });
         });
         copy.body = Some(body);
-        (copy, calls)
+        copy
     }
 
     /// Refuses writes that only this combination of address spaces makes impossible.

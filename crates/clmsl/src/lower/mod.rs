@@ -33,6 +33,7 @@ mod memory;
 mod names;
 mod narrow;
 mod printf;
+mod reach;
 mod scope;
 mod shared;
 mod vector;
@@ -42,7 +43,7 @@ mod work_item;
 use std::collections::BTreeSet;
 
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Constant, Expr, ExprKind, Function};
+use crate::hir::{Constant, Function};
 use crate::prelude::{Excerpt, Use};
 use crate::printf::PrintFormat;
 use crate::reflect::KernelReflection;
@@ -124,18 +125,17 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     let hidden = work_item::lower(&mut instances, &shared);
     let mut kernels = Vec::new();
     for ((instance, hidden), formats) in instances.iter_mut().zip(&hidden).zip(formats) {
-        if instance.function.kernel.is_some() {
-            kernels.push(entry::lower(&mut instance.function, hidden, formats, &mut structs, &mut diagnostics));
+        let function = &mut instance.function;
+        if function.kernel.is_some() {
+            kernels.push(entry::lower(function, hidden, formats, &mut structs, &mut diagnostics));
         }
+        scope::lower(function);
     }
-    for instance in &mut instances {
-        scope::lower(&mut instance.function);
-    }
-    let used = used(&instances, &structs, &constants);
+    let used = reach::reached(&instances, &structs, &constants);
     names::assign(&mut structs, &mut constants, &mut instances, &mut kernels);
     let functions: Vec<Function> = instances.into_iter().map(|i| i.function).collect();
     let (wide, mut uses) = crate::prelude::wide::excerpt(&used.vectors, &forms);
-    uses.extend(prelude_uses(&functions));
+    uses.extend(used.prelude);
     let constant = constants.iter().zip(&used.constants).any(|(c, used)| *used && double::mentions(&c.ty));
     if constant || double::has_member(&structs, &used.structs) {
         uses.insert(Use::of_piece("double"));
@@ -154,7 +154,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
         .map(|(i, s)| if keep(&used.structs, i) { s } else { Struct { complete: false, ..s } })
         .collect();
     let formats = program.formats;
-    let msl_version = msl_version(&functions);
+    let msl_version = used.msl_version;
     let lowered =
         Lowered { structs, constants, functions, prelude, kernels, contracts, formats, msl_version, fast_relaxed_math };
     (Some(lowered), diagnostics)
@@ -166,111 +166,4 @@ fn is_copied_as_class(ty: &Type) -> bool {
         Type::Array(element, _) => is_copied_as_class(element),
         other => matches!(other, Type::Vector(..) | Type::Struct(_)) || double::is_double(other),
     }
-}
-
-/// What the functions reach.
-fn used(instances: &[Instance], structs: &[Struct], constants: &[Constant]) -> Reach {
-    let mut reach = Reach {
-        structs: vec![false; structs.len()],
-        constants: vec![false; constants.len()],
-        vectors: BTreeSet::new(),
-    };
-    for instance in instances {
-        let f = &instance.function;
-        reach.ty(&f.ret, structs);
-        for local in &f.locals {
-            reach.ty(&local.ty, structs);
-        }
-        if let Some(body) = &f.body {
-            body.for_each_expr(&mut |e| e.walk(&mut |e| reach.expr(e, structs, constants)));
-        }
-    }
-    reach
-}
-
-struct Reach {
-    structs: Vec<bool>,
-    constants: Vec<bool>,
-    /// Vectors that MSL does not have.
-    vectors: BTreeSet<(Scalar, u8)>,
-}
-
-impl Reach {
-    fn ty(&mut self, ty: &Type, structs: &[Struct]) {
-        if matches!(ty, Type::Void | Type::Scalar(_) | Type::Vector(..) | Type::Image(_) | Type::Sampler) {
-            self.vectors.extend(ty.emulated());
-            return;
-        }
-        let mut work = vec![ty.clone()];
-        while let Some(ty) = work.pop() {
-            match ty {
-                Type::Pointer(p) => work.push(p.ty.clone()),
-                Type::Array(e, _) => work.push((*e).clone()),
-                Type::Struct(id) if !std::mem::replace(&mut self.structs[id.0 as usize], true) => {
-                    work.extend(structs[id.0 as usize].fields.iter().map(|f| f.ty.clone()));
-                }
-                other => self.vectors.extend(other.emulated()),
-            }
-        }
-    }
-
-    fn expr(&mut self, e: &Expr, structs: &[Struct], constants: &[Constant]) {
-        self.ty(&e.ty, structs);
-        if let ExprKind::Constant(id) = e.kind
-            && !std::mem::replace(&mut self.constants[id.0 as usize], true)
-        {
-            // Initialisers are folded to literals and name no other constant.
-            self.ty(&constants[id.0 as usize].ty, structs);
-        }
-    }
-}
-
-/// The version of MSL that the newest of what is used needs.
-fn msl_version(functions: &[Function]) -> [u32; 2] {
-    const ATOMIC_FLOATS: [u32; 2] = [3, 0];
-    const FENCES: [u32; 2] = [3, 2];
-    let mut version = [2, 4];
-    for function in functions {
-        let floats = |ty: &Type| ty.pointee().map_or(ty, |p| &p.ty) == &Type::Atomic(Scalar::Float);
-        if function.locals.iter().any(|local| floats(&local.ty)) {
-            version = version.max(ATOMIC_FLOATS);
-        }
-        let Some(body) = &function.body else { continue };
-        body.for_each_expr(&mut |e| {
-            e.walk(&mut |e| match &e.kind {
-                ExprKind::Msl(head, _) if head == "metal::atomic_thread_fence" || head.starts_with("clmsl_fence") => {
-                    version = version.max(FENCES);
-                }
-                _ if floats(&e.ty) => version = version.max(ATOMIC_FLOATS),
-                _ => {}
-            });
-        });
-    }
-    version
-}
-
-/// Prelude functions that the program calls.
-fn prelude_uses(functions: &[Function]) -> BTreeSet<Use> {
-    let mut uses = BTreeSet::new();
-    for function in functions {
-        let Some(body) = &function.body else { continue };
-        if function.locals.iter().any(|l| double::mentions(&l.ty)) || double::mentions(&function.ret) {
-            uses.insert(Use::of_piece("double"));
-        }
-        body.for_each_expr(&mut |e| {
-            e.walk(&mut |e| {
-                double::uses(e, &mut uses);
-                if let ExprKind::Name(name) = &e.kind
-                    && let Some(piece) = name.strip_prefix("clmsl_")
-                {
-                    uses.insert(Use::of_piece(piece));
-                }
-                if let ExprKind::Msl(head, args) = &e.kind {
-                    let args: Vec<&Type> = args.iter().map(|a| &a.ty).collect();
-                    uses.extend(Use::of_call(head, &args, &e.ty));
-                }
-            });
-        });
-    }
-    uses
 }
