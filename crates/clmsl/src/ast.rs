@@ -91,8 +91,8 @@ pub(crate) enum TypeSpec {
     Atomic(Scalar),
     Image(ImageDim),
     Sampler,
-    Struct(StructSpec),
-    Enum(EnumSpec),
+    Struct(Box<StructSpec>),
+    Enum(Box<EnumSpec>),
     /// A type that is not supported, with the reason; reported by the parser.
     Unsupported,
 }
@@ -343,7 +343,7 @@ pub(crate) struct Stmt {
 pub(crate) enum StmtKind {
     Empty,
     Expr(Expr),
-    Decl(Declaration),
+    Decl(Box<Declaration>),
     Block(Block),
     /// A chain `if ... else if ... else`, flat so that long chains do not nest.
     If {

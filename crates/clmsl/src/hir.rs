@@ -158,8 +158,8 @@ pub(crate) enum StmtKind {
     DoWhile(Block, Expr),
     For {
         init: Option<Box<Stmt>>,
-        cond: Option<Expr>,
-        step: Option<Expr>,
+        cond: Option<Box<Expr>>,
+        step: Option<Box<Expr>>,
         body: Block,
     },
     Switch(Expr, Block),
@@ -557,7 +557,7 @@ impl Stmt {
                 if let Some(init) = init {
                     init.for_each_expr(f);
                 }
-                cond.iter().chain(step).for_each(&mut *f);
+                cond.iter().chain(step).for_each(|e| f(e));
                 body.for_each_expr(f);
             }
             StmtKind::Empty
@@ -597,7 +597,7 @@ impl Stmt {
                 if let Some(init) = init {
                     init.for_each_expr_mut(f);
                 }
-                cond.iter_mut().chain(step).for_each(&mut *f);
+                cond.iter_mut().chain(step).for_each(|e| f(e));
                 body.for_each_expr_mut(f);
             }
             StmtKind::Empty

@@ -85,7 +85,7 @@ pub fn translate(name: &str, source: &str, options: &Options<'_>) -> Translation
     let (tokens, diagnostics) = preprocess::preprocess(name, source, options, &mut sources, &mut names);
     let settings = options.settings();
     let result = std::thread::scope(|scope| {
-        let stages = || translate_tokens(&tokens, &names, &sources, diagnostics, settings);
+        let stages = || translate_tokens(tokens, &names, &sources, diagnostics, settings);
         let thread = std::thread::Builder::new().name("clmsl".to_owned()).stack_size(STACK);
         thread.spawn_scoped(scope, stages).map(std::thread::ScopedJoinHandle::join)
     });
@@ -102,15 +102,17 @@ pub fn translate(name: &str, source: &str, options: &Options<'_>) -> Translation
 
 /// The stages from the parser to the printer. `diagnostics` holds what the preprocessor found.
 fn translate_tokens(
-    tokens: &[token::Token],
+    tokens: Vec<token::Token>,
     names: &token::Interner,
     sources: &Sources,
     mut diagnostics: Vec<Diagnostic>,
     settings: options::Settings,
 ) -> (Option<String>, Reflection, Vec<Diagnostic>) {
     let failed = |diagnostics: &[Diagnostic]| diagnostics.iter().any(Diagnostic::is_error);
-    let (program, found) = parser::parse(tokens, names, settings.fp64);
+    let (program, found) = parser::parse(&tokens, names, settings.fp64);
     diagnostics.extend(found);
+    let contracts = !tokens.iter().any(|t| t.kind == token::TokenKind::Pragma(token::Pragma::FpContract(Some(false))));
+    drop(tokens);
     let (checked, found) = sema::check(&program, names, settings);
     // Behind a syntax error declarations are missing, and most of what sema finds would only follow from that.
     if !program.incomplete {
@@ -120,7 +122,6 @@ fn translate_tokens(
     if failed(&diagnostics) {
         return (None, Reflection::default(), diagnostics);
     }
-    let contracts = !tokens.iter().any(|t| t.kind == token::TokenKind::Pragma(token::Pragma::FpContract(Some(false))));
     let (lowered, found) = lower::lower(checked, settings.fast_relaxed_math, contracts);
     diagnostics.extend(found);
     match lowered {

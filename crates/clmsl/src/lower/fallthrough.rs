@@ -32,7 +32,7 @@ fn ends(block: &Block) -> bool {
         StmtKind::Block(b) => ends(b),
         StmtKind::If { arms, otherwise: Some(b) } => ends(b) && arms.iter().all(|(_, b)| ends(b)),
         StmtKind::While(cond, body) => is_true(cond) && !leaves(body),
-        StmtKind::For { cond, body, .. } => cond.as_ref().is_none_or(is_true) && !leaves(body),
+        StmtKind::For { cond, body, .. } => cond.as_deref().is_none_or(is_true) && !leaves(body),
         StmtKind::DoWhile(body, cond) => !leaves(body) && !continues(body) && (is_true(cond) || ends(body)),
         StmtKind::Switch(_, body) => {
             body.stmts.iter().any(|s| matches!(s.kind, StmtKind::Default)) && !leaves(body) && last_ends(body)

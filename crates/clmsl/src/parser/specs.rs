@@ -58,8 +58,8 @@ impl Parser<'_> {
                 continue;
             }
             match word {
-                "struct" | "union" => named = Some(TypeSpec::Struct(self.struct_spec()?)),
-                "enum" => named = Some(TypeSpec::Enum(self.enum_spec()?)),
+                "struct" | "union" => named = Some(TypeSpec::Struct(Box::new(self.struct_spec()?))),
+                "enum" => named = Some(TypeSpec::Enum(Box::new(self.enum_spec()?))),
                 "void" => {
                     named = Some(TypeSpec::Void);
                     self.advance();

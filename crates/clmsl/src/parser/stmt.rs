@@ -90,7 +90,7 @@ impl Parser<'_> {
         }
         if self.starts_declaration() {
             let declaration = self.declaration()?;
-            return Ok(Stmt { span: declaration.span, kind: StmtKind::Decl(declaration) });
+            return Ok(Stmt { span: declaration.span, kind: StmtKind::Decl(Box::new(declaration)) });
         }
         if let (Some(word), TokenKind::Ident(_)) = (self.word(), self.kind_at(1)) {
             return self.unknown_type(word);
@@ -243,7 +243,7 @@ impl Parser<'_> {
             None
         } else if self.starts_declaration() {
             let declaration = self.declaration()?;
-            Some(Box::new(Stmt { span: declaration.span, kind: StmtKind::Decl(declaration) }))
+            Some(Box::new(Stmt { span: declaration.span, kind: StmtKind::Decl(Box::new(declaration)) }))
         } else {
             let expr = self.expr()?;
             self.expect(Punct::Semi)?;

@@ -182,8 +182,8 @@ impl Sema<'_> {
         if let Some(init) = init {
             self.statement(init, &mut first, false);
         }
-        let cond = cond.map(|c| self.truth(c, "'for'"));
-        let step = step.map(|s| self.expr(s));
+        let cond = cond.map(|c| Box::new(self.truth(c, "'for'")));
+        let step = step.map(|s| Box::new(self.expr(s)));
         let body = self.loop_body(body);
         StmtKind::For { init: first.pop().map(Box::new), cond, step, body }
     }

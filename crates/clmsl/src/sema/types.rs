@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use super::{Entity, Qualified, Sema, Tag, const_int};
-use crate::ast::{Attribute, Declarator, Derived, EnumSpec, Ident, Param, Specs, StructSpec, TypeName, TypeSpec};
+use crate::ast::{
+    Attribute, Declarator, Derived, EnumSpec, FieldDecl, Ident, Param, Specs, StructSpec, TypeName, TypeSpec,
+};
 use crate::source::Span;
 use crate::token::Symbol;
 use crate::types::{Field, Image, ImageAccess, Quals, Scalar, Space, Struct, StructId, Type, layout, struct_layout};
@@ -301,9 +303,7 @@ impl Sema<'_> {
         seen: &mut HashSet<Symbol>,
     ) {
         let span = decl.specs.span;
-        let (TypeSpec::Struct(StructSpec { tag: None, fields: Some(fields), .. }), Type::Struct(id)) =
-            (&decl.specs.ty, &base.ty)
-        else {
+        let (Some(fields), Type::Struct(id)) = (members_without_tag(&decl.specs.ty), &base.ty) else {
             if !base.ty.is_error() {
                 self.warning(span, "this declares no member");
             }
@@ -457,13 +457,21 @@ fn enumerator_type(value: i128, wide: Scalar) -> Scalar {
     if i32::try_from(value).is_ok() { Scalar::Int } else { wide }
 }
 
+/// The members of a structure that is defined without a tag.
+fn members_without_tag(ty: &TypeSpec) -> Option<&[FieldDecl]> {
+    match ty {
+        TypeSpec::Struct(spec) if spec.tag.is_none() => spec.fields.as_deref(),
+        _ => None,
+    }
+}
+
 /// The names that members declare, also inside anonymous ones.
 fn member_names(fields: &[crate::ast::FieldDecl]) -> Vec<Ident> {
     let mut names = Vec::new();
     for field in fields {
         names.extend(field.declarators.iter().filter_map(|d| d.name));
-        if let (true, TypeSpec::Struct(StructSpec { tag: None, fields: Some(inner), .. })) =
-            (field.declarators.is_empty(), &field.specs.ty)
+        if field.declarators.is_empty()
+            && let Some(inner) = members_without_tag(&field.specs.ty)
         {
             names.extend(member_names(inner));
         }
