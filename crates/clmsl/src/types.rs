@@ -507,6 +507,8 @@ pub(crate) struct Struct {
     pub(crate) layout: Option<StructLayout>,
     /// How many structures nest in this one, itself included.
     pub(crate) depth: u32,
+    /// Whether a member is a pointer or holds one. Known when complete, so that nested structures are looked at once.
+    pub(crate) holds_pointers: bool,
     /// Alignment asked for with `__attribute__((aligned(n)))`, in bytes.
     pub(crate) min_align: u64,
     /// `__attribute__((packed))`
@@ -531,6 +533,16 @@ pub(crate) fn layout(ty: &Type, structs: &[Struct]) -> Option<(u64, u64)> {
         Type::Packed(s, n) => Some((s.size() * u64::from(*n), s.size())),
         Type::Atomic(s) => Some((s.size(), s.size())),
         Type::Void | Type::Error | Type::Image(_) | Type::Sampler => None,
+    }
+}
+
+/// Whether values of the type are or hold pointers.
+pub(crate) fn holds_pointers(ty: &Type, structs: &[Struct]) -> bool {
+    match ty {
+        Type::Pointer(_) => true,
+        Type::Array(element, _) => holds_pointers(element, structs),
+        Type::Struct(id) => structs[id.0 as usize].holds_pointers,
+        _ => false,
     }
 }
 

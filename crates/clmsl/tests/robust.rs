@@ -269,8 +269,21 @@ fn long_constructs_take_linear_space_and_time() {
         "struct S {{ {} }}; __kernel void k(__global struct S* s) {{ s->f1 = 1; }}",
         (0..n).map(|i| format!("int f{i};\n")).collect::<String>()
     ));
+    let conditions = "a[1] == 3 || ".repeat(2000);
+    ok(format!("__kernel void k(__global int* a) {{ a[0] = {conditions} 1; }}"));
     let sum = "a[1] + ".repeat(2000);
     ok(format!("__kernel void k(__global int* a) {{ {} }}", format!("a[0] = {sum} 1;\n").repeat(10)));
+}
+
+/// The paths to the innermost member are 2³⁰.
+#[test]
+fn structures_with_many_paths() {
+    let levels: String = (1..=30).map(|i| format!("union U{i} {{ union U{0} a; union U{0} b; }};\n", i - 1)).collect();
+    let source = format!(
+        "union U0 {{ int x; float y; }};\n{levels}\
+         __kernel void k(__global union U30* u, __global int* o, union U30 v) {{ u[1] = u[2]; u[3] = v; o[0] = sizeof(v); }}"
+    );
+    assert_eq!(check(&source).rendered(), "");
 }
 
 #[test]

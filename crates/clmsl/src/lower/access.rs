@@ -14,7 +14,7 @@
 use super::Instance;
 use crate::builtins::{Resolved, Special};
 use crate::hir::{Block, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind};
-use crate::types::{Pointee, Quals, Space, Struct, Type};
+use crate::types::{Pointee, Quals, Space, Struct, Type, holds_pointers};
 
 /// Rewrites the types of pointers. `instances` has callees first.
 pub(super) fn lower(instances: &mut [Instance], structs: &[Struct]) {
@@ -97,19 +97,10 @@ struct Flow<'a> {
     synchronises: bool,
 }
 
-/// Whether values of the type are or hold pointers.
-fn carries(ty: &Type, structs: &[Struct]) -> bool {
-    match ty {
-        Type::Pointer(_) => true,
-        Type::Array(element, _) => carries(element, structs),
-        Type::Struct(id) => structs[id.0 as usize].fields.iter().any(|f| carries(&f.ty, structs)),
-        _ => false,
-    }
-}
-
 /// The pointee, if it is global memory whose constness can be changed.
 fn changeable<'t>(ty: &'t Type, structs: &[Struct]) -> Option<&'t Pointee> {
-    ty.pointee().filter(|p| p.space == Space::Global && !carries(&p.ty, structs) && !matches!(p.ty, Type::Atomic(_)))
+    ty.pointee()
+        .filter(|p| p.space == Space::Global && !holds_pointers(&p.ty, structs) && !matches!(p.ty, Type::Atomic(_)))
 }
 
 /// The variables that a pointer, or a place, comes from. False if there may be others.
@@ -168,14 +159,14 @@ impl<'a> Flow<'a> {
             StmtKind::Decl(decls) => {
                 for decl in decls {
                     if let Some(init) = &decl.init
-                        && carries(&self.locals[decl.local.0 as usize].ty, self.structs)
+                        && holds_pointers(&self.locals[decl.local.0 as usize].ty, self.structs)
                     {
                         self.unite(vec![decl.local], &[init]);
                     }
                 }
             }
             StmtKind::For { init: Some(init), .. } => self.statement(init),
-            StmtKind::Return(Some(e)) if carries(&e.ty, self.structs) => {
+            StmtKind::Return(Some(e)) if holds_pointers(&e.ty, self.structs) => {
                 let is_const = self.ret.pointee().is_some_and(|p| p.quals.is_const);
                 self.mark(e, |fate| fate.fixed |= !is_const);
             }
@@ -214,17 +205,17 @@ impl<'a> Flow<'a> {
         match &e.kind {
             ExprKind::Assign(place, value) => {
                 self.write(place);
-                if carries(&value.ty, self.structs) {
+                if holds_pointers(&value.ty, self.structs) {
                     self.unite(Vec::new(), &[place, value]);
                 }
             }
             ExprKind::AssignOp { place, .. } | ExprKind::Step { place, .. } => self.write(place),
-            ExprKind::AddressOf(place) if carries(&place.ty, self.structs) => {
+            ExprKind::AddressOf(place) if holds_pointers(&place.ty, self.structs) => {
                 self.mark(place, |fate| fate.fixed = true);
             }
             ExprKind::Convert(inner) => {
                 if let (Some(from), Some(to)) = (inner.ty.pointee(), e.ty.pointee())
-                    && (from.quals.is_const && !to.quals.is_const || carries(&from.ty, self.structs))
+                    && (from.quals.is_const && !to.quals.is_const || holds_pointers(&from.ty, self.structs))
                 {
                     self.mark(inner, |fate| fate.freed = true);
                 }
@@ -233,12 +224,12 @@ impl<'a> Flow<'a> {
             ExprKind::Call { function, args, .. } => {
                 let callee = &self.summaries[function.0 as usize];
                 self.synchronises |= callee.synchronises;
-                let pointers: Vec<&Expr> = args.iter().filter(|a| carries(&a.ty, self.structs)).collect();
+                let pointers: Vec<&Expr> = args.iter().filter(|a| holds_pointers(&a.ty, self.structs)).collect();
                 if callee.mixes {
                     self.unite(Vec::new(), &pointers);
                 }
                 for (arg, &(written, writable)) in args.iter().zip(&callee.params) {
-                    if carries(&arg.ty, self.structs) {
+                    if holds_pointers(&arg.ty, self.structs) {
                         self.mark(arg, |fate| {
                             fate.written |= written;
                             fate.freed |= written && !writable;
@@ -264,7 +255,7 @@ impl<'a> Flow<'a> {
             Resolved::Special(Special::AsyncCopy(_)) => args.get(..1).unwrap_or_default(),
             _ => args,
         };
-        for arg in written.iter().filter(|a| carries(&a.ty, self.structs)) {
+        for arg in written.iter().filter(|a| holds_pointers(&a.ty, self.structs)) {
             self.mark(arg, |fate| fate.written = true);
         }
         self.synchronises |= matches!(
@@ -307,7 +298,7 @@ fn retype(
             changed = true;
         }
     }
-    let mut summary = Summary { synchronises, mixes: carries(&function.ret, structs), ..Summary::default() };
+    let mut summary = Summary { synchronises, mixes: holds_pointers(&function.ret, structs), ..Summary::default() };
     for &id in &function.params.clone() {
         let fate = classes.fate(id);
         let local = function.local_mut(id);
@@ -318,7 +309,7 @@ fn retype(
         let was_const = p.quals.is_const != local.requalified;
         let written = fate.written && (fate.freed || !was_const);
         let shared = !matches!(p.space, Space::Private | Space::Constant);
-        summary.mixes |= carries(&p.ty, structs);
+        summary.mixes |= holds_pointers(&p.ty, structs);
         summary.params.push((written, !p.quals.is_const));
         local.quals.is_restrict &= !(shared && written && synchronises);
     }

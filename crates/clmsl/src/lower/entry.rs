@@ -15,7 +15,8 @@ use crate::reflect::{
     KernelReflection, ScalarKind,
 };
 use crate::types::{
-    Field, Image, ImageAccess, ImageDim, Quals, Scalar, Space, Struct, StructId, Type, describe, layout, struct_layout,
+    Field, Image, ImageAccess, ImageDim, Quals, Scalar, Space, Struct, StructId, Type, describe, holds_pointers,
+    layout, struct_layout,
 };
 
 /// Buffer slots of a Metal function (Metal feature set tables, "maximum number of entries in the buffer argument
@@ -275,6 +276,7 @@ fn one_buffer(
         name: format!("{}_values", function.name),
         is_union: false,
         depth: 1 + fields.iter().map(depth).max().unwrap_or(0),
+        holds_pointers: fields.iter().any(|f| holds_pointers(&f.ty, structs)),
         fields,
         complete: true,
         layout: None,

@@ -206,7 +206,7 @@ impl Pass<'_> {
             StmtKind::While(cond, _) => *cond = either(flag, cond),
             StmtKind::For { init, cond, .. } => {
                 if let Some(cond) = cond {
-                    *cond = either(flag, cond);
+                    **cond = either(flag, cond);
                 }
                 if let Some(init) = init.take() {
                     let (past, end) = (self.fresh("loop"), stmt.span.end());

@@ -177,12 +177,10 @@ impl Sema<'_> {
         if expr.ty.is_error() {
             return expr;
         }
-        if let ExprKind::Convert(inner) = &expr.kind
-            && inner.ty == Type::BOOL
-            && expr.ty == Type::INT
-        {
-            return (**inner).clone();
-        }
+        let expr = match expr.kind {
+            ExprKind::Convert(inner) if inner.ty == Type::BOOL && expr.ty == Type::INT => return *inner,
+            kind => Expr { kind, ..expr },
+        };
         match expr.ty {
             Type::Scalar(Scalar::Double) => convert(expr, &Type::BOOL),
             Type::Scalar(_) | Type::Pointer(_) => expr,

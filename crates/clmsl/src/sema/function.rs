@@ -1,13 +1,13 @@
 //! Functions and kernels: signatures, attributes, the rules for kernel arguments (OpenCL C 3.0 §6.9, §6.11).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Current, Entity, Qualified, Sema, const_int};
 use crate::ast::{Attribute, Declarator, FunctionDef, Ident, Param, Specs};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Decl, Expr, Function, FunctionId, KernelInfo, Local, LocalId, Stmt, StmtKind};
 use crate::source::Span;
-use crate::types::{Scalar, Space, Type};
+use crate::types::{Scalar, Space, Type, holds_pointers};
 
 impl Sema<'_> {
     /// A function with its body.
@@ -240,24 +240,18 @@ impl Sema<'_> {
     }
 
     fn has_pointer(&self, ty: &Type) -> bool {
-        self.contains(ty, &|t| matches!(t, Type::Pointer(_)))
+        holds_pointers(ty, &self.program.structs)
     }
 
     fn has_bool(&self, ty: &Type) -> bool {
-        self.contains(ty, &|t| *t == Type::BOOL)
-    }
-
-    /// Whether a type or something in it satisfies the condition. Each structure is looked at once.
-    fn contains(&self, ty: &Type, found: &dyn Fn(&Type) -> bool) -> bool {
-        let mut seen = vec![false; self.program.structs.len()];
+        // Each structure is looked at once.
+        let mut seen = HashSet::new();
         let mut work = vec![ty.clone()];
         while let Some(ty) = work.pop() {
-            if found(&ty) {
-                return true;
-            }
             match ty {
+                Type::BOOL => return true,
                 Type::Array(e, _) => work.push((*e).clone()),
-                Type::Struct(id) if !std::mem::replace(&mut seen[id.0 as usize], true) => {
+                Type::Struct(id) if seen.insert(id) => {
                     work.extend(self.program.structs[id.0 as usize].fields.iter().map(|f| f.ty.clone()));
                 }
                 _ => {}

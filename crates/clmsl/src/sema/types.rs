@@ -8,7 +8,9 @@ use crate::ast::{
 };
 use crate::source::Span;
 use crate::token::Symbol;
-use crate::types::{Field, Image, ImageAccess, Quals, Scalar, Space, Struct, StructId, Type, layout, struct_layout};
+use crate::types::{
+    Field, Image, ImageAccess, Quals, Scalar, Space, Struct, StructId, Type, holds_pointers, layout, struct_layout,
+};
 
 /// Arrays and structures larger than this are refused; nothing on a device holds them.
 const MAX_OBJECT: u64 = 1 << 40;
@@ -196,6 +198,7 @@ impl Sema<'_> {
                     complete: false,
                     layout: None,
                     depth: 0,
+                    holds_pointers: false,
                     min_align: 1,
                     packed: false,
                     span: spec.tag.map_or(spec.span, |t| t.span),
@@ -235,9 +238,12 @@ impl Sema<'_> {
             let message = "packed structures are not supported where packing moves a member or changes the size";
             self.error(spec.span, message);
         }
+        let structs = &self.program.structs;
+        let holds_pointers = structs[index].fields.iter().any(|f| holds_pointers(&f.ty, structs));
         let s = &mut self.program.structs[index];
         s.layout = layout;
         s.depth = depth;
+        s.holds_pointers = holds_pointers;
         Type::Struct(id)
     }
 
