@@ -12,7 +12,7 @@
 //! components of its texels in memory order, which is also how it stands behind the arrow. A sampler is `ADDRESS|FILTER|
 //! COORDINATES`: `none`, `clamp_to_edge`, `clamp`, `repeat` or `mirrored_repeat`, `nearest` or `linear`, `normalized` or
 //! `unnormalized`.
-//! Every case that translates must have such a line. `CASE=group/` in the environment runs those whose path contains it.
+//! Every case that translates must have such a line. Buffers that reflection says are only read must come out as they were. `CASE=group/` in the environment runs those whose path contains it.
 
 mod common;
 
@@ -111,6 +111,11 @@ fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), Strin
     if let Some((name, _)) = given.iter().find(|(name, _)| !kernel.arguments().iter().any(|a| a.name == *name)) {
         return Err(format!("the kernel has no argument `{name}`"));
     }
+    let read_only = |passed: &Passed, argument: &Argument| match passed {
+        Passed::Buffer(buffer) if argument.access == Access::ReadOnly => buffer.to_vec().ok(),
+        _ => None,
+    };
+    let before: Vec<_> = passed.iter().zip(kernel.arguments()).map(|(p, a)| read_only(p, a)).collect();
     let args: Vec<Arg<'_>> = passed
         .iter_mut()
         .map(|passed| match passed {
@@ -133,6 +138,11 @@ fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), Strin
         };
         let bytes = bytes.map_err(|error| error.to_string())?;
         compare(&numbers, &bytes).map_err(|text| format!("{name}: {text}"))?;
+    }
+    for ((passed, argument), before) in passed.iter().zip(kernel.arguments()).zip(before) {
+        if before != read_only(passed, argument) {
+            return Err(format!("`{}` is written, and reflected as only read", argument.name));
+        }
     }
     Ok(())
 }
