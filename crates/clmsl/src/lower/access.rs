@@ -27,8 +27,8 @@ pub(super) fn lower(instances: &mut [Instance], structs: &[Struct]) {
         };
         let mut flow = Flow::new(function, structs, &summaries);
         flow.block(&mut body);
-        let (classes, synchronises) = (flow.classes, flow.synchronises);
-        retype(function, &mut body, classes, synchronises, structs, &mut summaries);
+        let found = Found { classes: flow.classes, synchronises: flow.synchronises };
+        summaries.push(retype(function, &mut body, found, structs));
         function.body = Some(body);
     }
 }
@@ -36,8 +36,8 @@ pub(super) fn lower(instances: &mut [Instance], structs: &[Struct]) {
 /// What a caller needs to know of a function.
 #[derive(Default)]
 struct Summary {
-    /// Whether something is written through each parameter, and whether its type allows it.
-    params: Vec<(bool, bool)>,
+    /// What happens to each parameter; `fixed` if it is a pointer that its type allows to be written through.
+    params: Vec<Fate>,
     /// Whether one parameter may come back as the result, or be stored behind another.
     mixes: bool,
     synchronises: bool,
@@ -51,6 +51,14 @@ struct Fate {
     freed: bool,
     /// Its type must stay.
     fixed: bool,
+}
+
+impl Fate {
+    fn add(&mut self, other: Fate) {
+        self.written |= other.written;
+        self.freed |= other.freed;
+        self.fixed |= other.fixed;
+    }
 }
 
 /// A class of variables per variable, as a union-find.
@@ -79,12 +87,18 @@ impl Classes {
         let Some((&first, others)) = ids.split_first() else { return };
         for &other in others {
             let (a, b) = (self.find(first), self.find(other));
-            let Fate { written, freed, fixed } = self.fates[b];
-            let into = &mut self.fates[a];
-            (into.written, into.freed, into.fixed) = (into.written | written, into.freed | freed, into.fixed | fixed);
+            let joined = self.fates[b];
+            self.fates[a].add(joined);
             self.parents[b] = a as u32;
         }
     }
+}
+
+/// What the walk over a function finds.
+struct Found {
+    classes: Classes,
+    /// Whether a barrier, a fence or an atomic function is reached.
+    synchronises: bool,
 }
 
 /// The walk over one function.
@@ -228,13 +242,9 @@ impl<'a> Flow<'a> {
                 if callee.mixes {
                     self.unite(Vec::new(), &pointers);
                 }
-                for (arg, &(written, writable)) in args.iter().zip(&callee.params) {
+                for (arg, param) in args.iter().zip(&callee.params) {
                     if holds_pointers(&arg.ty, self.structs) {
-                        self.mark(arg, |fate| {
-                            fate.written |= written;
-                            fate.freed |= written && !writable;
-                            fate.fixed |= writable;
-                        });
+                        self.mark(arg, |fate| fate.add(*param));
                     }
                 }
             }
@@ -274,14 +284,8 @@ impl<'a> Flow<'a> {
 }
 
 /// Gives the variables their types, and the function its summary.
-fn retype(
-    function: &mut Function,
-    body: &mut Block,
-    mut classes: Classes,
-    synchronises: bool,
-    structs: &[Struct],
-    summaries: &mut Vec<Summary>,
-) {
+fn retype(function: &mut Function, body: &mut Block, found: Found, structs: &[Struct]) -> Summary {
+    let Found { mut classes, synchronises } = found;
     let is_kernel = function.kernel.is_some();
     let mut changed = false;
     for i in 0..function.locals.len() {
@@ -303,20 +307,20 @@ fn retype(
         let fate = classes.fate(id);
         let local = function.local_mut(id);
         let Some(p) = local.ty.pointee() else {
-            summary.params.push((fate.written, false));
+            summary.params.push(Fate { fixed: false, ..fate });
             continue;
         };
         let was_const = p.quals.is_const != local.requalified;
         let written = fate.written && (fate.freed || !was_const);
         let shared = !matches!(p.space, Space::Private | Space::Constant);
         summary.mixes |= holds_pointers(&p.ty, structs);
-        summary.params.push((written, !p.quals.is_const));
+        summary.params.push(Fate { written, fixed: !p.quals.is_const, ..fate });
         local.quals.is_restrict &= !(shared && written && synchronises);
     }
     if changed {
         body.for_each_expr_mut(&mut |e| e.rewrite(&mut |e| follow(e, function)));
     }
-    summaries.push(summary);
+    summary
 }
 
 /// Gives an expression the type that follows from its operands'.
