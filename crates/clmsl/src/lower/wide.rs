@@ -198,15 +198,15 @@ fn swizzle(e: &mut Expr, cx: &mut Cx<'_>) {
     let ExprKind::Swizzle(base, lanes) = &mut e.kind else { return };
     // An object is not read as a whole for some components.
     place(base, cx);
+    // A selection of a selection, as behind `as_T` of the same type, is one of the object.
+    while let ExprKind::Swizzle(inner, of) = &mut base.kind {
+        lanes.iter_mut().for_each(|lane| *lane = of[usize::from(*lane)]);
+        **base = take(inner);
+    }
     if base.ty.emulated().is_none() && e.ty.emulated().is_none() {
         return;
     }
-    let (mut base, mut lanes, span) = (take(base), std::mem::take(lanes), e.span);
-    // A selection of a selection, as behind `as_T` of the same type, is one of the object.
-    while let ExprKind::Swizzle(inner, of) = base.kind {
-        lanes.iter_mut().for_each(|lane| *lane = of[usize::from(*lane)]);
-        base = *inner;
-    }
+    let (base, lanes, span) = (take(base), std::mem::take(lanes), e.span);
     let one = base.ty.emulated().is_none() && lanes.len() == 1;
     let mut before = Vec::new();
     let base = if one || is_cheap(&base) || part(&base, &lanes).is_some() { base } else { keep(base, &mut before, cx) };
