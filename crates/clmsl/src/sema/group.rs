@@ -67,8 +67,8 @@ impl Sema<'_> {
             GroupOp::Lanes(Lanes::Elect) => Some((Vec::new(), Type::INT)),
             GroupOp::Lanes(Lanes::Mask(_)) => Some((Vec::new(), ballot)),
             GroupOp::Lanes(Lanes::Ballot) => {
-                let value = self.group_value(args.next()?, name, true)?;
-                Some((vec![convert(value, &Type::INT)], ballot))
+                let value = self.predicate(args.next()?, name)?;
+                Some((vec![value], ballot))
             }
             GroupOp::Lanes(
                 lanes @ (Lanes::InverseBallot
@@ -93,7 +93,7 @@ impl Sema<'_> {
             GroupOp::Clustered(op) => {
                 let value = args.next()?;
                 let value = match op {
-                    Collective::Logical(..) => self.integer_argument(value, &Type::INT, name)?,
+                    Collective::Logical(..) => self.predicate(value, name)?,
                     _ => self.folded(op, value, name)?,
                 };
                 let size = self.cluster_size(&args.next()?, name)?;
@@ -121,7 +121,7 @@ impl Sema<'_> {
                 let value = args.next()?;
                 let mut value = match op {
                     Collective::All | Collective::Any | Collective::Logical(..) => {
-                        let value = self.integer_argument(value, &Type::INT, name)?;
+                        let value = self.predicate(value, name)?;
                         return Some((vec![value], Type::INT));
                     }
                     Collective::Broadcast => self.group_value(value, name, matches!(group, GroupOp::WorkGroup(_)))?,
@@ -153,6 +153,11 @@ impl Sema<'_> {
                 Some((out, ty))
             }
         }
+    }
+
+    /// An argument of type `int`: of a number between -1 and 1, 0 is left.
+    fn predicate(&mut self, value: Expr, name: &str) -> Option<Expr> {
+        self.group_value(value, name, true).map(|value| convert(value, &Type::INT))
     }
 
     /// A number that is folded with those of others.

@@ -18,6 +18,13 @@ __kernel void scan(__global const int* x, __global uint* a, __global long* b, __
     f[i] = work_group_scan_exclusive_mul(x[i] % 2 ? -2.0f : 0.5f);
 }
 
+// A predicate is an int, to which arguments convert.
+__kernel void predicates(__global const float* x, __global int* y) {
+    float own = x[get_global_id(0)];
+    y[get_global_id(0)] = (work_group_any(own) ? 1 : 0) + (work_group_reduce_logical_or(own) ? 2 : 0)
+                        + (work_group_all(own + 1) ? 4 : 0);
+}
+
 // There is no function for narrow integers: they are promoted, as arguments are.
 __kernel void promoted(__global const char* x, __global int* sum) {
     sum[get_global_id(0)] = work_group_reduce_add(x[get_global_id(0)]);
@@ -27,3 +34,4 @@ __kernel void promoted(__global const char* x, __global int* sum) {
 // run: reduce grid=12 group=6 x=[-39,-2,35,-29,8,45,-19,18,-46,-9,28,-36] a=[0;12] b=[0;12] c=[0;12] h=[0;12] -> a=[4063040,4063040,4063040,4063040,4063040,4063040,-1704128,-1704128,-1704128,-1704128,-1704128,-1704128] b=[18446743113440571896,18446743113440571896,18446743113440571896,18446743113440571896,18446743113440571896,18446743113440571896,408384274432,408384274432,408384274432,408384274432,408384274432,408384274432] c=[5,5,5,5,5,5,1,1,1,1,1,1] h=[-74.0,-37.0,0.0,0.0,0.0,10.0,-36.0,1.0,1.0,1.0,11.0,11.0]
 // run: scan grid=12 group=6 x=[-39,-2,35,-29,8,45,-19,18,-46,-9,28,-36] a=[0;12] b=[0;12] c=[0;12] f=[0;12] -> a=[38,4294967294,4294965901,4294927711,4294611031,4278935371,18,378,16245,4294821091,4290727351,148398075] b=[-39,-167503724505,-4294967292,4294967271,4294967279,4294967234,-19,81604378623,-4294967251,4294967258,4294967238,-4294967270] c=[9,5,1,7,3,6,9,5,1,5,1,5] f=[1.0,-2.0,-1.0,2.0,-4.0,-2.0,1.0,-2.0,-1.0,-0.5,1.0,0.5]
 // run: promoted grid=4 group=4 x=[100,100,-5,120] sum=[0;4] -> sum=[315,315,315,315]
+// run: predicates grid=4 group=2 x=[0.5,-0.75,0.25,-2.5] y=[0;4] -> y=[0,0,7,7]
