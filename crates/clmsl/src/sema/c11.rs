@@ -59,23 +59,28 @@ impl Sema<'_> {
         let mut args = args;
         let rest = args.split_off(values);
         let Some(order) = self.order(op, name, &rest[..orders], rest.get(orders)) else { return Expr::error(span) };
-        let typed =
-            if op == C11::Fence { self.fence_flags(args, name) } else { self.c11_arguments(op, order, name, args) };
+        let typed = if op == C11::Fence {
+            self.fence_flags(args, order, name)
+        } else {
+            self.c11_arguments(op, order, name, args)
+        };
         let Some((args, ty)) = typed else { return Expr::error(span) };
         let builtin = Resolved::Special(Special::C11 { op, order, explicit });
         let call = Expr::new(ExprKind::Builtin { builtin, args }, ty, span);
         if call.ty == Type::BOOL { convert(call, &Type::INT) } else { call }
     }
 
-    fn fence_flags(&mut self, mut args: Vec<Expr>, name: &str) -> Option<(Vec<Expr>, Type)> {
+    fn fence_flags(&mut self, mut args: Vec<Expr>, order: Order, name: &str) -> Option<(Vec<Expr>, Type)> {
         let flags = args.pop()?;
-        match const_int(&flags) {
-            Some(1..=3) => Some((vec![convert(flags, &Type::UINT)], Type::Void)),
-            _ => {
-                self.error(flags.span, format!("'{name}': the flags must be a constant of local and global memory"));
-                None
+        let message = match const_int(&flags) {
+            Some(4..=7) if order.scope == Scope::Device => {
+                "Metal shows what is written to an image to other work-groups only when the kernel has ended"
             }
-        }
+            Some(1..=7) => return Some((vec![convert(flags, &Type::UINT)], Type::Void)),
+            _ => "the flags must be a constant of local, global and image memory",
+        };
+        self.error(flags.span, format!("'{name}': {message}"));
+        None
     }
 
     fn order(&mut self, op: C11, name: &str, orders: &[Expr], scope: Option<&Expr>) -> Option<Order> {

@@ -11,6 +11,7 @@ __kernel void k(__global atomic_int* a, __global int* b, __global atomic_long* l
     atomic_store_explicit(a, 1, order);
     atomic_store_explicit(a, 1, memory_order_release, memory_scope_all_svm_devices);
     atomic_work_item_fence(0, memory_order_acquire, memory_scope_device);
+    atomic_work_item_fence(CLK_IMAGE_MEM_FENCE | CLK_LOCAL_MEM_FENCE, memory_order_acquire, memory_scope_device);
     atomic_fetch_add(a);
     atomic_int own;
     atomic_fetch_add(&own, 1);

@@ -1,4 +1,5 @@
 // options: -cl-std=CL2.0
+// run: fenced grid=4 group=4 image=r32uint:4x1:[1,2,3,4] out=[0;4] -> image=[6,7,8,9] out=[906,807,708,609]
 // run: age grid=4 image=r32float:4:[1,2,4,8] out=[0;4] -> image=[3,4,6,10] out=[3,4,6,10]
 // run: age_layers grid=2 image=r32uint:2x2:[1,2,4,8] -> image=[1,2,5,10]
 // run: age_slices grid=2 image=r32sint:2x1x2:[1,-2,4,8] -> image=[1,-2,2,12]
@@ -28,4 +29,15 @@ kernel void reversed(read_write image3d_t image) {
   uint4 value = read_imageui(image, (int4)(1) - at);
   work_group_barrier(CLK_IMAGE_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
   write_imageui(image, at, value);
+}
+
+// What a work-item wrote it reads again behind a fence (OpenCL C 3.0 §6.15.15), others of its group behind a barrier too.
+kernel void fenced(read_write image2d_t image, global uint* out) {
+  int i = get_global_id(0);
+  write_imageui(image, (int2)(i, 0), read_imageui(image, (int2)(i, 0)) + 5);
+  atomic_work_item_fence(CLK_IMAGE_MEM_FENCE, memory_order_acq_rel, memory_scope_work_item);
+  out[i] = read_imageui(image, (int2)(i, 0)).x;
+  atomic_work_item_fence(CLK_IMAGE_MEM_FENCE | CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_work_group);
+  work_group_barrier(CLK_IMAGE_MEM_FENCE);
+  out[i] += 100 * read_imageui(image, (int2)(3 - i, 0)).x;
 }
