@@ -12,7 +12,7 @@
 
 use super::expr::take;
 use crate::ast::BinaryOp;
-use crate::builtins::{Resolved, Special, WorkItem};
+use crate::builtins::{Lowering, Resolved, Special, TABLE, WorkItem};
 use crate::hir::{Expr, ExprKind, Function, UnaryOp};
 use crate::sema::convert;
 use crate::types::{Scalar, Type};
@@ -95,7 +95,7 @@ fn keeps_low_bits(op: BinaryOp) -> bool {
 
 /// A conversion to 64 bits, or a work-item function: nothing is computed in 64 bits.
 fn is_leaf(e: &Expr) -> bool {
-    matches!(e.kind, ExprKind::Convert(_) | ExprKind::Builtin { .. })
+    matches!(e.kind, ExprKind::Convert(_) | ExprKind::Builtin { builtin: Resolved::Special(_), .. })
 }
 
 /// A shift by a constant that moves no bit out of reach.
@@ -112,6 +112,11 @@ fn has_low_bits(e: &Expr) -> bool {
         ExprKind::Binary(op, a, b) if keeps_low_bits(*op) => has_low_bits(a) && has_low_bits(b),
         ExprKind::Binary(BinaryOp::Shl, a, b) => has_low_bits(a) && shift_count(b),
         ExprKind::Cond(_, a, b) => has_low_bits(a) && has_low_bits(b),
+        // `mul24` and `mad24`, which programs apply to ids.
+        ExprKind::Builtin { builtin: Resolved::Row(row, Scalar::Long | Scalar::ULong, 1), args } => {
+            let is_product = matches!(TABLE[*row].lowering, Lowering::Operator(BinaryOp::Mul) | Lowering::MulAdd);
+            is_product && args.iter().all(has_low_bits)
+        }
         _ => is_small(e),
     }
 }
@@ -143,6 +148,10 @@ fn narrowed(mut e: Expr) -> Expr {
         ExprKind::Binary(_, a, b) | ExprKind::Cond(_, a, b) => {
             **a = narrowed(take(a));
             **b = narrowed(take(b));
+        }
+        ExprKind::Builtin { builtin: Resolved::Row(_, scalar, _), args } => {
+            *scalar = Scalar::UInt;
+            args.iter_mut().for_each(|arg| *arg = narrowed(take(arg)));
         }
         _ => return convert(e, &Type::UINT),
     }
