@@ -36,6 +36,7 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("atomic/through_helper_in_both_spaces", "no matching function for call", "it has no generic address space"),
     ("control/switch", "label at end of compound statement", "C23's label before a closing brace, which we accept"),
     ("integer/bit_fields", "it is supported", "it has no extended bit operations"),
+    ("memory/async_lines", "async_work_group_copy_2D2D", "it has no copies of lines"),
     ("memory/async_copy_fence", "async_work_group_copy_fence", "it has no fence of copies"),
     ("options/version_1_0", "Invalid build option", "it has no OpenCL C 1.0"),
     ("options/extensions", "half is supported", "it has no half"),

@@ -142,6 +142,8 @@ pub(crate) enum Special {
     Nan,
     /// `async_work_group_copy`; the flag is the strided form.
     AsyncCopy(bool),
+    /// `async_work_group_copy_2D2D`; the flag is `3D3D`.
+    AsyncLines(bool),
     /// `wait_group_events`
     WaitEvents,
     /// `prefetch`, which has no effect.
@@ -211,6 +213,8 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         "to_private" => Special::ToSpace(Space::Private),
         "get_fence" => Special::GetFence,
         "async_work_group_copy" => Special::AsyncCopy(false),
+        "async_work_group_copy_2D2D" => Special::AsyncLines(false),
+        "async_work_group_copy_3D3D" => Special::AsyncLines(true),
         "async_work_group_strided_copy" => Special::AsyncCopy(true),
         "wait_group_events" => Special::WaitEvents,
         "shuffle" => Special::Shuffle(false),

@@ -262,7 +262,7 @@ impl<'a> Flow<'a> {
                 | Special::GetFence
                 | Special::Printf,
             ) => &[],
-            Resolved::Special(Special::AsyncCopy(_)) => args.get(..1).unwrap_or_default(),
+            Resolved::Special(Special::AsyncCopy(_) | Special::AsyncLines(_)) => args.get(..1).unwrap_or_default(),
             _ => args,
         };
         for arg in written.iter().filter(|a| holds_pointers(&a.ty, self.structs)) {
@@ -276,6 +276,7 @@ impl<'a> Flow<'a> {
                     | Special::Atomic(_)
                     | Special::C11 { .. }
                     | Special::AsyncCopy(_)
+                    | Special::AsyncLines(_)
                     | Special::WaitEvents
                     | Special::Group(_)
             )

@@ -49,6 +49,16 @@ pub(super) fn copy(mut args: Vec<Expr>, strided: bool, span: Span) -> Expr {
     after(event, value)
 }
 
+/// The copy of lines, with the event as its value.
+pub(super) fn lines(mut args: Vec<Expr>, span: Span) -> Expr {
+    let Some(event) = args.pop() else { unreachable!("the number of arguments was checked") };
+    args.push(local_linear_id(span));
+    args.push(group_volume(span));
+    let loops = call("clmsl_async_lines", args, Type::Void, span);
+    let number = Expr::int(0, Type::UINT, span);
+    after(event, Expr::new(ExprKind::Comma(Box::new(loops), Box::new(number)), Type::UINT, span))
+}
+
 /// The wait.
 pub(super) fn wait(args: Vec<Expr>, span: Span) -> Expr {
     let flags = "metal::mem_flags::mem_device | metal::mem_flags::mem_threadgroup";

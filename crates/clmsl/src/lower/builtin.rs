@@ -217,6 +217,7 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span, cx
             }
         }
         Special::AsyncCopy(strided) => async_copy::copy(args, strided, span),
+        Special::AsyncLines(_) => async_copy::lines(args, span),
         Special::WaitEvents => async_copy::wait(args, span),
         Special::Upsample => upsample(args, ty),
         Special::Nan => {

@@ -349,6 +349,7 @@ mod tests {
             "async_copy",
             "async_gather",
             "async_scatter",
+            "async_lines",
             "atomic_cmpxchg",
             "printf",
             "print_text",

@@ -62,7 +62,7 @@ const TABLE: &[(&str, When)] = &[
     ("cl_khr_depth_images", Always),
     ("cl_khr_device_enqueue_local_arg_types", Never(NO_ENQUEUE)),
     ("cl_khr_expect_assume", Never("its functions are not there")),
-    ("cl_khr_extended_async_copies", Never("its functions are not there")),
+    ("cl_khr_extended_async_copies", Always),
     ("cl_khr_extended_bit_ops", Always),
     ("cl_khr_fp16", Always),
     ("cl_khr_fp64", When::Fp64),

@@ -31,6 +31,7 @@ impl Sema<'_> {
             Special::Printf => args.len().max(1),
             Special::ToSpace(_) | Special::GetFence => 1,
             Special::AsyncCopy(strided) => 4 + usize::from(strided),
+            Special::AsyncLines(planes) => 10 + 3 * usize::from(planes),
             Special::Store(_) | Special::StoreHalf(..) => 3,
             Special::Shuffle(two) => 2 + usize::from(two),
             Special::DotBytes(dot) => 2 + usize::from(dot.accumulates),
@@ -193,6 +194,7 @@ impl Sema<'_> {
                 }
             }
             Special::AsyncCopy(_) => self.type_async_copy(args, name),
+            Special::AsyncLines(planes) => self.type_async_lines(args, planes, name),
             Special::Image(_) | Special::Group(_) | Special::C11 { .. } => unreachable!("these have their own rules"),
         }
     }
@@ -349,6 +351,37 @@ impl Sema<'_> {
             let ty = if i == last { &Type::UINT } else { &Type::ULONG };
             out.push(self.integer_argument(arg, ty, name)?);
         }
+        Some((out, Type::UINT))
+    }
+
+    /// Destination, source, their offsets, bytes of an element, elements, lines, planes, lengths of a line and of a plane in
+    /// the source and in the destination, event; bytes are what is copied.
+    fn type_async_lines(&mut self, args: Vec<Expr>, planes: bool, name: &str) -> Option<(Vec<Expr>, Type)> {
+        let mut args = args.into_iter();
+        let (to, to_offset, from) = (args.next()?, args.next()?, args.next()?);
+        let (Some(d), Some(s)) = (to.ty.pointee().cloned(), from.ty.pointee().cloned()) else {
+            return self.bad_argument(if to.ty.pointee().is_some() { &from } else { &to }, name);
+        };
+        let spaces = (self.spaces.resolve(d.space), self.spaces.resolve(s.space));
+        if d.quals.is_const || !matches!(spaces, (Space::Local, Space::Global) | (Space::Global, Space::Local)) {
+            self.error(to.span, format!("'{name}' copies between __local and __global memory that is not const"));
+            return None;
+        }
+        let bytes =
+            |e: Expr, p: &crate::types::Pointee| e.convert(Type::pointer(Type::Scalar(Scalar::Char), p.space, p.quals));
+        let mut out = vec![bytes(to, &d), bytes(from, &s), self.offset_argument(to_offset, name)?];
+        let mut rest = args.collect::<Vec<Expr>>();
+        let event = self.integer_argument(rest.pop()?, &Type::UINT, name)?;
+        let number = |n: i128| Expr::int(n, Type::ULONG, event.span);
+        if !planes {
+            rest.insert(4, number(1));
+            rest.insert(6, number(0));
+            rest.push(number(0));
+        }
+        for arg in rest {
+            out.push(self.offset_argument(arg, name)?);
+        }
+        out.push(event);
         Some((out, Type::UINT))
     }
 
