@@ -40,7 +40,7 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("memory/async_copy_fence", "async_work_group_copy_fence", "it has no fence of copies"),
     ("options/version_1_0", "Invalid build option", "it has no OpenCL C 1.0"),
     ("options/extensions", "half is supported", "it has no half"),
-    ("integer/products_of_24_bits_of_ids", "call to 'mad24' is ambiguous", "other drivers take a size_t for a uint"),
+    ("integer/products_of_24_bits_of_ids", "call to '_cl_mul24' is ambiguous", "other drivers take a size_t for a uint"),
     ("integer/dot_products", "the extension is there", "it has no dot products of bytes"),
     ("control/pragma_before_a_loop_body", "can only appear at file scope", "clang wants FP_CONTRACT before statements"),
     ("group/sub_group", "undeclared identifier 'get_sub_group_size'", "it has no sub-groups"),
