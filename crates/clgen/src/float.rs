@@ -65,9 +65,11 @@ impl Generator<'_> {
                 format!("({a} {} {b})", self.choices.of(&["+", "-", "*"]))
             }
             15 => {
-                // Not a NaN, whose place beside a number is the implementation's choice.
+                // Of no NaN, whose sign and place beside a number are open; so is which of two zeros is the greater.
                 let (a, b) = (self.finite(ty, depth), self.finite(ty, depth));
-                format!("{}({a}, {b})", self.choices.of(&["fmin", "fmax", "copysign", "fdim"]))
+                let function = self.choices.of(&["fmin", "fmax", "copysign", "fdim"]);
+                let zero = if double { "0.0" } else { "0.0f" };
+                format!("({function}({a}, {b}) + {zero})")
             }
             _ => self.finite(ty, depth),
         }

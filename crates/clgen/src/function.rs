@@ -285,7 +285,7 @@ impl<'c> Generator<'c> {
             // To work-items of PoCL a parameter that is written to is one variable of all of them.
             own.push(Variable { place: name, kind: Kind::Plain(ty), writable: false, space: "" });
         }
-        let local = Type { scalar: self.choices.of(&INTEGERS), lanes: self.choices.of(&[1, 2, 4]) };
+        let local = Type { scalar: self.choices.of(&INTEGERS), lanes: self.choices.of(&[1, 2, 4, 8, 16]) };
         let local_argument = self.choices.once_in(2);
         if local_argument {
             list.push(format!("__local {}* l", local.name()));
@@ -295,15 +295,23 @@ impl<'c> Generator<'c> {
         self.line("{");
         self.depth += 1;
         self.line("ulong sum = 1;");
-        if !local_argument {
-            line!(self, "__local {} l[{}];", local.name(), group * OWN);
-        }
-        line!(self, "for (int i = 0; i < {OWN}; i++) l[get_local_id(0) * {OWN} + i] = ({})(i);", local.name());
+        // On one line, so that whoever takes lines away takes both.
+        let declared =
+            if local_argument { String::new() } else { format!("__local {} l[{}]; ", local.name(), group * OWN) };
+        line!(
+            self,
+            "{declared}for (int i = 0; i < {OWN}; i++) l[get_local_id(0) * {OWN} + i] = ({})(i);",
+            local.name()
+        );
         self.variables.extend(own);
         self.budget = 20 + self.choices.below(30);
         self.statements(6, false);
-        for _ in 0..self.choices.below(3) {
-            self.exchange(local, group);
+        for _ in 0..self.choices.below(4) {
+            match self.choices.below(4) {
+                0 | 1 => self.exchange(local, group),
+                2 => self.copied(group, OWN),
+                _ => self.collective(group),
+            }
             self.statements(4, false);
         }
         self.results();

@@ -19,11 +19,7 @@ impl Generator<'_> {
         match self.choices.below(12) {
             0..=4 => format!("({name}){}", self.as_promoted(depth).0),
             5 => format!("({name}){}", self.any_integer(depth).0),
-            6 => {
-                let mode = self.choices.of(&["", "_rte", "_rtz", "_rtp", "_rtn"]);
-                let float = self.any_float();
-                format!("convert_{name}_sat{mode}({})", self.expr(Type::scalar(float), depth))
-            }
+            6 => self.saturated(ty, depth),
             7 => {
                 let function = if self.choices.once_in(2) { "_sat" } else { "" };
                 format!("convert_{name}{function}({})", self.any_integer(depth).0)
@@ -107,6 +103,20 @@ impl Generator<'_> {
         }
     }
 
+    /// A float as an integer, as it comes or after rounding.
+    pub(crate) fn saturated(&mut self, ty: Type, depth: usize) -> String {
+        let name = ty.name();
+        let mode = self.choices.of(&["", "", "_rte", "_rtz", "_rtp", "_rtn"]);
+        let float = self.any_float();
+        if mode.is_empty() {
+            return format!("convert_{name}_sat({})", self.expr(ty.of(float), depth));
+        }
+        // PoCL rounds and then converts without saturation, which must not leave the range: eighths of up to 32.
+        let bits = self.expr(ty.of(if ty.scalar.is_signed() { Scalar::Char } else { Scalar::UChar }), depth);
+        let eighth = if float == Scalar::Double { "0.125" } else { "0.125f" };
+        format!("convert_{name}_sat{mode}(convert_{}({bits}) * {eighth})", ty.of(float).name())
+    }
+
     /// One byte of a private integer or vector of integers.
     fn byte(&mut self) -> Option<String> {
         let named = |v: &&Variable| v.space.is_empty() && v.place.chars().all(|c| c == '_' || c.is_alphanumeric());
@@ -150,8 +160,12 @@ impl Generator<'_> {
                 format!("abs({})", self.expr(ty.of(of), depth))
             }
             1 if !scalar.is_signed() => {
-                let of = ty.of(self.choices.of(&[scalar, scalar.signed()]));
-                let (a, b) = (self.expr(of, depth), self.expr(of, depth));
+                if self.choices.once_in(2) {
+                    return format!("abs_diff({a}, {b})");
+                }
+                // PoCL takes the difference of signed numbers, which must not overflow there.
+                let of = ty.of(scalar.signed());
+                let [a, b] = [self.expr(of, depth), self.expr(of, depth)].map(|x| format!("({})({x} >> 1)", of.name()));
                 format!("abs_diff({a}, {b})")
             }
             2 => format!("add_sat({a}, {b})"),

@@ -61,7 +61,8 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self, in_loop: bool) {
-        match self.choices.below(30) {
+        match self.choices.below(31) {
+            30 => self.halves(),
             25 => self.forward(in_loop),
             26 if self.loops < LOOPS => self.backward(in_loop),
             27 if !self.labels.is_empty() => self.jump(),
@@ -314,30 +315,5 @@ impl Generator<'_> {
             g.statements(count, in_loop);
         });
         self.variables = outside;
-    }
-
-    /// `vload` and `vstore` on an array of scalars.
-    fn load_and_store(&mut self) {
-        let arrays: Vec<Variable> = self
-            .variables
-            .iter()
-            .filter(|v| matches!(v.kind, Kind::Array(ty, len) if ty.lanes == 1 && len >= 4))
-            .cloned()
-            .collect();
-        if arrays.is_empty() {
-            return self.declaration();
-        }
-        let array = arrays[self.choices.below(arrays.len())].clone();
-        let Kind::Array(Type { scalar, .. }, len) = array.kind else { unreachable!("only arrays were kept") };
-        let lanes = if len >= 8 { self.choices.of(&[2, 3, 4, 8]) } else { self.choices.of(&[2, 3, 4]) };
-        let ty = Type { scalar, lanes };
-        let index = self.choices.below(len / lanes);
-        if array.writable && self.choices.once_in(2) {
-            let value = self.expr(ty, 2);
-            return line!(self, "vstore{lanes}({value}, {index}, {});", array.place);
-        }
-        let name = self.name("v");
-        line!(self, "{} {name} = vload{lanes}({index}, {});", ty.name(), array.place);
-        self.declare(name, Kind::Plain(ty));
     }
 }

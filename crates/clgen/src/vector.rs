@@ -64,11 +64,7 @@ impl Generator<'_> {
                 let sat = self.choices.of(&["", "_sat"]);
                 format!("convert_{name}{sat}({})", self.expr(ty.of(of), depth))
             }
-            12 => {
-                let mode = self.choices.of(&["", "_rte", "_rtz", "_rtp", "_rtn"]);
-                let float = self.any_float();
-                format!("convert_{name}_sat{mode}({})", self.expr(ty.of(float), depth))
-            }
+            12 => self.saturated(ty, depth),
             13 => self.literal(ty, depth),
             14 => {
                 let from = self.choices.of(&LANES);

@@ -64,6 +64,9 @@ fn campaign(first: u64, count: u64, time: Duration) -> Result<bool, String> {
             println!("seed {seed}: {:?}: {}", finding.kind, finding.text);
         }
         done += 1;
+        if done % 20 == 0 {
+            eprintln!("up to seed {seed}: {done} programs in {} s, {found} findings", start.elapsed().as_secs());
+        }
     }
     println!("{done} programs in {} s, {found} findings", start.elapsed().as_secs());
     Ok(found == 0)

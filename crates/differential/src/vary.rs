@@ -69,13 +69,14 @@ pub fn vary(bytes: &mut [u8], shape: &Shape, wild: bool, random: &mut Random) {
     for (scalar, range) in &places {
         given_of.entry(*scalar).or_default().push(&given[range.clone()]);
     }
+    let bounds: HashMap<Scalar, (f64, f64)> =
+        given_of.iter().map(|(scalar, like)| (*scalar, bounds(*scalar, like))).collect();
     for (scalar, range) in &places {
-        let like = &given_of[scalar];
         let number = match (wild, float(*scalar)) {
             (true, true) => wild_float(*scalar, random),
             (true, false) => wild_integer(scalar.size(), random),
-            (false, true) => tame_float(*scalar, like, random),
-            (false, false) => random.choice(like).to_vec(),
+            (false, true) => tame_float(*scalar, bounds[scalar], random),
+            (false, false) => random.choice(&given_of[scalar]).to_vec(),
         };
         bytes[range.clone()].copy_from_slice(&number);
     }
@@ -103,9 +104,16 @@ fn decode(scalar: Scalar, bytes: &[u8]) -> f64 {
     }
 }
 
-fn tame_float(scalar: Scalar, like: &[&[u8]], random: &mut Random) -> Vec<u8> {
+/// The least and the greatest of the finite floats among some numbers.
+fn bounds(scalar: Scalar, like: &[&[u8]]) -> (f64, f64) {
+    if !float(scalar) {
+        return (0.0, 1.0);
+    }
     let finite = like.iter().map(|bytes| decode(scalar, bytes)).filter(|value| value.is_finite());
-    let (low, high) = finite.fold((0.0, 1.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+    finite.fold((0.0, 1.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)))
+}
+
+fn tame_float(scalar: Scalar, (low, high): (f64, f64), random: &mut Random) -> Vec<u8> {
     // A third of them whole, so that ties and equal numbers occur.
     let value = low + (high - low) * random.fraction();
     encode(scalar, if random.below(3) == 0 { value.round().clamp(low, high) } else { value })
