@@ -525,7 +525,8 @@ impl State {
         let recording = &mut self.recording;
         let pipeline = &recording.pipelines[number as usize];
         let first = recording.arguments.len();
-        let mut memory = pipeline.static_memory as u32;
+        // What counts against the limit, and where the next argument may begin: behind gaps that its alignment asks for.
+        let (mut lengths, mut memory) = (pipeline.static_memory, pipeline.static_memory as u32);
         let resolved = pipeline.bindings.iter().filter(|binding| binding.used).try_for_each(|binding| {
             if binding.kind == TEXTURE {
                 return bind_textures(binding, &self.textures, &mut recording.textures, &mut recording.arguments);
@@ -562,13 +563,15 @@ impl State {
                 if length == 0 {
                     return Err(MISSING_MEMORY[slot]);
                 }
-                memory += length;
-                Argument::Memory { index, offset: memory - length }
+                let offset = memory.next_multiple_of(binding.alignment.clamp(16, MEMORY_ALIGNMENT) as u32);
+                lengths += u64::from(length);
+                memory = offset + length;
+                Argument::Memory { index, offset }
             };
             recording.arguments.push(argument);
             Ok(())
         });
-        let too_much = u64::from(memory) > MAX_THREADGROUP_MEMORY;
+        let too_much = lengths > MAX_THREADGROUP_MEMORY;
         if let Err(misuse) = resolved {
             recording.arguments.truncate(first);
             return Err(misuse);
