@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::choices::Choices;
+use crate::image::Picture;
 use crate::types::{FieldKind, Record, SCALARS, Scalar, Type};
 
 /// What a name or place holds.
@@ -59,6 +60,12 @@ pub(crate) struct Generator<'c> {
     pub(crate) words: HashSet<&'static str>,
     /// Those that may be jumped to: they come behind the current statement.
     pub(crate) labels: Vec<String>,
+    /// Images that are read.
+    pub(crate) pictures: Vec<Picture>,
+    /// The image that is written, the scalars it takes, and its width.
+    pub(crate) canvas: Option<(String, Scalar, usize)>,
+    /// Samplers, which of the addressing modes they have, and whether their coordinates are normalised.
+    pub(crate) samplers: Vec<(String, usize, bool)>,
     /// Whether there is `double`.
     pub(crate) double: bool,
     /// Statements that may still be generated.

@@ -38,6 +38,9 @@ pub(crate) fn large(choices: &mut Choices, bytes: usize) -> String {
         g.pure.clear();
         g.writers.clear();
         g.macros.clear();
+        g.pictures.clear();
+        g.samplers.clear();
+        g.canvas = None;
     }
     source
 }
@@ -56,6 +59,9 @@ impl<'c> Generator<'c> {
             next_name: 0,
             words: HashSet::new(),
             labels: Vec::new(),
+            pictures: Vec::new(),
+            canvas: None,
+            samplers: Vec::new(),
             double: false,
             budget: 0,
             loops: 0,
@@ -285,6 +291,12 @@ impl<'c> Generator<'c> {
             // To work-items of PoCL a parameter that is written to is one variable of all of them.
             own.push(Variable { place: name, kind: Kind::Plain(ty), writable: false, space: "" });
         }
+        if self.choices.once_in(4) {
+            for _ in 0..self.choices.below(3) {
+                self.sampler();
+            }
+            self.image_arguments(grid, &mut args, &mut list);
+        }
         let local = Type { scalar: self.choices.of(&INTEGERS), lanes: self.choices.of(&[1, 2, 4, 8, 16]) };
         let local_argument = self.choices.once_in(2);
         if local_argument {
@@ -304,6 +316,7 @@ impl<'c> Generator<'c> {
             local.name()
         );
         self.variables.extend(own);
+        self.every_image();
         self.budget = 20 + self.choices.below(30);
         self.statements(6, false);
         for _ in 0..self.choices.below(4) {

@@ -45,6 +45,9 @@ impl Generator<'_> {
                     let size = self.choices.of(&["sizeof", "vec_step"]);
                     format!("({name}){size}({})", self.any_type().name())
                 }
+                6 if self.choices.once_in(2) => {
+                    self.distance().map_or_else(|| self.leaf(ty), |far| format!("({name}){far}"))
+                }
                 6 => self.byte().map_or_else(|| self.leaf(ty), |byte| format!("({name}){byte}")),
                 _ => {
                     let float = Type::scalar(self.any_float());
@@ -136,6 +139,24 @@ impl Generator<'_> {
         Some(format!("((const uchar*)&{place})[{}]", self.choices.below(size)))
     }
 
+    /// How two elements of an array lie to each other.
+    fn distance(&mut self) -> Option<String> {
+        let arrays: Vec<(String, usize)> = self
+            .variables
+            .iter()
+            .filter_map(|v| match v.kind {
+                Kind::Array(_, len) => Some((v.place.clone(), len)),
+                _ => None,
+            })
+            .collect();
+        if arrays.is_empty() {
+            return None;
+        }
+        let (place, len) = arrays[self.choices.below(arrays.len())].clone();
+        let (a, b) = (self.index(len, 1), self.index(len, 1));
+        Some(format!("(&{place}[{a}] {} &{place}[{b}])", self.choices.of(&["-", "<", ">=", "==", "!="])))
+    }
+
     /// Bits of another integer type of the same size.
     pub(crate) fn reinterpreted(&mut self, ty: Type, depth: usize) -> String {
         let size = ty.scalar.size() * ty.lanes;
@@ -156,8 +177,13 @@ impl Generator<'_> {
         let Type { scalar, .. } = ty;
         match self.choices.below(18) {
             0 if !scalar.is_signed() => {
-                let of = self.choices.of(&[scalar, scalar.signed()]);
-                format!("abs({})", self.expr(ty.of(of), depth))
+                // PoCL negates in the signed type, which the least number does not survive.
+                let of = ty.of(scalar.signed());
+                if self.choices.once_in(2) {
+                    format!("abs({a})")
+                } else {
+                    format!("abs(({})({} >> 1))", of.name(), self.expr(of, depth))
+                }
             }
             1 if !scalar.is_signed() => {
                 if self.choices.once_in(2) {
@@ -210,7 +236,7 @@ impl Generator<'_> {
     }
 }
 
-const WORK_ITEM: [&str; 8] = [
+const WORK_ITEM: [&str; 12] = [
     "get_global_id(0)",
     "get_local_id(0)",
     "get_group_id(0)",
@@ -219,4 +245,8 @@ const WORK_ITEM: [&str; 8] = [
     "get_num_groups(0)",
     "get_work_dim()",
     "get_global_offset(0)",
+    "get_global_id(1)",
+    "get_local_size(1)",
+    "get_num_groups(2)",
+    "get_local_id(3)",
 ];

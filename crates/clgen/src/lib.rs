@@ -7,7 +7,10 @@
 //! * every variable is initialised, every index masked, every loop counted;
 //! * floats and doubles are only combined by operations that are rounded once, or not at all (contraction must be off), and
 //!   are converted to integers with saturation; no bits of a float are looked at, since NaNs have many;
-//! * of what is evaluated in no certain order nothing has side effects.
+//! * of what is evaluated in no certain order nothing has side effects;
+//! * texels are read at coordinates that every step of the formulas keeps exact.
+//!
+//! Nor what PoCL gets wrong; comments at the places say what that is.
 //!
 //! OpenCL C before 2.0 wants pointers' address spaces written, our translator infers them. Helpers with unqualified pointers
 //! are therefore macros, expanded once for us, and where `PEER` is defined once per address space, as overloads.
@@ -30,6 +33,7 @@ mod expr;
 mod float;
 mod function;
 mod group;
+mod image;
 mod integer;
 mod layout;
 mod memory;
@@ -66,6 +70,19 @@ pub enum Arg {
     Value(Layout),
     /// Local memory of so many bytes.
     Local(usize),
+    /// An image of two dimensions; any content will do.
+    Image {
+        /// Of its texels, in Metal's words.
+        format: &'static str,
+        /// What each of a texel's four components is in memory.
+        scalar: Scalar,
+        /// Texels of a row.
+        width: usize,
+        /// Rows.
+        height: usize,
+    },
+    /// A sampler, as the number that OpenCL C makes of it.
+    Sampler(u32),
 }
 
 /// Makes a program.

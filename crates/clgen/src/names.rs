@@ -12,7 +12,7 @@ const WORDS: &[&str] = &[
     "main", "saturate", "norm", "divide", "fmax3", "precise", "fast", "object", "mesh", "ray_data", "depth2d", "sampler",
     "static_assert", "thread_local", "explicit", "friend", "delete", "public", "protected", "export", "final", "override",
     "char16_t", "wchar_t", "noexcept", "concept", "requires", "typeid", "dynamic_cast", "int8_t", "uint64_t", "half2x2",
-    "bool4", "packed_uchar3", "command_buffer", "atomic_bool", "memory_order", "thread_scope", "mem_flags", "address_space",
+    "bool4", "packed_uchar3", "command_buffer", "atomic_bool", "thread_scope", "mem_flags", "address_space",
     "clmsl_float8", "clmsl_div", "ctz", "reverse_bits", "discard_fragment", "intersection", "x", "lo", "s0", "_", "__x",
     "Int", "id", "grid", "gid", "tid", "args", "clmsl_sum",
 ];

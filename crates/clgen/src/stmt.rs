@@ -61,7 +61,8 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self, in_loop: bool) {
-        match self.choices.below(31) {
+        match self.choices.below(33) {
+            31 | 32 => self.texel(),
             30 => self.halves(),
             25 => self.forward(in_loop),
             26 if self.loops < LOOPS => self.backward(in_loop),
@@ -179,7 +180,7 @@ impl Generator<'_> {
         }
     }
 
-    fn assignment(&mut self) {
+    pub(crate) fn assignment(&mut self) {
         let Some((place, ty)) = self.place() else { return self.declaration() };
         if ty.lanes > 1 && self.choices.once_in(3) {
             let (letters, lanes) = self.distinct(ty.lanes);

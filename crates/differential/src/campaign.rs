@@ -3,7 +3,7 @@
 use dcmetal::{Accelerator, Scalar};
 
 use crate::device::Translated;
-use crate::job::{Launch, Program, Value};
+use crate::job::{Image, Launch, Program, Value};
 use crate::peer::{Peer, PeerError};
 use crate::random::Random;
 use crate::run::{Run, compare};
@@ -164,6 +164,20 @@ fn run(program: &clgen::Program, random: &mut Random) -> Run {
         let (layout, count) = match arg {
             clgen::Arg::Local(bytes) => {
                 args.push(Value::Local(*bytes));
+                shapes.push(Shape::list([]));
+                continue;
+            }
+            clgen::Arg::Image { format, scalar, width, height } => {
+                let (shape, size) = (Shape::of(of(*scalar), 1), vec![*width as u64, *height as u64]);
+                let mut bytes = vec![0; width * height * 4 * scalar.size()];
+                vary(&mut bytes, &shape, true, random);
+                let (kind, format) = ("texture2d".to_owned(), (*format).to_owned());
+                args.push(Value::Image(Image { kind, format, size, bytes }));
+                shapes.push(shape);
+                continue;
+            }
+            clgen::Arg::Sampler(number) => {
+                args.push(Value::Sampler(*number));
                 shapes.push(Shape::list([]));
                 continue;
             }
