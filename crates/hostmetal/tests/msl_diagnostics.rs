@@ -358,6 +358,10 @@ const CASES: &[Case] = &[
         "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float4 *p, constant bool &c) { float4 z(0.0); p[1] = c ? p[0] : z; p[2] = c ? z : (c ? p[0] : z); }",
     ),
     accepted(
+        "conditional with initialisers in its operands",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct S { ulong b; };\nbool operator==(S x, S y) { return x.b == y.b; }\nkernel void k(device ulong4 *p) { ulong4 z = p[0]; p[1] = S{z.x} == S{1} ? S{z.y} == S{2} ? ulong4(1) : ulong4(z.x) : z; }",
+    ),
+    accepted(
         "function as a template argument",
         "void add(device float *p, short n) { p[0] += n; }\ntemplate <void (*fn)(device float *, short)> void call(device float *p) { fn(p, 1); }\nkernel void k(device float *p) { call<add>(p); }",
     ),

@@ -562,7 +562,7 @@ pub(crate) fn wrap_conditional(stream: &Stream, edits: &mut Edits, question: usi
                 "?" => nested += 1,
                 ":" if nested > 0 => nested -= 1,
                 other if stop.contains(&other) => return Some(i),
-                ";" | "}" | "{" => return None,
+                ";" | "}" => return None,
                 _ => {}
             }
             i = stream.skip(i);
