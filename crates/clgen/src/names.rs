@@ -13,13 +13,13 @@ const WORDS: &[&str] = &[
     "static_assert", "thread_local", "explicit", "friend", "delete", "public", "protected", "export", "final", "override",
     "char16_t", "wchar_t", "noexcept", "concept", "requires", "typeid", "dynamic_cast", "int8_t", "uint64_t", "half2x2",
     "bool4", "packed_uchar3", "command_buffer", "atomic_bool", "thread_scope", "mem_flags", "address_space",
-    "clmsl_float8", "clmsl_div", "ctz", "reverse_bits", "discard_fragment", "intersection", "x", "lo", "s0", "_", "__x",
+    "clmsl_float8", "clmsl_div", "reverse_bits", "discard_fragment", "intersection", "x", "lo", "s0", "_", "__x",
     "Int", "id", "grid", "gid", "tid", "args", "clmsl_sum",
 ];
 
 /// Functions of OpenCL C that generated programs do not call: variables may hide them.
 const FUNCTIONS: &[&str] =
-    &["dot", "cross", "length", "sin", "pow", "step", "mix", "sign", "normalize", "printf", "exp"];
+    &["ctz", "dot", "cross", "length", "sin", "pow", "step", "mix", "sign", "normalize", "printf", "exp"];
 
 impl Generator<'_> {
     /// A name that nothing has yet.
