@@ -454,7 +454,8 @@ DC_METAL_API DCMetalStatus DCMetalComputeEncoder_Create(DCMetalCommandBuffer com
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetLabel(DCMetalComputeEncoder encoder, const char *label);
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetPipeline(DCMetalComputeEncoder encoder, DCMetalPipeline pipeline,
                                                              DCMetalError *error);
-/* buffer may be NULL to unbind; offset < the buffer's length; index < 31. */
+/* buffer may be NULL to unbind; offset < the buffer's length; index < 31. Memory that a kernel writes through one argument must
+ * not be reached through another (MSL specification, 5.2): what it computes then is undefined, and no error is reported. */
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_SetBuffer(DCMetalComputeEncoder encoder, DCMetalBuffer buffer,
                                                            uint64_t offset, size_t index, DCMetalError *error);
 /* Moves the offset of the buffer bound at index. */
