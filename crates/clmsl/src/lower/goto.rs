@@ -48,8 +48,9 @@ pub(super) fn lower(function: &mut Function, diagnostics: &mut Vec<Diagnostic>) 
         }
         let mut pass = Pass { function, diagnostics };
         for (name, _) in &labels {
+            let all = targets(&body.stmts);
             if let Some(list) = list_of(&mut body.stmts, name) {
-                pass.forward(list, name);
+                pass.forward(list, name, &all);
             }
         }
         for (name, _) in labels.iter().rev() {
@@ -85,8 +86,9 @@ struct Pass<'f> {
 }
 
 impl Pass<'_> {
-    /// Guards what jumps pass on the way to a label behind them in the list.
-    fn forward(&mut self, list: &mut Vec<Stmt>, name: &str) {
+    /// Guards what jumps pass on the way to a label behind them in the list. Into what is guarded other jumps may lead,
+    /// past the start of the flag, so it is unset where the label is. `all`: where the jumps of the function lead.
+    fn forward(&mut self, list: &mut Vec<Stmt>, name: &str, all: &[String]) {
         let jump = Jump::Goto(name);
         let Some(label) = position(list, name) else { return };
         let Some(first) = list[..label].iter().position(|s| jumps(s, jump)) else { return };
@@ -94,8 +96,17 @@ impl Pass<'_> {
         let span = region[0].span;
         let flag = self.flag(&flag_name(name), span);
         let mut out = vec![declare(flag, Some(truth(false, span)), span)];
+        let inner = targets(&region);
+        let count = |list: &[String], label: &str| list.iter().filter(|name| *name == label).count();
+        let mut entered = false;
+        each_statement(&region, &mut |stmt| {
+            entered |= matches!(&stmt.kind, StmtKind::Label(label) if count(&inner, label) < count(all, label));
+        });
         self.redirect(&mut region, jump, flag, false, true);
         out.append(&mut region);
+        if entered {
+            out.push(set(flag, false, span));
+        }
         list.splice(first..first, out);
     }
 
@@ -120,8 +131,9 @@ impl Pass<'_> {
         {
             if body.iter().any(|s| jumps(s, jump)) {
                 let flag = self.flag(what, span);
-                before.push(declare(flag, Some(truth(false, span)), span));
+                before.push(declare(flag, None, span));
                 self.redirect(&mut body, jump, flag, true, true);
+                body.insert(0, set(flag, false, span));
                 after.push(when(self.read(flag, span), vec![Stmt { kind, span }], span));
             }
         }
@@ -216,7 +228,9 @@ impl Pass<'_> {
                     continue;
                 }
                 local.quals.is_const = false;
-                before.push(declare(decl.local, None, stmt.span));
+                // A jump may pass what unsets a flag.
+                let unset = (local.generated && local.ty == Type::BOOL).then(|| truth(false, stmt.span));
+                before.push(declare(decl.local, unset, stmt.span));
                 let Some(init) = decl.init else { continue };
                 if self.function.local(decl.local).ty.elements() > MAX_ARRAY {
                     let message = "a large array that is initialised where a goto passes is not supported";
@@ -260,6 +274,17 @@ pub(super) fn set(flag: LocalId, value: bool, span: Span) -> Stmt {
 pub(super) fn when(condition: Expr, stmts: Vec<Stmt>, span: Span) -> Stmt {
     let end = stmts.last().map_or(span, |s| s.span).end();
     Stmt { kind: StmtKind::If { arms: vec![(condition, Block { stmts, end })], otherwise: None }, span }
+}
+
+/// Where the jumps lead.
+fn targets(list: &[Stmt]) -> Vec<String> {
+    let mut names = Vec::new();
+    each_statement(list, &mut |stmt| {
+        if let StmtKind::Goto(name) = &stmt.kind {
+            names.push(name.clone());
+        }
+    });
+    names
 }
 
 pub(super) fn position(list: &[Stmt], name: &str) -> Option<usize> {

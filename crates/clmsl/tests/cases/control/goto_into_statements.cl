@@ -64,10 +64,34 @@ int into_switch(int x)
     return r;
 }
 
+// The second time round, the jump to `default` is over.
+int past_an_old_jump(int x)
+{
+    uint r = (uint)x;
+    int left = 60, i = 0;
+    for (i = 0; --left > 0 && i < 1; i++) {
+        switch ((int)(r % 5u)) {
+        back:
+            if (--left < 0) return (int)r;
+            switch ((int)(r % 5u)) {
+            inner:
+                for (i = 0; --left > 0 && i < 4; i++) {
+            case 1:;
+                }
+            }
+            r = r * 31u + 17u;
+        default:
+            goto back;
+        }
+    }
+    if (r & 2u) goto inner;
+    return (int)r;
+}
+
 __kernel void k(__global int* out)
 {
     int i = get_global_id(0);
-    __global int* own = out + 7 * i;
+    __global int* own = out + 8 * i;
     own[0] = into_loop(i);
     own[1] = two_entries(i);
     own[2] = past_labels(i);
@@ -75,5 +99,6 @@ __kernel void k(__global int* out)
     own[4] = between_branches(i);
     own[5] = into_counted_loop(i);
     own[6] = into_switch(i);
+    own[7] = past_an_old_jump(i);
 }
-// run: k grid=8 out=[0;56] -> out=[9,9,0,3,5000,324,36,10,9,2,3,31,225,36,11,10,6,2,5002,258,40,11,11,3,3,6013,321,32,9,9,4,4,104,223,40,10,10,5,5,35,225,36,11,11,6,6,106,258,36,9,9,7,7,6017,225,40]
+// run: k grid=8 out=[0;64] -> out=[9,9,0,3,5000,324,36,-739060943,10,9,2,3,31,225,36,230520080,11,10,6,2,5002,258,40,-2034433105,11,11,3,3,6013,321,32,1732557731,9,9,4,4,104,223,40,-1681647667,10,10,5,5,35,225,36,-186123124,11,11,6,6,106,258,36,-1482608890,9,9,7,7,6017,225,40,-1490368249]
