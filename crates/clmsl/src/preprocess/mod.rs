@@ -17,6 +17,8 @@ mod literal;
 mod pragma;
 mod predefined;
 
+pub(crate) use predefined::is_number_of_double;
+
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::lexer::{Lexer, NO_EXPAND, PpKind, PpToken, SPACE, spelling};
 use crate::options::Options;

@@ -139,6 +139,12 @@ const DEMOTED: &str = "\
 #define HUGE_VAL as_float(0x7f800000)
 ";
 
+/// Whether it is one of the macros that stand for a number of `double` where that is kept.
+pub(crate) fn is_number_of_double(name: &str) -> bool {
+    let defines = DOUBLE.lines().chain(EMULATED.lines());
+    defines.filter_map(|line| line.split(' ').nth(1)).any(|defined| defined == name)
+}
+
 impl Cx<'_> {
     /// Opens the texts with the definitions above the main file, the first one on top.
     pub(super) fn open_definitions(&mut self) {

@@ -6,6 +6,7 @@ use crate::ast::{self, Ident};
 use crate::diagnostic::Diagnostic;
 use crate::half;
 use crate::hir::{Expr, ExprKind, UNDEFINED_LANE};
+use crate::preprocess::is_number_of_double;
 use crate::source::Span;
 use crate::token::{Base, FloatLiteral, FloatSuffix, IntLiteral, Symbol};
 use crate::types::{Quals, Scalar, Type, layout};
@@ -142,6 +143,9 @@ impl Sema<'_> {
             Some(Entity::Broken) => Expr::error(span),
             None => match predeclared(name) {
                 Some((value, ty)) => Expr::int(value, ty, span),
+                None if is_number_of_double(name) => {
+                    self.bad(span, format!("'{name}' is a 'double', and Metal has no 64-bit floating point"))
+                }
                 None => {
                     let question = self.did_you_mean(name, false);
                     self.bad(span, format!("use of undeclared identifier '{name}'{question}"))
