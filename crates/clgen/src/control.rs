@@ -92,7 +92,8 @@ impl Generator<'_> {
         line!(self, "if ({condition}) goto {label};");
     }
 
-    /// A loop made of a jump.
+    /// A loop made of a jump. PoCL 3.1 once let work-items of a kernel with barriers jump by the condition of another (seed
+    /// 800151 at d61e614, judged by the values of both sides of the comparison); smaller programs of the shape agree.
     pub(crate) fn backward(&mut self, in_loop: bool) {
         let (label, counter, count) = (self.name("L"), self.name("i"), self.some());
         let times = 1 + self.choices.below(3);
