@@ -76,7 +76,8 @@ typedef struct clmsl_included {
 } clmsl_included;
 
 /* Finds `path` as an #include in the file `from` writes it; `angled` is 1 for <path>, 0 for "path". Returns 1 when it filled
- * `found`, 0 when there is no such file; a text that is not UTF-8 counts as none. Called on the thread of clmsl_translate; it must not unwind or longjmp. */
+ * `found`, 0 when there is no such file; a text that is not UTF-8 counts as none. Called on the thread of clmsl_translate;
+ * it must not unwind or longjmp. */
 typedef int (*clmsl_include)(void *user, const char *path, int angled, const char *from, clmsl_included *found);
 
 /* How included files are found. With neither call every #include is an error: the translator reads no files by itself.

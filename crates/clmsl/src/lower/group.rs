@@ -1,9 +1,9 @@
 //! Sub-group and work-group functions (OpenCL C 3.0 §6.15.17, §6.15.19).
 //!
 //! A sub-group is a SIMD-group. What Metal has a function for becomes that; other reductions and scans, and those of 64-bit
-//! values, move values between lanes in the prelude: in steps where all lanes of the sub-group are there, else one by one. Work-group functions go through threadgroup memory that the entry
-//! point declares: reductions by the parts of the sub-groups, scans by the items in the order of their linear ids, which
-//! no order of lanes enters.
+//! values, move values between lanes in the prelude: in steps where all lanes of the sub-group are there, else one by one.
+//! Work-group functions go through threadgroup memory that the entry point declares: reductions by the parts of the
+//! sub-groups, scans by the items in the order of their linear ids, which no order of lanes enters.
 
 use super::conversion::as_type;
 use super::expr::{binary, call, take};
