@@ -1078,7 +1078,8 @@ unsafe extern "C" {
     ) -> DCMetalStatus;
 }
 unsafe extern "C" {
-    /// buffer may be NULL to unbind; offset < the buffer's length; index < 31.
+    /** buffer may be NULL to unbind; offset < the buffer's length; index < 31. Memory that a kernel writes through one argument must
+ not be reached through another (MSL specification, 5.2): what it computes then is undefined, and no error is reported.*/
     pub fn DCMetalComputeEncoder_SetBuffer(
         encoder: DCMetalComputeEncoder,
         buffer: DCMetalBuffer,
