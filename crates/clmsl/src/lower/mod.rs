@@ -5,7 +5,8 @@
 //!    it is called with; unused ones vanish.
 //! 2. `image`: functions on images become methods of textures and functions of the prelude.
 //!    `access`: pointers to what is only read say so.
-//! 3. `narrow`: 64-bit arithmetic of which only 32 bits count. `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `async_copy`, `conversion`, `double`: each expression in
+//! 3. `narrow`: 64-bit arithmetic of which only 32 bits count.
+//!    `expr` with `vector`, `divide`, `builtin`, `memory`, `atomic`, `async_copy`, `conversion`, `double`: each expression in
 //!    MSL's terms. Then `wide`, for the vectors that MSL does not have.
 //! 4. `entry`, `work_item`: kernel parameters get their attributes, work-item functions become hidden parameters.
 //! 5. `scope`: threadgroup variables, switch scopes and declarations in the places C++ wants them.
