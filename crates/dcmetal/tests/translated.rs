@@ -24,8 +24,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::gpu;
 use common::run_line::{self, Picture, RunLine, bits, list_of, numbers};
 use dcmetal::{
-    Accelerator, Access, AddressMode, Arg, Argument, ArgumentKind, Buffer, Filter, Grid, Kernel, Library, PixelFormat,
-    Printed, Sampler, SamplerDescriptor, Scalar, Size, Texture, TextureDescriptor, TextureKind, clmsl,
+    Accelerator, Access, AddressMode, Arg, Argument, ArgumentKind, Buffer, CompileOptions, Filter, Grid, Kernel,
+    Library, MathMode, PixelFormat, Printed, Sampler, SamplerDescriptor, Scalar, Size, Texture, TextureDescriptor,
+    TextureKind, clmsl,
 };
 
 #[test]
@@ -92,10 +93,21 @@ fn run_case(gpu: &Accelerator, file: &Path) -> Result<usize, String> {
     let options = clmsl::Options { include: Some(&include), ..build.options };
     let name = file.file_name().expect("a file has a name").to_string_lossy();
     let library = gpu.compile_opencl_with(&name, &source, &options).map_err(|error| error.to_string())?;
+    no_parentheses_are_missed(gpu, &library, options.fast_relaxed_math)?;
     for run in &runs {
         execute(gpu, &library, run).map_err(|text| format!("{run}: {text}"))?;
     }
     Ok(runs.len())
+}
+
+/// The translation has the parentheses that Metal's compiler, which is Clang, would ask for: thousands of such warnings
+/// in kernels full of macros would hide the one that matters.
+fn no_parentheses_are_missed(gpu: &Accelerator, library: &Library, fast: bool) -> Result<(), String> {
+    let math_mode = Some(if fast { MathMode::Fast } else { MathMode::Safe });
+    let options = CompileOptions { math_mode, ..CompileOptions::default() };
+    let again = gpu.compile_msl_with(library.msl(), &options).map_err(|error| error.to_string())?;
+    let warned: Vec<&str> = again.warnings().lines().filter(|line| line.contains("parentheses")).collect();
+    if warned.is_empty() { Ok(()) } else { Err(warned.join("\n")) }
 }
 
 /// One `// run:` line.

@@ -1,4 +1,5 @@
-//! Expressions, with parentheses where C++'s precedences want them.
+//! Expressions, with parentheses where C++'s precedences want them, and where Clang would warn without
+//! (`-Wparentheses`), as Apple's compiler does.
 
 use super::Printer;
 use super::pieces::{base_name, declare, double, float, integer, is_negated, lanes, string};
@@ -31,12 +32,42 @@ fn binary_level(op: BinaryOp) -> u8 {
     }
 }
 
+/// Whether Clang takes the operand of an operator for one whose author had another order of precedence in mind. Of a
+/// comparison as an operand the converted result is printed, never the comparison itself.
+fn is_misread(op: BinaryOp, operand: &Expr) -> bool {
+    let ExprKind::Binary(inner, ..) = operand.kind else { return false };
+    let is_shift = |op| matches!(op, BinaryOp::Shl | BinaryOp::Shr);
+    match op {
+        BinaryOp::LogicalOr => inner == BinaryOp::LogicalAnd,
+        BinaryOp::Or => matches!(inner, BinaryOp::Xor | BinaryOp::And),
+        BinaryOp::Xor => inner == BinaryOp::And,
+        BinaryOp::Shl | BinaryOp::Shr => matches!(inner, BinaryOp::Add | BinaryOp::Sub),
+        // The shift of a structure could be meant as output.
+        BinaryOp::Lt | BinaryOp::Gt | BinaryOp::Le | BinaryOp::Ge | BinaryOp::Eq | BinaryOp::Ne => {
+            is_shift(inner) && operand.ty.emulated().is_some()
+        }
+        _ => false,
+    }
+}
+
+/// A condition of `?` that ends with what could be the condition: `p - q ? a : b`.
+fn is_distance(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Binary(BinaryOp::Sub, _, b) if b.ty.pointee().is_some())
+}
+
 impl Printer<'_> {
     /// A whole expression.
     pub(super) fn expr(&self, e: &Expr, function: &Function) -> String {
         let mut out = String::new();
         self.at(e, level::COMMA, Some(function), &mut out);
         out
+    }
+
+    /// What stands in the parentheses of a statement as its condition.
+    pub(super) fn condition(&self, e: &Expr, function: &Function) -> String {
+        let text = self.expr(e, function);
+        let is_assignment = matches!(e.kind, ExprKind::Assign(..) | ExprKind::AssignOp { .. });
+        if is_assignment { format!("({text})") } else { text }
     }
 
     /// What stands behind `=` in a declaration; aggregates are lists in braces.
@@ -111,10 +142,10 @@ impl Printer<'_> {
             ExprKind::Name(name) => out.push_str(name),
             ExprKind::Unary(op, a) => self.unary(*op, a, f, out),
             ExprKind::Binary(op, a, b) => {
-                let level = binary_level(*op);
-                self.at(a, level, f, out);
+                let level = |operand, level| if is_misread(*op, operand) { level::PRIMARY } else { level };
+                self.at(a, level(a, binary_level(*op)), f, out);
                 out.extend([" ", op.text(), " "]);
-                self.at(b, level + 1, f, out);
+                self.at(b, level(b, binary_level(*op) + 1), f, out);
             }
             ExprKind::Assign(place, value) => {
                 self.at(place, level::UNARY, f, out);
@@ -133,7 +164,7 @@ impl Printer<'_> {
                 out.push_str(if *prefix { "" } else { op });
             }
             ExprKind::Cond(c, a, b) => {
-                self.at(c, level::COND + 1, f, out);
+                self.at(c, if is_distance(c) { level::PRIMARY } else { level::COND + 1 }, f, out);
                 out.push_str(" ? ");
                 self.at(a, level::ASSIGN, f, out);
                 out.push_str(" : ");

@@ -41,11 +41,11 @@ impl Printer<'_> {
             }
             StmtKind::If { arms, otherwise } => self.conditional(arms, otherwise.as_ref(), function),
             StmtKind::While(cond, body) => {
-                let cond = self.expr(cond, function);
+                let cond = self.condition(cond, function);
                 self.governed(&format!("while ({cond})"), body, function);
             }
             StmtKind::DoWhile(body, cond) => {
-                let cond = self.expr(cond, function);
+                let cond = self.condition(cond, function);
                 self.open("do", body);
                 self.inside(body, function);
                 self.close(body.end, &format!("}} while ({cond});"));
@@ -56,7 +56,7 @@ impl Printer<'_> {
                     Some(StmtKind::Decl(decls)) => self.declaration(decls, function),
                     _ => String::new(),
                 };
-                let cond = cond.as_ref().map(|c| format!(" {}", self.expr(c, function))).unwrap_or_default();
+                let cond = cond.as_ref().map(|c| format!(" {}", self.condition(c, function))).unwrap_or_default();
                 let step = step.as_ref().map(|s| format!(" {}", self.expr(s, function))).unwrap_or_default();
                 self.governed(&format!("for ({init};{cond};{step})"), body, function);
             }
@@ -138,7 +138,7 @@ impl Printer<'_> {
         let mut before: Option<&Block> = None;
         for (i, (cond, body)) in arms.iter().enumerate() {
             let last = i + 1 == arms.len() && otherwise.is_none();
-            let mut head = format!("if ({})", self.expr(cond, function));
+            let mut head = format!("if ({})", self.condition(cond, function));
             if let Some(before) = before {
                 // A condition may come from a macro, far away.
                 self.arrive(cond.span);
