@@ -48,7 +48,7 @@ pub use options::{BuildOptions, Fp64, IncludeCallback, IncludeRequest, Included,
 pub use printf::{Conversion, PrintFormat, PrintPiece, PrintValue};
 pub use reflect::{
     Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, ImageDimension, ImageReflection,
-    KernelReflection, Reflection, ScalarKind,
+    KernelReflection, Reflection, ScalarKind, TextureReflection,
 };
 pub use source::{Expansion, Location, Sources, Span};
 

@@ -55,8 +55,8 @@ pub struct ArgReflection {
     pub name: String,
     /// Its position, as `clSetKernelArg` counts.
     pub index: u32,
-    /// Index of its buffer binding, or of its threadgroup memory binding for [`ArgKind::Local`], or of its texture binding
-    /// for [`ArgKind::Image`].
+    /// Index of its buffer binding, or of its threadgroup memory binding for [`ArgKind::Local`], or for [`ArgKind::Image`]
+    /// of the texture binding of the first of its textures, 0 if it has none.
     pub slot: u32,
     /// Where the value is in that buffer. Not 0 only where values share one, which they do if each with a buffer of its own
     /// is more than Metal has; it is as long as the one that ends last, rounded up to the greatest alignment.
@@ -80,14 +80,24 @@ pub struct ArgReflection {
 }
 
 /// An image argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImageReflection {
     /// Its shape.
     pub dimension: ImageDimension,
-    /// What the kernel reads and writes: `float`, `int` or `uint`. The format of the texture must be of that kind.
-    pub component: ScalarKind,
+    /// The textures that the kernel has for it, no two of the same components. The image is bound to the one that its
+    /// format fits, and to each of the others some texture of one texel. With none the kernel does not use the image.
+    pub textures: Vec<TextureReflection>,
     /// A depth image, of which only the first component counts.
     pub depth: bool,
+}
+
+/// One texture that stands for an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TextureReflection {
+    /// What is read and written: `float`, `int` or `uint`. The format must be of that kind.
+    pub component: ScalarKind,
+    /// Index of its texture binding.
+    pub slot: u32,
 }
 
 /// The shape of an image, and so the type of the texture.

@@ -327,8 +327,45 @@ impl ImageAccess {
 pub(crate) struct Image {
     pub(crate) dim: ImageDim,
     pub(crate) access: ImageAccess,
-    /// `float`, `int` or `uint`, set when the functions used on the image are known (`lower::component`).
-    pub(crate) component: Option<Scalar>,
+    /// Set when the functions used on the image are known (`lower::component`).
+    pub(crate) components: Components,
+}
+
+/// What the textures that an image becomes hold: a set of `float`, `int` and `uint`. *Lowered*: one of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Components(u8);
+
+impl Components {
+    pub(crate) const ALL: Components = Components(7);
+    const SCALARS: [Scalar; 3] = [Scalar::Float, Scalar::Int, Scalar::UInt];
+
+    /// What holds numbers of this type: every `half` is a `float`.
+    pub(crate) fn of(scalar: Scalar) -> Components {
+        match scalar {
+            Scalar::Half | Scalar::Float => Components(1),
+            Scalar::Int => Components(2),
+            Scalar::UInt => Components(4),
+            other => unreachable!("images hold no '{}'", other.name()),
+        }
+    }
+
+    pub(crate) fn and(self, other: Components) -> Components {
+        Components(self.0 | other.0)
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = Scalar> {
+        Self::SCALARS.into_iter().filter(move |&s| Components::of(s).0 & self.0 != 0)
+    }
+
+    /// The one, if there is one.
+    pub(crate) fn only(self) -> Option<Scalar> {
+        let mut scalars = self.iter();
+        scalars.next().filter(|_| scalars.next().is_none())
+    }
 }
 
 /// Index of a structure or union in `hir::Program::structs`.

@@ -199,12 +199,13 @@ fn images_and_samplers_are_reflected() {
         arg(1),
         serde_json::json!({"name": "out", "index": 1, "slot": 0, "offset": 0, "kind": "image",
             "type_name": "write_only image3d_t", "size": 0, "align": 1, "address_space": "global", "access": "writeonly", "element": null,
-            "image": {"dimension": "image3d", "component": "uint", "depth": false}})
+            "image": {"dimension": "image3d", "textures": [{"component": "uint", "slot": 0}], "depth": false}})
     );
     assert_eq!((arg(2)["slot"].clone(), arg(2)["image"]["dimension"].clone()), (1.into(), "image1d_buffer".into()));
     assert_eq!((arg(3)["slot"].clone(), arg(3)["kind"].clone()), (1.into(), "value".into()));
-    let depth = serde_json::json!({"dimension": "image2d", "component": "float", "depth": true});
-    assert_eq!((arg(4)["slot"].clone(), arg(4)["image"].clone()), (2.into(), depth));
-    assert_eq!(arg(5)["image"]["component"], "float");
+    // Nothing is done with it, and of the next one only the host knows what is asked.
+    let depth = serde_json::json!({"dimension": "image2d", "textures": [], "depth": true});
+    assert_eq!((arg(4)["slot"].clone(), arg(4)["image"].clone()), (0.into(), depth));
+    assert_eq!(arg(5)["image"]["textures"], serde_json::json!([]));
     assert_eq!(kernel["hidden"], serde_json::json!([{"kind": "image_formats", "slot": 2, "size": 32}]));
 }

@@ -57,7 +57,7 @@ pub use error::{EncoderReport, EncoderState, Error, ErrorKind, Place, Result, Su
 pub use grid::{Grid, Size};
 pub use kernel::{
     Access, Arg, Argument, ArgumentKind, CompileOptions, ConstantValue, Constants, Kernel, Library, MathMode, Scalar,
-    TextureKind,
+    TextureKind, TextureSlot,
 };
 pub use memory::{
     AddressMode, BorderColor, Buffer, Filter, PixelFormat, Sampler, SamplerDescriptor, StorageMode, Texture,

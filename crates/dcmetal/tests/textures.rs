@@ -330,3 +330,54 @@ fn images_of_opencl_are_textures() {
     assert!(matches!(&error, Error::Unsupported { .. }), "{error:?}");
     assert_eq!(PixelFormat::RGB10A2Unorm.component(), Scalar::F32);
 }
+
+/// An image that is read as several components is bound where its format fits; one that is not used fits everywhere.
+#[test]
+fn images_of_opencl_have_the_components_that_kernels_use() {
+    let gpu = gpu();
+    let library = gpu
+        .compile_opencl(
+            "__kernel void k(__read_only image2d_t any, __read_only image3d_t unused, __write_only image2d_t sized,
+                             __global float *out) {
+                int is_float = get_image_channel_data_type(any) == CLK_FLOAT;
+                out[0] = is_float ? read_imagef(any, (int2)(1, 0)).x : read_imagei(any, (int2)(1, 0)).x;
+                out[1] = get_image_width(any); out[2] = get_image_height(sized);
+            }",
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+    let kernel = library.kernel("k").unwrap();
+    let slots = |at: usize| kernel.arguments()[at].textures.iter().map(|t| (t.scalar, t.slot)).collect::<Vec<_>>();
+    let [float, int, uint] = [Scalar::F32, Scalar::I32, Scalar::U32].map(Some);
+    assert_eq!(slots(0), [(float, 0), (int, 1)]);
+    assert_eq!(slots(1), []);
+    assert_eq!(slots(2), [(float, 2), (int, 3), (uint, 4)]);
+    assert_eq!(kernel.arguments().iter().map(|a| a.used).collect::<Vec<_>>(), [true, false, true, true]);
+    let d2 = |format, height| gpu.texture(&TextureDescriptor::d2(format, 2, height)).unwrap();
+    let floats = gpu.texture_from(&TextureDescriptor::d2(PixelFormat::R32Float, 2, 1), &[0.25f32, 0.5]).unwrap();
+    let ints = gpu.texture_from(&TextureDescriptor::d2(PixelFormat::R16Sint, 2, 1), &[3i16, -4]).unwrap();
+    let unused = gpu.texture(&TextureDescriptor::d3(PixelFormat::R8Uint, 1, 1, 1)).unwrap();
+    // One batch: what one launch has bound is not what the next one reads.
+    let mut batch = gpu.batch().unwrap();
+    let images = [
+        (&floats, d2(PixelFormat::R32Uint, 3)),
+        (&ints, d2(PixelFormat::R8Unorm, 4)),
+        (&floats, d2(PixelFormat::R8Sint, 5)),
+    ];
+    let mut seen = Vec::new();
+    for (any, mut sized) in images {
+        let mut out = gpu.buffer_zeroed::<f32>(3).unwrap();
+        batch.launch(&kernel, Grid::linear(1), args![any, &unused, &mut sized, &mut out]).unwrap();
+        seen.push(out);
+    }
+    batch.submit().unwrap().wait().unwrap();
+    let seen: Vec<Vec<f32>> = seen.iter().map(|out| out.to_vec().unwrap()).collect();
+    assert_eq!(seen, [[0.5, 2.0, 3.0], [-4.0, 2.0, 4.0], [0.5, 2.0, 5.0]]);
+
+    let (mut sized, mut out) = (d2(PixelFormat::R32Float, 1), gpu.buffer_zeroed::<f32>(3).unwrap());
+    let naturals = d2(PixelFormat::R8Uint, 1);
+    let error = refused(kernel.launch(Grid::linear(1), args![&naturals, &unused, &mut sized, &mut out]));
+    assert!(error.to_string().contains("read_only image2d_t of float or int"), "{error}");
+    assert!(error.to_string().contains("a texture2d of R8Uint"), "{error}");
+    let error = refused(kernel.launch(Grid::linear(1), args![&floats, &floats, &mut sized, &mut out]));
+    assert!(matches!(error, Error::ArgumentType { .. }), "{error:?}");
+}

@@ -318,6 +318,7 @@ fn numbers_are_read_as_written() {
         lanes: 1,
         size: 4,
         alignment: 4,
+        textures: Vec::new(),
         used: true,
     };
     assert_eq!(

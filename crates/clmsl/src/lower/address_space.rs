@@ -13,7 +13,7 @@ use crate::hir::{Block, Expr, ExprKind, Function, FunctionId, Program};
 use crate::sema::spaces::Spaces;
 use crate::sema::{MAX_DIAGNOSTICS, place_space, signature_vars};
 use crate::source::Span;
-use crate::types::{Scalar, Space, Type};
+use crate::types::{Components, Space, Type};
 
 /// Copies beyond the first of a function may have this many times the expressions of the program, which is enough for
 /// one use of each helper with every address space for two of its pointers ...
@@ -33,7 +33,7 @@ pub(super) fn settle(space: Space) -> Space {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     spaces: Vec<Space>,
-    components: Vec<Scalar>,
+    components: Vec<Components>,
     /// A kernel as a plain function.
     called_kernel: bool,
 }
@@ -46,7 +46,7 @@ pub(super) fn specialise(
     order: &[FunctionId],
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Instance> {
-    let components = component::infer(program, order, diagnostics);
+    let image_uses = component::infer(program, order);
     let mut wanted: HashMap<FunctionId, Vec<Key>> = HashMap::new();
     let mut ids: HashMap<(FunctionId, Key), u32> = HashMap::new();
     let mut made: Vec<Option<Instance>> = Vec::new();
@@ -60,8 +60,8 @@ pub(super) fn specialise(
         let function = &program.functions[id.0 as usize];
         let mut uses = wanted.remove(&id).unwrap_or_default();
         if function.kernel.is_some() {
-            // An image that nothing is read from or written to has components of some type.
-            let components = components.of(id).iter().map(|c| c.unwrap_or(Scalar::Float)).collect();
+            let images = images(function).into_iter().filter_map(|id| function.local(id).ty.image());
+            let components = images.zip(image_uses.of(id)).map(|(image, used)| used.in_kernel(image)).collect();
             uses.insert(0, Key { spaces: Vec::new(), components, called_kernel: false });
         }
         let mut copies = Vec::new();
@@ -82,7 +82,8 @@ pub(super) fn specialise(
                 made.len() as u32 - 1
             });
             let settled = signature_vars(function).into_iter().map(|v| spaces.find(v)).zip(key.spaces.iter().copied());
-            let mut number = |callee: FunctionId, spaces: Vec<Space>, components: Vec<Scalar>| {
+            let mut number = |callee: FunctionId, spaces: Vec<Space>, given: Vec<Components>| {
+                let components = image_uses.of(callee).iter().zip(given).map(|(used, given)| used.of(given)).collect();
                 let called_kernel = program.functions[callee.0 as usize].kernel.is_some();
                 let key = Key { spaces, components, called_kernel };
                 let next = made.len() as u32;
@@ -147,8 +148,8 @@ struct Copy<'a> {
     /// The spaces of the signature's inference variables.
     settled: HashMap<u32, Space>,
     key: &'a Key,
-    /// The number of the copy that a call with these address spaces and components wants.
-    number: &'a mut dyn FnMut(FunctionId, Vec<Space>, Vec<Scalar>) -> FunctionId,
+    /// The number of the copy that a call wants, with these address spaces and images of these components.
+    number: &'a mut dyn FnMut(FunctionId, Vec<Space>, Vec<Components>) -> FunctionId,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
@@ -172,9 +173,9 @@ impl Copy<'_> {
         for local in &mut copy.locals {
             local.ty = self.ty(&local.ty);
         }
-        for (image, component) in images(&copy).into_iter().zip(&self.key.components) {
+        for (image, components) in images(&copy).into_iter().zip(&self.key.components) {
             if let Type::Image(image) = &mut copy.local_mut(image).ty {
-                image.component = Some(*component);
+                image.components = *components;
             }
         }
         body.for_each_expr_mut(&mut |e| {
@@ -184,8 +185,8 @@ impl Copy<'_> {
                     ExprKind::Local(id) if e.ty.image().is_some() => e.ty = copy.local(*id).ty.clone(),
                     ExprKind::Call { function, spaces, args } => {
                         let key = spaces.iter().map(|&(_, actual)| self.space(Space::Var(actual))).collect();
-                        let components = args.iter().filter_map(|a| a.ty.image()).filter_map(|i| i.component);
-                        *function = (self.number)(*function, key, components.collect());
+                        let components = args.iter().filter_map(|a| a.ty.image()).map(|i| i.components).collect();
+                        *function = (self.number)(*function, key, components);
                         spaces.clear();
                     }
                     ExprKind::AssignOp { at, .. } => *at = self.ty(at),

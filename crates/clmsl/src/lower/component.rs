@@ -1,25 +1,48 @@
-//! What a texture's components are: `float`, `int` or `uint`.
+//! What the components of textures are: `float`, `int` or `uint`.
 //!
 //! OpenCL C decides at each access (`read_imagef`, `read_imagei`, `read_imageui`), a Metal texture by its type. So the
-//! functions used on an image, here and in what it is passed to, decide for the parameter. `half` is read and written as
-//! `float`, which holds every value of it.
+//! functions used on an image, here and in what it is passed to, decide for the parameter. If they are of several types, the
+//! image becomes a texture for each, of which the host binds the one that fits the image's format (`image`). An image
+//! that is only asked for its size may have any format, and what is not used at all becomes no texture.
 
 use std::collections::HashMap;
 
-use crate::builtins::{ImageOp, Resolved, Special};
-use crate::diagnostic::Diagnostic;
+use crate::builtins::{ImageOp, ImageQuery, Resolved, Special};
 use crate::hir::{Expr, ExprKind, Function, FunctionId, LocalId, Program};
-use crate::sema::MAX_DIAGNOSTICS;
-use crate::source::Span;
-use crate::types::Scalar;
+use crate::types::{Components, Image, Scalar};
 
-/// For each function the components of its image parameters, in order; `None` where only its callers can know.
-pub(super) struct Components {
-    functions: Vec<Vec<Option<Scalar>>>,
+/// What a function, with those it calls, does with an image.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Use {
+    /// Those that are read and written.
+    components: Components,
+    /// Its size is asked for, which any of its textures may have to tell.
+    measured: bool,
 }
 
-impl Components {
-    pub(super) fn of(&self, id: FunctionId) -> &[Option<Scalar>] {
+impl Use {
+    /// The textures of a kernel's image.
+    pub(super) fn in_kernel(self, image: Image) -> Components {
+        match self.measured && self.components.is_empty() {
+            true if image.dim.is_depth() => Components::of(Scalar::Float),
+            true => Components::ALL,
+            false => self.components,
+        }
+    }
+
+    /// The textures that a function takes of an image that has these.
+    pub(super) fn of(self, caller: Components) -> Components {
+        if self.measured { caller } else { self.components }
+    }
+}
+
+/// For each function the uses of its image parameters, in order.
+pub(super) struct Uses {
+    functions: Vec<Vec<Use>>,
+}
+
+impl Uses {
+    pub(super) fn of(&self, id: FunctionId) -> &[Use] {
         &self.functions[id.0 as usize]
     }
 }
@@ -30,67 +53,48 @@ pub(super) fn images(function: &Function) -> Vec<LocalId> {
 }
 
 /// Looks at callees (`order`) before their callers.
-pub(super) fn infer(program: &Program, order: &[FunctionId], diagnostics: &mut Vec<Diagnostic>) -> Components {
-    let mut all = Components { functions: vec![Vec::new(); program.functions.len()] };
+pub(super) fn infer(program: &Program, order: &[FunctionId]) -> Uses {
+    let mut all = Uses { functions: vec![Vec::new(); program.functions.len()] };
     for &id in order {
         let function = &program.functions[id.0 as usize];
         let images = images(function);
         if images.is_empty() {
             continue;
         }
-        let mut found = Found { function, uses: HashMap::new(), diagnostics };
+        let mut found = HashMap::new();
         if let Some(body) = &function.body {
-            body.for_each_expr(&mut |e| e.walk(&mut |e| found.expr(e, program, &all)));
+            body.for_each_expr(&mut |e| e.walk(&mut |e| look(e, program, &all, &mut found)));
         }
-        let uses = found.uses;
-        all.functions[id.0 as usize] = images.iter().map(|image| uses.get(image).map(|&(s, _)| s)).collect();
+        all.functions[id.0 as usize] = images.iter().map(|i| found.get(i).copied().unwrap_or_default()).collect();
     }
     all
 }
 
-/// What is known of one function's images.
-struct Found<'a> {
-    function: &'a Function,
-    /// The components and the first place that says so.
-    uses: HashMap<LocalId, (Scalar, Span)>,
-    diagnostics: &'a mut Vec<Diagnostic>,
-}
-
-impl Found<'_> {
-    fn expr(&mut self, e: &Expr, program: &Program, known: &Components) {
-        match &e.kind {
-            ExprKind::Builtin { builtin: Resolved::Special(Special::Image(op)), args } => {
-                let scalar = match op {
-                    ImageOp::Read(s) | ImageOp::Write(s) => *s,
-                    ImageOp::Query(_) => return,
-                };
-                let component = if scalar == Scalar::Half { Scalar::Float } else { scalar };
-                self.note(args.first(), component, e.span);
-            }
-            ExprKind::Call { function, args, .. } => {
-                let callee = &program.functions[function.0 as usize];
-                let images = callee.params.iter().zip(args).filter(|(p, _)| callee.local(**p).ty.image().is_some());
-                for ((_, arg), component) in images.zip(known.of(*function)) {
-                    if let Some(component) = component {
-                        self.note(Some(arg), *component, e.span);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn note(&mut self, image: Option<&Expr>, component: Scalar, span: Span) {
+fn look(e: &Expr, program: &Program, known: &Uses, found: &mut HashMap<LocalId, Use>) {
+    let mut note = |image: Option<&Expr>, new: Use| {
         let Some(ExprKind::Local(id)) = image.map(|i| &i.kind) else { return };
-        let &mut (first, at) = self.uses.entry(*id).or_insert((component, span));
-        if first != component && self.diagnostics.len() < MAX_DIAGNOSTICS {
-            let message = format!(
-                "the image '{}' is used as one of '{}' and as one of '{}': a Metal texture has components of one type",
-                self.function.local(*id).name,
-                first.name(),
-                component.name()
-            );
-            self.diagnostics.push(Diagnostic::error(span, message).with_note(at, "first used here"));
+        let known = found.entry(*id).or_default();
+        known.components = known.components.and(new.components);
+        known.measured |= new.measured;
+    };
+    match &e.kind {
+        ExprKind::Builtin { builtin: Resolved::Special(Special::Image(op)), args } => {
+            let components = |scalar: Scalar| Use { components: Components::of(scalar), measured: false };
+            let new = match op {
+                ImageOp::Read(scalar) | ImageOp::Write(scalar) => components(*scalar),
+                // Textures do not tell; the host does.
+                ImageOp::Query(ImageQuery::ChannelOrder | ImageQuery::ChannelDataType) => return,
+                ImageOp::Query(_) => Use { measured: true, ..Use::default() },
+            };
+            note(args.first(), new);
         }
+        ExprKind::Call { function, args, .. } => {
+            let callee = &program.functions[function.0 as usize];
+            let images = callee.params.iter().zip(args).filter(|(p, _)| callee.local(**p).ty.image().is_some());
+            for ((_, arg), new) in images.zip(known.of(*function)) {
+                note(Some(arg), *new);
+            }
+        }
+        _ => {}
     }
 }

@@ -3,16 +3,17 @@
 //! Pointers to global and constant memory, and values, take buffer slots in order; pointers to local memory take
 //! threadgroup slots. A value is a reference to constant memory; if the kernel writes to it or takes its address, it is
 //! copied to a variable first, because in OpenCL C a parameter is a variable. If there are more buffers than Metal has, all
-//! values are members of one structure in one buffer, and all are copied. Images take texture slots; a sampler is a value.
+//! values are members of one structure in one buffer, and all are copied. Each texture of an image takes a texture slot; a sampler is a value.
 
 use std::collections::BTreeSet;
 
+use super::image::{KernelImages, in_place};
 use super::work_item::Parameters;
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Decl, Expr, ExprKind, Function, Hidden, Local, LocalId, Stmt, StmtKind};
 use crate::reflect::{
     Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, ImageDimension, ImageReflection,
-    KernelReflection, ScalarKind,
+    KernelReflection, ScalarKind, TextureReflection,
 };
 use crate::types::{
     Field, Image, ImageAccess, ImageDim, Quals, Scalar, Space, Struct, StructId, Type, describe, holds_pointers,
@@ -40,7 +41,7 @@ const PRINTF_BUFFER: u64 = 1 << 20;
 pub(super) fn lower(
     function: &mut Function,
     hidden: &Parameters,
-    formats: Option<LocalId>,
+    images: &KernelImages,
     structs: &mut Vec<Struct>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> KernelReflection {
@@ -60,7 +61,7 @@ pub(super) fn lower(
     let (mut buffers, mut locals, mut textures) = (0u32, 0u32, 0u32);
     let visible = function.params.len() - hidden.len();
     let mut copies = Vec::new();
-    let merged = merge(function, visible, hidden, formats.is_some());
+    let merged = merge(function, visible, hidden, images.formats.is_some());
     let mut values = Vec::new();
     for index in 0..visible {
         let id = function.params[index];
@@ -72,9 +73,22 @@ pub(super) fn lower(
             reflection.args.push(arg);
             continue;
         }
+        if let Some(image) = &mut arg.image {
+            for &texture in &images.textures[&id] {
+                let local = function.local_mut(texture);
+                local.attribute = Some(format!("[[texture({textures})]]"));
+                let component = local.ty.image().and_then(|image| image.components.only());
+                let component = component.unwrap_or_else(|| unreachable!("a texture's components are of one type"));
+                image.textures.push(TextureReflection { component: scalar_kind(component), slot: textures });
+                textures += 1;
+            }
+            arg.slot = image.textures.first().map_or(0, |texture| texture.slot);
+            reflection.args.push(arg);
+            continue;
+        }
         let (binding, slot) = match arg.kind {
             ArgKind::Local => ("threadgroup", &mut locals),
-            ArgKind::Image => ("texture", &mut textures),
+            ArgKind::Image => unreachable!("an image's reflection says that it is one"),
             ArgKind::Buffer | ArgKind::Constant | ArgKind::Value | ArgKind::Sampler => ("buffer", &mut buffers),
         };
         arg.slot = *slot;
@@ -89,6 +103,7 @@ pub(super) fn lower(
         }
         reflection.args.push(arg);
     }
+    function.params = in_place(&function.params, &images.textures);
     if merged {
         let (values, statement) = one_buffer(function, &values, &mut reflection.args, buffers, structs);
         buffers += 1;
@@ -133,8 +148,8 @@ pub(super) fn lower(
         };
         function.local_mut(id).attribute = Some(attribute.to_owned());
     }
-    if let Some(id) = formats {
-        let size = 8 * u64::from(textures);
+    if let Some(id) = images.formats {
+        let size = 8 * images.textures.len() as u64;
         reflection.hidden.push(HiddenArg { kind: HiddenKind::ImageFormats, slot: buffers, size });
         function.local_mut(id).attribute = Some(format!("[[buffer({buffers})]]"));
         function.params.push(id);
@@ -161,7 +176,8 @@ fn check_limits(
             format!("kernel '{}' needs {textures} textures; Metal has {MAX_TEXTURES} per kernel", function.name),
         ));
     }
-    let written = kernel.args.iter().filter(|a| a.kind == ArgKind::Image && a.access != Access::ReadOnly).count();
+    let written = kernel.args.iter().filter(|a| a.access != Access::ReadOnly).filter_map(|a| a.image.as_ref());
+    let written: usize = written.map(|image| image.textures.len()).sum();
     if written > MAX_WRITTEN_TEXTURES {
         diagnostics.push(Diagnostic::error(
             function.span,
@@ -379,7 +395,7 @@ fn image_reflection(image: Image) -> ImageReflection {
             ImageDim::D2Array | ImageDim::D2ArrayDepth => ImageDimension::Image2dArray,
             ImageDim::D3 => ImageDimension::Image3d,
         },
-        component: scalar_kind(image.component.unwrap_or(Scalar::Float)),
+        textures: Vec::new(),
         depth: image.dim.is_depth(),
     }
 }

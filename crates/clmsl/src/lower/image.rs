@@ -8,6 +8,12 @@
 //! specification, "Image Addressing and Filtering"), and a filter of Metal's is one instruction instead of four reads:
 //! `-cl-fast-relaxed-math` takes it where the sampler is known and Metal has its modes.
 //!
+//! A texture has components of one type. An image that is read or written as several becomes a texture of each, next to
+//! one another where it was a parameter (`image_float`, `image_int`), and the host binds the one that its format fits. For
+//! the others it binds textures of one texel: a read of one gives some number, a write is lost, which is all that OpenCL C
+//! says of functions that do not fit an image's format, and the image is as large as the largest of its textures. Null
+//! textures would not do: calling a method of one is undefined (MSL specification, "Null Texture Functions").
+//!
 //! The channel order decides about the border's alpha and can be asked for, the data type too. Textures do not tell, so
 //! the host does: functions that need them get the format of an image as a hidden parameter, kernels as a buffer with the
 //! formats of all their images.
@@ -21,7 +27,7 @@ use crate::builtins::{ImageOp, ImageQuery, Resolved, Special};
 use crate::hir::{Block, Constant, Expr, ExprKind, Function, Local, LocalId};
 use crate::sema::convert;
 use crate::source::Span;
-use crate::types::{Image, ImageAccess, ImageDim, Quals, Scalar, Space, Type};
+use crate::types::{Components, Image, ImageAccess, ImageDim, Quals, Scalar, Space, Type};
 
 /// `CLK_DEPTH`
 const DEPTH: i128 = 0x10bd;
@@ -37,39 +43,84 @@ enum Formats {
     Buffer(LocalId, Vec<LocalId>),
 }
 
-/// Rewrites the functions on images. `instances` has callees first. Gives for each kernel the buffer of formats that it
-/// needs, which is no parameter yet.
-pub(super) fn lower(
-    instances: &mut [Instance],
-    constants: &[Constant],
-    fast_relaxed_math: bool,
-) -> Vec<Option<LocalId>> {
+/// The textures that stand for each image parameter.
+pub(super) type Textures = BTreeMap<LocalId, Vec<LocalId>>;
+
+/// What the images of a kernel become: its parameters are still those of the source.
+#[derive(Default)]
+pub(super) struct KernelImages {
+    pub(super) textures: Textures,
+    /// The buffer of formats.
+    pub(super) formats: Option<LocalId>,
+}
+
+/// Rewrites the functions on images. `instances` has callees first. Gives for each what becomes of a kernel's images.
+pub(super) fn lower(instances: &mut [Instance], constants: &[Constant], fast_relaxed_math: bool) -> Vec<KernelImages> {
     let mut sampled = false;
+    let components: Vec<Vec<Components>> = instances.iter().map(|i| i.components.clone()).collect();
     // For each function the positions of the parameters whose formats follow its own parameters.
     let mut passed: Vec<Vec<usize>> = Vec::with_capacity(instances.len());
-    let mut buffers = Vec::with_capacity(instances.len());
+    let mut kernels = Vec::with_capacity(instances.len());
     for instance in instances.iter_mut() {
         let function = &mut instance.function;
         let Some(mut body) = function.body.take() else {
             passed.push(Vec::new());
-            buffers.push(None);
+            kernels.push(KernelImages::default());
             continue;
         };
         let needed = needed(&body, constants, &passed);
         let visible = function.params.clone();
+        let textures = textures(function);
         let (formats, buffer) = declare(function, &needed);
-        let mut cx = Cx { formats: &formats, passed: &passed, constants, fast_relaxed_math, sampled: false };
+        let mut cx = Cx {
+            textures: &textures,
+            components: &components,
+            formats: &formats,
+            passed: &passed,
+            constants,
+            fast_relaxed_math,
+            sampled: false,
+        };
         body.for_each_expr_mut(&mut |e| e.rewrite(&mut |e| cx.expr(e)));
         sampled |= cx.sampled;
         function.body = Some(body);
+        if function.kernel.is_none() {
+            function.params = in_place(&function.params, &textures);
+        }
         let position = |image: &LocalId| visible.iter().position(|p| p == image);
         passed.push(if buffer.is_some() { Vec::new() } else { needed.iter().filter_map(position).collect() });
-        buffers.push(buffer);
+        kernels.push(KernelImages { textures, formats: buffer });
     }
     if sampled {
         instances.iter_mut().for_each(|instance| sample(&mut instance.function));
     }
-    buffers
+    kernels
+}
+
+/// Declares the textures of an image with components of several types. One of a single type is its texture itself.
+fn textures(function: &mut Function) -> Textures {
+    let mut out = Textures::new();
+    for id in images(function) {
+        let local = function.local(id);
+        let Some(image) = local.ty.image() else { unreachable!("it is an image") };
+        let (name, span) = (local.name.clone(), local.span);
+        let textures = match image.components.only() {
+            Some(_) => vec![id],
+            None => (image.components.iter())
+                .map(|scalar| {
+                    let ty = Type::Image(Image { components: Components::of(scalar), ..image });
+                    function.add_local(Local::generated(&format!("{name}_{}", scalar.name()), ty, span))
+                })
+                .collect(),
+        };
+        out.insert(id, textures);
+    }
+    out
+}
+
+/// Parameters with the textures where the images were.
+pub(super) fn in_place(params: &[LocalId], textures: &Textures) -> Vec<LocalId> {
+    params.iter().flat_map(|p| textures.get(p).cloned().unwrap_or_else(|| vec![*p])).collect()
 }
 
 /// Makes the textures that are read such as can be sampled, which is the same for all functions: they hand them on.
@@ -168,6 +219,9 @@ fn declare(function: &mut Function, needed: &[LocalId]) -> (Formats, Option<Loca
 
 /// The rewriting of one function.
 struct Cx<'a> {
+    textures: &'a Textures,
+    /// For each function the components of its images.
+    components: &'a [Vec<Components>],
     formats: &'a Formats,
     passed: &'a [Vec<usize>],
     constants: &'a [Constant],
@@ -177,6 +231,26 @@ struct Cx<'a> {
 }
 
 impl Cx<'_> {
+    /// The textures of an image that have these components.
+    fn textures(&self, image: &Expr, wanted: Components) -> impl Iterator<Item = Expr> {
+        let (ExprKind::Local(id), Some(ty)) = (&image.kind, image.ty.image()) else {
+            unreachable!("an image is a parameter")
+        };
+        let span = image.span;
+        ty.components.iter().zip(&self.textures[id]).filter(move |(s, _)| wanted.iter().any(|w| w == *s)).map(
+            move |(scalar, &texture)| {
+                let ty = Type::Image(Image { components: Components::of(scalar), ..ty });
+                Expr::new(ExprKind::Local(texture), ty, span)
+            },
+        )
+    }
+
+    /// The texture for a function on numbers of this type.
+    fn texture(&self, image: &Expr, scalar: Scalar) -> Expr {
+        let mut textures = self.textures(image, Components::of(scalar));
+        textures.next().unwrap_or_else(|| unreachable!("the functions used on an image decide about its textures"))
+    }
+
     fn format(&self, image: &Expr) -> Expr {
         let span = image.span;
         let ExprKind::Local(id) = image.kind else { unreachable!("an image is a parameter") };
@@ -201,19 +275,31 @@ impl Cx<'_> {
     fn expr(&mut self, e: &mut Expr) {
         match &mut e.kind {
             ExprKind::Call { function, args, .. } => {
-                for &position in &self.passed[function.0 as usize] {
-                    let format = self.format(&args[position]);
-                    args.push(format);
+                let passed = &self.passed[function.0 as usize];
+                let formats: Vec<Expr> = passed.iter().map(|&position| self.format(&args[position])).collect();
+                let mut wanted = self.components[function.0 as usize].iter();
+                for arg in std::mem::take(args) {
+                    match arg.ty.image().and_then(|_| wanted.next()) {
+                        Some(wanted) => args.extend(self.textures(&arg, *wanted)),
+                        None => args.push(arg),
+                    }
                 }
+                args.extend(formats);
             }
             ExprKind::Builtin { builtin: Resolved::Special(Special::Image(op)), args } => {
-                let (op, args) = (*op, std::mem::take(args));
+                let (op, mut args) = (*op, std::mem::take(args));
                 let (ty, span) = (e.ty.clone(), e.span);
                 let Some(image) = args[0].ty.image() else { unreachable!("it was checked to be an image") };
                 *e = match op {
-                    ImageOp::Read(_) if args.len() == 3 => self.read_sampled(image, args, &ty, span),
-                    ImageOp::Read(_) => read(image, args, &ty, span),
-                    ImageOp::Write(_) => write(image, args, span),
+                    ImageOp::Read(scalar) if args.len() == 3 => self.read_sampled(image, scalar, args, &ty, span),
+                    ImageOp::Read(scalar) => {
+                        args[0] = self.texture(&args[0], scalar);
+                        read(image, scalar, args, &ty, span)
+                    }
+                    ImageOp::Write(scalar) => {
+                        args[0] = self.texture(&args[0], scalar);
+                        write(image, scalar, args, span)
+                    }
                     ImageOp::Query(query) => self.query(image, query, &args[0], &ty, span),
                 };
                 e.span = span;
@@ -222,41 +308,48 @@ impl Cx<'_> {
         }
     }
 
-    fn read_sampled(&mut self, image: Image, mut args: Vec<Expr>, ty: &Type, span: Span) -> Expr {
+    fn read_sampled(&mut self, image: Image, scalar: Scalar, mut args: Vec<Expr>, ty: &Type, span: Span) -> Expr {
+        let border =
+            (!image.dim.is_depth() && may_have_border(&args[1], self.constants)).then(|| self.format_part(&args[0], 0));
+        args[0] = self.texture(&args[0], scalar);
         let bits = sampler_bits(&args[1], self.constants);
         let whole = args[2].ty.arithmetic().is_some_and(|(s, _)| s.is_integer());
         if whole && bits.is_some_and(|bits| bits & 15 == 0) {
             // What is not sampled is read without an addressing mode as well.
             args.remove(1);
-            return read(image, args, ty, span);
+            return read(image, scalar, args, ty, span);
         }
+        let is_float = Components::of(scalar) == Components::of(Scalar::Float);
         if self.fast_relaxed_math
             && !whole
-            && image.component == Some(Scalar::Float)
+            && is_float
             && let Some(sampler) = bits.and_then(|bits| metal_sampler(bits, image.dim))
         {
             self.sampled = true;
             args[1] = Expr::new(ExprKind::Name(sampler.to_owned()), Type::Sampler, span);
             args[2] = coordinate(take(&mut args[2]), image.dim);
-            return read_value(call(".sample", args, colour(image), span), ty);
+            return read_value(call(".sample", args, colour(scalar), span), ty);
         }
         let name = match (whole, bits) {
             (true, _) => "texel",
-            (false, _) if image.component != Some(Scalar::Float) => "nearest",
+            (false, _) if !is_float => "nearest",
             (false, Some(bits)) if bits & 32 == 0 => "nearest",
             (false, Some(_)) => "linear",
             (false, None) => "sample",
         };
-        if !image.dim.is_depth() && may_have_border(&args[1], self.constants) {
-            args.push(self.format_part(&args[0], 0));
-        }
+        args.extend(border);
         args[2] = coordinate(take(&mut args[2]), image.dim);
         let head = format!("clmsl_{name}_{}", image.dim.msl_suffix());
-        read_value(call(head, args, colour(image), span), ty)
+        read_value(call(head, args, colour(scalar), span), ty)
     }
 
     fn query(&self, image: Image, query: ImageQuery, arg: &Expr, ty: &Type, span: Span) -> Expr {
-        let size = |name: &str| call(format!(".get_{name}"), vec![arg.clone()], Type::UINT, span);
+        let size = |name: &str| {
+            let sizes = self.textures(arg, Components::ALL);
+            let sizes = sizes.map(|texture| call(format!(".get_{name}"), vec![texture], Type::UINT, span));
+            let largest = sizes.reduce(|a, b| call("metal::max", vec![a, b], Type::UINT, span));
+            largest.unwrap_or_else(|| unreachable!("an image that is asked for its size has a texture"))
+        };
         match query {
             ImageQuery::Width => convert(size("width"), ty),
             ImageQuery::Height => convert(size("height"), ty),
@@ -279,8 +372,8 @@ impl Cx<'_> {
 }
 
 /// The four components of a texel.
-fn colour(image: Image) -> Type {
-    Type::Vector(image.component.unwrap_or(Scalar::Float), 4)
+fn colour(scalar: Scalar) -> Type {
+    Type::Vector(if scalar == Scalar::Half { Scalar::Float } else { scalar }, 4)
 }
 
 fn lanes(base: Expr, selected: Vec<u8>) -> Expr {
@@ -313,7 +406,7 @@ fn unsigned(at: Expr, dim: ImageDim) -> Expr {
     convert(coordinate(at, dim), &Type::lanes(Scalar::UInt, dim.rank()))
 }
 
-fn read(image: Image, args: Vec<Expr>, ty: &Type, span: Span) -> Expr {
+fn read(image: Image, scalar: Scalar, args: Vec<Expr>, ty: &Type, span: Span) -> Expr {
     let mut args = args.into_iter();
     let (Some(texture), Some(at)) = (args.next(), args.next()) else { unreachable!("the arguments were checked") };
     // OpenCL C leaves it to fences which writes a read sees; a fence too many is no fault.
@@ -321,15 +414,15 @@ fn read(image: Image, args: Vec<Expr>, ty: &Type, span: Span) -> Expr {
     let texel = if image.dim.is_array() {
         let head = if fenced { "clmsl_read_fenced" } else { "clmsl_read" };
         let head = format!("{head}_{}", image.dim.msl_suffix());
-        call(head, vec![texture, coordinate(at, image.dim)], colour(image), span)
+        call(head, vec![texture, coordinate(at, image.dim)], colour(scalar), span)
     } else {
         let head = if fenced { "clmsl_read_fenced" } else { ".read" };
-        call(head, vec![texture, unsigned(at, image.dim)], colour(image), span)
+        call(head, vec![texture, unsigned(at, image.dim)], colour(scalar), span)
     };
     read_value(texel, ty)
 }
 
-fn write(image: Image, args: Vec<Expr>, span: Span) -> Expr {
+fn write(image: Image, scalar: Scalar, args: Vec<Expr>, span: Span) -> Expr {
     let mut args = args.into_iter();
     let (Some(texture), Some(at), Some(value)) = (args.next(), args.next(), args.next()) else {
         unreachable!("the arguments were checked")
@@ -337,9 +430,9 @@ fn write(image: Image, args: Vec<Expr>, span: Span) -> Expr {
     let value = if image.dim.is_depth() {
         let part = |v: i128| convert(Expr::int(v, Type::INT, span), &Type::FLOAT);
         let parts = vec![value, part(0), part(0), part(1)];
-        Expr::new(ExprKind::VectorLiteral(parts), colour(image), span)
+        Expr::new(ExprKind::VectorLiteral(parts), colour(scalar), span)
     } else {
-        convert(value, &colour(image))
+        convert(value, &colour(scalar))
     };
     if image.dim.is_array() {
         let head = format!("clmsl_write_{}", image.dim.msl_suffix());

@@ -49,7 +49,7 @@ use crate::prelude::{Excerpt, Use};
 use crate::printf::PrintFormat;
 use crate::reflect::KernelReflection;
 use crate::sema::Checked;
-use crate::types::{Scalar, Space, Struct, Type};
+use crate::types::{Components, Space, Struct, Type};
 
 /// The program as it is printed.
 pub(crate) struct Lowered {
@@ -75,7 +75,7 @@ struct Instance {
     /// The address spaces of the signature's inference variables.
     spaces: Vec<Space>,
     /// The components of its images.
-    components: Vec<Scalar>,
+    components: Vec<Components>,
     /// A kernel as a plain function, because another one calls it.
     called_kernel: bool,
 }
@@ -111,7 +111,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
         }
     }
     let shared = shared::lower(&mut instances);
-    let formats = image::lower(&mut instances, &constants, fast_relaxed_math);
+    let images = image::lower(&mut instances, &constants, fast_relaxed_math);
     access::lower(&mut instances, &structs);
     let mut forms = BTreeSet::new();
     let mut device_scope = false;
@@ -125,10 +125,10 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     }
     let hidden = work_item::lower(&mut instances, &shared);
     let mut kernels = Vec::new();
-    for ((instance, hidden), formats) in instances.iter_mut().zip(&hidden).zip(formats) {
+    for ((instance, hidden), images) in instances.iter_mut().zip(&hidden).zip(&images) {
         let function = &mut instance.function;
         if function.kernel.is_some() {
-            kernels.push(entry::lower(function, hidden, formats, &mut structs, &mut diagnostics));
+            kernels.push(entry::lower(function, hidden, images, &mut structs, &mut diagnostics));
         }
         scope::lower(function);
     }

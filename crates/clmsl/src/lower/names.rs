@@ -109,7 +109,7 @@ fn name_functions(instances: &mut [Instance], kernels: &mut [KernelReflection], 
         if instance.called_kernel {
             wanted.push_str("_called");
         } else if copies.get(&wanted).is_some_and(|&n| n > 1) {
-            let components = instance.components.iter().map(|c| c.name());
+            let components = instance.components.iter().flat_map(|c| c.iter()).map(|c| c.name());
             for word in instance.spaces.iter().map(|s| s.msl_name()).chain(components) {
                 wanted.push('_');
                 wanted.push_str(word);

@@ -22,14 +22,14 @@ pub(super) fn base_name(ty: &Type, structs: &[Struct]) -> String {
 }
 
 fn texture(image: Image) -> String {
-    let component = image.component.map_or("float", Scalar::name);
+    let Some(component) = image.components.only() else { unreachable!("a texture's components are of one type") };
     let access = match image.access {
         ImageAccess::ReadOnly => "read",
         ImageAccess::Sampled => "sample",
         ImageAccess::WriteOnly => "write",
         ImageAccess::ReadWrite => "read_write",
     };
-    format!("metal::texture{}<{component}, metal::access::{access}>", image.dim.msl_suffix())
+    format!("metal::texture{}<{}, metal::access::{access}>", image.dim.msl_suffix(), component.name())
 }
 
 /// A declaration of `name`; `space` is where the declared object lies, if that must be said. An empty name gives the

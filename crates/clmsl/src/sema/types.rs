@@ -9,7 +9,8 @@ use crate::ast::{
 use crate::source::Span;
 use crate::token::Symbol;
 use crate::types::{
-    Field, Image, ImageAccess, Quals, Scalar, Space, Struct, StructId, Type, holds_pointers, layout, struct_layout,
+    Components, Field, Image, ImageAccess, Quals, Scalar, Space, Struct, StructId, Type, holds_pointers, layout,
+    struct_layout,
 };
 
 /// Arrays and structures larger than this are refused; nothing on a device holds them.
@@ -66,7 +67,8 @@ impl Sema<'_> {
             TypeSpec::Enum(spec) => out.ty = self.enum_type(spec),
             TypeSpec::Image(dim) => {
                 // Without a qualifier an image is only read (OpenCL C 3.0 §6.8).
-                out.ty = Type::Image(Image { dim: *dim, access: ImageAccess::ReadOnly, component: None });
+                out.ty =
+                    Type::Image(Image { dim: *dim, access: ImageAccess::ReadOnly, components: Components::default() });
             }
             TypeSpec::Sampler => out.ty = Type::Sampler,
             TypeSpec::Unsupported => {}

@@ -27,7 +27,7 @@ pub struct Argument {
     pub access: Access,
     /// The type of one element, in the words of the source's language; `struct` where Metal tells no more.
     pub type_name: String,
-    /// What its scalars are, for scalars, vectors and matrices.
+    /// What its scalars are, for scalars, vectors, matrices and textures of one kind of components.
     pub scalar: Option<Scalar>,
     /// Components of a vector, 1 for a scalar, 0 for anything else.
     pub lanes: u8,
@@ -35,8 +35,20 @@ pub struct Argument {
     pub size: u64,
     /// Its alignment in bytes.
     pub alignment: u64,
+    /// Where a texture is bound: to the one of these that its format fits. Several stand for an image of OpenCL C that is
+    /// used as one of several kinds of components, none for one that is not used.
+    pub textures: Vec<TextureSlot>,
     /// False when the compiler removed every use of it. It must be passed all the same.
     pub used: bool,
+}
+
+/// A `[[texture(n)]]` that stands for an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextureSlot {
+    /// What its components are.
+    pub scalar: Option<Scalar>,
+    /// `n`.
+    pub slot: usize,
 }
 
 /// What a launch passes for an argument.
@@ -49,7 +61,7 @@ pub enum ArgumentKind {
     Value,
     /// Threadgroup memory of a size given at the launch, OpenCL's `__local` pointer.
     Threadgroup,
-    /// A texture, OpenCL's image; its components have the argument's scalar type.
+    /// A texture, OpenCL's image.
     Texture {
         /// Its dimensions.
         kind: TextureKind,
@@ -278,6 +290,10 @@ fn argument(kernel: &str, Binding { name, raw }: Binding) -> Result<Argument> {
         scalar,
         lanes,
         size: raw.data_size,
+        textures: match kind {
+            ArgumentKind::Texture { .. } => vec![TextureSlot { scalar, slot: raw.index as usize }],
+            _ => Vec::new(),
+        },
         alignment: raw.alignment,
         used: raw.used,
     })

@@ -1,7 +1,7 @@
 //! The checks of a launch, all made before anything is encoded.
 
 use super::args::{Arg, Element, Passed, PassedBuffer};
-use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind};
+use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
 use super::{Kernel, Pipeline};
 use crate::error::Place;
 use crate::grid::{Extent, Grid, Size};
@@ -141,10 +141,12 @@ fn check_texture(
         return Err(read_only(pipeline, argument, arg));
     }
     let format = texture.format();
-    if texture.kind() != kind || argument.scalar.map(component) != Some(format.component()) {
+    // What a kernel does not use may have any format.
+    let fits = argument.textures.is_empty() || argument.textures.iter().any(|slot| fits(slot, texture));
+    if texture.kind() != kind || !fits {
         return Err(Error::ArgumentType {
             place: place(pipeline, argument),
-            wanted: argument.type_name.clone(),
+            wanted: wanted_texture(pipeline, argument),
             got: format!("a {} of {format}", texture.kind().name()),
         });
     }
@@ -156,6 +158,20 @@ fn check_texture(
         });
     }
     Ok(())
+}
+
+/// Whether the texture is of the components that this one of the kernel's has.
+pub(super) fn fits(slot: &TextureSlot, texture: &Texture) -> bool {
+    slot.scalar.map(component) == Some(texture.format().component())
+}
+
+/// MSL's types say which components a texture has.
+fn wanted_texture(pipeline: &Pipeline, argument: &Argument) -> String {
+    let scalars: Vec<&str> = argument.textures.iter().filter_map(|slot| slot.scalar).map(Scalar::name).collect();
+    match pipeline.is_opencl && !scalars.is_empty() {
+        true => format!("{} of {}", argument.type_name, scalars.join(" or ")),
+        false => argument.type_name.clone(),
+    }
 }
 
 /// What textures with such components hold.

@@ -263,6 +263,7 @@ impl Library {
             None => from_msl(name, bindings)?,
         };
         Ok(Kernel::new(Pipeline {
+            spare_textures: super::spare_textures(accelerator, &arguments)?,
             accelerator: accelerator.clone(),
             name: name.to_owned(),
             arguments,

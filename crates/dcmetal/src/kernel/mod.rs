@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use args::Arg;
-pub use argument::{Access, Argument, ArgumentKind, Scalar, TextureKind};
+pub use argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
 pub use library::{CompileOptions, ConstantValue, Constants, Library, MathMode};
 
 pub(crate) use check::check;
@@ -21,7 +21,7 @@ use check::threadgroup_length;
 use crate::memory::Allocation;
 use crate::print::Printing;
 use crate::raw;
-use crate::{Accelerator, Grid, Result, Size, Submission};
+use crate::{Accelerator, Grid, PixelFormat, Result, Size, Submission, Texture, TextureDescriptor};
 
 /// A compiled compute function, ready to launch. Cloning shares it.
 ///
@@ -50,8 +50,28 @@ pub(crate) struct Pipeline {
     pub(super) work_dim_slot: Option<usize>,
     /// The buffer index at which the kernel wants order and type of the channels of its images.
     pub(super) image_formats_slot: Option<usize>,
+    /// By slot, for arguments with several textures: what is bound where the format does not fit.
+    pub(super) spare_textures: Vec<(usize, Texture)>,
     /// Set if it prints.
     pub(super) printing: Option<Printing>,
+}
+
+/// A texture of one texel for each that stands for an argument together with others (docs/REFLECTION.md, "An image").
+pub(super) fn spare_textures(accelerator: &Accelerator, arguments: &[Argument]) -> Result<Vec<(usize, Texture)>> {
+    let mut spare = Vec::new();
+    for argument in arguments.iter().filter(|argument| argument.textures.len() > 1) {
+        let ArgumentKind::Texture { kind } = argument.kind else { unreachable!("only textures have texture slots") };
+        for TextureSlot { scalar, slot } in &argument.textures {
+            let format = match scalar {
+                Some(Scalar::I32) => PixelFormat::R32Sint,
+                Some(Scalar::U32) => PixelFormat::R32Uint,
+                _ => PixelFormat::R32Float,
+            };
+            let one = TextureDescriptor { kind, format, width: 1, height: 1, depth: 1, array_length: 1 };
+            spare.push((*slot, accelerator.texture(&one)?));
+        }
+    }
+    Ok(spare)
 }
 
 impl Kernel {
@@ -195,7 +215,14 @@ pub(crate) fn bind(
             Passed::Threadgroup { bytes } => {
                 encoder.set_threadgroup_memory(threadgroup_length(*bytes), argument.slot)?;
             }
-            Passed::Texture { texture, .. } => encoder.set_texture(texture.allocation.memory(), argument.slot)?,
+            Passed::Texture { texture, .. } => {
+                for slot in &argument.textures {
+                    let spare = || kernel.pipeline.spare_textures.iter().find(|spare| spare.0 == slot.slot);
+                    let bound =
+                        if check::fits(slot, texture) { texture } else { &spare().expect("each has its own").1 };
+                    encoder.set_texture(bound.allocation.memory(), slot.slot)?;
+                }
+            }
             // OpenCL C's samplers are numbers.
             Passed::Sampler(sampler) if kernel.pipeline.is_opencl => {
                 let number = sampler.descriptor().opencl().expect("a checked sampler is one of OpenCL's");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clmsl::{ArgKind, ArgReflection, HiddenArg, HiddenKind, ImageDimension, KernelReflection, Options, PrintFormat};
 use clmsl::{Reflection, ScalarKind, Severity, Std};
 
-use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind};
+use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
 use crate::print::Printing;
 use crate::raw::Binding;
 use crate::{Error, Result};
@@ -82,7 +82,7 @@ fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {
         ArgKind::Value => (ArgumentKind::Value, ArgumentKind::Value),
         ArgKind::Local => (ArgumentKind::Threadgroup, ArgumentKind::Threadgroup),
         ArgKind::Image => {
-            let image = arg.image.expect("an image's reflection says which");
+            let image = arg.image.as_ref().expect("an image's reflection says which");
             let kind = ArgumentKind::Texture { kind: texture_kind(image.dimension) };
             (kind, kind)
         }
@@ -90,10 +90,20 @@ fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {
         ArgKind::Sampler => (ArgumentKind::Sampler, ArgumentKind::Value),
     };
     let slot = arg.slot as usize;
-    let used = bindings.iter().any(|binding| binding.is(bound, slot) && binding.raw.used);
-    let element = match arg.image {
-        Some(image) => Some((image.component, 4)),
-        None => arg.element.map(|element| (element.scalar, element.lanes)),
+    let textures = arg.image.as_ref().map_or(&[][..], |image| &image.textures);
+    let textures: Vec<TextureSlot> = textures
+        .iter()
+        .map(|texture| TextureSlot { scalar: Some(scalar(texture.component)), slot: texture.slot as usize })
+        .collect();
+    let slots = match arg.kind {
+        ArgKind::Image => textures.iter().map(|texture| texture.slot).collect(),
+        _ => vec![slot],
+    };
+    let is_used = |&slot: &usize| bindings.iter().any(|binding| binding.is(bound, slot) && binding.raw.used);
+    let used = slots.iter().any(is_used);
+    let element = match &textures[..] {
+        [only] => only.scalar.map(|scalar| (scalar, 4)),
+        _ => arg.element.map(|element| (scalar(element.scalar), element.lanes)),
     };
     Argument {
         name: arg.name.clone(),
@@ -107,10 +117,11 @@ fn argument(arg: &ArgReflection, bindings: &[Binding]) -> Argument {
             clmsl::Access::ReadWrite => Access::ReadWrite,
         },
         type_name: type_name(arg),
-        scalar: element.map(|(kind, _)| scalar(kind)),
+        scalar: element.map(|(scalar, _)| scalar),
         lanes: element.map_or(0, |(_, lanes)| lanes),
         size: arg.size,
         alignment: arg.align,
+        textures,
         used,
     }
 }
