@@ -41,7 +41,7 @@ pub(crate) struct Constant {
 }
 
 /// A function, or only its prototype while `body` is `None`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) span: Span,

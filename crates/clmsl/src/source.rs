@@ -5,7 +5,7 @@
 //! A token that a macro made has the span of the macro's name where the user wrote it; [`Sources::expansion`] leads from
 //! there to the definition. `#line` changes what [`Sources::location`] answers, never a span.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::sync::Arc;
 
 /// A range of bytes of one source file. The default is the empty range at the start of file 0.

@@ -4,7 +4,7 @@
 //! to OpenCL C are tokens; the others are gone.
 
 use crate::source::Span;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::sync::Arc;
 
 /// An interned text; equal texts of one [`Interner`] have equal symbols.

@@ -373,10 +373,11 @@ impl Components {
 pub(crate) struct StructId(pub(crate) u32);
 
 /// An unqualified type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Type {
     /// Stands where an error was already reported; suppresses further messages.
     Error,
+    #[default]
     Void,
     Scalar(Scalar),
     /// Element type and 2, 3, 4, 8 or 16 lanes. `Bool` elements exist only after lowering.

@@ -3,13 +3,13 @@
 //! MSL pointers always say where they point. A helper with unqualified pointers is copied once for each combination its
 //! callers use; inside a copy every inference variable has a value. Functions that no kernel reaches are left out.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
-use super::Instance;
 use super::component::{self, images};
+use super::{Content, Instance};
 use crate::builtins::{Resolved, Special};
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Block, Expr, ExprKind, Function, FunctionId, Program};
+use crate::hir::{Expr, ExprKind, Function, FunctionId, Program};
 use crate::sema::spaces::Spaces;
 use crate::sema::{MAX_DIAGNOSTICS, place_space, signature_vars};
 use crate::source::Span;
@@ -47,41 +47,44 @@ pub(super) fn specialise(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Instance> {
     let image_uses = component::infer(program, order);
-    let mut wanted: HashMap<FunctionId, Vec<Key>> = HashMap::new();
-    let mut ids: HashMap<(FunctionId, Key), u32> = HashMap::new();
+    let mut wanted: HashMap<FunctionId, Vec<Key>> = HashMap::default();
+    let mut ids: HashMap<(FunctionId, Key), u32> = HashMap::default();
     let mut made: Vec<Option<Instance>> = Vec::new();
     let mut emitted: Vec<(FunctionId, Vec<u32>)> = Vec::new();
-    let sizes: Vec<usize> = program.functions.iter().map(size).collect();
+    let sizes = sizes(program);
     let limit = MAX_GROWTH * sizes.iter().sum::<usize>() + FREE_GROWTH;
     let mut growth = 0;
     // Callers first, so that all uses of a function are known when it is copied.
     for &id in order.iter().rev() {
-        let Some(body) = program.functions[id.0 as usize].body.take() else { continue };
-        let function = &program.functions[id.0 as usize];
+        if program.functions[id.0 as usize].body.is_none() {
+            continue;
+        }
+        let function = std::mem::take(&mut program.functions[id.0 as usize]);
         let mut uses = wanted.remove(&id).unwrap_or_default();
         if function.kernel.is_some() {
-            let images = images(function).into_iter().filter_map(|id| function.local(id).ty.image());
+            let images = images(&function).into_iter().filter_map(|id| function.local(id).ty.image());
             let components = images.zip(image_uses.of(id)).map(|(image, used)| used.in_kernel(image)).collect();
             uses.insert(0, Key { spaces: Vec::new(), components, called_kernel: false });
         }
         let mut copies = Vec::new();
-        // The last copy takes the body itself.
-        let bodies = std::iter::repeat_n(body, uses.len());
-        for (key, body) in uses.into_iter().zip(bodies) {
+        let (span, variables) = (function.span, signature_vars(&function));
+        // The last copy takes the function itself.
+        let originals = std::iter::repeat_n(function, uses.len());
+        for (key, original) in uses.into_iter().zip(originals) {
             if !copies.is_empty() {
                 growth += sizes[id.0 as usize];
             }
             if growth > limit {
                 let message = "too many combinations of address spaces in calls are not supported: \
                                each needs a copy of the function";
-                diagnostics.push(Diagnostic::error(function.span, message));
+                diagnostics.push(Diagnostic::error(span, message));
                 return Vec::new();
             }
             let index = *ids.entry((id, key.clone())).or_insert_with(|| {
                 made.push(None);
                 made.len() as u32 - 1
             });
-            let settled = signature_vars(function).into_iter().map(|v| spaces.find(v)).zip(key.spaces.iter().copied());
+            let settled = variables.iter().map(|&v| spaces.find(v)).zip(key.spaces.iter().copied());
             let mut number = |callee: FunctionId, spaces: Vec<Space>, given: Vec<Components>| {
                 let components = image_uses.of(callee).iter().zip(given).map(|(used, given)| used.of(given)).collect();
                 let called_kernel = program.functions[callee.0 as usize].kernel.is_some();
@@ -95,12 +98,12 @@ pub(super) fn specialise(
                 FunctionId(index)
             };
             let copy = Copy { spaces, settled: settled.collect(), key: &key, number: &mut number, diagnostics };
-            let mut function = copy.function(function, body);
+            let (mut function, content) = copy.function(original);
             let Key { spaces, components, called_kernel } = key;
             if called_kernel {
                 function.kernel = None;
             }
-            made[index as usize] = Some(Instance { function, spaces, components, called_kernel });
+            made[index as usize] = Some(Instance { function, spaces, components, called_kernel, content });
             copies.push(index);
         }
         emitted.push((id, copies));
@@ -115,10 +118,22 @@ pub(super) fn specialise(
     let mut out = Vec::with_capacity(positions.len());
     for index in positions {
         let Some(mut instance) = made[index as usize].take() else { unreachable!("every numbered copy was made") };
-        each_call(&mut instance.function, &mut |id| id.0 = place[id.0 as usize]);
+        if instance.content.calls {
+            each_call(&mut instance.function, &mut |id| id.0 = place[id.0 as usize]);
+        }
         out.push(instance);
     }
     out
+}
+
+/// What a copy of each function costs. Only kernels can be copied where no helper has a choice, and those once.
+fn sizes(program: &Program) -> Vec<usize> {
+    let has_choice = |f: &Function| !signature_vars(f).is_empty() || !images(f).is_empty();
+    if program.functions.iter().any(|f| f.kernel.is_none() && has_choice(f)) {
+        program.functions.iter().map(size).collect()
+    } else {
+        vec![0; program.functions.len()]
+    }
 }
 
 /// What a copy costs: its expressions, and one for itself.
@@ -166,9 +181,9 @@ impl Copy<'_> {
         ty.map_spaces(&mut |s| self.space(s))
     }
 
-    /// The copy of a function, given without its body.
-    fn function(mut self, function: &Function, mut body: Block) -> Function {
-        let mut copy = function.clone();
+    /// Makes a function the copy.
+    fn function(mut self, mut copy: Function) -> (Function, Content) {
+        let mut content = Content { images: !images(&copy).is_empty(), ..Content::default() };
         copy.ret = self.ty(&copy.ret);
         for local in &mut copy.locals {
             local.ty = self.ty(&local.ty);
@@ -178,9 +193,12 @@ impl Copy<'_> {
                 image.components = *components;
             }
         }
+        let Some(mut body) = copy.body.take() else { return (copy, content) };
         body.for_each_expr_mut(&mut |e| {
             e.rewrite(&mut |e| {
-                e.ty = self.ty(&e.ty);
+                if matches!(e.ty, Type::Pointer(_) | Type::Array(..)) {
+                    e.ty = self.ty(&e.ty);
+                }
                 match &mut e.kind {
                     ExprKind::Local(id) if e.ty.image().is_some() => e.ty = copy.local(*id).ty.clone(),
                     ExprKind::Call { function, spaces, args } => {
@@ -192,11 +210,12 @@ impl Copy<'_> {
                     ExprKind::AssignOp { at, .. } => *at = self.ty(at),
                     _ => {}
                 }
+                content.note(e);
                 self.check_write(e, &copy);
             });
         });
         copy.body = Some(body);
-        copy
+        (copy, content)
     }
 
     /// Refuses writes that only this combination of address spaces makes impossible.

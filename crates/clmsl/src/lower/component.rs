@@ -5,7 +5,7 @@
 //! image becomes a texture for each, of which the host binds the one that fits the image's format (`image`). An image
 //! that is only asked for its size may have any format, and what is not used at all becomes no texture.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::builtins::{ImageOp, ImageQuery, Resolved, Special};
 use crate::hir::{Expr, ExprKind, Function, FunctionId, LocalId, Program};
@@ -61,7 +61,7 @@ pub(super) fn infer(program: &Program, order: &[FunctionId]) -> Uses {
         if images.is_empty() {
             continue;
         }
-        let mut found = HashMap::new();
+        let mut found = HashMap::default();
         if let Some(body) = &function.body {
             body.for_each_expr(&mut |e| e.walk(&mut |e| look(e, program, &all, &mut found)));
         }

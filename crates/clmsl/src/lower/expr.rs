@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{builtin, divide, double, vector, wide};
+use super::{Instance, builtin, divide, double, vector, wide};
 use crate::ast::BinaryOp;
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Block, Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind, UnaryOp};
+use crate::hir::{Block, Decl, Expr, ExprKind, Local, LocalId, Stmt, StmtKind, UnaryOp};
 use crate::prelude::wide::Form;
 use crate::source::Span;
 use crate::types::Type;
@@ -36,11 +36,12 @@ impl Cx<'_> {
 
 /// Lowers all expressions of a function. Returns whether it orders memory for the whole device.
 pub(super) fn lower_function(
-    function: &mut Function,
+    instance: &mut Instance,
     fast_relaxed_math: bool,
     forms: &mut BTreeSet<Form>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> bool {
+    let Instance { function, content, .. } = instance;
     let Some(mut body) = function.body.take() else { return false };
     let locals = &mut function.locals;
     let mut cx = Cx { fast_relaxed_math, locals, temporaries: Vec::new(), diagnostics, forms, device_scope: false };
@@ -50,7 +51,9 @@ pub(super) fn lower_function(
     statements(&mut body, &mut cx);
     body.for_each_expr_mut(&mut |e| wide::lower(e, &mut cx));
     let (temporaries, device_scope) = (std::mem::take(&mut cx.temporaries), cx.device_scope);
-    body.for_each_expr_mut(&mut |e| double::lower_volatile(e, &function.locals));
+    if content.doubles {
+        body.for_each_expr_mut(&mut |e| double::lower_volatile(e, &function.locals));
+    }
     let top = body.stmts.first().map_or(function.span, |s| s.span);
     let declarations =
         temporaries.into_iter().map(|local| Stmt { span: top, kind: StmtKind::Decl(vec![Decl { local, init: None }]) });

@@ -63,7 +63,7 @@ pub(super) fn lower(instances: &mut [Instance], constants: &[Constant], fast_rel
     let mut kernels = Vec::with_capacity(instances.len());
     for instance in instances.iter_mut() {
         let function = &mut instance.function;
-        let Some(mut body) = function.body.take() else {
+        let Some(mut body) = function.body.take_if(|_| instance.content.images || instance.content.calls) else {
             passed.push(Vec::new());
             kernels.push(KernelImages::default());
             continue;

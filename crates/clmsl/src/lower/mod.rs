@@ -44,7 +44,7 @@ mod work_item;
 use std::collections::BTreeSet;
 
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Constant, Function};
+use crate::hir::{Constant, Expr, ExprKind, Function};
 use crate::prelude::{Excerpt, Use};
 use crate::printf::PrintFormat;
 use crate::reflect::KernelReflection;
@@ -78,6 +78,23 @@ struct Instance {
     components: Vec<Components>,
     /// A kernel as a plain function, because another one calls it.
     called_kernel: bool,
+    content: Content,
+}
+
+/// What there is in a function; passes for what is not there need not look at each expression.
+#[derive(Clone, Copy, Default)]
+struct Content {
+    calls: bool,
+    /// Among its parameters: nothing else can be an image.
+    images: bool,
+    doubles: bool,
+}
+
+impl Content {
+    fn note(&mut self, e: &Expr) {
+        self.doubles |= double::is_double(&e.ty);
+        self.calls |= matches!(e.kind, ExprKind::Call { .. });
+    }
 }
 
 /// Lowers a program without errors.
@@ -116,9 +133,8 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     let mut forms = BTreeSet::new();
     let mut device_scope = false;
     for instance in &mut instances {
-        let function = &mut instance.function;
-        narrow::lower(function);
-        device_scope |= expr::lower_function(function, fast_relaxed_math, &mut forms, &mut diagnostics);
+        narrow::lower(&mut instance.function);
+        device_scope |= expr::lower_function(instance, fast_relaxed_math, &mut forms, &mut diagnostics);
     }
     if device_scope {
         coherent::mark(&mut instances, &mut structs);

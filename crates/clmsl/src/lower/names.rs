@@ -3,7 +3,9 @@
 //! Renaming is deterministic: `_` is appended to a reserved word, `_1`, `_2`, ... to a name that is in use. A local
 //! variable never hides another name, since passes move declarations and C++ scopes differ from C's in details.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::Instance;
 use crate::hir::{Block, Constant, Function, LocalId, Stmt, StmtKind};
@@ -18,40 +20,54 @@ pub(super) fn assign(
     instances: &mut [Instance],
     kernels: &mut [KernelReflection],
 ) {
-    let mut pool =
-        Pool { user: user_names(structs, constants, instances), taken: HashSet::new(), next: HashMap::new() };
-    name_functions(instances, kernels, &mut pool);
-    for constant in constants {
-        constant.name = pool.claim(&constant.name);
+    let mut pool = Pool { user: user_names(structs, constants, instances), ..Pool::default() };
+    let function_names = name_functions(instances, &mut pool);
+    let constant_names: Vec<String> = constants.iter().map(|c| pool.claim(&c.name)).collect();
+    let struct_names: Vec<(String, Vec<String>)> = structs.iter().map(|s| name_struct(s, &mut pool)).collect();
+    let renamed: Vec<Vec<(LocalId, String)>> = instances.iter().map(|i| rename_locals(&i.function, &pool)).collect();
+    let kernel_names = instances.iter().zip(&function_names).filter(|(i, _)| i.function.kernel.is_some());
+    for (kernel, (_, name)) in kernels.iter_mut().zip(kernel_names) {
+        kernel.msl_name.clone_from(name);
     }
-    for s in structs {
-        let wanted = if s.name.is_empty() { "anonymous" } else { &s.name };
-        s.name = pool.claim(wanted);
-        let mut members = Pool { user: s.fields.iter().map(|f| f.name.clone()).collect(), ..Pool::default() };
-        for field in &mut s.fields {
-            field.name = members.claim(if field.name.is_empty() { "unnamed" } else { &field.name });
+    for ((instance, name), renamed) in instances.iter_mut().zip(function_names).zip(renamed) {
+        instance.function.name = name;
+        for (id, name) in renamed {
+            instance.function.local_mut(id).name = name;
         }
     }
-    for instance in instances {
-        name_locals(&mut instance.function, &pool);
+    for (constant, name) in constants.iter_mut().zip(constant_names) {
+        constant.name = name;
     }
+    for (s, (name, members)) in structs.iter_mut().zip(struct_names) {
+        s.name = name;
+        for (field, name) in s.fields.iter_mut().zip(members) {
+            field.name = name;
+        }
+    }
+}
+
+/// The names of a structure and of its members.
+fn name_struct(s: &Struct, pool: &mut Pool<'_>) -> (String, Vec<String>) {
+    let mut members = Pool { user: s.fields.iter().map(|f| f.name.as_str()).collect(), ..Pool::default() };
+    let name = pool.claim(if s.name.is_empty() { "anonymous" } else { &s.name });
+    (name, s.fields.iter().map(|f| members.claim(if f.name.is_empty() { "unnamed" } else { &f.name })).collect())
 }
 
 /// Names in use.
 #[derive(Default)]
-struct Pool {
+struct Pool<'n> {
     /// What the user calls anything; a made-up name is none of these.
-    user: HashSet<String>,
+    user: HashSet<&'n str>,
     taken: HashSet<String>,
     /// The number to try next for a name, so that many equal names do not cost quadratic time.
     next: HashMap<String, u32>,
 }
 
-impl Pool {
+impl Pool<'_> {
     /// The wanted name or, if it cannot be had, one derived from it.
     fn claim(&mut self, wanted: &str) -> String {
-        let name = self.free(wanted, &|n| self.taken.contains(n));
-        let (name, counter) = name;
+        let (name, counter) = self.free(wanted, &|n| self.taken.contains(n));
+        let name = name.into_owned();
         if let Some(counter) = counter {
             self.next.insert(wanted.to_owned(), counter + 1);
         }
@@ -59,12 +75,12 @@ impl Pool {
         name
     }
 
-    fn free(&self, wanted: &str, taken: &dyn Fn(&str) -> bool) -> (String, Option<u32>) {
-        let mut base = wanted.to_owned();
+    fn free<'w>(&self, wanted: &'w str, taken: &dyn Fn(&str) -> bool) -> (Cow<'w, str>, Option<u32>) {
+        let mut base = Cow::Borrowed(wanted);
         if is_reserved(&base) || base.starts_with("clmsl_") {
-            base.push('_');
-            while is_reserved(&base) || self.user.contains(&base) {
-                base.push('_');
+            base.to_mut().push('_');
+            while is_reserved(&base) || self.user.contains(&*base) {
+                base.to_mut().push('_');
             }
         }
         if !taken(&base) {
@@ -73,58 +89,56 @@ impl Pool {
         let mut n = self.next.get(wanted).copied().unwrap_or(1);
         loop {
             let name = format!("{base}_{n}");
-            if !taken(&name) && !self.user.contains(&name) {
-                return (name, Some(n));
+            if !taken(&name) && !self.user.contains(&*name) {
+                return (Cow::Owned(name), Some(n));
             }
             n += 1;
         }
     }
 }
 
-fn user_names(structs: &[Struct], constants: &[Constant], instances: &[Instance]) -> HashSet<String> {
-    let mut names: HashSet<String> = structs.iter().map(|s| s.name.clone()).collect();
-    names.extend(constants.iter().map(|c| c.name.clone()));
+fn user_names<'n>(structs: &'n [Struct], constants: &'n [Constant], instances: &'n [Instance]) -> HashSet<&'n str> {
+    let mut names: HashSet<&str> = structs.iter().map(|s| s.name.as_str()).collect();
+    names.extend(constants.iter().map(|c| c.name.as_str()));
     for instance in instances {
-        names.insert(instance.function.name.clone());
-        names.extend(instance.function.locals.iter().filter(|l| !l.generated).map(|l| l.name.clone()));
+        names.insert(&instance.function.name);
+        names.extend(instance.function.locals.iter().filter(|l| !l.generated).map(|l| l.name.as_str()));
     }
     names
 }
 
-fn name_functions(instances: &mut [Instance], kernels: &mut [KernelReflection], pool: &mut Pool) {
-    let mut copies: HashMap<String, usize> = HashMap::new();
-    for instance in instances.iter() {
-        *copies.entry(instance.function.name.clone()).or_default() += 1;
+fn name_functions(instances: &[Instance], pool: &mut Pool<'_>) -> Vec<String> {
+    let mut copies: HashMap<&str, usize> = HashMap::default();
+    for instance in instances {
+        *copies.entry(&instance.function.name).or_default() += 1;
     }
+    let mut names = vec![String::new(); instances.len()];
     // Kernels first: their names are what the host knows. Nobody calls them, so only reserved words matter.
-    let mut kernels = kernels.iter_mut();
-    for instance in instances.iter_mut().filter(|i| i.function.kernel.is_some()) {
-        instance.function.name = pool.claim(&instance.function.name.clone());
-        if let Some(kernel) = kernels.next() {
-            kernel.msl_name = instance.function.name.clone();
-        }
+    for (instance, name) in instances.iter().zip(&mut names).filter(|(i, _)| i.function.kernel.is_some()) {
+        *name = pool.claim(&instance.function.name);
     }
-    for instance in instances.iter_mut().filter(|i| i.function.kernel.is_none()) {
+    for (instance, name) in instances.iter().zip(&mut names).filter(|(i, _)| i.function.kernel.is_none()) {
         let mut wanted = instance.function.name.clone();
         if instance.called_kernel {
             wanted.push_str("_called");
-        } else if copies.get(&wanted).is_some_and(|&n| n > 1) {
+        } else if copies.get(wanted.as_str()).is_some_and(|&n| n > 1) {
             let components = instance.components.iter().flat_map(|c| c.iter()).map(|c| c.name());
             for word in instance.spaces.iter().map(|s| s.msl_name()).chain(components) {
                 wanted.push('_');
                 wanted.push_str(word);
             }
         }
-        instance.function.name = pool.claim_function(&wanted);
+        *name = pool.claim_function(&wanted);
     }
+    names
 }
 
-impl Pool {
+impl Pool<'_> {
     /// A function must not be found beside one of Metal's by its arguments' namespace either.
     fn claim_function(&mut self, wanted: &str) -> String {
         if is_metal_function(wanted) {
             let mut name = format!("{wanted}_");
-            while self.user.contains(&name) {
+            while self.user.contains(name.as_str()) {
                 name.push('_');
             }
             return self.claim(&name);
@@ -133,86 +147,87 @@ impl Pool {
     }
 }
 
-fn name_locals(function: &mut Function, globals: &Pool) {
+/// The variables that get another name than the user's.
+fn rename_locals(function: &Function, globals: &Pool<'_>) -> Vec<(LocalId, String)> {
     let mut scope = Scope {
+        function,
         pool: globals,
-        visible: HashMap::new(),
-        names: HashMap::new(),
-        user: function.locals.iter().filter(|l| !l.generated).map(|l| l.name.clone()).collect(),
+        visible: HashSet::default(),
+        renamed: Vec::new(),
+        user: function.locals.iter().filter(|l| !l.generated).map(|l| l.name.as_str()).collect(),
     };
-    let params = function.params.clone();
     let mut declared = Vec::new();
-    for id in params {
-        scope.declare(id, function, &mut declared);
+    for &id in &function.params {
+        scope.declare(id, &mut declared);
     }
-    if let Some(body) = function.body.take() {
-        scope.block(&body, function);
-        function.body = Some(body);
+    if let Some(body) = &function.body {
+        scope.block(body);
     }
-    for (id, name) in scope.names {
-        function.local_mut(id).name = name;
-    }
+    scope.renamed
 }
 
 /// The names visible at a point of a function.
-struct Scope<'p> {
-    pool: &'p Pool,
-    visible: HashMap<String, u32>,
-    names: HashMap<LocalId, String>,
-    user: HashSet<String>,
+struct Scope<'f> {
+    function: &'f Function,
+    pool: &'f Pool<'f>,
+    visible: HashSet<Cow<'f, str>>,
+    renamed: Vec<(LocalId, String)>,
+    user: HashSet<&'f str>,
 }
 
-impl Scope<'_> {
-    fn declare(&mut self, id: LocalId, function: &Function, declared: &mut Vec<String>) {
-        let local = function.local(id);
+impl<'f> Scope<'f> {
+    fn declare(&mut self, id: LocalId, declared: &mut Vec<Cow<'f, str>>) {
+        let local = self.function.local(id);
         let taken = |n: &str| {
-            self.visible.contains_key(n) || self.pool.taken.contains(n) || (local.generated && self.user.contains(n))
+            self.visible.contains(n) || self.pool.taken.contains(n) || (local.generated && self.user.contains(n))
         };
         let wanted = if local.name.is_empty() { "unnamed" } else { &local.name };
         let (name, _) = self.pool.free(wanted, &taken);
-        *self.visible.entry(name.clone()).or_default() += 1;
+        self.visible.insert(name.clone());
         declared.push(name.clone());
-        self.names.insert(id, name);
+        if name != local.name {
+            self.renamed.push((id, name.into_owned()));
+        }
     }
 
-    fn block(&mut self, block: &Block, function: &Function) {
+    fn block(&mut self, block: &'f Block) {
         let mut declared = Vec::new();
         for stmt in &block.stmts {
-            self.statement(stmt, function, &mut declared);
+            self.statement(stmt, &mut declared);
         }
         self.leave(declared);
     }
 
-    fn leave(&mut self, declared: Vec<String>) {
+    fn leave(&mut self, declared: Vec<Cow<'f, str>>) {
         for name in declared {
             self.visible.remove(&name);
         }
     }
 
-    fn statement(&mut self, stmt: &Stmt, function: &Function, declared: &mut Vec<String>) {
+    fn statement(&mut self, stmt: &'f Stmt, declared: &mut Vec<Cow<'f, str>>) {
         match &stmt.kind {
             StmtKind::Decl(decls) => {
                 for decl in decls {
-                    self.declare(decl.local, function, declared);
+                    self.declare(decl.local, declared);
                 }
             }
             StmtKind::Block(b) | StmtKind::While(_, b) | StmtKind::DoWhile(b, _) | StmtKind::Switch(_, b) => {
-                self.block(b, function);
+                self.block(b);
             }
             StmtKind::If { arms, otherwise } => {
                 for (_, b) in arms {
-                    self.block(b, function);
+                    self.block(b);
                 }
                 if let Some(b) = otherwise {
-                    self.block(b, function);
+                    self.block(b);
                 }
             }
             StmtKind::For { init, body, .. } => {
                 let mut own = Vec::new();
                 if let Some(init) = init {
-                    self.statement(init, function, &mut own);
+                    self.statement(init, &mut own);
                 }
-                self.block(body, function);
+                self.block(body);
                 self.leave(own);
             }
             _ => {}

@@ -341,17 +341,24 @@ fn element(e: &mut Expr, cx: &mut Cx<'_>) {
 /// Gives an operator, a conversion or a call its form for whole vectors; the operands are lowered.
 fn operation(e: &mut Expr, cx: &mut Cx<'_>) {
     lower_convert(e);
+    let wide = |e: &Expr| e.ty.emulated().is_some();
+    let concerned = match &e.kind {
+        ExprKind::Unary(_, a) => wide(e) || wide(a),
+        ExprKind::Binary(_, a, b) => wide(e) || wide(a) || wide(b),
+        ExprKind::Convert(a) => e.ty != Type::Void && (wide(e) || wide(a)),
+        ExprKind::Msl(head, args) => wide(e) || args.iter().any(wide) || Leaf::is_always_form(head),
+        _ => false,
+    };
+    if !concerned {
+        return;
+    }
     let (leaf, args): (Leaf, Vec<&Expr>) = match &e.kind {
         ExprKind::Unary(op, a) => (Leaf::Prefix(op.text()), vec![a]),
         ExprKind::Binary(op, a, b) => (Leaf::Infix(op.text()), vec![a, b]),
-        ExprKind::Convert(a) if e.ty != Type::Void => (Leaf::Convert, vec![a]),
+        ExprKind::Convert(a) => (Leaf::Convert, vec![a]),
         ExprKind::Msl(head, args) => (Leaf::of_head(head), args.iter().collect()),
         _ => return,
     };
-    let wide = |ty: &Type| ty.emulated().is_some();
-    if !(wide(&e.ty) || args.iter().any(|a| wide(&a.ty)) || leaf.is_always_form()) {
-        return;
-    }
     let Some(args) = args.iter().map(|a| Shape::of(&a.ty)).collect::<Option<Vec<Shape>>>() else { return };
     let form = Form { leaf, args, ret: e.ty.arithmetic() };
     let name = form.name();

@@ -58,7 +58,7 @@ fn is_distance(e: &Expr) -> bool {
 impl Printer<'_> {
     /// A whole expression.
     pub(super) fn expr(&self, e: &Expr, function: &Function) -> String {
-        let mut out = String::new();
+        let mut out = String::with_capacity(64);
         self.at(e, level::COMMA, Some(function), &mut out);
         out
     }

@@ -1,5 +1,6 @@
 //! Types, declarators and literals.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::half;
@@ -7,16 +8,16 @@ use crate::hir::Expr;
 use crate::types::{Image, ImageAccess, Quals, Scalar, Space, Struct, Type, msl_name};
 
 /// The name of a type that needs no declarator.
-pub(super) fn base_name(ty: &Type, structs: &[Struct]) -> String {
+pub(super) fn base_name<'s>(ty: &Type, structs: &'s [Struct]) -> Cow<'s, str> {
     match ty {
-        Type::Void | Type::Error => "void".to_owned(),
-        Type::Scalar(s) => s.msl_name().to_owned(),
-        Type::Vector(s, n) => msl_name(*s, *n),
-        Type::Packed(s, n) => format!("metal::packed_{}{n}", s.name()),
-        Type::Atomic(s) => format!("metal::atomic_{}", s.name()),
-        Type::Struct(id) => structs[id.0 as usize].name.clone(),
-        Type::Image(image) => texture(*image),
-        Type::Sampler => "uint".to_owned(),
+        Type::Void | Type::Error => "void".into(),
+        Type::Scalar(s) => s.msl_name().into(),
+        Type::Vector(s, n) => msl_name(*s, *n).into(),
+        Type::Packed(s, n) => format!("metal::packed_{}{n}", s.name()).into(),
+        Type::Atomic(s) => format!("metal::atomic_{}", s.name()).into(),
+        Type::Struct(id) => structs[id.0 as usize].name.as_str().into(),
+        Type::Image(image) => texture(*image).into(),
+        Type::Sampler => "uint".into(),
         Type::Pointer(_) | Type::Array(..) => unreachable!("pointers and arrays are declarators"),
     }
 }
@@ -35,16 +36,16 @@ fn texture(image: Image) -> String {
 /// A declaration of `name`; `space` is where the declared object lies, if that must be said. An empty name gives the
 /// type as casts write it.
 pub(super) fn declare(ty: &Type, name: &str, space: Option<Space>, quals: Quals, structs: &[Struct]) -> String {
-    let mut declarator = name.to_owned();
+    let mut declarator = Cow::Borrowed(name);
     let mut ty = ty;
     let (mut space, mut quals) = (space, quals);
     loop {
         match ty {
             Type::Array(element, count) => {
                 if declarator.starts_with(['*', '&']) {
-                    declarator = format!("({declarator})");
+                    declarator = format!("({declarator})").into();
                 }
-                declarator.push_str(&format!("[{count}]"));
+                let _ = write!(declarator.to_mut(), "[{count}]");
                 ty = element;
             }
             Type::Pointer(p) => {
@@ -56,13 +57,13 @@ pub(super) fn declare(ty: &Type, name: &str, space: Option<Space>, quals: Quals,
                 star.push_str(if quals.is_const { " const" } else { "" });
                 star.push_str(if quals.is_volatile { " volatile" } else { "" });
                 let gap = if declarator.is_empty() || declarator.starts_with(['*', '&', '[']) { "" } else { " " };
-                declarator = format!("{star}{gap}{declarator}");
+                declarator = format!("{star}{gap}{declarator}").into();
                 (space, quals, ty) = (Some(p.space), p.quals, &p.ty);
             }
             _ => break,
         }
     }
-    let mut out = String::new();
+    let mut out = String::with_capacity(64);
     if quals.is_volatile {
         out.push_str("volatile ");
     }

@@ -23,12 +23,14 @@ impl Printer<'_> {
         match &stmt.kind {
             StmtKind::Empty => self.line(";"),
             StmtKind::Expr(e) => {
-                let text = self.expr(e, function);
-                self.line(&format!("{text};"));
+                let mut text = self.expr(e, function);
+                text.push(';');
+                self.line(&text);
             }
             StmtKind::Decl(decls) => {
-                let text = self.declaration(decls, function);
-                self.line(&format!("{text};"));
+                let mut text = self.declaration(decls, function);
+                text.push(';');
+                self.line(&text);
             }
             StmtKind::Block(block) => {
                 // Behind a label the block is the label's.

@@ -10,7 +10,7 @@ mod specs;
 mod stmt;
 mod types;
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 pub(crate) use specs::demotion;
 
@@ -117,7 +117,7 @@ pub(crate) fn parse(tokens: &[Token], names: &Interner, fp64: Fp64) -> (Program,
         diagnostics: Vec::new(),
         depth: 0,
         incomplete: false,
-        scopes: vec![HashMap::new()],
+        scopes: vec![HashMap::default()],
     };
     let mut program = Program::default();
     while parser.kind() != TokenKind::Eof {
@@ -276,7 +276,7 @@ impl<'a> Parser<'a> {
     }
 
     fn enter_scope(&mut self) {
-        self.scopes.push(HashMap::new());
+        self.scopes.push(HashMap::default());
     }
 
     fn leave_scope(&mut self) {

@@ -39,7 +39,7 @@ impl Use {
     pub(crate) fn of_call(head: &str, args: &[&Type], ret: &Type) -> Option<Use> {
         let name = head.strip_prefix("clmsl_")?.split('<').next()?;
         let wide = |ty: &Type| ty.emulated().is_some() && name != "value";
-        if wide(ret) || args.iter().any(|ty| wide(ty)) || wide::Leaf::of_head(head).is_always_form() {
+        if wide(ret) || args.iter().any(|ty| wide(ty)) || wide::Leaf::is_always_form(head) {
             return None;
         }
         let first = args.first().and_then(|t| t.arithmetic());

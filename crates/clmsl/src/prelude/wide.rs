@@ -11,6 +11,9 @@ use std::fmt::Write as _;
 use super::{Excerpt, Use};
 use crate::types::{Scalar, Type, halves, is_native_vector, msl_name};
 
+/// What shuffles are called.
+const SHUFFLE: &str = "clmsl_shuffle";
+
 /// What a form does to native vectors.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Leaf {
@@ -56,15 +59,15 @@ impl Leaf {
             "clmsl_element" => Leaf::Element,
             "clmsl_vload" => Leaf::Load,
             "clmsl_vstore" => Leaf::Store,
-            "clmsl_shuffle" => Leaf::Shuffle,
+            SHUFFLE => Leaf::Shuffle,
             _ if head.starts_with("as_type<") => Leaf::Reinterpret,
             _ => Leaf::Call(head.to_owned()),
         }
     }
 
-    /// Whether it is a form for native vectors too.
-    pub(crate) fn is_always_form(&self) -> bool {
-        matches!(self, Leaf::Shuffle)
+    /// Whether calls of `head` are forms for native vectors too.
+    pub(crate) fn is_always_form(head: &str) -> bool {
+        head == SHUFFLE
     }
 }
 
@@ -125,13 +128,13 @@ impl Form {
             Leaf::Element => "clmsl_element".to_owned(),
             Leaf::Load => typed("vload"),
             Leaf::Store => "clmsl_vstore".to_owned(),
-            Leaf::Shuffle => "clmsl_shuffle".to_owned(),
+            Leaf::Shuffle => SHUFFLE.to_owned(),
         }
     }
 
     fn is_emulated(&self) -> bool {
         let values = self.args.iter().any(|a| matches!(a, Shape::Value(s, n) if is_emulated(&(*s, *n))));
-        values || self.ret.as_ref().is_some_and(is_emulated) || self.leaf.is_always_form()
+        values || self.ret.as_ref().is_some_and(is_emulated) || self.leaf == Leaf::Shuffle
     }
 }
 

@@ -99,7 +99,7 @@ impl Cx<'_> {
             MacroKind::Function { params, variadic } => (params.as_slice(), *variadic),
             _ => (&[][..], false),
         };
-        let index: std::collections::HashMap<Symbol, u32> = params.iter().copied().zip(0..).collect();
+        let index: rustc_hash::FxHashMap<Symbol, u32> = params.iter().copied().zip(0..).collect();
         let mut has_paste = false;
         let mut tokens = body.iter().peekable();
         while let Some(&token) = tokens.next() {
@@ -159,7 +159,7 @@ impl Cx<'_> {
     /// The parameter list that begins with `tokens[0]`, and the number of its tokens.
     fn parse_params(&mut self, name: &PpToken, tokens: &[PpToken]) -> Option<(MacroKind, usize)> {
         let mut params = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = rustc_hash::FxHashSet::default();
         let mut variadic = false;
         let mut at = 1;
         let missing = "missing ')' in macro parameter list";

@@ -26,7 +26,7 @@ use crate::source::{Sources, Span};
 use crate::token::{FloatLiteral, Interner, Pragma, Punct, Symbol, Token, TokenKind};
 use expand::Macro;
 use literal::shorten;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 /// Tokens that macros may produce in one translation; long spellings count once per four bytes.
@@ -83,8 +83,8 @@ pub fn preprocess_counted(
         streams: Vec::new(),
         macros: Vec::new(),
         table: Vec::new(),
-        saved: HashMap::new(),
-        once: HashSet::new(),
+        saved: HashMap::default(),
+        once: HashSet::default(),
         pragmas: Vec::new(),
         counter: 0,
         expanded: 0,

@@ -1,6 +1,6 @@
 //! Calls: the user's functions, and the regular built-in ones by the table.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 use super::{CallSite, Entity, Sema, convert};
 use crate::ast;
@@ -327,7 +327,7 @@ impl Sema<'_> {
 /// The inference variables in a function's signature, in order, each once.
 pub(crate) fn signature_vars(function: &Function) -> Vec<u32> {
     let mut vars = Vec::new();
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let mut note = |s: Space| {
         if let Space::Var(v) = s
             && seen.insert(v)

@@ -1,6 +1,6 @@
 //! Functions and kernels: signatures, attributes, the rules for kernel arguments (OpenCL C 3.0 §6.9, §6.11).
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::{Current, Entity, Qualified, Sema, const_int};
 use crate::ast::{Attribute, Declarator, FunctionDef, Ident, Param, Specs};
@@ -37,7 +37,7 @@ impl Sema<'_> {
             locals,
             loops: 0,
             switches: Vec::new(),
-            labels: HashMap::new(),
+            labels: HashMap::default(),
             gotos: Vec::new(),
             literals: Vec::new(),
         });
@@ -245,7 +245,7 @@ impl Sema<'_> {
 
     fn has_bool(&self, ty: &Type) -> bool {
         // Each structure is looked at once.
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut work = vec![ty.clone()];
         while let Some(ty) = work.pop() {
             match ty {

@@ -25,7 +25,7 @@ mod stmt;
 mod string;
 mod types;
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::ast;
 use crate::diagnostic::Diagnostic;
@@ -146,14 +146,14 @@ pub(crate) fn check(program: &ast::Program, names: &Interner, settings: Settings
         errors: 0,
         warnings: 0,
         program: Program::default(),
-        scopes: vec![HashMap::new()],
-        tags: vec![HashMap::new()],
+        scopes: vec![HashMap::default()],
+        tags: vec![HashMap::default()],
         spaces: Spaces::default(),
         calls: Vec::new(),
         current: None,
-        member_index: HashMap::new(),
-        definitions: HashMap::new(),
-        strings: HashMap::new(),
+        member_index: HashMap::default(),
+        definitions: HashMap::default(),
+        strings: HashMap::default(),
         range_labels: 0,
     };
     for item in &program.items {
@@ -235,8 +235,8 @@ impl<'a> Sema<'a> {
     }
 
     fn enter_scope(&mut self) {
-        self.scopes.push(HashMap::new());
-        self.tags.push(HashMap::new());
+        self.scopes.push(HashMap::default());
+        self.tags.push(HashMap::default());
     }
 
     fn leave_scope(&mut self) {

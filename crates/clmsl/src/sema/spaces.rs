@@ -4,7 +4,7 @@
 //! The variables of a function's signature stay open (a helper may be called with different spaces); each call has
 //! variables of its own for them, which `solve_call` relates once the callee's body is known.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::types::Space;
 
@@ -83,7 +83,7 @@ impl Spaces {
 
     /// Carries what the callee's body made of its signature over to the variables of one call.
     pub(crate) fn solve_call(&mut self, pairs: &[(u32, u32)]) -> Result<(), Conflict> {
-        let mut classes: HashMap<u32, u32> = HashMap::new();
+        let mut classes: HashMap<u32, u32> = HashMap::default();
         for &(formal, actual) in pairs {
             let root = self.find(formal);
             if self.bound[root as usize].is_some() || self.shared[root as usize] {

@@ -1,6 +1,6 @@
 //! Statements (C99 §6.8).
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 use super::{Sema, const_int, convert};
 use crate::ast;
@@ -235,7 +235,7 @@ impl Sema<'_> {
     }
 
     fn check_labels(&mut self, stmts: &[Stmt], complete: bool) {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut repeated = Vec::new();
         labels_of_switch(stmts, &mut |label| {
             let value = match &label.kind {

@@ -1,6 +1,6 @@
 //! From specifiers and declarators to types; structures and enumerations.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 use super::{Entity, Qualified, Sema, Tag, const_int};
 use crate::ast::{
@@ -251,7 +251,7 @@ impl Sema<'_> {
 
     fn fields(&mut self, decls: &[crate::ast::FieldDecl]) -> Vec<Field> {
         let mut out: Vec<Field> = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         for decl in decls {
             let base = self.base_type(&decl.specs);
             if decl.declarators.is_empty() {
