@@ -1,9 +1,14 @@
 //! Names a translated program must not declare: words of C++14 (§2.11) and MSL (§1.4, §2), macros of `metal_stdlib`,
 //! and for functions the names of Metal's own, which argument-dependent lookup would find beside the user's.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashSet as HashSet;
+
 /// Whether the name cannot be declared at all.
 pub(crate) fn is_reserved(name: &str) -> bool {
-    CPP.contains(&name) || MSL.contains(&name) || MACROS.contains(&name) || is_metal_type(name)
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| [CPP, MSL, MACROS].concat().into_iter().collect());
+    WORDS.contains(name) || is_metal_type(name)
 }
 
 /// `float4`, `packed_half3`, `float4x4` and the like, which may be visible without their namespace.
