@@ -1,6 +1,6 @@
 //! `dcmetal check`: does a kernel file compile on the device, and what do its kernels take.
 
-use dcmetal::{Argument, ArgumentKind, Kernel};
+use dcmetal::{Argument, ArgumentKind, Kernel, Scalar, TextureSlot};
 use serde_json::json;
 
 use crate::cli::Check;
@@ -37,6 +37,12 @@ fn kind(argument: &Argument) -> &'static str {
     }
 }
 
+/// The components and indices of the textures that stand for an argument.
+fn textures(argument: &Argument) -> Vec<serde_json::Value> {
+    let texture = |slot: &TextureSlot| json!({"component": slot.scalar.map(Scalar::name), "index": slot.slot});
+    argument.textures.iter().map(texture).collect()
+}
+
 fn json(kernel: &Kernel) -> serde_json::Value {
     let arguments: Vec<_> = kernel
         .arguments()
@@ -46,6 +52,7 @@ fn json(kernel: &Kernel) -> serde_json::Value {
                 "name": argument.name,
                 "position": argument.position,
                 "index": argument.slot,
+                "textures": textures(argument),
                 "offset": argument.offset,
                 "kind": kind(argument),
                 "access": argument.access.to_string(),
@@ -85,7 +92,14 @@ fn describe(kernel: &Kernel) -> String {
             argument.type_name.clone(),
             argument.name.clone(),
             format!("{}{unused}", argument.access),
-            format!("{} bytes each, index {}", argument.size, argument.slot),
+            match argument.kind {
+                ArgumentKind::Texture { .. } => {
+                    let indices: Vec<String> =
+                        argument.textures.iter().map(|texture| texture.slot.to_string()).collect();
+                    format!("index {}", if indices.is_empty() { "none".to_owned() } else { indices.join(", ") })
+                }
+                _ => format!("{} bytes each, index {}", argument.size, argument.slot),
+            },
         ]);
     }
     format!("{heading}\n{}", table(&rows))

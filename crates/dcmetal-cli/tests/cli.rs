@@ -343,6 +343,18 @@ fn json_is_json() {
         let accesses: Vec<_> = arguments.iter().map(|argument| argument["access"].as_str().unwrap()).collect();
         assert_eq!(accesses, ["read", "read-write", "read", "read"]);
     }
+    // Which textures stand for an image.
+    let source = "kernel void k(read_only image2d_t any, read_only image2d_t none, global float* out) {
+        *out = get_image_channel_data_type(any) == CLK_FLOAT ? read_imagef(any, (int2)(0)).x : read_imageui(any, (int2)(0)).x; }";
+    std::fs::write(folder.path().join("images.cl"), source).unwrap();
+    let check = json("check images.cl --json");
+    let textures = |at: usize| check["kernels"][0]["arguments"][at]["textures"].clone();
+    let both = serde_json::json!([{"component": "float", "index": 0}, {"component": "uint", "index": 1}]);
+    assert_eq!([textures(0), textures(1)], [both, serde_json::json!([])]);
+    let lines = text(&dcmetal(folder.path(), "check images.cl").stdout);
+    for row in [("any", "index 0, 1"), ("none", "index none")] {
+        assert!(lines.lines().any(|line| line.contains(row.0) && line.ends_with(row.1)), "{lines}");
+    }
     let run = json(&format!("run @scale.cl scale --global 8 {SCALE} --json"));
     assert_eq!(run["outputs"][0]["argument"], "y");
     assert_eq!(run["outputs"][0]["shape"][0], 8);
