@@ -56,7 +56,7 @@ pub struct ArgReflection {
     /// Its position, as `clSetKernelArg` counts.
     pub index: u32,
     /// Index of its buffer binding, or of its threadgroup memory binding for [`ArgKind::Local`], or for [`ArgKind::Image`]
-    /// of the texture binding of the first of its textures, 0 if it has none.
+    /// of the texture binding of the first of its textures; where it has none, an index that is free.
     pub slot: u32,
     /// Where the value is in that buffer. Not 0 only where values share one, which they do if each with a buffer of its own
     /// is more than Metal has; it is as long as the one that ends last, rounded up to the greatest alignment.

@@ -205,7 +205,7 @@ fn images_and_samplers_are_reflected() {
     assert_eq!((arg(3)["slot"].clone(), arg(3)["kind"].clone()), (1.into(), "value".into()));
     // Nothing is done with it, and of the next one only the host knows what is asked.
     let depth = serde_json::json!({"dimension": "image2d", "textures": [], "depth": true});
-    assert_eq!((arg(4)["slot"].clone(), arg(4)["image"].clone()), (0.into(), depth));
-    assert_eq!(arg(5)["image"]["textures"], serde_json::json!([]));
+    assert_eq!((arg(4)["slot"].clone(), arg(4)["image"].clone()), (2.into(), depth));
+    assert_eq!((arg(5)["slot"].clone(), arg(5)["image"]["textures"].clone()), (3.into(), serde_json::json!([])));
     assert_eq!(kernel["hidden"], serde_json::json!([{"kind": "image_formats", "slot": 2, "size": 32}]));
 }

@@ -350,7 +350,7 @@ fn images_of_opencl_have_the_components_that_kernels_use() {
     let [float, int, uint] = [Scalar::F32, Scalar::I32, Scalar::U32].map(Some);
     assert_eq!(slots(0), [(float, 0), (int, 1)]);
     assert_eq!(slots(1), []);
-    assert_eq!(slots(2), [(float, 2), (int, 3), (uint, 4)]);
+    assert_eq!(slots(2), [(float, 3), (int, 4), (uint, 5)]);
     assert_eq!(kernel.arguments().iter().map(|a| a.used).collect::<Vec<_>>(), [true, false, true, true]);
     let d2 = |format, height| gpu.texture(&TextureDescriptor::d2(format, 2, height)).unwrap();
     let floats = gpu.texture_from(&TextureDescriptor::d2(PixelFormat::R32Float, 2, 1), &[0.25f32, 0.5]).unwrap();

@@ -74,6 +74,7 @@ pub(super) fn lower(
             continue;
         }
         if let Some(image) = &mut arg.image {
+            arg.slot = textures;
             for &texture in &images.textures[&id] {
                 let local = function.local_mut(texture);
                 local.attribute = Some(format!("[[texture({textures})]]"));
@@ -82,7 +83,8 @@ pub(super) fn lower(
                 image.textures.push(TextureReflection { component: scalar_kind(component), slot: textures });
                 textures += 1;
             }
-            arg.slot = image.textures.first().map_or(0, |texture| texture.slot);
+            // The slot of an image without textures is nobody else's, so that binding it does no harm.
+            textures = textures.max(arg.slot + 1);
             reflection.args.push(arg);
             continue;
         }

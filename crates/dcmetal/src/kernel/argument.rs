@@ -17,7 +17,7 @@ pub struct Argument {
     pub name: String,
     /// Its position in the argument list of a launch, from 0.
     pub position: usize,
-    /// `n` of `[[buffer(n)]]`, `[[threadgroup(n)]]`, `[[texture(n)]]` or `[[sampler(n)]]`.
+    /// `n` of `[[buffer(n)]]`, `[[threadgroup(n)]]`, the first `[[texture(n)]]` or `[[sampler(n)]]`.
     pub slot: usize,
     /// Where a value of OpenCL C is in that buffer: not 0 only where values share one.
     pub offset: usize,
