@@ -1,9 +1,62 @@
-//! Constants in all their forms.
+//! Constants in all their forms, and tables of them.
 
-use crate::expr::Generator;
-use crate::types::{Scalar, Type};
+use crate::expr::{Generator, Kind, Variable};
+use crate::types::{FieldKind, Scalar, Type};
 
 impl Generator<'_> {
+    /// A table in the constant address space: at program scope, or in the outermost scope of a kernel.
+    pub(crate) fn table(&mut self) {
+        let (ty, len, name) = (self.any_type(), self.choices.of(&[2, 4, 8]), self.name("t"));
+        let mut declare = |place: String, kind| {
+            self.variables.push(Variable { place, kind, writable: false, space: "__constant" });
+        };
+        match self.choices.below(6) {
+            0 if !self.records.is_empty() => {
+                let record = self.choices.below(self.records.len());
+                (0..2).for_each(|at| declare(format!("{name}[{at}]"), Kind::Record(record)));
+                let (text, a, b) =
+                    (self.records[record].name.clone(), self.constant_record(record), self.constant_record(record));
+                line!(self, "__constant {text} {name}[2] = {{ {a}, {b} }};");
+            }
+            1 => {
+                (0..2).for_each(|at| declare(format!("{name}[{at}]"), Kind::Array(ty, len)));
+                let [a, b] = [len, len - 1].map(|given| self.constants(ty, given));
+                line!(self, "__constant {} {name}[2][{len}] = {{ {a}, {b} }};", ty.name());
+            }
+            2 => {
+                declare(name.clone(), Kind::Array(Type::scalar(Scalar::Char), 8));
+                let text = self.choices.of(&["a text", "\\x41\\n\\0z", "\"quoted\"", "exactly8", ""]);
+                let text = text.replace('"', "\\\"");
+                line!(self, "__constant char {name}[8] = \"{text}\";");
+            }
+            _ => {
+                declare(name.clone(), Kind::Array(ty, len));
+                let list = self.constants(ty, len);
+                line!(self, "__constant {} {name}[{len}] = {list};", ty.name());
+            }
+        }
+    }
+
+    /// An initialiser of an array.
+    fn constants(&mut self, ty: Type, len: usize) -> String {
+        let list: Vec<String> = (0..len).map(|_| self.constant(ty)).collect();
+        format!("{{ {} }}", list.join(", "))
+    }
+
+    /// An initialiser of a structure or union.
+    fn constant_record(&mut self, record: usize) -> String {
+        let (fields, is_union) = (self.records[record].fields.clone(), self.records[record].is_union);
+        let mut parts = Vec::new();
+        for field in fields.iter().take(if is_union { 1 } else { fields.len() }) {
+            parts.push(match field.kind {
+                FieldKind::Plain(ty) => self.constant(ty),
+                FieldKind::Array(ty, len) => self.constants(ty, len),
+                FieldKind::Record(inner) => self.constant_record(inner),
+            });
+        }
+        format!("{{ {} }}", parts.join(", "))
+    }
+
     pub(crate) fn constant(&mut self, ty: Type) -> String {
         if ty.lanes > 1 {
             if self.choices.once_in(3) {

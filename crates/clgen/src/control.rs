@@ -1,4 +1,4 @@
-//! Loops, switches and jumps.
+//! Loops, switches and jumps out of statements.
 
 use crate::expr::{Generator, Kind, Variable};
 use crate::types::{Scalar, Type};
@@ -90,21 +90,5 @@ impl Generator<'_> {
         let label = self.labels[self.choices.below(self.labels.len())].clone();
         let condition = self.condition(2);
         line!(self, "if ({condition}) goto {label};");
-    }
-
-    /// A loop made of a jump. PoCL 3.1 once let work-items of a kernel with barriers jump by the condition of another (seed
-    /// 800151 at d61e614, judged by the values of both sides of the comparison); smaller programs of the shape agree.
-    pub(crate) fn backward(&mut self, in_loop: bool) {
-        let (label, counter, count) = (self.name("L"), self.name("i"), self.some());
-        let times = 1 + self.choices.below(3);
-        self.loops += 1;
-        self.block("", |g| {
-            line!(g, "int {counter} = 0;");
-            line!(g, "{label}: ;");
-            g.block("", |g| g.statements(count, in_loop));
-            let condition = g.condition(1);
-            line!(g, "if ({counter}++ < {times} && {condition}) goto {label};");
-        });
-        self.loops -= 1;
     }
 }

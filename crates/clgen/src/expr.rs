@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use crate::choices::Choices;
-use crate::image::Picture;
+use crate::image::{Canvas, Picture, Sampler};
 use crate::types::{FieldKind, Record, SCALARS, Scalar, Type};
 
 /// What a name or place holds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Plain(Type),
     /// A power of two of them; also what a pointer points to.
@@ -31,14 +31,30 @@ pub(crate) struct Variable {
 pub(crate) enum Param {
     Plain(Type),
     Record(usize),
-    /// A pointer to so many writable elements in any address space.
-    Pointer(Type, usize),
+    Pointer(Target),
+}
+
+/// What a parameter points to: an array or a structure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) kind: Kind,
+    pub(crate) writable: bool,
+    /// Any, if there is none.
+    pub(crate) space: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) result: Type,
+    pub(crate) params: Vec<Param>,
+}
+
+/// A function that returns a structure.
+#[derive(Clone, Debug)]
+pub(crate) struct Maker {
+    pub(crate) name: String,
+    pub(crate) record: usize,
     pub(crate) params: Vec<Param>,
 }
 
@@ -49,8 +65,11 @@ pub(crate) struct Generator<'c> {
     pub(crate) variables: Vec<Variable>,
     /// Without side effects.
     pub(crate) pure: Vec<Function>,
-    /// With a pointer.
+    /// With a pointer, which comes first.
     pub(crate) writers: Vec<Function>,
+    pub(crate) makers: Vec<Maker>,
+    /// The local counters in scope.
+    pub(crate) counters: Option<String>,
     /// Macros with two integer parameters and their result's type.
     pub(crate) macros: Vec<String>,
     pub(crate) lines: Vec<String>,
@@ -62,10 +81,20 @@ pub(crate) struct Generator<'c> {
     pub(crate) labels: Vec<String>,
     /// Images that are read.
     pub(crate) pictures: Vec<Picture>,
-    /// The image that is written, the scalars it takes, and its width.
-    pub(crate) canvas: Option<(String, Scalar, usize)>,
-    /// Samplers, which of the addressing modes they have, and whether their coordinates are normalised.
-    pub(crate) samplers: Vec<(String, usize, bool)>,
+    /// The image that is written.
+    pub(crate) canvas: Option<Canvas>,
+    /// Those at program scope and the kernel's.
+    pub(crate) samplers: Vec<Sampler>,
+    /// The work-item's number: those of a group come one behind the other.
+    pub(crate) item: String,
+    /// Its number in its group.
+    pub(crate) lane: String,
+    /// Its group's.
+    pub(crate) group: String,
+    /// Whether there is `printf`.
+    pub(crate) prints: bool,
+    /// Whether the kernel has barriers.
+    pub(crate) barriers: bool,
     /// Whether there is `double`.
     pub(crate) double: bool,
     /// Statements that may still be generated.
@@ -159,7 +188,7 @@ impl Generator<'_> {
     }
 
     /// A plain variable of another type, converted.
-    fn converted(&mut self, ty: Type) -> Option<String> {
+    pub(crate) fn converted(&mut self, ty: Type) -> Option<String> {
         let plain: Vec<(String, Type)> = self
             .variables
             .iter()
@@ -243,6 +272,12 @@ impl Generator<'_> {
 
     /// A call of a function without side effects; something of its value.
     pub(crate) fn call(&mut self, ty: Type, depth: usize) -> String {
+        if !self.makers.is_empty()
+            && self.choices.once_in(4)
+            && let Some(value) = self.made_field(ty)
+        {
+            return value;
+        }
         let fits =
             |f: &&Function| f.result.scalar == ty.scalar || (ty.lanes == 1 && !ty.is_float() && !f.result.is_float());
         let fitting: Vec<Function> = self.pure.iter().filter(fits).cloned().collect();
@@ -250,20 +285,7 @@ impl Generator<'_> {
             return self.leaf(ty);
         }
         let function = &fitting[self.choices.below(fitting.len())];
-        let mut arguments = Vec::new();
-        for param in &function.params {
-            match *param {
-                Param::Plain(ty) => arguments.push(self.expr(ty, depth.min(1))),
-                Param::Record(record) => {
-                    let held = |v: &&Variable| matches!(v.kind, Kind::Record(other) if other == record);
-                    match self.variables.iter().find(held) {
-                        Some(variable) => arguments.push(variable.place.clone()),
-                        None => return self.leaf(ty),
-                    }
-                }
-                Param::Pointer(..) => unreachable!("it would have side effects"),
-            }
-        }
+        let Some(arguments) = self.arguments(&function.params, depth.min(1)) else { return self.leaf(ty) };
         let value = format!("{}({})", function.name, arguments.join(", "));
         if function.result.scalar == ty.scalar {
             let value = self.read(value, Kind::Plain(function.result), ty);
@@ -271,5 +293,16 @@ impl Generator<'_> {
         }
         let lane = if function.result.lanes > 1 { ".s1" } else { "" };
         format!("({}){value}{lane}", ty.name())
+    }
+
+    /// A member of what a function returns.
+    fn made_field(&mut self, ty: Type) -> Option<String> {
+        let at = self.choices.below(self.makers.len());
+        let record = self.makers[at].record;
+        let made = self.made(record)?;
+        match self.field(&made, record) {
+            (place, kind @ Kind::Plain(_)) => self.read(place, kind, ty),
+            _ => None,
+        }
     }
 }

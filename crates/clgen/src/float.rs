@@ -1,6 +1,6 @@
 //! Floating point: operations that IEEE 754 rounds once or not at all.
 
-use crate::expr::Generator;
+use crate::expr::{Generator, Kind};
 use crate::types::{INTEGERS, Scalar, Type};
 
 impl Generator<'_> {
@@ -12,7 +12,7 @@ impl Generator<'_> {
     pub(crate) fn float(&mut self, ty: Type, depth: usize) -> String {
         let name = ty.name();
         let double = ty.scalar == Scalar::Double;
-        match self.choices.below(17) {
+        match self.choices.below(22) {
             0..=3 => {
                 let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
                 // The quotient of floats may err by 2.5 units.
@@ -21,11 +21,14 @@ impl Generator<'_> {
             }
             4 => {
                 let functions: &[&str] = if double {
-                    &["fabs", "floor", "ceil", "trunc", "rint", "round", "sqrt"]
+                    &["fabs", "floor", "ceil", "trunc", "round", "rint", "sqrt"]
                 } else {
-                    &["fabs", "floor", "ceil", "trunc", "rint", "round"]
+                    &["fabs", "floor", "ceil", "trunc", "round", "rint"]
                 };
-                format!("{}({})", self.choices.of(functions), self.expr(ty, depth))
+                let function = self.choices.of(functions);
+                // Of a constant that no int holds PoCL 3.1 makes a kernel that does nothing.
+                let value = if function == "rint" { self.eighths(ty, depth) } else { self.expr(ty, depth) };
+                format!("{function}({value})")
             }
             5 => format!("(-{})", self.expr(ty, depth)),
             6 => {
@@ -71,8 +74,47 @@ impl Generator<'_> {
                 let zero = if double { "0.0" } else { "0.0f" };
                 format!("({function}({a}, {b}) + {zero})")
             }
+            16 => {
+                let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
+                format!("{}({a}, {b})", self.choices.of(&["fmod", "remainder", "nextafter"]))
+            }
+            17 => {
+                let (a, by) = (self.expr(ty, depth), self.expr(ty.of(Scalar::Int), depth));
+                let int = ty.of(Scalar::Int).name();
+                format!("ldexp({a}, ({by} & ({int})(63)) - ({int})(32))")
+            }
+            18 => {
+                let (a, b, c) = (self.finite(ty, depth), self.finite(ty, depth), self.finite(ty, depth));
+                let zero = if double { "0.0" } else { "0.0f" };
+                match self.choices.below(4) {
+                    0 => format!("step({a}, {b})"),
+                    1 => format!("sign({a})"),
+                    // Which of two zeros is the greater is open.
+                    2 => format!("(clamp({a}, fmin({b}, {c}), fmax({b}, {c})) + {zero})"),
+                    _ => format!("({}({a}, {b}) + {zero})", self.choices.of(&["maxmag", "minmag"])),
+                }
+            }
             _ => self.finite(ty, depth),
         }
+    }
+
+    /// A number in two parts, of which one goes through a pointer.
+    pub(crate) fn parts(&mut self) {
+        let ty = Type { scalar: self.any_float(), lanes: self.choices.of(&[1, 1, 2, 3, 4, 8, 16]) };
+        let (whole, other) = (self.name("v"), self.name("v"));
+        let value = self.finite(ty, 2);
+        let (function, through) = self.choices.of(&[("frexp", Scalar::Int), ("modf", ty.scalar), ("fract", ty.scalar)]);
+        let through = ty.of(through);
+        line!(self, "{} {other}; {} {whole} = {function}({value}, &{other});", through.name(), ty.name());
+        self.declare(whole, Kind::Plain(ty));
+        self.declare(other, Kind::Plain(through));
+    }
+
+    /// Eighths of up to 32, of either sign.
+    pub(crate) fn eighths(&mut self, ty: Type, depth: usize) -> String {
+        let bits = self.expr(ty.of(Scalar::Char), depth);
+        let eighth = if ty.scalar == Scalar::Double { "0.125" } else { "0.125f" };
+        format!("(convert_{}({bits}) * {eighth})", ty.name())
     }
 
     /// A finite number: the greatest exponent bit is not set.

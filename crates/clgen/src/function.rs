@@ -3,22 +3,68 @@
 use std::collections::HashSet;
 
 use crate::choices::Choices;
-use crate::expr::{Function, Generator, Kind, Param, Variable};
-use crate::layout::of_record;
+use crate::expr::{Function, Generator, Kind, Param, Target, Variable};
+use crate::layout::{of_record, size};
 use crate::types::{Field, FieldKind, INTEGERS, Record, Scalar, Type};
 use crate::{Arg, Program};
 
 /// Elements of each buffer and of local memory that belong to one work-item.
-const OWN: usize = 4;
+pub(crate) const OWN: usize = 4;
 
 /// Numbers of each kind that one work-item puts out.
 const RESULTS: usize = 24;
 
+/// How a kernel is launched.
+#[derive(Clone, Copy)]
+struct Shape {
+    dimensions: u32,
+    grid: [u64; 3],
+    group: [u64; 3],
+}
+
+/// Grids of up to 16 work-items, an even number.
+#[rustfmt::skip]
+const SHAPES: [Shape; 12] = [
+    Shape { dimensions: 1, grid: [8, 1, 1], group: [4, 1, 1] },
+    Shape { dimensions: 1, grid: [16, 1, 1], group: [8, 1, 1] },
+    Shape { dimensions: 1, grid: [6, 1, 1], group: [3, 1, 1] },
+    Shape { dimensions: 1, grid: [4, 1, 1], group: [1, 1, 1] },
+    Shape { dimensions: 1, grid: [16, 1, 1], group: [16, 1, 1] },
+    Shape { dimensions: 2, grid: [4, 2, 1], group: [2, 2, 1] },
+    Shape { dimensions: 2, grid: [4, 4, 1], group: [4, 1, 1] },
+    Shape { dimensions: 2, grid: [6, 2, 1], group: [3, 2, 1] },
+    Shape { dimensions: 2, grid: [2, 6, 1], group: [1, 3, 1] },
+    Shape { dimensions: 3, grid: [2, 2, 4], group: [2, 1, 4] },
+    Shape { dimensions: 3, grid: [2, 4, 2], group: [1, 2, 2] },
+    Shape { dimensions: 3, grid: [3, 2, 2], group: [3, 1, 2] },
+];
+
+impl Shape {
+    /// Names for a work-item, for its place in its group and for its group; declarations of them, if there are any.
+    fn names(self) -> ([String; 3], Option<String>) {
+        if self.dimensions == 1 {
+            return (["get_global_id(0)", "get_local_id(0)", "get_group_id(0)"].map(str::to_owned), None);
+        }
+        let linear = |function: &str, sizes: [u64; 3]| match self.dimensions {
+            2 => format!("({function}(0) + {function}(1) * {})", sizes[0]),
+            _ => format!("({function}(0) + ({function}(1) + {function}(2) * {}) * {})", sizes[1], sizes[0]),
+        };
+        let groups = [0, 1, 2].map(|at| self.grid[at] / self.group[at]);
+        let lane = linear("get_local_id", self.group);
+        let group = linear("get_group_id", groups);
+        let count: u64 = self.group.iter().product();
+        let declared = format!("const size_t lane = {lane}, item = {group} * {count} + lane;");
+        (["item".to_owned(), "lane".to_owned(), group], Some(declared))
+    }
+}
+
 pub(crate) fn program(choices: &mut Choices) -> Program {
     let mut g = Generator::new(choices);
     g.double = g.choices.once_in(4);
-    let (grid, group, args) = g.program("k");
-    Program { source: g.lines.join("\n") + "\n", double: g.double, grid, group, args }
+    let shape = g.choices.of(&SHAPES);
+    let args = g.program("k", shape);
+    let Shape { dimensions, grid, group } = shape;
+    Program { source: g.lines.join("\n") + "\n", double: g.double, dimensions, grid, group, args }
 }
 
 /// Programs one behind the other, the kernels `k0`, `k1` and so on, until there are so many bytes.
@@ -27,7 +73,8 @@ pub(crate) fn large(choices: &mut Choices, bytes: usize) -> String {
     let mut source = String::new();
     let mut kernels = 0;
     while source.len() < bytes {
-        g.program(&format!("k{kernels}"));
+        let shape = g.choices.of(&SHAPES);
+        g.program(&format!("k{kernels}"), shape);
         kernels += 1;
         for line in g.lines.drain(..) {
             source.push_str(&line);
@@ -37,6 +84,7 @@ pub(crate) fn large(choices: &mut Choices, bytes: usize) -> String {
         g.variables.clear();
         g.pure.clear();
         g.writers.clear();
+        g.makers.clear();
         g.macros.clear();
         g.pictures.clear();
         g.samplers.clear();
@@ -53,6 +101,8 @@ impl<'c> Generator<'c> {
             variables: Vec::new(),
             pure: Vec::new(),
             writers: Vec::new(),
+            makers: Vec::new(),
+            counters: None,
             macros: Vec::new(),
             lines: Vec::new(),
             depth: 0,
@@ -62,6 +112,11 @@ impl<'c> Generator<'c> {
             pictures: Vec::new(),
             canvas: None,
             samplers: Vec::new(),
+            item: String::new(),
+            lane: String::new(),
+            group: String::new(),
+            prints: false,
+            barriers: false,
             double: false,
             budget: 0,
             loops: 0,
@@ -70,8 +125,10 @@ impl<'c> Generator<'c> {
         }
     }
 
-    /// A whole program; its grid, its work-group, and what the kernel takes.
-    fn program(&mut self, kernel: &str) -> (u64, u64, Vec<Arg>) {
+    /// A whole program; what the kernel takes.
+    fn program(&mut self, kernel: &str, shape: Shape) -> Vec<Arg> {
+        self.barriers = !self.choices.once_in(3);
+        self.prints = self.choices.once_in(4);
         for _ in 0..self.choices.below(3) {
             self.record();
         }
@@ -81,16 +138,15 @@ impl<'c> Generator<'c> {
         for _ in 0..self.choices.below(3) {
             self.table();
         }
-        for _ in 0..self.choices.below(4) {
-            if self.choices.once_in(2) {
-                self.writer();
-            } else {
-                self.pure_function();
+        for _ in 0..self.choices.below(5) {
+            match self.choices.below(5) {
+                0 => self.writer(),
+                1 => self.maker(),
+                2 => self.reacher(),
+                _ => self.pure_function(),
             }
         }
-        let (grid, group) = self.choices.of(&[(8, 4), (16, 8), (6, 3), (4, 1), (16, 16)]);
-        let args = self.kernel(kernel, grid as usize, group as usize);
-        (grid, group, args)
+        self.kernel(kernel, shape)
     }
 
     fn record(&mut self) {
@@ -149,33 +205,12 @@ impl<'c> Generator<'c> {
         self.macros.push(name);
     }
 
-    /// A table in the constant address space.
-    fn table(&mut self) {
-        let (ty, len) = (self.any_type(), self.choices.of(&[2, 4, 8]));
-        let list: Vec<String> = (0..len).map(|_| self.constant(ty)).collect();
-        let name = self.name("t");
-        line!(self, "__constant {} {name}[{len}] = {{ {} }};", ty.name(), list.join(", "));
-        self.variables.push(Variable { place: name, kind: Kind::Array(ty, len), writable: false, space: "__constant" });
-    }
-
     fn pure_function(&mut self) {
         let (name, result) = (self.name("h"), self.any_type());
         let scope = self.variables.len();
-        let (mut params, mut list) = (Vec::new(), Vec::new());
-        for _ in 0..1 + self.choices.below(3) {
-            let place = self.name("x");
-            if !self.records.is_empty() && self.choices.once_in(4) {
-                let record = self.choices.below(self.records.len());
-                list.push(format!("{} {place}", self.records[record].name));
-                params.push(Param::Record(record));
-                self.declare(place, Kind::Record(record));
-            } else {
-                let ty = self.any_type();
-                list.push(format!("{} {place}", ty.name()));
-                params.push(Param::Plain(ty));
-                self.declare(place, Kind::Plain(ty));
-            }
-        }
+        let mut list = Vec::new();
+        let count = 1 + self.choices.below(3);
+        let params = self.parameters(count, &mut list);
         line!(self, "{} {name}({})", result.name(), list.join(", "));
         self.line("{");
         self.body(result);
@@ -185,7 +220,7 @@ impl<'c> Generator<'c> {
     }
 
     /// Statements of a function and what it returns.
-    fn body(&mut self, result: Type) {
+    pub(crate) fn body(&mut self, result: Type) {
         self.depth += 1;
         self.line("ulong sum = 1;");
         self.budget = 8;
@@ -241,10 +276,15 @@ impl<'c> Generator<'c> {
         line!(self, "{name}_DEFINED()");
         self.line("#endif");
         self.line("#undef OVERLOAD");
-        self.writers.push(Function { name, result, params: vec![Param::Pointer(element, OWN), Param::Plain(other)] });
+        let target = Target { kind: Kind::Array(element, OWN), writable: true, space: None };
+        let params = vec![Param::Pointer(target), Param::Plain(other)];
+        self.writers.push(Function { name, result, params });
     }
 
-    fn kernel(&mut self, kernel: &str, grid: usize, group: usize) -> Vec<Arg> {
+    fn kernel(&mut self, kernel: &str, shape: Shape) -> Vec<Arg> {
+        let [grid, group] = [shape.grid, shape.group].map(|sizes| sizes.iter().product::<u64>() as usize);
+        let (names, declared_names) = shape.names();
+        [self.item, self.lane, self.group] = names;
         let (mut args, mut list) = (Vec::new(), Vec::new());
         args.push(Arg::Buffer(vec![Some(Scalar::ULong)], grid * RESULTS));
         list.push("__global ulong* out".to_owned());
@@ -256,21 +296,35 @@ impl<'c> Generator<'c> {
         let mut own = Vec::new();
         for _ in 0..1 + self.choices.below(3) {
             let name = self.name("b");
-            let (writable, space, qualifiers) =
-                self.choices.of(&[(true, "__global", ""), (false, "__global", "const "), (false, "__constant", "")]);
-            if !self.records.is_empty() && self.choices.once_in(3) {
-                let record = self.choices.below(self.records.len());
+            let wanted = self.wanted(&["__global", "__constant"]);
+            let (writable, space, qualifiers) = match wanted {
+                Some((_, Some("__constant"))) => (false, "__constant", ""),
+                Some(_) => (true, "__global", ""),
+                None => {
+                    self.choices.of(&[(true, "__global", ""), (false, "__global", "const "), (false, "__constant", "")])
+                }
+            };
+            let any = !self.records.is_empty() && self.choices.once_in(3);
+            let record = match wanted {
+                Some((Kind::Record(record), _)) => Some(record),
+                None if any => Some(self.choices.below(self.records.len())),
+                _ => None,
+            };
+            if let Some(record) = record {
                 list.push(format!("{space} {qualifiers}{}* {name}", self.records[record].name));
                 args.push(Arg::Buffer(of_record(&self.records, record).0, grid));
-                let place = format!("{name}[get_global_id(0)]");
+                let place = format!("{name}[{}]", self.item);
                 own.push(Variable { place, kind: Kind::Record(record), writable, space });
                 continue;
             }
-            let ty = Type { scalar: self.any_scalar(), lanes: self.choices.of(&[1, 2, 3, 4, 8, 16]) };
+            let ty = match wanted {
+                Some((Kind::Array(element, _), _)) => element,
+                _ => Type { scalar: self.any_scalar(), lanes: self.choices.of(&[1, 2, 3, 4, 8, 16]) },
+            };
             list.push(format!("{space} {qualifiers}{}* {name}", ty.name()));
             args.push(Arg::Buffer(ty.layout(), grid * OWN));
             own.push(Variable {
-                place: format!("({name} + get_global_id(0) * {OWN})"),
+                place: format!("({name} + {} * {OWN})", self.item),
                 kind: Kind::Array(ty, OWN),
                 writable,
                 space,
@@ -297,33 +351,39 @@ impl<'c> Generator<'c> {
             }
             self.image_arguments(grid, &mut args, &mut list);
         }
-        let local = Type { scalar: self.choices.of(&INTEGERS), lanes: self.choices.of(&[1, 2, 4, 8, 16]) };
+        let local = match self.wanted(&["__local"]) {
+            Some((Kind::Array(element, _), _)) => element,
+            _ => Type { scalar: self.choices.of(&INTEGERS), lanes: self.choices.of(&[1, 2, 4, 8, 16]) },
+        };
         let local_argument = self.choices.once_in(2);
         if local_argument {
             list.push(format!("__local {}* l", local.name()));
-            args.push(Arg::Local(group * OWN * local.scalar.size() * local.lanes));
+            args.push(Arg::Local(group * OWN * size(&local.layout())));
         }
         line!(self, "__kernel void {kernel}({})", list.join(", "));
         self.line("{");
         self.depth += 1;
+        if let Some(names) = declared_names {
+            self.line(names);
+        }
         self.line("ulong sum = 1;");
         // On one line, so that whoever takes lines away takes both.
         let declared =
             if local_argument { String::new() } else { format!("__local {} l[{}]; ", local.name(), group * OWN) };
-        line!(
-            self,
-            "{declared}for (int i = 0; i < {OWN}; i++) l[get_local_id(0) * {OWN} + i] = ({})(i);",
-            local.name()
-        );
+        line!(self, "{declared}for (int i = 0; i < {OWN}; i++) l[{} * {OWN} + i] = ({})(i);", self.lane, local.name());
         self.variables.extend(own);
+        if self.choices.once_in(4) {
+            self.table();
+        }
         self.every_image();
         self.budget = 20 + self.choices.below(30);
         self.statements(6, false);
-        for _ in 0..self.choices.below(4) {
-            match self.choices.below(4) {
+        for _ in 0..if self.barriers { self.choices.below(4) } else { 0 } {
+            match self.choices.below(5) {
                 0 | 1 => self.exchange(local, group),
                 2 => self.copied(group, OWN),
-                _ => self.collective(group),
+                3 => self.counters(group),
+                _ => self.collective(group, shape.group),
             }
             self.statements(4, false);
         }
@@ -338,7 +398,7 @@ impl<'c> Generator<'c> {
     fn exchange(&mut self, local: Type, group: usize) {
         let scope = self.variables.len();
         self.variables.push(Variable {
-            place: format!("(l + get_local_id(0) * {OWN})"),
+            place: format!("(l + {} * {OWN})", self.lane),
             kind: Kind::Array(local, OWN),
             writable: true,
             space: "__local",
@@ -349,14 +409,15 @@ impl<'c> Generator<'c> {
         self.variables.remove(scope);
         self.line("barrier(CLK_LOCAL_MEM_FENCE);");
         let (name, step) = (self.name("v"), self.choices.below(group * OWN));
-        line!(self, "{} {name} = l[(get_local_id(0) * {OWN} + {step}) % {}];", local.name(), group * OWN);
+        line!(self, "{} {name} = l[({} * {OWN} + {step}) % {}];", local.name(), self.lane, group * OWN);
         self.declare(name, Kind::Plain(local));
         self.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
     }
 
     /// Everything in scope goes to the output buffers.
     fn results(&mut self) {
-        line!(self, "out[get_global_id(0) * {RESULTS}] = sum;");
+        let item = self.item.clone();
+        line!(self, "out[{item} * {RESULTS}] = sum;");
         let (mut integers, mut floats) = (1, 0);
         for Variable { place, kind, .. } in self.variables.clone() {
             let (place, ty) = match kind {
@@ -372,7 +433,7 @@ impl<'c> Generator<'c> {
                 let (buffer, count) = if ty.is_float() { ("fout", &mut floats) } else { ("out", &mut integers) };
                 if *count < RESULTS {
                     let cast = if ty.is_float() { "" } else { "(ulong)" };
-                    let line = format!("{buffer}[get_global_id(0) * {RESULTS} + {count}] = {cast}{value};");
+                    let line = format!("{buffer}[{item} * {RESULTS} + {count}] = {cast}{value};");
                     *count += 1;
                     self.line(line);
                 }

@@ -7,11 +7,11 @@ use crate::expr::{Generator, Kind};
 use crate::types::{Scalar, Type};
 
 impl Generator<'_> {
-    pub(crate) fn collective(&mut self, group: usize) {
+    pub(crate) fn collective(&mut self, group: usize, sizes: [u64; 3]) {
         let ty = Type::scalar(self.choices.of(&[Scalar::Int, Scalar::UInt, Scalar::Long, Scalar::ULong]));
         let (name, text) = (self.name("v"), ty.name());
         let (mut value, mut result) = (self.expr(ty, 2), text.clone());
-        let lane = "get_local_id(0)";
+        let lane = self.lane.clone();
         let words = self.choices.of(&["work_group", "sub_group"]);
         // The function, and how its result follows from all values.
         let (x, all) = (format!("{name}_x"), format!("{name}_all"));
@@ -47,7 +47,12 @@ impl Generator<'_> {
             }
             3 => {
                 let from = self.choices.below(group);
-                (format!("{words}_broadcast({x}, {from})"), format!("{name} = {all}[{from}];"))
+                let place = match (words, sizes.map(|size| size as usize)) {
+                    ("sub_group", _) | (_, [_, 1, 1]) => from.to_string(),
+                    (_, [x, y, 1]) => format!("{}, {}", from % x, from / x % y),
+                    (_, [x, y, _]) => format!("{}, {}, {}", from % x, from / x % y, from / (x * y)),
+                };
+                (format!("{words}_broadcast({x}, {place})"), format!("{name} = {all}[{from}];"))
             }
             4 => {
                 let step = self.choices.below(group);

@@ -1,37 +1,119 @@
-//! Images: texels read at whole coordinates and with samplers that take the nearest one, and each work-item's own written.
+//! Images of every kind: texels read at whole coordinates and with samplers, and each work-item's own written.
 //!
 //! Coordinates are such that every step of the formulas (OpenCL C 3.0 §8.2) is exact: sizes are powers of two, fractions
-//! eighths of a texel. Components are what memory holds, of no format that has to be scaled.
+//! eighths of a texel. So are weighted means, since filtered floats are small whole numbers. What formats scale (255 is 1.0)
+//! is scaled back and rounded, which makes a whole number of whatever each side's division gave.
+//!
+//! PoCL 3.1 has no images of two components, and those of one are not opaque there: only that one is looked at.
 
 use crate::Arg;
 use crate::expr::{Generator, Kind};
 use crate::types::{Scalar, Type};
 
+/// How many coordinates an image has, and what of it are layers.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Form {
+    /// In OpenCL C.
+    name: &'static str,
+    /// In Metal.
+    texture: &'static str,
+    /// Coordinates that are no layers.
+    dims: usize,
+    layered: bool,
+    /// Samplers cannot read it.
+    buffer: bool,
+}
+
+#[rustfmt::skip]
+const FORMS: [Form; 6] = [
+    Form { name: "image2d_t", texture: "texture2d", dims: 2, layered: false, buffer: false },
+    Form { name: "image1d_t", texture: "texture1d", dims: 1, layered: false, buffer: false },
+    Form { name: "image3d_t", texture: "texture3d", dims: 3, layered: false, buffer: false },
+    Form { name: "image1d_array_t", texture: "texture1d_array", dims: 1, layered: true, buffer: false },
+    Form { name: "image2d_array_t", texture: "texture2d_array", dims: 2, layered: true, buffer: false },
+    Form { name: "image1d_buffer_t", texture: "texture_buffer", dims: 1, layered: false, buffer: true },
+];
+
+impl Form {
+    /// Components of a coordinate: of what would have three, four.
+    fn lanes(self) -> usize {
+        match self.dims + usize::from(self.layered) {
+            3 => 4,
+            lanes => lanes,
+        }
+    }
+
+    /// A coordinate of these parts; a fourth means nothing.
+    fn at(self, scalar: Scalar, parts: &[String]) -> String {
+        let ty = Type { scalar, lanes: self.lanes() };
+        let rest = if self.lanes() == 4 { ", 7" } else { "" };
+        format!("({})({}{rest})", ty.name(), parts.join(", "))
+    }
+}
+
+/// How a texel lies in memory and what is read of it.
+#[derive(Clone, Copy)]
+struct Format {
+    name: &'static str,
+    memory: Scalar,
+    components: usize,
+    /// What a read gives four of.
+    scalar: Scalar,
+    /// What 1.0 is in memory, if the format is a fraction.
+    one: u32,
+}
+
+#[rustfmt::skip]
+const FORMATS: [Format; 15] = [
+    Format { name: "rgba32float", memory: Scalar::Float, components: 4, scalar: Scalar::Float, one: 0 },
+    Format { name: "rgba8sint", memory: Scalar::Char, components: 4, scalar: Scalar::Int, one: 0 },
+    Format { name: "rgba16sint", memory: Scalar::Short, components: 4, scalar: Scalar::Int, one: 0 },
+    Format { name: "rgba32sint", memory: Scalar::Int, components: 4, scalar: Scalar::Int, one: 0 },
+    Format { name: "rgba8uint", memory: Scalar::UChar, components: 4, scalar: Scalar::UInt, one: 0 },
+    Format { name: "rgba16uint", memory: Scalar::UShort, components: 4, scalar: Scalar::UInt, one: 0 },
+    Format { name: "rgba32uint", memory: Scalar::UInt, components: 4, scalar: Scalar::UInt, one: 0 },
+    Format { name: "rgba16float", memory: Scalar::Half, components: 4, scalar: Scalar::Float, one: 0 },
+    Format { name: "rgba8unorm", memory: Scalar::UChar, components: 4, scalar: Scalar::Float, one: 255 },
+    Format { name: "rgba8snorm", memory: Scalar::Char, components: 4, scalar: Scalar::Float, one: 127 },
+    Format { name: "rgba16unorm", memory: Scalar::UShort, components: 4, scalar: Scalar::Float, one: 65535 },
+    Format { name: "bgra8unorm", memory: Scalar::UChar, components: 4, scalar: Scalar::Float, one: 255 },
+    Format { name: "r32float", memory: Scalar::Float, components: 1, scalar: Scalar::Float, one: 0 },
+    Format { name: "r16uint", memory: Scalar::UShort, components: 1, scalar: Scalar::UInt, one: 0 },
+    Format { name: "r8sint", memory: Scalar::Char, components: 1, scalar: Scalar::Int, one: 0 },
+];
+
 /// An image that a kernel reads.
 #[derive(Clone)]
 pub(crate) struct Picture {
     name: String,
-    /// What a read gives four of.
-    scalar: Scalar,
-    width: usize,
-    height: usize,
+    form: Form,
+    format: Format,
+    /// Texels of each coordinate, layers last.
+    size: Vec<usize>,
+    /// Whether linear filters may be used on it.
+    small: bool,
     /// The function around a read with a sampler and whole coordinates.
     through: Option<String>,
 }
 
-/// Formats, the numbers in memory, and what is read.
-const READ: [(&str, Scalar, Scalar); 7] = [
-    ("rgba32float", Scalar::Float, Scalar::Float),
-    ("rgba8sint", Scalar::Char, Scalar::Int),
-    ("rgba16sint", Scalar::Short, Scalar::Int),
-    ("rgba32sint", Scalar::Int, Scalar::Int),
-    ("rgba8uint", Scalar::UChar, Scalar::UInt),
-    ("rgba16uint", Scalar::UShort, Scalar::UInt),
-    ("rgba32uint", Scalar::UInt, Scalar::UInt),
-];
+/// The image that a kernel writes.
+#[derive(Clone)]
+pub(crate) struct Canvas {
+    name: String,
+    form: Form,
+    format: Format,
+    size: Vec<usize>,
+}
 
-const WRITTEN: [(&str, Scalar); 3] =
-    [("rgba32float", Scalar::Float), ("rgba32sint", Scalar::Int), ("rgba32uint", Scalar::UInt)];
+/// A sampler in scope.
+#[derive(Clone)]
+pub(crate) struct Sampler {
+    name: String,
+    /// Which of the addressing modes.
+    address: usize,
+    normalized: bool,
+    linear: bool,
+}
 
 /// Addressing modes and their numbers; the last two want normalised coordinates.
 const MODES: [(&str, u32); 5] = [
@@ -41,9 +123,7 @@ const MODES: [(&str, u32); 5] = [
     ("CLK_ADDRESS_REPEAT", 6),
     ("CLK_ADDRESS_MIRRORED_REPEAT", 8),
 ];
-
-/// `CLK_FILTER_NEAREST`
-const NEAREST: u32 = 0x10;
+const NONE: usize = 0;
 
 /// The letter behind `read_image` and `write_image`.
 fn letters(scalar: Scalar) -> &'static str {
@@ -55,48 +135,81 @@ fn letters(scalar: Scalar) -> &'static str {
 }
 
 impl Generator<'_> {
-    /// Parameters of a kernel for one image that is read and one that is written, and a sampler.
+    /// Parameters of a kernel for images that are read, one that is written, and a sampler.
     pub(crate) fn image_arguments(&mut self, grid: usize, args: &mut Vec<Arg>, list: &mut Vec<String>) {
         for _ in 0..1 + self.choices.below(2) {
-            let (format, memory, scalar) = self.choices.of(&READ);
+            let (form, format) = (self.choices.of(&FORMS), self.choices.of(&FORMATS));
             let (width, height) = self.choices.of(&[(4, 4), (8, 2), (2, 8), (1, 4), (16, 1)]);
+            let mut size = vec![width, height, self.choices.of(&[1, 2, 4])];
+            size.truncate(form.dims);
+            if form.layered {
+                // Layers are not normalised, so that any number will do.
+                size.push(self.choices.of(&[1, 2, 3]));
+            }
             let name = self.name("m");
-            list.push(format!("{} image2d_t {name}", self.choices.of(&["read_only", "__read_only", ""])));
-            args.push(Arg::Image { format, scalar: memory, width, height });
-            let through = self.choices.once_in(2).then(|| self.reader(scalar));
-            self.pictures.push(Picture { name, scalar, width, height, through });
+            list.push(format!("{} {} {name}", self.choices.of(&["read_only", "__read_only", ""]), form.name));
+            let small = format.scalar == Scalar::Float && self.choices.once_in(2);
+            let (kind, Format { name: texels, memory, components, .. }) = (form.texture, format);
+            args.push(Arg::Image { kind, format: texels, scalar: memory, components, size: size.clone(), small });
+            let through = (!form.buffer && self.choices.once_in(2)).then(|| self.reader(form, format.scalar));
+            // Of fractions of 65535 the mean would not be told from its neighbour.
+            let small = (small && format.one == 0) || matches!(format.one, 127 | 255);
+            self.pictures.push(Picture { name, form, format, size, small, through });
         }
         if self.choices.once_in(2) {
-            let (format, scalar) = self.choices.of(&WRITTEN);
+            let (form, format) = (self.choices.of(&FORMS), self.choices.of(&FORMATS));
             let name = self.name("m");
-            list.push(format!("write_only image2d_t {name}"));
-            args.push(Arg::Image { format, scalar, width: grid / 2, height: 2 });
-            self.canvas = Some((name, scalar, grid / 2));
+            list.push(format!("{} {} {name}", self.choices.of(&["write_only", "__write_only"]), form.name));
+            let size = match (form.dims, form.layered) {
+                (1, false) => vec![grid],
+                (3, _) | (_, true) if form.dims > 1 => vec![grid / 2, 1, 2],
+                _ => vec![grid / 2, 2],
+            };
+            let (kind, Format { name: texels, memory, components, .. }) = (form.texture, format);
+            args.push(Arg::Image {
+                kind,
+                format: texels,
+                scalar: memory,
+                components,
+                size: size.clone(),
+                small: false,
+            });
+            self.canvas = Some(Canvas { name, form, format, size });
         }
         if self.choices.once_in(2) {
-            let (address, name) = (self.choices.below(MODES.len()), self.name("m"));
-            list.push(format!("sampler_t {name}"));
-            // The last two with normalised coordinates, the others without.
-            args.push(Arg::Sampler(MODES[address].1 | NEAREST | u32::from(address >= 3)));
-            self.samplers.push((name, address, address >= 3));
+            let sampler = self.any_sampler();
+            list.push(format!("sampler_t {}", sampler.name));
+            let filter = if sampler.linear { 0x20 } else { 0x10 };
+            args.push(Arg::Sampler(MODES[sampler.address].1 | filter | u32::from(sampler.normalized)));
+            self.samplers.push(sampler);
         }
     }
 
     /// A function that reads a texel.
-    fn reader(&mut self, scalar: Scalar) -> String {
+    fn reader(&mut self, form: Form, scalar: Scalar) -> String {
         let (name, four) = (self.name("h"), Type { scalar, lanes: 4 }.name());
         let read = format!("read_image{}(im, s, at)", letters(scalar));
-        line!(self, "{four} {name}(read_only image2d_t im, sampler_t s, int2 at) {{ return {read}; }}");
+        let at = Type { scalar: Scalar::Int, lanes: form.lanes() }.name();
+        line!(self, "{four} {name}(read_only {} im, sampler_t s, {at} at) {{ return {read}; }}", form.name);
         name
+    }
+
+    fn any_sampler(&mut self) -> Sampler {
+        let (name, address) = (self.name("m"), self.choices.below(MODES.len()));
+        let normalized = address >= 3 || self.choices.once_in(2);
+        // At the edges a linear filter takes texels from outside.
+        let linear = address != NONE && self.choices.once_in(2);
+        Sampler { name, address, normalized, linear }
     }
 
     /// A sampler at program scope.
     pub(crate) fn sampler(&mut self) {
-        let (name, address) = (self.name("m"), self.choices.below(MODES.len()));
-        let normalized = address >= 3 || self.choices.once_in(2);
-        let coordinates = if normalized { "CLK_NORMALIZED_COORDS_TRUE" } else { "CLK_NORMALIZED_COORDS_FALSE" };
-        line!(self, "__constant sampler_t {name} = {coordinates} | {} | CLK_FILTER_NEAREST;", MODES[address].0);
-        self.samplers.push((name, address, normalized));
+        let sampler = self.any_sampler();
+        let coordinates = if sampler.normalized { "CLK_NORMALIZED_COORDS_TRUE" } else { "CLK_NORMALIZED_COORDS_FALSE" };
+        let filter = if sampler.linear { "CLK_FILTER_LINEAR" } else { "CLK_FILTER_NEAREST" };
+        let address = MODES[sampler.address].0;
+        line!(self, "__constant sampler_t {} = {coordinates} | {address} | {filter};", sampler.name);
+        self.samplers.push(sampler);
     }
 
     /// A texel is read, or written, or a size asked for.
@@ -108,12 +221,24 @@ impl Generator<'_> {
             return self.write_texel();
         }
         let picture = self.pictures[self.choices.below(self.pictures.len())].clone();
-        if self.choices.once_in(8) {
-            let (name, image) = (self.name("v"), picture.name);
-            line!(self, "int2 {name} = get_image_dim({image}) + get_image_width({image}) * get_image_height({image});");
-            return self.declare(name, Kind::Plain(Type { scalar: Scalar::Int, lanes: 2 }));
+        // PoCL 3.1 has no queries of buffers.
+        if !picture.form.buffer && self.choices.once_in(8) {
+            return self.image_size(picture);
         }
         self.read_texel(picture);
+    }
+
+    fn image_size(&mut self, picture: Picture) {
+        let (name, Picture { name: image, form, .. }) = (self.name("v"), picture);
+        let value = match (form.dims, form.layered) {
+            (1, false) => format!("get_image_width({image})"),
+            (1, true) => format!("get_image_width({image}) * 100 + (int)get_image_array_size({image})"),
+            (2, true) => format!("get_image_height({image}) * 100 + (int)get_image_array_size({image})"),
+            (3, _) => format!("get_image_depth({image}) * 100 + get_image_dim({image}).y"),
+            _ => format!("get_image_dim({image}).y * 100 + get_image_width({image}) * get_image_height({image})"),
+        };
+        line!(self, "int {name} = {value};");
+        self.declare(name, Kind::Plain(Type::scalar(Scalar::Int)));
     }
 
     /// Each image is used: what it is used for tells the translator which textures it may be given.
@@ -125,40 +250,86 @@ impl Generator<'_> {
     }
 
     fn write_texel(&mut self) {
-        let Some((image, scalar, width)) = self.canvas.clone() else { return };
-        let value = self.expr(Type { scalar, lanes: 4 }, 3);
-        let at = format!("(int2)(get_global_id(0) % {width}, get_global_id(0) / {width})");
-        line!(self, "write_image{}({image}, {at}, {value});", letters(scalar));
+        let Some(Canvas { name: image, form, format, size }) = self.canvas.clone() else { return };
+        let four = |scalar| Type { scalar, lanes: 4 };
+        let value = match format {
+            // A fraction that one number in memory is nearest to, by far. -128/127 is -128 by OpenCL's formula, -127 by
+            // Metal's; both are read as -1.
+            Format { one: one @ 1.., memory, .. } => {
+                let value = self.expr(four(memory), 3);
+                format!("clamp(convert_float4({value}) * (1.0f / {one}.0f), -1.0f, 1.0f)")
+            }
+            // A number that a half holds.
+            Format { memory: Scalar::Half, .. } => {
+                format!("convert_float4({} >> (short)(4))", self.expr(four(Scalar::Short), 3))
+            }
+            Format { scalar, .. } => self.expr(four(scalar), 3),
+        };
+        let (item, (mut parts, mut below)) = (self.item.clone(), (Vec::new(), 1));
+        for (at, texels) in size.iter().enumerate() {
+            let divided = if below == 1 { item.clone() } else { format!("{item} / {below}") };
+            parts.push(if at + 1 == size.len() { divided } else { format!("{divided} % {texels}") });
+            below *= texels;
+        }
+        line!(self, "write_image{}({image}, {}, {value});", letters(format.scalar), form.at(Scalar::Int, &parts));
     }
 
     fn read_texel(&mut self, picture: Picture) {
-        let Picture { name: image, scalar, width, height, through } = picture;
-        let (name, four) = (self.name("v"), Type { scalar, lanes: 4 });
-        let (x, y) = (self.any_integer(1).0, self.any_integer(1).0);
-        let (letter, text) = (letters(scalar), four.name());
-        let inside = format!("(int2)((int)({x} & {}), (int)({y} & {}))", width - 1, height - 1);
-        let sampler =
-            (!self.samplers.is_empty()).then(|| self.samplers[self.choices.below(self.samplers.len())].clone());
-        match sampler {
-            None => line!(self, "{text} {name} = read_image{letter}({image}, {inside});"),
+        let Picture { name: image, form, format, size, small, through } = picture;
+        let (name, letter) = (self.name("v"), letters(format.scalar));
+        let fitting: Vec<Sampler> =
+            self.samplers.iter().filter(|s| !form.buffer && (small || !s.linear)).cloned().collect();
+        let sampler = (!fitting.is_empty()).then(|| fitting[self.choices.below(fitting.len())].clone());
+        let any: Vec<String> = size.iter().map(|_| self.any_integer(1).0).collect();
+        let whole = |step: &str| -> Vec<String> {
+            let inside = any.iter().zip(&size).map(|(x, size)| match size.is_power_of_two() {
+                true => format!("(int)({x} & {}){step}", size - 1),
+                false => format!("(int)((uint){x} % {size}u){step}"),
+            });
+            inside.collect()
+        };
+        let mut scale = format.one;
+        let read = match sampler {
+            None => format!("read_image{letter}({image}, {})", form.at(Scalar::Int, &whole(""))),
             // Whole coordinates are not normalised; outside, what clamps is asked.
-            Some((sampler, address, false)) if self.choices.once_in(2) => {
-                let outside = if address == 0 { "" } else { " * 3 - 5" };
-                let read = through.unwrap_or_else(|| format!("read_image{letter}"));
-                line!(self, "{text} {name} = {read}({image}, {sampler}, {inside}{outside});");
+            Some(Sampler { name: sampler, address, normalized: false, linear: false }) if self.choices.once_in(2) => {
+                let at = form.at(Scalar::Int, &whole(if address == NONE { "" } else { " * 3 - 5" }));
+                let function = through.unwrap_or_else(|| format!("read_image{letter}"));
+                format!("{function}({image}, {sampler}, {at})")
             }
-            Some((sampler, address, normalized)) => {
-                // Eighths of a texel, outside too unless there is nothing.
-                let coordinate = |value: &str, size: usize| {
-                    let eighths = format!("(float)(int)({value} & {})", 8 * size - 1);
-                    let shifted = if address == 0 { eighths } else { format!("({eighths} * 3.0f - {size}.0f)") };
-                    let texels = if normalized { 8 * size } else { 8 };
-                    format!("{shifted} * {:?}f", 1.0 / texels as f32)
-                };
-                let at = format!("(float2)({}, {})", coordinate(&x, width), coordinate(&y, height));
-                line!(self, "{text} {name} = read_image{letter}({image}, {sampler}, {at});");
+            Some(Sampler { name: sampler, address, normalized, linear }) => {
+                let parts: Vec<String> = any
+                    .iter()
+                    .zip(&size)
+                    .enumerate()
+                    .map(|(at, (value, size))| {
+                        if at == form.dims {
+                            // A layer, which is rounded; PoCL 3.1 rounds 0.5 up.
+                            return match address {
+                                NONE => format!("(float)((uint){value} % {size}u) + 0.375f"),
+                                _ => format!("(float)(int)({value} & 31) * 0.25f - 2.125f"),
+                            };
+                        }
+                        // Eighths of a texel, outside too unless there is nothing.
+                        let eighths = format!("(float)(int)({value} & {})", 8 * size - 1);
+                        let shifted = if address == NONE { eighths } else { format!("({eighths} * 3.0f - {size}.0f)") };
+                        let texels = if normalized { 8 * size } else { 8 };
+                        format!("{shifted} * {:?}f", 1.0 / texels as f32)
+                    })
+                    .collect();
+                if linear {
+                    scale *= 8u32.pow(form.dims as u32);
+                }
+                format!("read_image{letter}({image}, {sampler}, {})", form.at(Scalar::Float, &parts))
             }
+        };
+        let ty = Type { scalar: if scale > 0 { Scalar::Int } else { format.scalar }, lanes: format.components };
+        if scale > 0 {
+            line!(self, "int4 {name} = convert_int4_rte({read} * {scale}.0f);");
+        } else {
+            let one = if format.components == 1 { ".x" } else { "" };
+            line!(self, "{} {name} = {read}{one};", ty.name());
         }
-        self.declare(name, Kind::Plain(four));
+        self.declare(name, Kind::Plain(ty));
     }
 }

@@ -51,6 +51,10 @@ impl Generator<'_> {
                 6 => self.byte().map_or_else(|| self.leaf(ty), |byte| format!("({name}){byte}")),
                 _ => {
                     let float = Type::scalar(self.any_float());
+                    if self.choices.once_in(4) {
+                        // Of no zero, whose exponent is the implementation's.
+                        return format!("({name})ilogb({} + {})", self.eighths(float, depth), "32.125f");
+                    }
                     let test =
                         self.choices.of(&["isnan", "isinf", "isfinite", "isnormal", "isordered", "islessgreater"]);
                     let a = self.expr(float, depth);

@@ -26,6 +26,7 @@ macro_rules! line {
 }
 
 mod assign;
+mod atomic;
 mod choices;
 mod constant;
 mod control;
@@ -35,9 +36,12 @@ mod function;
 mod group;
 mod image;
 mod integer;
+mod jump;
 mod layout;
 mod memory;
 mod names;
+mod print;
+mod reach;
 mod stmt;
 mod types;
 mod vector;
@@ -53,10 +57,12 @@ pub struct Program {
     pub source: String,
     /// Whether it has `double`, so that the translator is to emulate it.
     pub double: bool,
-    /// Work-items.
-    pub grid: u64,
+    /// Dimensions of the launch, 1 to 3.
+    pub dimensions: u32,
+    /// Work-items; 1 beyond the dimensions.
+    pub grid: [u64; 3],
     /// Work-items of a work-group.
-    pub group: u64,
+    pub group: [u64; 3],
     /// What the kernel `k` takes.
     pub args: Vec<Arg>,
 }
@@ -70,16 +76,20 @@ pub enum Arg {
     Value(Layout),
     /// Local memory of so many bytes.
     Local(usize),
-    /// An image of two dimensions; any content will do.
+    /// An image.
     Image {
+        /// Of textures, in Metal's words: `texture2d_array`.
+        kind: &'static str,
         /// Of its texels, in Metal's words.
         format: &'static str,
-        /// What each of a texel's four components is in memory.
+        /// What each component of a texel is in memory; a half counts as `ushort`.
         scalar: Scalar,
-        /// Texels of a row.
-        width: usize,
-        /// Rows.
-        height: usize,
+        /// Components of a texel.
+        components: usize,
+        /// Width, height, depth as far as there are any, then layers.
+        size: Vec<usize>,
+        /// Whether only small whole numbers will do, of which every weighted mean is exact.
+        small: bool,
     },
     /// A sampler, as the number that OpenCL C makes of it.
     Sampler(u32),

@@ -9,6 +9,8 @@ struct Scalars {
     place: String,
     scalar: Scalar,
     len: usize,
+    /// Scalars of one element: they are aligned together.
+    lanes: usize,
     writable: bool,
     space: &'static str,
 }
@@ -24,7 +26,7 @@ impl Generator<'_> {
         let Variable { place, kind, writable, space } = arrays[self.choices.below(arrays.len())].clone();
         let Kind::Array(Type { scalar, lanes }, len) = kind else { unreachable!("only arrays were kept") };
         let place = if lanes == 1 { place } else { pointer(space, writable, scalar.name(), &place) };
-        Some(Scalars { place, scalar, len: len * lanes, writable, space })
+        Some(Scalars { place, scalar, len: len * lanes, lanes, writable, space })
     }
 
     /// `vload` and `vstore`.
@@ -58,25 +60,32 @@ impl Generator<'_> {
     /// Halves, of which OpenCL C before its extension knows only how to load and store them.
     pub(crate) fn halves(&mut self) {
         let words = |ty: Type| matches!(ty.scalar, Scalar::Short | Scalar::UShort);
-        let Some(Scalars { place, len, writable, space, .. }) = self.scalars(words) else {
+        let Some(Scalars { place, len, lanes: together, writable, space, .. }) = self.scalars(words) else {
             let (ty, name) = (Type { scalar: Scalar::UShort, lanes: self.choices.of(&[1, 2, 4, 8]) }, self.name("a"));
             let list: Vec<String> = (0..4).map(|_| self.expr(ty, 1)).collect();
             line!(self, "{} {name}[4] = {{ {} }};", ty.name(), list.join(", "));
             return self.declare(name, Kind::Array(ty, 4));
         };
         let place = pointer(space, writable, "half", &place);
-        let lanes: Vec<usize> = [1, 2, 3, 4, 8, 16].into_iter().filter(|lanes| *lanes <= len).collect();
+        // Aligned, of which three take the place of four, or as they come.
+        let aligned = together > 1 && self.choices.once_in(2);
+        let most = if aligned { together } else { len };
+        let lanes: Vec<usize> =
+            [1, 2, 3, 4, 8, 16].into_iter().filter(|lanes| *lanes <= most && (!aligned || *lanes > 1)).collect();
         let lanes = lanes[self.choices.below(lanes.len())];
+        let lanes = if aligned && lanes == 3 && most < 4 { 2 } else { lanes };
         let number = if lanes == 1 { String::new() } else { lanes.to_string() };
-        let (index, ty) = (self.choices.below(len / lanes), Type { scalar: Scalar::Float, lanes });
+        let index = self.choices.below(len / if aligned { lanes.next_power_of_two() } else { lanes });
+        let a = if aligned { "a" } else { "" };
         if writable && self.choices.once_in(2) {
             // No NaN, of whose bits some are open.
-            let value = self.finite(ty, 1);
+            let scalar = self.any_float();
+            let value = self.finite(Type { scalar, lanes }, 1);
             let mode = self.choices.of(&["", "_rte", "_rtz", "_rtp", "_rtn"]);
-            return line!(self, "vstore_half{number}{mode}({value}, {index}, {place});");
+            return line!(self, "vstore{a}_half{number}{mode}({value}, {index}, {place});");
         }
-        let name = self.name("v");
-        line!(self, "{} {name} = vload_half{number}({index}, {place});", ty.name());
+        let (name, ty) = (self.name("v"), Type { scalar: Scalar::Float, lanes });
+        line!(self, "{} {name} = vload{a}_half{number}({index}, {place});", ty.name());
         self.declare(name, Kind::Plain(ty));
     }
 
@@ -95,7 +104,7 @@ impl Generator<'_> {
         };
         let buffer = place[1..].split(' ').next().expect("the name comes first").to_owned();
         let (copy, event, name, len) = (self.name("g"), self.name("e"), self.name("v"), group * own);
-        let part = format!("{buffer} + get_group_id(0) * {len}");
+        let part = format!("{buffer} + {} * {len}", self.group);
         let stride = if self.choices.once_in(3) { 2 } else { 1 };
         // What the work-items wrote before is there when the copy begins.
         self.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
@@ -106,13 +115,13 @@ impl Generator<'_> {
         };
         line!(self, "__local {} {copy}[{len}]; event_t {event} = {copies}; wait_group_events(1, &{event});", ty.name());
         let shift = self.choices.below(len);
-        let element = format!("{copy}[(get_local_id(0) * {own} + {shift}) % {}]", len / stride);
+        let element = format!("{copy}[({} * {own} + {shift}) % {}]", self.lane, len / stride);
         line!(self, "{} {name} = {element};", ty.name());
         self.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
         self.declare(name, Kind::Plain(ty));
         if writable && stride == 1 && self.choices.once_in(2) {
             let value = self.expr(ty, 2);
-            line!(self, "{copy}[get_local_id(0) * {own} + {}] = {value};", self.choices.below(own));
+            line!(self, "{copy}[{} * {own} + {}] = {value};", self.lane, self.choices.below(own));
             self.line("barrier(CLK_LOCAL_MEM_FENCE);");
             line!(self, "{event} = async_work_group_copy({part}, {copy}, {len}, 0); wait_group_events(1, &{event});");
             self.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");

@@ -19,7 +19,7 @@ const WORDS: &[&str] = &[
 
 /// Functions of OpenCL C that generated programs do not call: variables may hide them.
 const FUNCTIONS: &[&str] =
-    &["ctz", "dot", "cross", "length", "sin", "pow", "step", "mix", "sign", "normalize", "printf", "exp"];
+    &["ctz", "dot", "cross", "length", "sin", "pow", "step", "mix", "sign", "normalize", "log2", "exp"];
 
 impl Generator<'_> {
     /// A name that nothing has yet.
@@ -29,7 +29,8 @@ impl Generator<'_> {
             let variable = matches!(prefix, "v" | "a" | "x" | "i" | "r");
             let list = if variable && self.choices.once_in(5) { FUNCTIONS } else { WORDS };
             let word = self.choices.of(list);
-            if self.words.insert(word) {
+            // OpenCL C lets variables only have it.
+            if (variable || word != "main") && self.words.insert(word) {
                 return word.to_owned();
             }
         }

@@ -1,6 +1,6 @@
 //! Statements, one a line.
 
-use crate::expr::{Generator, Kind, Param, Variable};
+use crate::expr::{Generator, Kind, Variable};
 use crate::types::{FieldKind, Scalar, Type};
 
 /// Loops in loops, at most.
@@ -61,11 +61,17 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self, in_loop: bool) {
-        match self.choices.below(33) {
+        match self.choices.below(40) {
+            39 => self.parts(),
+            37 | 38 => self.print(),
+            33 if !self.barriers && self.loops < LOOPS => self.inward(),
+            34 if !self.barriers && self.loops < LOOPS => self.entered(),
+            35 => self.exclusive(),
+            36 => self.write_through(),
             31 | 32 => self.texel(),
             30 => self.halves(),
             25 => self.forward(in_loop),
-            26 if self.loops < LOOPS => self.backward(in_loop),
+            26 if !self.barriers && self.loops < LOOPS => self.backward(in_loop),
             27 if !self.labels.is_empty() => self.jump(),
             28 => self.both_sides(),
             29 => self.overlap(),
@@ -120,9 +126,10 @@ impl Generator<'_> {
                 let name = self.name("r");
                 let held = |v: &&Variable| matches!(v.kind, Kind::Record(other) if other == record);
                 let same = self.variables.iter().rev().find(held).map(|v| v.place.clone());
+                let made = if self.choices.once_in(2) { self.made(record) } else { None };
                 let value = match same {
                     Some(place) if self.choices.once_in(3) => place,
-                    _ => self.record_value(record),
+                    _ => made.unwrap_or_else(|| self.record_value(record)),
                 };
                 line!(self, "{} {name} = {value};", self.records[record].name);
                 self.declare(name, Kind::Record(record));
@@ -144,7 +151,7 @@ impl Generator<'_> {
     }
 
     /// An initialiser of a structure or union.
-    fn record_value(&mut self, record: usize) -> String {
+    pub(crate) fn record_value(&mut self, record: usize) -> String {
         let fields = self.records[record].fields.clone();
         let is_union = self.records[record].is_union;
         let mut parts = Vec::new();
@@ -213,59 +220,6 @@ impl Generator<'_> {
         let name = self.name("p");
         line!(self, "{type_name}* {name} = &{place};");
         self.declare(format!("(*{name})"), Kind::Record(record));
-    }
-
-    /// Atomic operations whose order does not matter: each element of `acc` has one kind.
-    fn accumulate(&mut self) {
-        if !self.in_kernel {
-            return self.assignment();
-        }
-        let value = self.expr(Type::scalar(Scalar::Int), 2);
-        let (at, function) = self.choices.of(&[
-            (0, "atomic_add"),
-            (0, "atomic_sub"),
-            (1, "atomic_min"),
-            (2, "atomic_max"),
-            (3, "atomic_and"),
-            (4, "atomic_or"),
-            (5, "atomic_xor"),
-        ]);
-        match self.choices.below(6) {
-            0 => line!(self, "{}(&acc[0]);", self.choices.of(&["atomic_inc", "atomic_dec"])),
-            _ => line!(self, "{function}(&acc[{at}], {value});"),
-        }
-    }
-
-    /// A call that writes through a pointer into any address space.
-    fn write_through(&mut self) {
-        if self.writers.is_empty() || self.loops > 1 {
-            return self.assignment();
-        }
-        let at = self.choices.below(self.writers.len());
-        let function = self.writers[at].clone();
-        let Some(Param::Pointer(element, len)) = function.params.first().copied() else {
-            unreachable!("the pointer comes first");
-        };
-        let fits = |v: &&Variable| match v.kind {
-            Kind::Array(ty, of) => v.writable && ty == element && of >= len,
-            _ => false,
-        };
-        let places: Vec<String> = self.variables.iter().filter(fits).map(|v| v.place.clone()).collect();
-        let Some(place) = (!places.is_empty()).then(|| places[self.choices.below(places.len())].clone()) else {
-            let list: Vec<String> = (0..len).map(|_| self.constant(element)).collect();
-            let name = self.name("a");
-            line!(self, "{} {name}[{len}] = {{ {} }};", element.name(), list.join(", "));
-            return self.declare(name, Kind::Array(element, len));
-        };
-        let mut arguments = vec![place];
-        for param in &function.params[1..] {
-            if let Param::Plain(ty) = *param {
-                arguments.push(self.expr(ty, 2));
-            }
-        }
-        let name = self.name("v");
-        line!(self, "{} {name} = {}({});", function.result.name(), function.name, arguments.join(", "));
-        self.declare(name, Kind::Plain(function.result));
     }
 
     /// A pointer into an array.

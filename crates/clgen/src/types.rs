@@ -1,6 +1,6 @@
 //! The types of generated programs and what the language says of them.
 
-/// A scalar type.
+/// A scalar type. `Half` is one of memory only: nothing is computed in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is OpenCL C's type of that name")]
 pub enum Scalar {
@@ -12,11 +12,12 @@ pub enum Scalar {
     UInt,
     Long,
     ULong,
+    Half,
     Float,
     Double,
 }
 
-use Scalar::{Char, Double, Float, Int, Long, Short, UChar, UInt, ULong, UShort};
+use Scalar::{Char, Double, Float, Half, Int, Long, Short, UChar, UInt, ULong, UShort};
 
 pub(crate) const INTEGERS: [Scalar; 8] = [Int, UInt, Char, UChar, Short, UShort, Long, ULong];
 pub(crate) const SCALARS: [Scalar; 11] = [Int, UInt, Float, Char, UChar, Short, UShort, Long, ULong, Int, Float];
@@ -32,6 +33,7 @@ impl Scalar {
             UInt => "uint",
             Long => "long",
             ULong => "ulong",
+            Half => "half",
             Float => "float",
             Double => "double",
         }
@@ -41,7 +43,7 @@ impl Scalar {
     pub fn size(self) -> usize {
         match self {
             Char | UChar => 1,
-            Short | UShort => 2,
+            Short | UShort | Half => 2,
             Int | UInt | Float => 4,
             Long | ULong | Double => 8,
         }
@@ -52,13 +54,13 @@ impl Scalar {
     }
 
     pub(crate) fn is_float(self) -> bool {
-        matches!(self, Float | Double)
+        matches!(self, Half | Float | Double)
     }
 
     pub(crate) fn unsigned(self) -> Scalar {
         match self {
             Char => UChar,
-            Short => UShort,
+            Short | Half => UShort,
             Int => UInt,
             Float => UInt,
             Long | Double => ULong,
@@ -69,7 +71,7 @@ impl Scalar {
     pub(crate) fn signed(self) -> Scalar {
         match self {
             UChar => Char,
-            UShort => Short,
+            UShort | Half => Short,
             UInt | Float => Int,
             ULong | Double => Long,
             other => other,

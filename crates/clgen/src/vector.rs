@@ -55,7 +55,13 @@ impl Generator<'_> {
                     other => self.choices.of(&[other, other.unsigned()]),
                 };
                 let (a, b) = (self.expr(ty.of(of), depth), self.expr(ty.of(of), depth));
-                format!("({a} {} {b})", self.choices.of(&["<", "<=", ">", ">=", "==", "!=", "&&", "||"]))
+                if self.choices.once_in(4)
+                    && let Some(c) = self.converted(ty.of(of))
+                {
+                    // Of constants in an initialiser PoCL's clang makes 1 instead of -1: one is a variable.
+                    return format!("({a} {} {c})", self.choices.of(&["&&", "||"]));
+                }
+                format!("({a} {} {b})", self.choices.of(&["<", "<=", ">", ">=", "==", "!="]))
             }
             9 if scalar.is_signed() => format!("(!{})", self.expr(ty, depth)),
             8..=10 => self.chosen(ty, depth),

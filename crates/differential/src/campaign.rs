@@ -7,7 +7,7 @@ use crate::job::{Image, Launch, Program, Value};
 use crate::peer::{Peer, PeerError};
 use crate::random::Random;
 use crate::run::{Run, compare};
-use crate::vary::{Shape, vary};
+use crate::vary::{Shape, vary, vary_small};
 
 /// Launches of each program, with other arguments each time.
 const ROUNDS: u64 = 2;
@@ -86,7 +86,7 @@ impl Campaign {
                 let first = mismatches.first()?;
                 let kind = match first.what {
                     crate::What::Failed(_) => Kind::Failed,
-                    crate::What::Buffer(..) => Kind::Differs,
+                    crate::What::Buffer(..) | crate::What::Printed(..) => Kind::Differs,
                 };
                 let lines: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
                 finding(kind, lines.join("\n"))
@@ -167,11 +167,16 @@ fn run(program: &clgen::Program, random: &mut Random) -> Run {
                 shapes.push(Shape::list([]));
                 continue;
             }
-            clgen::Arg::Image { format, scalar, width, height } => {
-                let (shape, size) = (Shape::of(of(*scalar), 1), vec![*width as u64, *height as u64]);
-                let mut bytes = vec![0; width * height * 4 * scalar.size()];
-                vary(&mut bytes, &shape, true, random);
-                let (kind, format) = ("texture2d".to_owned(), (*format).to_owned());
+            clgen::Arg::Image { kind, format, scalar, components, size, small } => {
+                let shape = Shape::of(of(*scalar), 1);
+                let mut bytes = vec![0; size.iter().product::<usize>() * components * scalar.size()];
+                if *small {
+                    vary_small(&mut bytes, &shape, random);
+                } else {
+                    vary(&mut bytes, &shape, true, random);
+                }
+                let size = size.iter().map(|&size| size as u64).collect();
+                let (kind, format) = ((*kind).to_owned(), (*format).to_owned());
                 args.push(Value::Image(Image { kind, format, size, bytes }));
                 shapes.push(shape);
                 continue;
@@ -191,8 +196,8 @@ fn run(program: &clgen::Program, random: &mut Random) -> Run {
         args.push(if is_value { Value::Bytes(bytes) } else { Value::Buffer(bytes) });
         shapes.push(shape);
     }
-    let (grid, group) = ([program.grid, 1, 1], [program.group, 1, 1]);
-    Run { launch: Launch { kernel: "k".to_owned(), grid, dimensions: 1, group, args }, shapes }
+    let clgen::Program { dimensions, grid, group, .. } = *program;
+    Run { launch: Launch { kernel: "k".to_owned(), grid, dimensions, group, args }, shapes }
 }
 
 fn of(scalar: clgen::Scalar) -> Scalar {
@@ -205,6 +210,7 @@ fn of(scalar: clgen::Scalar) -> Scalar {
         clgen::Scalar::UInt => Scalar::U32,
         clgen::Scalar::Long => Scalar::I64,
         clgen::Scalar::ULong => Scalar::U64,
+        clgen::Scalar::Half => Scalar::F16,
         clgen::Scalar::Float => Scalar::F32,
         clgen::Scalar::Double => Scalar::F64,
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dcmetal::{Accelerator, Arg, Buffer, Grid, Kernel, Library, PixelFormat, Texture, TextureDescriptor, clmsl};
 
-use crate::job::{Image, Launch, Outputs, Program, Value};
+use crate::job::{Image, Launch, Outputs, Program, Ran, Value};
 
 /// A program translated and compiled for a device.
 pub struct Translated {
@@ -55,7 +55,7 @@ impl Translated {
     }
 
     /// Runs one launch.
-    pub fn run(&self, launch: &Launch) -> Result<Outputs, String> {
+    pub fn run(&self, launch: &Launch) -> Result<Ran, String> {
         let kernel = self.kernel(&launch.kernel)?;
         let grid = Grid::threads(launch.grid).work_dim(launch.dimensions).threadgroup(launch.group);
         let mut passed = launch.args.iter().map(|value| self.pass(value)).collect::<Result<Vec<_>, _>>()?;
@@ -69,16 +69,20 @@ impl Translated {
                 Passed::Number(number) => Arg::from(*number),
             })
             .collect();
-        let done = kernel.launch(grid, args).and_then(|submission| submission.wait());
-        done.map_err(|error| error.to_string())?;
-        passed
+        let done = kernel.launch(grid, args).and_then(|submission| submission.printed());
+        let printed = done.map_err(|error| error.to_string())?;
+        if printed.lost > 0 {
+            return Err(format!("{} calls of printf were lost", printed.lost));
+        }
+        let outputs: Result<Outputs, String> = passed
             .iter()
             .map(|passed| match passed {
                 Passed::Buffer(buffer) => buffer.to_vec().map(Some).map_err(|error| error.to_string()),
                 Passed::Texture(texture) => texture.to_vec().map(Some).map_err(|error| error.to_string()),
                 _ => Ok(None),
             })
-            .collect()
+            .collect();
+        Ok(Ran::new(outputs?, &printed.bytes))
     }
 
     fn pass<'v>(&self, value: &'v Value) -> Result<Passed<'v>, String> {

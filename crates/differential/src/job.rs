@@ -71,3 +71,21 @@ pub struct Image {
 
 /// What a launch left in each argument that is a buffer or an image.
 pub type Outputs = Vec<Option<Vec<u8>>>;
+
+/// What a launch did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// What it left in memory.
+    pub outputs: Outputs,
+    /// What its work-items printed, as lines in no certain order.
+    pub printed: Vec<String>,
+}
+
+impl Ran {
+    /// With the lines of a text.
+    pub(crate) fn new(outputs: Outputs, printed: &[u8]) -> Ran {
+        let mut printed: Vec<String> = String::from_utf8_lossy(printed).lines().map(str::to_owned).collect();
+        printed.sort();
+        Ran { outputs, printed }
+    }
+}

@@ -30,7 +30,7 @@ mod vary;
 pub use campaign::{Campaign, Finding, Kind};
 pub use device::Translated;
 pub use differ::{Difference, differences};
-pub use job::{Image, Launch, Outputs, Program, Value};
+pub use job::{Image, Launch, Outputs, Program, Ran, Value};
 pub use opencl::serve;
 pub use peer::{Peer, PeerError};
 pub use random::Random;

@@ -1,6 +1,7 @@
 //! The peer itself: a program on the first OpenCL device, through the system's OpenCL loader.
 //!
-//! Runs in a process of its own ([`serve`]), one line of JSON per job in and one per answer out.
+//! Runs in a process of its own ([`serve`]): one line of JSON per job in, one per answer out. What kernels print goes to
+//! standard output as well, so an answer begins with [`MARK`]; what comes before it was printed.
 
 use std::ffi::c_void;
 use std::io::{BufRead, Write};
@@ -17,6 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::image::{self, Shape};
 use crate::job::{self, Launch, Outputs, Program, Value};
+
+/// ASCII's record separator, which JSON has not and generated programs do not print.
+pub(crate) const MARK: u8 = 0x1E;
 
 /// What the peer is asked for.
 #[derive(Serialize, Deserialize)]
@@ -66,6 +70,7 @@ pub fn serve() -> std::io::Result<()> {
 }
 
 fn answer(out: &mut impl Write, answer: &Answer) -> std::io::Result<()> {
+    out.write_all(&[MARK])?;
     serde_json::to_writer(&mut *out, answer)?;
     out.write_all(b"\n")?;
     out.flush()

@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::job::{Launch, Outputs, Program};
-use crate::opencl::{Answer, Job};
+use crate::job::{Launch, Program, Ran};
+use crate::opencl::{Answer, Job, MARK};
 
 /// An OpenCL implementation in a process of its own.
 pub struct Peer {
@@ -20,7 +20,8 @@ pub struct Peer {
 struct Running {
     child: Child,
     input: ChildStdin,
-    answers: Receiver<Answer>,
+    /// Each with what was printed before it.
+    answers: Receiver<(Vec<u8>, Answer)>,
     /// What it last said on standard error.
     last_words: Arc<Mutex<Vec<u8>>>,
 }
@@ -69,7 +70,7 @@ impl Peer {
     ///
     /// # Errors
     /// The first thing that went wrong.
-    pub fn run(&mut self, program: &Program, launches: &[Launch]) -> Result<Vec<Outputs>, PeerError> {
+    pub fn run(&mut self, program: &Program, launches: &[Launch]) -> Result<Vec<Ran>, PeerError> {
         let job = Job { program: program.clone(), launches: launches.to_vec() };
         let line = serde_json::to_string(&job).expect("a job is plain data") + "\n";
         if self.running.is_none() {
@@ -78,7 +79,7 @@ impl Peer {
         let running = self.running.as_mut().expect("it was started");
         // A write that fails means that the process has ended: the answers say so.
         let _ = running.input.write_all(line.as_bytes());
-        match self.answer(None)? {
+        match self.answer(None)?.1 {
             Answer::Built => {}
             Answer::Missing(text) => return Err(PeerError::Missing(text)),
             Answer::NotBuilt(log) => return Err(PeerError::NotBuilt(log)),
@@ -88,15 +89,15 @@ impl Peer {
         let mut failed = None;
         for launch in 0..launches.len() {
             match self.answer(Some(launch))? {
-                Answer::Ran(output) => outputs.push(output),
-                Answer::Failed(text) => failed = failed.or(Some(PeerError::Failed(launch, text))),
+                (printed, Answer::Ran(output)) => outputs.push(Ran::new(output, &printed)),
+                (_, Answer::Failed(text)) => failed = failed.or(Some(PeerError::Failed(launch, text))),
                 _ => unreachable!("the build was answered"),
             }
         }
         failed.map_or(Ok(outputs), Err)
     }
 
-    fn answer(&mut self, launch: Option<usize>) -> Result<Answer, PeerError> {
+    fn answer(&mut self, launch: Option<usize>) -> Result<(Vec<u8>, Answer), PeerError> {
         let running = self.running.as_mut().expect("a job was sent to it");
         let error = match running.answers.recv_timeout(self.timeout) {
             Ok(answer) => return Ok(answer),
@@ -116,14 +117,16 @@ impl Running {
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = spawned.unwrap_or_else(|error| panic!("the peer's process {command:?}: {error}"));
         let input = child.stdin.take().expect("it is piped");
-        let output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
         let (send, answers) = channel();
         std::thread::spawn(move || {
-            for line in output.lines().map_while(Result::ok) {
-                // What a program prints lands here too.
-                if let Ok(answer) = serde_json::from_str(&line)
-                    && send.send(answer).is_err()
-                {
+            loop {
+                let (mut printed, mut line) = (Vec::new(), Vec::new());
+                let read = output.read_until(MARK, &mut printed).and_then(|_| output.read_until(b'\n', &mut line));
+                printed.pop();
+                // The end, or what is no answer: the process is gone.
+                let Some(answer) = read.ok().and_then(|_| serde_json::from_slice(&line).ok()) else { return };
+                if send.send((printed, answer)).is_err() {
                     return;
                 }
             }

@@ -35,6 +35,8 @@ pub enum What {
     Failed(String),
     /// A buffer, by the argument's name.
     Buffer(String, Difference),
+    /// What was printed: the first line that only one side has, and which side that is.
+    Printed(String, &'static str),
 }
 
 impl fmt::Display for Mismatch {
@@ -42,6 +44,7 @@ impl fmt::Display for Mismatch {
         let Mismatch { launch, kernel, what } = self;
         match what {
             What::Failed(text) => write!(f, "launch {launch} ({kernel}): {text}"),
+            What::Printed(line, side) => write!(f, "launch {launch} ({kernel}): only {side} prints `{line}`"),
             What::Buffer(name, difference) => write!(f, "launch {launch} ({kernel}): {name}{difference}"),
         }
     }
@@ -70,7 +73,10 @@ pub fn compare(
                 continue;
             }
         };
-        for (argument, (ours, theirs)) in kernel.arguments().iter().zip(ours.iter().zip(theirs)) {
+        if let Some((line, side)) = only_one(&ours.printed, &theirs.printed) {
+            found(What::Printed(line.clone(), side));
+        }
+        for (argument, (ours, theirs)) in kernel.arguments().iter().zip(ours.outputs.iter().zip(&theirs.outputs)) {
             let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
             let shape = &run.shapes[argument.position];
             if let Some(difference) = differences(ours, theirs, shape, ulp) {
@@ -79,4 +85,30 @@ pub fn compare(
         }
     }
     Ok(mismatches)
+}
+
+/// The first line of two sorted lists that the other has not, and whose it is.
+fn only_one<'l>(device: &'l [String], peer: &'l [String]) -> Option<(&'l String, &'static str)> {
+    let at = (0..).find(|&at| device.get(at) != peer.get(at) || device.get(at).is_none()).expect("lists end");
+    match (device.get(at), peer.get(at)) {
+        (Some(ours), Some(theirs)) if theirs < ours => Some((theirs, "OpenCL")),
+        (Some(ours), _) => Some((ours, "the device")),
+        (None, theirs) => theirs.map(|line| (line, "OpenCL")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_one_side_is_found() {
+        let lines = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();
+        let only = |a, b| only_one(&lines(a), &lines(b)).map(|(line, side)| format!("{line} {side}"));
+        assert_eq!(only("abc", "abc"), None);
+        assert_eq!(only("abc", "ac").as_deref(), Some("b the device"));
+        assert_eq!(only("ac", "abc").as_deref(), Some("b OpenCL"));
+        assert_eq!(only("a", "ab").as_deref(), Some("b OpenCL"));
+        assert_eq!(only("aab", "ab").as_deref(), Some("a the device"));
+    }
 }

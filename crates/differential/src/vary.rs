@@ -82,6 +82,13 @@ pub fn vary(bytes: &mut [u8], shape: &Shape, wild: bool, random: &mut Random) {
     }
 }
 
+/// Puts random whole numbers of up to seven bits and a sign in place of the floats in `bytes`.
+pub(crate) fn vary_small(bytes: &mut [u8], shape: &Shape, random: &mut Random) {
+    for (scalar, range) in shape.numbers(bytes.len()).filter(|(scalar, _)| float(*scalar)) {
+        bytes[range].copy_from_slice(&encode(scalar, random.below(257) as f64 - 128.0));
+    }
+}
+
 fn float(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::F64 | Scalar::F32 | Scalar::F16 | Scalar::BF16)
 }
@@ -182,6 +189,15 @@ mod tests {
         vary(&mut ints, &Shape::of(Scalar::I32, 1), true, &mut random);
         let values: Vec<i32> = ints.chunks(4).map(|bytes| i32::from_ne_bytes(bytes.try_into().unwrap())).collect();
         assert!([0, -1, i32::MIN, i32::MAX].iter().all(|value| values.contains(value)));
+    }
+
+    #[test]
+    fn small_numbers_are_whole() {
+        let mut bytes = vec![0; 2 * 4000];
+        vary_small(&mut bytes, &Shape::of(Scalar::F16, 1), &mut Random::new(3));
+        let values: Vec<f64> = bytes.chunks(2).map(|bytes| decode(Scalar::F16, bytes)).collect();
+        assert!(values.iter().all(|value| value.fract() == 0.0 && value.abs() <= 128.0));
+        assert!([-128.0, 0.0, 128.0].iter().all(|value| values.contains(value)));
     }
 
     #[test]

@@ -51,7 +51,8 @@ fn a_difference_is_found_and_made_small() {
     let source = "int idle(int x) { return x * 3; }\n__kernel void k(__global int* x)\n{\nint y = idle(2);\n{\ny += 1;\n}\n\
         #ifdef PEER\nx[1] = 5;\n#else\nx[1] = 6;\n#endif\nx[0] = y;\n}\n";
     let args = vec![clgen::Arg::Buffer(vec![Some(clgen::Scalar::Int)], 4)];
-    let program = clgen::Program { source: source.to_owned(), double: false, grid: 1, group: 1, args };
+    let program =
+        clgen::Program { source: source.to_owned(), double: false, dimensions: 1, grid: [1; 3], group: [1; 3], args };
     let mut campaign = campaign();
     let finding = campaign.run_program(&program, 1).expect("it differs");
     assert_eq!(finding.kind, Kind::Differs);
