@@ -76,7 +76,10 @@ impl Generator<'_> {
             }
             16 => {
                 let (a, b) = (self.expr(ty, depth), self.expr(ty, depth));
-                format!("{}({a}, {b})", self.choices.of(&["fmod", "remainder", "nextafter"]))
+                // The translator has no remainder of doubles.
+                let functions: &[&str] =
+                    if double { &["fmod", "nextafter"] } else { &["fmod", "remainder", "nextafter"] };
+                format!("{}({a}, {b})", self.choices.of(functions))
             }
             17 => {
                 let (a, by) = (self.expr(ty, depth), self.expr(ty.of(Scalar::Int), depth));

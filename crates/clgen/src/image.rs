@@ -304,9 +304,11 @@ impl Generator<'_> {
                     .enumerate()
                     .map(|(at, (value, size))| {
                         if at == form.dims {
-                            // A layer, which is rounded; PoCL 3.1 rounds 0.5 up.
-                            return match address {
-                                NONE => format!("(float)((uint){value} % {size}u) + 0.375f"),
+                            // A layer, which is rounded. PoCL 3.1 rounds 0.5 up, and multiplies layers by their number as it
+                            // does normalised coordinates: the first and the last stay what they are.
+                            return match (address, normalized) {
+                                (_, true) => format!("(float)({value} & 1) * {}.0f", size - 1),
+                                (NONE, _) => format!("(float)((uint){value} % {size}u) + 0.375f"),
                                 _ => format!("(float)(int)({value} & 31) * 0.25f - 2.125f"),
                             };
                         }

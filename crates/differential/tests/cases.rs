@@ -76,6 +76,7 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("work_item/called_kernel_with_local_memory", "on the device, 1000 on OpenCL", "a called kernel loses its local memory"),
     ("work_item/functions_in_helpers", "sizes[8] is 111", "beyond the third dimension its sizes are 0 instead of 1"),
     ("double/single_constants", "on the device, 0.1 (", "-cl-single-precision-constant changes nothing"),
+    ("double/printf", "only the device prints `0.100000000000000006 -1e+300", "its printf has no more than a double's digits"),
     ("types/constant_functions", "not a compile-time constant", "its functions are no constant expressions"),
     ("math/edge_cases", "call to '_cl_pown' is ambiguous", "its pown wants exactly an int"),
     ("math/nan_codes", "call to '_cl_nan' is ambiguous", "its nan wants exactly an unsigned number"),
