@@ -375,7 +375,7 @@ impl<'c> Generator<'c> {
         if self.choices.once_in(4) {
             self.table();
         }
-        self.every_image();
+        self.most_images();
         self.budget = 20 + self.choices.below(30);
         self.statements(6, false);
         for _ in 0..if self.barriers { self.choices.below(4) } else { 0 } {

@@ -4,6 +4,8 @@
 //! eighths of a texel. So are weighted means, since filtered floats are small whole numbers. What formats scale (255 is 1.0)
 //! is scaled back and rounded, which makes a whole number of whatever each side's division gave.
 //!
+//! Some images are read or written as of another type too, where the format, which is asked for, is not what it is.
+//!
 //! PoCL 3.1 has no images of two components, and those of one are not opaque there: only that one is looked at.
 
 use crate::Arg;
@@ -55,6 +57,8 @@ impl Form {
 #[derive(Clone, Copy)]
 struct Format {
     name: &'static str,
+    /// `CLK_FLOAT` and its kin.
+    data_type: &'static str,
     memory: Scalar,
     components: usize,
     /// What a read gives four of.
@@ -65,21 +69,21 @@ struct Format {
 
 #[rustfmt::skip]
 const FORMATS: [Format; 15] = [
-    Format { name: "rgba32float", memory: Scalar::Float, components: 4, scalar: Scalar::Float, one: 0 },
-    Format { name: "rgba8sint", memory: Scalar::Char, components: 4, scalar: Scalar::Int, one: 0 },
-    Format { name: "rgba16sint", memory: Scalar::Short, components: 4, scalar: Scalar::Int, one: 0 },
-    Format { name: "rgba32sint", memory: Scalar::Int, components: 4, scalar: Scalar::Int, one: 0 },
-    Format { name: "rgba8uint", memory: Scalar::UChar, components: 4, scalar: Scalar::UInt, one: 0 },
-    Format { name: "rgba16uint", memory: Scalar::UShort, components: 4, scalar: Scalar::UInt, one: 0 },
-    Format { name: "rgba32uint", memory: Scalar::UInt, components: 4, scalar: Scalar::UInt, one: 0 },
-    Format { name: "rgba16float", memory: Scalar::Half, components: 4, scalar: Scalar::Float, one: 0 },
-    Format { name: "rgba8unorm", memory: Scalar::UChar, components: 4, scalar: Scalar::Float, one: 255 },
-    Format { name: "rgba8snorm", memory: Scalar::Char, components: 4, scalar: Scalar::Float, one: 127 },
-    Format { name: "rgba16unorm", memory: Scalar::UShort, components: 4, scalar: Scalar::Float, one: 65535 },
-    Format { name: "bgra8unorm", memory: Scalar::UChar, components: 4, scalar: Scalar::Float, one: 255 },
-    Format { name: "r32float", memory: Scalar::Float, components: 1, scalar: Scalar::Float, one: 0 },
-    Format { name: "r16uint", memory: Scalar::UShort, components: 1, scalar: Scalar::UInt, one: 0 },
-    Format { name: "r8sint", memory: Scalar::Char, components: 1, scalar: Scalar::Int, one: 0 },
+    Format { name: "rgba32float", data_type: "CLK_FLOAT", memory: Scalar::Float, components: 4, scalar: Scalar::Float, one: 0 },
+    Format { name: "rgba8sint", data_type: "CLK_SIGNED_INT8", memory: Scalar::Char, components: 4, scalar: Scalar::Int, one: 0 },
+    Format { name: "rgba16sint", data_type: "CLK_SIGNED_INT16", memory: Scalar::Short, components: 4, scalar: Scalar::Int, one: 0 },
+    Format { name: "rgba32sint", data_type: "CLK_SIGNED_INT32", memory: Scalar::Int, components: 4, scalar: Scalar::Int, one: 0 },
+    Format { name: "rgba8uint", data_type: "CLK_UNSIGNED_INT8", memory: Scalar::UChar, components: 4, scalar: Scalar::UInt, one: 0 },
+    Format { name: "rgba16uint", data_type: "CLK_UNSIGNED_INT16", memory: Scalar::UShort, components: 4, scalar: Scalar::UInt, one: 0 },
+    Format { name: "rgba32uint", data_type: "CLK_UNSIGNED_INT32", memory: Scalar::UInt, components: 4, scalar: Scalar::UInt, one: 0 },
+    Format { name: "rgba16float", data_type: "CLK_HALF_FLOAT", memory: Scalar::Half, components: 4, scalar: Scalar::Float, one: 0 },
+    Format { name: "rgba8unorm", data_type: "CLK_UNORM_INT8", memory: Scalar::UChar, components: 4, scalar: Scalar::Float, one: 255 },
+    Format { name: "rgba8snorm", data_type: "CLK_SNORM_INT8", memory: Scalar::Char, components: 4, scalar: Scalar::Float, one: 127 },
+    Format { name: "rgba16unorm", data_type: "CLK_UNORM_INT16", memory: Scalar::UShort, components: 4, scalar: Scalar::Float, one: 65535 },
+    Format { name: "bgra8unorm", data_type: "CLK_UNORM_INT8", memory: Scalar::UChar, components: 4, scalar: Scalar::Float, one: 255 },
+    Format { name: "r32float", data_type: "CLK_FLOAT", memory: Scalar::Float, components: 1, scalar: Scalar::Float, one: 0 },
+    Format { name: "r16uint", data_type: "CLK_UNSIGNED_INT16", memory: Scalar::UShort, components: 1, scalar: Scalar::UInt, one: 0 },
+    Format { name: "r8sint", data_type: "CLK_SIGNED_INT8", memory: Scalar::Char, components: 1, scalar: Scalar::Int, one: 0 },
 ];
 
 /// An image that a kernel reads.
@@ -241,12 +245,22 @@ impl Generator<'_> {
         self.declare(name, Kind::Plain(Type::scalar(Scalar::Int)));
     }
 
-    /// Each image is used: what it is used for tells the translator which textures it may be given.
-    pub(crate) fn every_image(&mut self) {
+    /// Most images are used.
+    pub(crate) fn most_images(&mut self) {
         for picture in self.pictures.clone() {
-            self.read_texel(picture);
+            if !self.choices.once_in(4) {
+                self.read_texel(picture);
+            }
         }
-        self.write_texel();
+        if !self.choices.once_in(4) {
+            self.write_texel();
+        }
+    }
+
+    /// Another type, in some programs.
+    fn other(&mut self, form: Form, scalar: Scalar) -> Option<Scalar> {
+        let other = self.choices.of(&[Scalar::Float, Scalar::Int, Scalar::UInt]);
+        (!form.buffer && other != scalar && self.choices.once_in(3)).then_some(other)
     }
 
     fn write_texel(&mut self) {
@@ -271,7 +285,17 @@ impl Generator<'_> {
             parts.push(if at + 1 == size.len() { divided } else { format!("{divided} % {texels}") });
             below *= texels;
         }
-        line!(self, "write_image{}({image}, {}, {value});", letters(format.scalar), form.at(Scalar::Int, &parts));
+        let at = form.at(Scalar::Int, &parts);
+        let write = |scalar, value| format!("write_image{}({image}, {at}, {value});", letters(scalar));
+        let fitting = write(format.scalar, value);
+        match self.other(form, format.scalar) {
+            None => self.line(fitting),
+            Some(other) => {
+                let not = write(other, format!("({})(1)", four(other).name()));
+                let data_type = format.data_type;
+                line!(self, "if (get_image_channel_data_type({image}) == {data_type}) {fitting} else {not}");
+            }
+        }
     }
 
     fn read_texel(&mut self, picture: Picture) {
@@ -289,13 +313,12 @@ impl Generator<'_> {
             inside.collect()
         };
         let mut scale = format.one;
-        let read = match sampler {
-            None => format!("read_image{letter}({image}, {})", form.at(Scalar::Int, &whole(""))),
+        let (function, place) = match sampler {
+            None => (None, form.at(Scalar::Int, &whole(""))),
             // Whole coordinates are not normalised; outside, what clamps is asked.
             Some(Sampler { name: sampler, address, normalized: false, linear: false }) if self.choices.once_in(2) => {
                 let at = form.at(Scalar::Int, &whole(if address == NONE { "" } else { " * 3 - 5" }));
-                let function = through.unwrap_or_else(|| format!("read_image{letter}"));
-                format!("{function}({image}, {sampler}, {at})")
+                (through, format!("{sampler}, {at}"))
             }
             Some(Sampler { name: sampler, address, normalized, linear }) => {
                 let parts: Vec<String> = any
@@ -322,9 +345,17 @@ impl Generator<'_> {
                 if linear {
                     scale *= 8u32.pow(form.dims as u32);
                 }
-                format!("read_image{letter}({image}, {sampler}, {})", form.at(Scalar::Float, &parts))
+                (None, format!("{sampler}, {}", form.at(Scalar::Float, &parts)))
             }
         };
+        let function = function.unwrap_or_else(|| format!("read_image{letter}"));
+        let mut read = format!("{function}({image}, {place})");
+        if let Some(other) = self.other(form, format.scalar) {
+            let four = Type { scalar: format.scalar, lanes: 4 }.name();
+            let not = format!("convert_{four}(read_image{}({image}, {place}))", letters(other));
+            let data_type = format.data_type;
+            read = format!("(get_image_channel_data_type({image}) == {data_type} ? {read} : {not})");
+        }
         let ty = Type { scalar: if scale > 0 { Scalar::Int } else { format.scalar }, lanes: format.components };
         if scale > 0 {
             line!(self, "int4 {name} = convert_int4_rte({read} * {scale}.0f);");
