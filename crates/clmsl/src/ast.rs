@@ -104,6 +104,8 @@ pub(crate) struct StructSpec {
     pub(crate) tag: Option<Ident>,
     pub(crate) fields: Option<Vec<FieldDecl>>,
     pub(crate) attributes: Vec<Attribute>,
+    /// What `#pragma pack` says where the members begin.
+    pub(crate) max_align: u8,
     pub(crate) span: Span,
 }
 

@@ -184,6 +184,9 @@ pub enum Pragma {
     },
     /// `#pragma OPENCL FP_CONTRACT ON` (or `OFF`, `DEFAULT`; also with `STDC`): `None` is `DEFAULT`.
     FpContract(Option<bool>),
+    /// Members of the structures behind it are aligned to at most so many bytes, as `#pragma pack(n)` says, or its `push`
+    /// and `pop`; no limit if 0.
+    Pack(u8),
     /// `#pragma unroll`, without or with the factor; `#pragma nounroll` is factor 1.
     Unroll(Option<u32>),
 }

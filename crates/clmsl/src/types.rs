@@ -392,6 +392,8 @@ pub(crate) enum Type {
     Packed(Scalar, u8),
     /// `atomic_T`; lowering also casts pointers to other types to pointers to it.
     Atomic(Scalar),
+    /// The bytes of a number at any address, `clmsl_bytes<T>`: exists only after lowering (`lower::packed`).
+    Bytes(Scalar, u8),
 }
 
 impl Type {
@@ -529,6 +531,10 @@ pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) ty: Type,
     pub(crate) quals: Quals,
+    /// Alignment asked for with `__attribute__((aligned(n)))`, in bytes, or 1.
+    pub(crate) min_align: u64,
+    /// `__attribute__((packed))`
+    pub(crate) packed: bool,
     pub(crate) span: Span,
 }
 
@@ -551,6 +557,10 @@ pub(crate) struct Struct {
     pub(crate) min_align: u64,
     /// `__attribute__((packed))`
     pub(crate) packed: bool,
+    /// Members are aligned to at most so many bytes: `#pragma pack`. No limit if 0.
+    pub(crate) max_align: u64,
+    /// Whether pointers to it are made of pointers to less aligned memory.
+    pub(crate) anywhere: bool,
     pub(crate) span: Span,
 }
 
@@ -570,6 +580,7 @@ pub(crate) fn layout(ty: &Type, structs: &[Struct]) -> Option<(u64, u64)> {
         Type::Struct(id) => structs[id.0 as usize].layout.as_ref().map(|l| (l.size, l.align)),
         Type::Packed(s, n) => Some((s.size() * u64::from(*n), s.size())),
         Type::Atomic(s) => Some((s.size(), s.size())),
+        Type::Bytes(s, n) => layout(&Type::lanes(*s, *n), structs).map(|(size, _)| (size, 1)),
         Type::Void | Type::Error | Type::Image(_) | Type::Sampler => None,
     }
 }
@@ -597,40 +608,47 @@ pub(crate) fn least_align(ty: &Type, structs: &[Struct]) -> Option<u64> {
 #[derive(Clone, Debug)]
 pub(crate) struct StructLayout {
     pub(crate) size: u64,
+    /// What MSL aligns it to: as much as OpenCL C does if members lie where MSL would not put them, see `lower::packed`.
     pub(crate) align: u64,
     /// Byte offset of each field.
     pub(crate) offsets: Vec<u64>,
     /// What OpenCL C aligns it to, which is less where something is packed.
     pub(crate) least_align: u64,
-    /// Whether packing moves a member or changes the size, which MSL cannot follow.
-    pub(crate) moved: bool,
 }
 
-/// Lays a structure out by the C rules: each field at the next multiple of its alignment.
+/// Lays a structure out by the rules of C and of Clang's attributes: each field at the next multiple of its alignment.
 pub(crate) fn struct_layout(s: &Struct, structs: &[Struct]) -> Option<StructLayout> {
-    let align = s.min_align.max(1);
-    let mut out = StructLayout { size: 0, align, offsets: Vec::new(), least_align: align, moved: false };
-    let mut packed_size = 0u64;
-    for field in &s.fields {
-        let (size, align) = layout(&field.ty, structs)?;
-        let least = if s.packed { 1 } else { least_align(&field.ty, structs)? };
-        out.align = out.align.max(align);
-        out.least_align = out.least_align.max(least);
-        if s.is_union {
-            out.offsets.push(0);
-            out.size = out.size.max(size);
-            packed_size = out.size;
-        } else {
-            let offset = out.size.checked_next_multiple_of(align)?;
-            out.offsets.push(offset);
-            out.size = offset.checked_add(size)?;
-            let packed_offset = packed_size.checked_next_multiple_of(least)?;
-            out.moved |= packed_offset != offset;
-            packed_size = packed_offset.checked_add(size)?;
+    let wanted = |field: &Field| {
+        let natural = if s.packed || field.packed { 1 } else { least_align(&field.ty, structs)? };
+        let align = natural.max(field.min_align);
+        // The limit holds for what attributes ask for, too.
+        Some(if s.max_align > 0 { align.min(s.max_align) } else { align })
+    };
+    let out = placed(s, structs, &wanted)?;
+    let natural = placed(s, structs, &|field| layout(&field.ty, structs).map(|(_, align)| align));
+    // MSL may align more, which nothing but pointers to less aligned memory shows.
+    match natural {
+        Some(n) if n.offsets == out.offsets && n.size == out.size && n.align >= out.align => {
+            Some(StructLayout { least_align: out.align, ..n })
         }
+        _ => Some(out),
+    }
+}
+
+/// The layout in which each field has the alignment `wanted`.
+fn placed(s: &Struct, structs: &[Struct], wanted: &dyn Fn(&Field) -> Option<u64>) -> Option<StructLayout> {
+    let align = s.min_align.max(1);
+    let mut out = StructLayout { size: 0, align, offsets: Vec::new(), least_align: align };
+    for field in &s.fields {
+        let (size, _) = layout(&field.ty, structs)?;
+        let align = wanted(field)?;
+        out.align = out.align.max(align);
+        let offset = if s.is_union { 0 } else { out.size.checked_next_multiple_of(align)? };
+        out.offsets.push(offset);
+        out.size = out.size.max(offset.checked_add(size)?);
     }
     out.size = out.size.checked_next_multiple_of(out.align)?;
-    out.moved |= packed_size.checked_next_multiple_of(out.least_align)? != out.size;
+    out.least_align = out.align;
     Some(out)
 }
 
@@ -675,5 +693,6 @@ pub(crate) fn describe(ty: &Type, structs: &[Struct]) -> String {
         Type::Sampler => "sampler_t".to_owned(),
         Type::Packed(s, n) => format!("packed {}{n}", s.name()),
         Type::Atomic(s) => format!("atomic_{}", s.name()),
+        Type::Bytes(s, n) => describe(&Type::lanes(*s, *n), structs),
     }
 }

@@ -54,6 +54,7 @@ impl Output {
                 format!("<extension {} {enable}>", self.names.name(name))
             }
             TokenKind::Pragma(Pragma::FpContract(state)) => format!("<contract {state:?}>"),
+            TokenKind::Pragma(Pragma::Pack(limit)) => format!("<pack {limit}>"),
             TokenKind::Pragma(Pragma::Unroll(factor)) => format!("<unroll {factor:?}>"),
             TokenKind::Eof => panic!("only the last token is the end"),
         }

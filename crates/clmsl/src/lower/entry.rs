@@ -284,7 +284,8 @@ fn one_buffer(
     for &id in values {
         let local = function.local(id);
         let ty = if local.ty == Type::Sampler { Type::UINT } else { local.ty.clone() };
-        fields.push(Field { name: local.name.clone(), ty, quals: Quals::default(), span: local.span });
+        let (name, quals) = (local.name.clone(), Quals::default());
+        fields.push(Field { name, ty, quals, min_align: 1, packed: false, span: local.span });
     }
     let depth = |f: &Field| match f.ty {
         Type::Struct(id) => structs[id.0 as usize].depth,
@@ -300,6 +301,8 @@ fn one_buffer(
         layout: None,
         min_align: 1,
         packed: false,
+        max_align: 0,
+        anywhere: false,
         span,
     };
     s.layout = struct_layout(&s, structs);

@@ -3,6 +3,7 @@
 //! 0. `goto`: jumps become flags and loops; `fallthrough`: functions that may end without a value return zero.
 //! 1. `address_space`: one copy of a helper per combination of address spaces, and components of textures (`component`),
 //!    it is called with; unused ones vanish.
+//!    `packed` and `bytes`: members that lie unaligned become bytes.
 //! 2. `image`: functions on images become methods of textures and functions of the prelude.
 //!    `access`: pointers to what is only read say so.
 //! 3. `narrow`: 64-bit arithmetic of which only 32 bits count.
@@ -17,6 +18,7 @@ mod address_space;
 mod async_copy;
 mod atomic;
 mod builtin;
+mod bytes;
 mod c11;
 mod coherent;
 mod component;
@@ -33,6 +35,7 @@ mod inward;
 mod memory;
 mod names;
 mod narrow;
+mod packed;
 mod printf;
 mod reach;
 mod scope;
@@ -126,6 +129,10 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
             wide::lower_constant(init);
             init.rewrite(&mut |e| e.ty = e.ty.map_spaces(&mut |s| address_space::settle(spaces.resolve(s))));
         }
+    }
+    packed::lower(&mut structs, &mut constants, &mut instances, &mut diagnostics);
+    if !diagnostics.is_empty() {
+        return (None, diagnostics);
     }
     let shared = shared::lower(&mut instances);
     let images = image::lower(&mut instances, &constants, fast_relaxed_math);

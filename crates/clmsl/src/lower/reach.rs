@@ -64,6 +64,11 @@ impl Reach {
                     members.extend(structs[id.0 as usize].fields.iter().map(|f| &f.ty));
                     members.pop()
                 }
+                Type::Bytes(s, n) => {
+                    self.prelude.insert(Use::of_piece("bytes"));
+                    self.vectors.extend(Type::lanes(*s, *n).emulated());
+                    members.pop()
+                }
                 other => {
                     self.vectors.extend(other.emulated());
                     members.pop()

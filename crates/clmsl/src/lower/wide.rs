@@ -356,6 +356,7 @@ fn operation(e: &mut Expr, cx: &mut Cx<'_>) {
         ExprKind::Unary(op, a) => (Leaf::Prefix(op.text()), vec![a]),
         ExprKind::Binary(op, a, b) => (Leaf::Infix(op.text()), vec![a, b]),
         ExprKind::Convert(a) => (Leaf::Convert, vec![a]),
+        ExprKind::Msl(..) if matches!(e.ty, Type::Bytes(..)) => return,
         ExprKind::Msl(head, args) => (Leaf::of_head(head), args.iter().collect()),
         _ => return,
     };

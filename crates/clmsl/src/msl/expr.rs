@@ -94,7 +94,9 @@ impl Printer<'_> {
                 self.initialiser(value, function, out);
                 out.push('}');
             }
-            ExprKind::Zero if matches!(e.ty, Type::Array(..) | Type::Struct(_)) || e.ty.emulated().is_some() => {
+            ExprKind::Zero
+                if matches!(e.ty, Type::Array(..) | Type::Struct(_) | Type::Bytes(..)) || e.ty.emulated().is_some() =>
+            {
                 out.push_str("{}");
             }
             _ => self.at(e, level::ASSIGN, function, out),
@@ -231,7 +233,7 @@ impl Printer<'_> {
         match ty {
             Type::Pointer(_) => out.push_str("nullptr"),
             Type::Array(..) => out.push_str("{}"),
-            Type::Struct(_) | Type::Scalar(Scalar::Double) => out.extend([&name(), "{}"]),
+            Type::Struct(_) | Type::Bytes(..) | Type::Scalar(Scalar::Double) => out.extend([&name(), "{}"]),
             _ if ty.emulated().is_some() => out.extend([&name(), "{}"]),
             _ => out.extend([&name(), "(0)"]),
         }

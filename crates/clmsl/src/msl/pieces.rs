@@ -15,6 +15,7 @@ pub(super) fn base_name<'s>(ty: &Type, structs: &'s [Struct]) -> Cow<'s, str> {
         Type::Vector(s, n) => msl_name(*s, *n).into(),
         Type::Packed(s, n) => format!("metal::packed_{}{n}", s.name()).into(),
         Type::Atomic(s) => format!("metal::atomic_{}", s.name()).into(),
+        Type::Bytes(s, n) => format!("clmsl_bytes<{}>", msl_name(*s, *n)).into(),
         Type::Struct(id) => structs[id.0 as usize].name.as_str().into(),
         Type::Image(image) => texture(*image).into(),
         Type::Sampler => "uint".into(),

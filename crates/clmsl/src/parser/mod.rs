@@ -18,7 +18,7 @@ use crate::ast::{Ident, Program};
 use crate::diagnostic::Diagnostic;
 use crate::options::Fp64;
 use crate::source::Span;
-use crate::token::{Interner, Punct, Symbol, Token, TokenKind};
+use crate::token::{Interner, Pragma, Punct, Symbol, Token, TokenKind};
 
 /// How deep constructs may nest. With [`MAX_HEIGHT`] it keeps every recursive stage within the stack `translate` gives them.
 pub(crate) const MAX_DEPTH: u32 = 256;
@@ -102,14 +102,37 @@ struct Parser<'a> {
     depth: u32,
     /// Whether something could not be parsed, so that declarations may be missing.
     incomplete: bool,
+    /// The limits of `#pragma pack`, each with the position in `tokens` from which on it holds.
+    packs: Vec<(usize, u8)>,
     /// Innermost last.
     scopes: Vec<HashMap<Symbol, Declared>>,
 }
 
 /// Parses a whole file. `tokens` ends with `Eof`.
 pub(crate) fn parse(tokens: &[Token], names: &Interner, fp64: Fp64) -> (Program, Vec<Diagnostic>) {
+    // Such a pragma may stand in the middle of anything.
+    let pack = |t: &Token| match t.kind {
+        TokenKind::Pragma(Pragma::Pack(limit)) => Some(limit),
+        _ => None,
+    };
+    let mut packs = Vec::new();
+    let without: Vec<Token>;
+    let tokens = if tokens.iter().any(|t| pack(t).is_some()) {
+        let mut rest = Vec::with_capacity(tokens.len());
+        for token in tokens {
+            match pack(token) {
+                Some(limit) => packs.push((rest.len(), limit)),
+                None => rest.push(*token),
+            }
+        }
+        without = rest;
+        &without
+    } else {
+        tokens
+    };
     let mut parser = Parser {
         tokens,
+        packs,
         at: 0,
         names,
         fp64,

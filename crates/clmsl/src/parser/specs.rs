@@ -302,6 +302,8 @@ impl Parser<'_> {
         self.attributes(&mut attributes)?;
         let tag = if self.is(Punct::LBrace) { None } else { Some(self.ident()?) };
         let mut fields = None;
+        let limits = self.packs.partition_point(|&(from, _)| from <= self.at);
+        let max_align = self.packs[..limits].last().map_or(0, |&(_, limit)| limit);
         if self.eat(Punct::LBrace) {
             let mut list = Vec::new();
             while !self.eat(Punct::RBrace) {
@@ -312,7 +314,7 @@ impl Parser<'_> {
             fields = Some(list);
         }
         let span = start.to(self.previous_span());
-        Ok(StructSpec { is_union, tag, fields, attributes, span })
+        Ok(StructSpec { is_union, tag, fields, attributes, max_align, span })
     }
 
     fn field(&mut self) -> Parse<FieldDecl> {

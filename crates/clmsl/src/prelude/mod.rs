@@ -38,7 +38,7 @@ impl Use {
     /// The use that a call of `head` is, if that is a prelude function and not a form of one (`wide`).
     pub(crate) fn of_call(head: &str, args: &[&Type], ret: &Type) -> Option<Use> {
         let name = head.strip_prefix("clmsl_")?.split('<').next()?;
-        let wide = |ty: &Type| ty.emulated().is_some() && name != "value";
+        let wide = |ty: &Type| ty.emulated().is_some() && !matches!(name, "value" | "to_bytes" | "from_bytes");
         if wide(ret) || args.iter().any(|ty| wide(ty)) || wide::Leaf::is_always_form(head) {
             return None;
         }
@@ -109,6 +109,7 @@ macro_rules! files {
 static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
     let files = files![
         "value",
+        "bytes",
         "dimension",
         "divide",
         "convert",
@@ -404,7 +405,8 @@ mod tests {
         for (at, piece) in PIECES.iter().enumerate() {
             let (file, name, text) = (piece.file, piece.name, piece.text);
             // `double` and what begins with its name are types and operators too.
-            let provided = text.contains(&format!("clmsl_{name}(")) || name.starts_with("double");
+            let is_type = text.contains(&format!("struct clmsl_{name} "));
+            let provided = text.contains(&format!("clmsl_{name}(")) || is_type || name.starts_with("double");
             let is_whole = match text.starts_with("constexpr ") {
                 true => text.ends_with(");\n"),
                 false => text.ends_with("}\n") || text.ends_with("};\n"),

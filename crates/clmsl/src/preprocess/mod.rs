@@ -84,6 +84,8 @@ pub fn preprocess_counted(
         macros: Vec::new(),
         table: Vec::new(),
         saved: HashMap::default(),
+        pack: 0,
+        packs: Vec::new(),
         once: HashSet::default(),
         pragmas: Vec::new(),
         counter: 0,
@@ -176,6 +178,9 @@ struct Cx<'a> {
     table: Vec<Option<usize>>,
     /// `#pragma push_macro`.
     saved: HashMap<Symbol, Vec<Option<usize>>>,
+    /// What `#pragma pack` says now, and what its `push` keeps, under a name if it has one.
+    pack: u8,
+    packs: Vec<(Option<Symbol>, u8)>,
     /// Names of the files with `#pragma once`.
     once: HashSet<String>,
     pragmas: Vec<Pragma>,

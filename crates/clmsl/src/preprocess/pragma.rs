@@ -15,7 +15,8 @@ impl Cx<'_> {
         if matches!(first.kind, PpKind::Newline | PpKind::Eof) {
             return None;
         }
-        let expand = first.kind == PpKind::Ident && matches!(self.names.name(first.text), "unroll" | "nounroll");
+        let expand =
+            first.kind == PpKind::Ident && matches!(self.names.name(first.text), "unroll" | "nounroll" | "pack");
         let rest = if expand { self.expanded_line() } else { self.raw_line() };
         self.pragma(at.to(first.span), &first, &rest)
     }
@@ -96,14 +97,10 @@ impl Cx<'_> {
                 self.push_or_pop(at, &word, rest);
                 return None;
             }
-            ("pack", _) => {
-                let message = "#pragma pack is not supported: use __attribute__((packed))";
-                self.error(at, message);
-                return None;
-            }
-            ("clang", "attribute") | ("weak" | "redefine_extname", _) => {
+            ("pack", _) => self.pack(at, rest)?,
+            ("clang", "attribute") | ("options", "align") | ("weak" | "redefine_extname" | "ms_struct", _) => {
                 let name = format!("{word} {second}");
-                let name = if word == "clang" { name } else { word };
+                let name = if matches!(word.as_str(), "clang" | "options") { name } else { word };
                 self.error(at, format!("#pragma {name} is not supported"));
                 return None;
             }
@@ -151,6 +148,61 @@ impl Cx<'_> {
         }
         self.error(at, "expected 'name : enable' after '#pragma OPENCL EXTENSION'");
         None
+    }
+
+    /// `pack()`, `pack(2)`, `pack(push)`, `pack(push, name, 2)`, `pack(pop)`, `pack(pop, name, 2)`.
+    fn pack(&mut self, at: Span, rest: &[PpToken]) -> Option<Pragma> {
+        let inner = match rest {
+            [open, inner @ .., close] if open.is(Punct::LParen) && close.is(Punct::RParen) => inner,
+            _ => {
+                self.error(at, "expected '(...)' after '#pragma pack'");
+                return None;
+            }
+        };
+        let mut limit = None;
+        let mut words = Vec::new();
+        for part in inner.split(|t| t.is(Punct::Comma)) {
+            match part {
+                [] if inner.is_empty() => limit = Some(0),
+                [number] if number.kind == PpKind::Number && limit.is_none() => {
+                    limit = match self.names.name(number.text) {
+                        "0" => Some(0),
+                        text => text.parse().ok().filter(|n| matches!(n, 1 | 2 | 4 | 8 | 16)),
+                    };
+                    if limit.is_none() {
+                        self.error(number.span, "#pragma pack takes 1, 2, 4, 8 or 16");
+                        return None;
+                    }
+                }
+                [word] if word.kind == PpKind::Ident && limit.is_none() => words.push(word.text),
+                _ => {
+                    self.error(at, "expected 'push', 'pop', a name or a number in '#pragma pack'");
+                    return None;
+                }
+            }
+        }
+        let action = words.first().map(|w| self.names.name(*w).to_owned());
+        let label = words.get(1).copied();
+        match action.as_deref() {
+            None => {}
+            Some("push") if words.len() <= 2 => self.packs.push((label, self.pack)),
+            Some("pop") if words.len() <= 2 => {
+                let at_label = self.packs.iter().rposition(|(name, _)| label.is_none() || *name == label);
+                match at_label {
+                    Some(index) => {
+                        self.pack = self.packs[index].1;
+                        self.packs.truncate(index);
+                    }
+                    None => self.warn(at, "#pragma pack(pop) without a matching push"),
+                }
+            }
+            Some(_) => {
+                self.error(at, "expected 'push' or 'pop' in '#pragma pack'");
+                return None;
+            }
+        }
+        self.pack = limit.unwrap_or(self.pack);
+        Some(Pragma::Pack(self.pack))
     }
 
     /// `unroll`, `unroll 4`, `unroll(4)`. A factor that the preprocessor cannot compute is left to the compiler.

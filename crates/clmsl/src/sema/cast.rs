@@ -65,9 +65,7 @@ impl Sema<'_> {
                 ),
             );
         }
-        if !self.is_aligned(&from.ty, &to.ty, span) {
-            return Expr::error(span);
-        }
+        self.note_alignment(&from.ty, &to.ty);
         let same = a == b && from.ty == to.ty && from.quals == to.quals;
         if same || (matches!(b, Space::Var(_)) && from.ty == to.ty && from.quals == to.quals) {
             return Expr { span, ty, ..operand };

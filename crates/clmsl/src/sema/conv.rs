@@ -98,9 +98,7 @@ impl Sema<'_> {
         let (Some(from), Some(into)) = (value.ty.pointee().cloned(), to.pointee().cloned()) else {
             return value;
         };
-        if !self.is_aligned(&from.ty, &into.ty, span) {
-            return Expr::error(span);
-        }
+        self.note_alignment(&from.ty, &into.ty);
         let compatible = from.ty.same_shape(&into.ty) || matches!(from.ty, Type::Void) || matches!(into.ty, Type::Void);
         if !compatible {
             // Compilers of OpenCL C warn, and programs are written so; address spaces must agree.
@@ -132,18 +130,20 @@ impl Sema<'_> {
         }
     }
 
-    /// Whether memory of the one type is aligned enough for the other if that is packed, for MSL and not only for OpenCL C.
-    pub(super) fn is_aligned(&mut self, from: &Type, to: &Type, span: crate::source::Span) -> bool {
-        let structs = &self.program.structs;
-        let (Some(least), Some((_, wanted))) = (least_align(to, structs), layout(to, structs)) else { return true };
-        let there = layout(from, structs).map_or(1, |(_, align)| align);
-        if least == wanted || there >= wanted {
-            return true;
+    /// A packed structure in memory that is less aligned than MSL would have it is one of bytes (`lower::packed`).
+    pub(super) fn note_alignment(&mut self, mut from: &Type, mut to: &Type) {
+        while let Type::Array(element, _) = from {
+            from = element;
         }
-        let to = self.show(to);
-        let message = format!("a pointer to less aligned memory as one to the packed '{to}' is not supported");
-        self.error(span, message);
-        false
+        while let Type::Array(element, _) = to {
+            to = element;
+        }
+        let structs = &mut self.program.structs;
+        let (Type::Struct(id), Some((_, wanted))) = (to, layout(to, structs)) else { return };
+        let there = least_align(from, structs).unwrap_or(1);
+        if from != to && there < wanted && least_align(to, structs).is_some_and(|least| least < wanted) {
+            structs[id.0 as usize].anywhere = true;
+        }
     }
 
     /// Makes the address spaces of two pointer types equal at every level.

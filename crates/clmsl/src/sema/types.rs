@@ -203,6 +203,8 @@ impl Sema<'_> {
                     holds_pointers: false,
                     min_align: 1,
                     packed: false,
+                    max_align: 0,
+                    anywhere: false,
                     span: spec.tag.map_or(spec.span, |t| t.span),
                 });
                 if let (Some(tag), Some(tags)) = (spec.tag, self.tags.last_mut()) {
@@ -227,6 +229,7 @@ impl Sema<'_> {
         s.fields = list;
         s.min_align = min_align;
         s.packed = packed;
+        s.max_align = u64::from(spec.max_align);
         s.complete = true;
         let structs = &self.program.structs;
         let layout = struct_layout(&structs[index], structs);
@@ -236,9 +239,6 @@ impl Sema<'_> {
         } else if depth > MAX_STRUCT_DEPTH || layout.as_ref().is_none_or(|l| l.size > MAX_OBJECT) {
             self.error(spec.span, "structure is too large or nests too deep");
             return Type::Error;
-        } else if layout.as_ref().is_some_and(|l| l.moved) {
-            let message = "packed structures are not supported where packing moves a member or changes the size";
-            self.error(spec.span, message);
         }
         let structs = &self.program.structs;
         let holds_pointers = structs[index].fields.iter().any(|f| holds_pointers(&f.ty, structs));
@@ -254,6 +254,8 @@ impl Sema<'_> {
         let mut seen = HashSet::default();
         for decl in decls {
             let base = self.base_type(&decl.specs);
+            // What stands before the type is about each member.
+            let (min_align, packed) = self.member_attributes(&decl.specs.attributes);
             if decl.declarators.is_empty() {
                 self.anonymous_member(decl, &base, &mut out, &mut seen);
             }
@@ -263,7 +265,8 @@ impl Sema<'_> {
                     self.error(declarator.span, "a member needs a name");
                     continue;
                 };
-                self.refuse_attributes(&declarator.attributes);
+                let own = self.member_attributes(&declarator.attributes);
+                let (min_align, packed) = (min_align.max(own.0), packed || own.1);
                 if let Some(space) = declared.ty.space
                     && space != Space::Private
                 {
@@ -296,7 +299,8 @@ impl Sema<'_> {
                     self.error(name.span, format!("member '{text}' is declared twice"));
                     continue;
                 }
-                out.push(Field { name: text, ty, quals: declared.ty.quals, span: name.span });
+                let quals = declared.ty.quals;
+                out.push(Field { name: text, ty, quals, min_align, packed, span: name.span });
             }
         }
         out
@@ -324,22 +328,43 @@ impl Sema<'_> {
             }
         }
         if self.program.structs[id.0 as usize].layout.is_some() {
-            out.push(Field { name: String::new(), ty: base.ty.clone(), quals: base.quals, span });
+            let (ty, quals) = (base.ty.clone(), base.quals);
+            out.push(Field { name: String::new(), ty, quals, min_align: 1, packed: false, span });
         }
     }
 
+    /// The number of `aligned(n)`.
+    fn aligned(&mut self, attribute: &Attribute) -> u64 {
+        let value = attribute.args.first().map(|e| self.value(e));
+        match value.as_ref().map(const_int) {
+            None => 16,
+            Some(Some(n)) if n > 0 && n <= 4096 && (n & (n - 1)) == 0 => n as u64,
+            Some(_) => {
+                self.error(attribute.name.span, "alignment must be a power of two up to 4096");
+                1
+            }
+        }
+    }
+
+    /// The alignment that the attributes of a member ask for, and whether they pack it.
+    fn member_attributes(&mut self, attributes: &[Attribute]) -> (u64, bool) {
+        let (mut align, mut packed) = (1, false);
+        for attribute in attributes {
+            match self.attribute_name(attribute) {
+                "aligned" => align = self.aligned(attribute).max(align),
+                "packed" => packed = true,
+                _ => self.refuse_attributes(std::slice::from_ref(attribute)),
+            }
+        }
+        (align, packed)
+    }
+
+    /// The alignment that the attributes of a structure ask for.
     fn struct_align(&mut self, attributes: &[Attribute]) -> u64 {
         let mut align = 1;
         for attribute in attributes {
             match self.attribute_name(attribute) {
-                "aligned" => {
-                    let value = attribute.args.first().map(|e| self.value(e));
-                    match value.as_ref().map(const_int) {
-                        None => align = 16,
-                        Some(Some(n)) if n > 0 && n <= 4096 && (n & (n - 1)) == 0 => align = align.max(n as u64),
-                        Some(_) => self.error(attribute.name.span, "alignment must be a power of two up to 4096"),
-                    }
-                }
+                "aligned" => align = self.aligned(attribute).max(align),
                 "packed" | "may_alias" | "unused" | "__unused__" => {}
                 other => self.error(attribute.name.span, format!("attribute '{other}' is not supported here")),
             }
