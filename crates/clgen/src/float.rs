@@ -105,9 +105,18 @@ impl Generator<'_> {
     pub(crate) fn parts(&mut self) {
         let ty = Type { scalar: self.any_float(), lanes: self.choices.of(&[1, 1, 2, 3, 4, 8, 16]) };
         let (whole, other) = (self.name("v"), self.name("v"));
-        let value = self.finite(ty, 2);
+        let mut value = self.finite(ty, 2);
         let (function, through) = self.choices.of(&[("frexp", Scalar::Int), ("modf", ty.scalar), ("fract", ty.scalar)]);
         let through = ty.of(through);
+        if function == "fract" {
+            // Of -0 it is -0 (OpenCL C 3.0 §7.5.1), PoCL 3.1 gives 0.
+            value = format!("{value} + {}", if ty.scalar == Scalar::Double { "0.0" } else { "0.0f" });
+        }
+        if function == "frexp" {
+            // PoCL 3.1 takes -1022 for the exponent of a constant zero. No zero is odd.
+            let bits = ty.of(ty.scalar.unsigned()).name();
+            value = format!("as_{}(as_{bits}({value}) | ({bits})(1))", ty.name());
+        }
         line!(self, "{} {other}; {} {whole} = {function}({value}, &{other});", through.name(), ty.name());
         self.declare(whole, Kind::Plain(ty));
         self.declare(other, Kind::Plain(through));

@@ -8,7 +8,8 @@
 //! * floats and doubles are only combined by operations that are rounded once, or not at all (contraction must be off), and
 //!   are converted to integers with saturation; no bits of a float are looked at, since NaNs have many;
 //! * of what is evaluated in no certain order nothing has side effects;
-//! * texels are read at coordinates that every step of the formulas keeps exact.
+//! * texels are read at coordinates that every step of the formulas keeps exact;
+//! * lines of `printf` are whole, but in no certain order.
 //!
 //! Nor what PoCL gets wrong; comments at the places say what that is.
 //!

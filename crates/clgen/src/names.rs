@@ -18,8 +18,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Functions of OpenCL C that generated programs do not call: variables may hide them.
-const FUNCTIONS: &[&str] =
-    &["ctz", "dot", "cross", "length", "sin", "pow", "step", "mix", "sign", "normalize", "log2", "exp"];
+const FUNCTIONS: &[&str] = &["ctz", "dot", "cross", "length", "sin", "pow", "mix", "normalize", "log2", "exp"];
 
 impl Generator<'_> {
     /// A name that nothing has yet.

@@ -122,8 +122,13 @@ impl Campaign {
     }
 }
 
-/// The lines without some of them from `at` on: so many, or one block as a whole, or only its braces.
+/// The lines without some of them from `at` on: so many, or one block as a whole, or only its braces. A function keeps the
+/// return that ends it: without, what it returns would be anything.
 fn cuts(lines: &[String], at: usize, size: usize) -> Vec<Vec<String>> {
+    let inside = lines[at].starts_with("    ");
+    if inside && lines[at..(at + size.max(1)).min(lines.len())].iter().any(|line| line.starts_with("    return ")) {
+        return Vec::new();
+    }
     let without = |from: usize, to: usize| [&lines[..from], &lines[to..]].concat();
     let mut cuts = Vec::new();
     if size > 1 {
