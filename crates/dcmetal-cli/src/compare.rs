@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use dcmetal::{Argument, ArgumentKind, Kernel, Scalar};
-use differential::{Launch, Mismatch, Peer, PeerError, Program, Random, Run, Shape, Translated, Value, vary};
+use dcmetal::{Argument, ArgumentKind, Kernel, PixelFormat, Scalar, TextureDescriptor, TextureKind};
+use differential::{Image, Launch, Mismatch, Peer, PeerError, Program, Random, Run, Shape, Translated, Value, vary};
 
 use crate::cli::{Compare, Fp64, Math, Std};
 use crate::compile::default_device;
@@ -13,6 +13,7 @@ use crate::progress::Progress;
 use crate::run::{at, check_element, check_kind, content};
 use crate::source::{Language, language, read};
 use crate::spec::Spec;
+use crate::texture;
 
 /// The process that the OpenCL implementation runs in.
 pub(crate) fn serve() -> Result<(), Failure> {
@@ -123,9 +124,9 @@ fn rounds(command: &Compare, translated: &Translated, kernel: &Kernel) -> Result
             let spec = command.args.iter().find(|(name, _)| *name == argument.name).map(|(_, spec)| spec);
             args.push(match spec {
                 Some(spec) => given(argument, spec)?,
-                None => default(argument, grid, wild, &mut random)?,
+                None => default(argument, grid, (round, wild), &mut random)?,
             });
-            shapes.push(Shape::of_argument(argument));
+            shapes.push(shape_of(argument, &args[argument.position]));
         }
         runs.push(Run { launch: Launch { kernel: kernel.name().to_owned(), grid, dimensions, group, args }, shapes });
     }
@@ -140,8 +141,16 @@ fn given(argument: &Argument, spec: &Spec) -> Result<Value, Failure> {
         Spec::Value { bytes, .. } => Value::Bytes(bytes.clone()),
         Spec::Local { bytes } => Value::Local(*bytes),
         Spec::Buffer { save: Some(_), .. } => return Err(wrong("`save=` has no meaning here".to_owned())),
+        Spec::Sampler(descriptor) => {
+            let number = descriptor.opencl();
+            Value::Sampler(number.unwrap_or_else(|| unreachable!("the command line has OpenCL's samplers only")))
+        }
         Spec::Buffer { source, save: None } => {
             let array = content(source)?;
+            if let Some(kind) = texture::kind(argument) {
+                let descriptor = texture::descriptor(argument, kind, array.element, &array.shape).map_err(wrong)?;
+                return Ok(Value::Image(image(&descriptor, array.bytes)));
+            }
             check_element(argument, array.element).map_err(wrong)?;
             Value::Buffer(array.bytes)
         }
@@ -158,12 +167,16 @@ const ELEMENTS: u64 = 1024;
 const LARGEST: u64 = 1 << 28;
 
 /// An argument that is not given.
-fn default(argument: &Argument, grid: [u64; 3], wild: bool, random: &mut Random) -> Result<Value, Failure> {
+fn default(
+    argument: &Argument,
+    grid: [u64; 3],
+    (round, wild): (u32, bool),
+    random: &mut Random,
+) -> Result<Value, Failure> {
     let size = match argument.kind {
         ArgumentKind::Threadgroup => return Ok(Value::Local(LOCAL)),
-        ArgumentKind::Texture { .. } | ArgumentKind::Sampler => {
-            return Err(Failure::Input(at(argument, "images and samplers cannot be compared")));
-        }
+        ArgumentKind::Texture { kind } => return Ok(default_image(argument, kind, grid, wild, random)),
+        ArgumentKind::Sampler => return Ok(Value::Sampler(SAMPLERS[round as usize % SAMPLERS.len()])),
         ArgumentKind::Value => argument.size,
         ArgumentKind::Buffer => {
             let elements = grid.iter().fold(4, |product: u64, extent| product.saturating_mul(*extent)).max(ELEMENTS);
@@ -193,6 +206,80 @@ fn default(argument: &Argument, grid: [u64; 3], wild: bool, random: &mut Random)
         vary(&mut bytes, &Shape::of_argument(argument), wild, random);
     }
     Ok(if argument.kind == ArgumentKind::Buffer { Value::Buffer(bytes) } else { Value::Bytes(bytes) })
+}
+
+/// Samplers of arguments that are not given, in turn: nearest texels, in pixels, clamped to the edge or to zero. Other
+/// ones are not for every read (OpenCL C 3.0 §6.15.15.2: integer coordinates count pixels and do not repeat).
+const SAMPLERS: [u32; 2] = [0x12, 0x14];
+
+/// Texels of an image that is not given, at least, in each direction.
+const SIDE: u64 = 16;
+/// And layers, or images in depth.
+const LAYERS: u64 = 4;
+
+/// An image that is not given: four components of 32 bits.
+fn default_image(argument: &Argument, kind: TextureKind, grid: [u64; 3], wild: bool, random: &mut Random) -> Value {
+    let scalar = argument.textures.iter().find_map(|texture| texture.scalar).unwrap_or(Scalar::F32);
+    let (format, scalar) = match scalar {
+        Scalar::I32 | Scalar::I16 => (PixelFormat::RGBA32Sint, Scalar::I32),
+        Scalar::U32 | Scalar::U16 => (PixelFormat::RGBA32Uint, Scalar::U32),
+        _ => (PixelFormat::RGBA32Float, Scalar::F32),
+    };
+    let [width, height] = [grid[0], grid[1]].map(|extent| extent.clamp(SIDE, 1 << 12) as usize);
+    let layers = grid[2].clamp(LAYERS, 1 << 8) as usize;
+    let descriptor = match kind {
+        TextureKind::D1 => TextureDescriptor::d1(format, width),
+        TextureKind::Buffer => TextureDescriptor::buffer(format, width),
+        TextureKind::D1Array => TextureDescriptor::d1_array(format, width, layers),
+        TextureKind::D2 => TextureDescriptor::d2(format, width, height),
+        TextureKind::D2Array => TextureDescriptor::d2_array(format, width, height, layers),
+        TextureKind::D3 => TextureDescriptor::d3(format, width, height, layers),
+    };
+    let TextureDescriptor { width, height, depth, array_length, .. } = descriptor;
+    let mut bytes = Vec::new();
+    for index in 0..(4 * width * height * depth * array_length) as u32 {
+        match scalar {
+            Scalar::F32 => bytes.extend((if index % 2 == 0 { -2f32 } else { 2.0 }).to_ne_bytes()),
+            _ => bytes.extend((index % 256).to_ne_bytes()),
+        }
+    }
+    vary(&mut bytes, &Shape::of(scalar, 1), wild, random);
+    Value::Image(image(&descriptor, bytes))
+}
+
+fn image(descriptor: &TextureDescriptor, bytes: Vec<u8>) -> Image {
+    let TextureDescriptor { kind, format, width, height, depth, array_length } = *descriptor;
+    let size = match kind {
+        TextureKind::D1 | TextureKind::Buffer => vec![width],
+        TextureKind::D1Array => vec![width, array_length],
+        TextureKind::D2 => vec![width, height],
+        TextureKind::D2Array => vec![width, height, array_length],
+        TextureKind::D3 => vec![width, height, depth],
+    };
+    let size = size.into_iter().map(|extent| extent as u64).collect();
+    Image { kind: kind.name().to_owned(), format: format.to_string().to_lowercase(), size, bytes }
+}
+
+/// What numbers an argument holds.
+fn shape_of(argument: &Argument, value: &Value) -> Shape {
+    let Value::Image(image) = value else { return Shape::of_argument(argument) };
+    let reading = image.format.trim_start_matches(['r', 'g', 'b', 'a']);
+    let scalars = [
+        ("8unorm", Scalar::U8),
+        ("8uint", Scalar::U8),
+        ("8snorm", Scalar::I8),
+        ("8sint", Scalar::I8),
+        ("16unorm", Scalar::U16),
+        ("16uint", Scalar::U16),
+        ("16snorm", Scalar::I16),
+        ("16sint", Scalar::I16),
+        ("16float", Scalar::F16),
+        ("32uint", Scalar::U32),
+        ("32sint", Scalar::I32),
+        ("32float", Scalar::F32),
+    ];
+    let found = scalars.iter().find(|(name, _)| *name == reading);
+    Shape::of(found.unwrap_or_else(|| unreachable!("`texture` makes no {reading}")).1, 1)
 }
 
 fn is_float(scalar: Scalar) -> bool {

@@ -21,6 +21,7 @@ mod sarif;
 mod source;
 mod spec;
 mod table;
+mod texture;
 mod translate;
 
 use std::io::Write;

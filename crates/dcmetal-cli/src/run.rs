@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dcmetal::{Accelerator, Access, Arg, Argument, ArgumentKind, Buffer, Grid, Kernel, Scalar};
+use dcmetal::{
+    Accelerator, Access, Arg, Argument, ArgumentKind, Buffer, Grid, Kernel, Sampler, Scalar, Texture, TextureKind,
+};
 use rand::Rng;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -18,6 +20,7 @@ use crate::files;
 use crate::progress::Progress;
 use crate::spec::{Source, Spec};
 use crate::table::table;
+use crate::texture;
 
 pub(crate) fn run(command: &Run) -> Result<(), Failure> {
     let device = default_device()?;
@@ -47,10 +50,14 @@ pub(crate) fn run(command: &Run) -> Result<(), Failure> {
 
     let mut outputs = Vec::new();
     for (argument, given) in kernel.arguments().iter().zip(&given) {
-        if let Given::Buffer { buffer, element, shape, save } = given
+        if let Given::Memory { memory, element, shape, save } = given
             && (argument.access != Access::ReadOnly || save.is_some())
         {
-            let bytes = buffer.to_vec().map_err(|error| failure(&error))?;
+            let bytes = match memory {
+                Memory::Buffer(buffer) => buffer.to_vec(),
+                Memory::Texture(texture) => texture.to_vec(),
+            };
+            let bytes = bytes.map_err(|error| failure(&error))?;
             let array = Array { element: *element, shape: shape.clone(), bytes };
             outputs.push(Output { argument, array, save: save.as_deref() });
         }
@@ -123,7 +130,13 @@ pub(crate) fn run(command: &Run) -> Result<(), Failure> {
 enum Given {
     Value(Vec<u8>),
     Local(usize),
-    Buffer { buffer: Buffer<u8>, element: Element, shape: Shape, save: Option<std::path::PathBuf> },
+    Memory { memory: Memory, element: Element, shape: Shape, save: Option<std::path::PathBuf> },
+    Sampler(Sampler),
+}
+
+enum Memory {
+    Buffer(Buffer<u8>),
+    Texture(Texture),
 }
 
 impl Given {
@@ -131,7 +144,9 @@ impl Given {
         match self {
             Given::Value(bytes) => Arg::bytes(bytes),
             Given::Local(bytes) => Arg::threadgroup_bytes(*bytes),
-            Given::Buffer { buffer, .. } => Arg::from(buffer),
+            Given::Memory { memory: Memory::Buffer(buffer), .. } => Arg::from(buffer),
+            Given::Memory { memory: Memory::Texture(texture), .. } => Arg::from(texture),
+            Given::Sampler(sampler) => Arg::from(&*sampler),
         }
     }
 }
@@ -159,14 +174,23 @@ fn prepare(command: &Run, device: &Accelerator, kernel: &Kernel) -> Result<Vec<G
         .map(|(argument, spec)| match spec {
             Spec::Value { bytes, .. } => Ok(Given::Value(bytes.clone())),
             Spec::Local { bytes } => Ok(Given::Local(*bytes)),
+            Spec::Sampler(descriptor) => {
+                Ok(Given::Sampler(device.sampler(descriptor).map_err(|error| failure(&error))?))
+            }
             Spec::Buffer { source, save } => {
-                let (buffer, element, shape) = fill(device, source).map_err(|failure| match failure {
+                let made = match texture::kind(argument) {
+                    Some(kind) => fill_texture(device, argument, kind, source),
+                    None => fill(device, source).and_then(|made| {
+                        check_element(argument, made.1).map_err(Failure::Input)?;
+                        Ok(made)
+                    }),
+                };
+                let (memory, element, shape) = made.map_err(|failure| match failure {
                     Failure::Input(message) => Failure::Input(at(argument, &message)),
                     Failure::Device(message) => Failure::Device(at(argument, &message)),
                     mismatch @ Failure::Mismatch(_) => mismatch,
                 })?;
-                check_element(argument, element).map_err(|error| Failure::Input(at(argument, &error)))?;
-                Ok(Given::Buffer { buffer, element, shape, save: save.clone() })
+                Ok(Given::Memory { memory, element, shape, save: save.clone() })
             }
         })
         .collect()
@@ -182,8 +206,8 @@ fn describe_kind(argument: &Argument) -> String {
         ArgumentKind::Buffer => "a buffer",
         ArgumentKind::Value => "a value",
         ArgumentKind::Threadgroup => "a local size",
-        ArgumentKind::Texture { .. } => "a texture, which `dcmetal run` cannot make",
-        ArgumentKind::Sampler => "a sampler, which `dcmetal run` cannot make",
+        ArgumentKind::Texture { .. } => "a texture",
+        ArgumentKind::Sampler => "a sampler",
     };
     format!("{kind} (`{}`)", argument.type_name)
 }
@@ -201,8 +225,12 @@ pub(crate) fn check_kind(argument: &Argument, spec: &Spec) -> Result<(), String>
         }
         Spec::Local { .. } if argument.kind == ArgumentKind::Threadgroup => return Ok(()),
         Spec::Local { .. } => "a local size",
-        Spec::Buffer { .. } if argument.kind == ArgumentKind::Buffer => return Ok(()),
+        Spec::Buffer { .. } if matches!(argument.kind, ArgumentKind::Buffer | ArgumentKind::Texture { .. }) => {
+            return Ok(());
+        }
         Spec::Buffer { .. } => "a buffer",
+        Spec::Sampler(_) if argument.kind == ArgumentKind::Sampler => return Ok(()),
+        Spec::Sampler(_) => "a sampler",
     };
     Err(format!("the kernel takes {}, not {given}", describe_kind(argument)))
 }
@@ -240,24 +268,37 @@ pub(crate) fn check_element(argument: &Argument, element: Element) -> Result<(),
 }
 
 /// A buffer with the content asked for.
-fn fill(device: &Accelerator, source: &Source) -> Result<(Buffer<u8>, Element, Shape), Failure> {
+fn fill(device: &Accelerator, source: &Source) -> Result<(Memory, Element, Shape), Failure> {
     match source {
         Source::Zeros { element, shape } => {
             let length = shape.count() * element.size();
             let buffer = device.buffer_zeroed(length).map_err(|error| failure(&error))?;
-            return Ok((buffer, *element, shape.clone()));
+            return Ok((Memory::Buffer(buffer), *element, shape.clone()));
         }
         Source::Random { element, shape, .. } => {
             // The device's word on the size comes before the host's memory is taken.
             let mut buffer = device.buffer_zeroed(shape.count() * element.size()).map_err(|error| failure(&error))?;
             buffer.write_from(&content(source)?.bytes).map_err(|error| failure(&error))?;
-            return Ok((buffer, *element, shape.clone()));
+            return Ok((Memory::Buffer(buffer), *element, shape.clone()));
         }
         Source::File { .. } | Source::Raw { .. } => {}
     }
     let array = content(source)?;
     let buffer = device.buffer_from(&array.bytes).map_err(|error| failure(&error))?;
-    Ok((buffer, array.element, array.shape))
+    Ok((Memory::Buffer(buffer), array.element, array.shape))
+}
+
+/// A texture with the content asked for.
+fn fill_texture(
+    device: &Accelerator,
+    argument: &Argument,
+    kind: TextureKind,
+    source: &Source,
+) -> Result<(Memory, Element, Shape), Failure> {
+    let Array { element, shape, bytes } = content(source)?;
+    let descriptor = texture::descriptor(argument, kind, element, &shape).map_err(Failure::Input)?;
+    let texture = device.texture_from(&descriptor, &bytes).map_err(|error| failure(&error))?;
+    Ok((Memory::Texture(texture), element, shape))
 }
 
 /// What a buffer is to hold.
@@ -392,11 +433,15 @@ fn named_checks(command: &Run, kernel: &Kernel) -> Result<Vec<NamedCheck>, Failu
 
 /// The only argument that the kernel writes.
 fn only_output<'a>(kernel: &'a Kernel, check: &str) -> Result<&'a Argument, Failure> {
-    let written = |a: &&Argument| a.kind == ArgumentKind::Buffer && a.access != Access::ReadOnly;
+    let written = |a: &&Argument| {
+        matches!(a.kind, ArgumentKind::Buffer | ArgumentKind::Texture { .. }) && a.access != Access::ReadOnly
+    };
     let outputs: Vec<&Argument> = kernel.arguments().iter().filter(written).collect();
     match outputs.as_slice() {
         [only] => Ok(only),
-        [] => Err(Failure::Input(format!("--check {check}: kernel `{}` writes no buffer", kernel.name()))),
+        [] => {
+            Err(Failure::Input(format!("--check {check}: kernel `{}` writes no buffer and no texture", kernel.name())))
+        }
         several => {
             let names: Vec<&str> = several.iter().map(|argument| argument.name.as_str()).collect();
             Err(Failure::Input(format!(

@@ -7,11 +7,15 @@
 //! in=data.bin:f32:512x512                ... of a file that does not tell its type
 //! zeros=f32:512x512  random=u8:1000:7    buffer of zeros, of random elements (seed 7)
 //! BUFFER,save=out.npy                    any buffer, saved after the run
+//! sampler=linear,repeat,normalized       sampler
 //! ```
 
 use std::path::{Path, PathBuf};
 
+use dcmetal::SamplerDescriptor;
+
 use crate::array::{Element, Shape};
+use crate::texture::parse_sampler;
 
 /// One argument as asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +30,12 @@ pub(crate) enum Spec {
     Local {
         bytes: usize,
     },
+    /// Of a buffer, or of a texture if the kernel takes one.
     Buffer {
         source: Source,
         save: Option<PathBuf>,
     },
+    Sampler(SamplerDescriptor),
 }
 
 /// What a buffer holds before the run.
@@ -102,6 +108,7 @@ impl Spec {
                 };
                 Ok(Spec::Buffer { source: parse_source(kind, source)?, save })
             }
+            "sampler" => parse_sampler(rest).map(Spec::Sampler),
             _ => parse_value(kind, rest),
         }
     }
@@ -182,6 +189,9 @@ fn parse_value(kind: &str, text: &str) -> Result<Spec, String> {
 
 #[cfg(test)]
 mod tests {
+    use dcmetal::AddressMode::Repeat;
+    use dcmetal::Filter;
+
     use super::*;
 
     fn shape(extents: &[usize]) -> Shape {
@@ -210,6 +220,8 @@ mod tests {
                 "zeros=f32:512x512,save=o.npy",
                 buffer(Source::Zeros { element: Element::F32, shape: shape(&[512, 512]) }, Some("o.npy")),
             ),
+            ("sampler=repeat, linear,normalized", Spec::Sampler(SamplerDescriptor::new(Repeat, Filter::Linear))),
+            ("sampler=nearest", Spec::Sampler(SamplerDescriptor::default().in_pixels())),
             ("random=u8:1000:7", buffer(Source::Random { element: Element::U8, shape: shape(&[1000]), seed: 7 }, None)),
         ];
         for (text, want) in cases {
@@ -239,6 +251,9 @@ mod tests {
             ("random=f32:4", "TYPE:SHAPE:SEED"),
             ("random=f32:4:x", "not a seed"),
             ("zeros=f32:4,save=", "names no file"),
+            ("sampler=", "nearest or linear, clamp_to_edge,"),
+            ("sampler=linear,clamp", "not `clamp`"),
+            ("sampler=linear,repeat,nearest", "`nearest`: the sampler was told otherwise"),
         ] {
             let error = Spec::parse(text).unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");

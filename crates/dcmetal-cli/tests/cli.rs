@@ -164,9 +164,15 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ("compare @scale.cl --global 1000000000", 1, "argument 0 (`x`): left out, it would be 16000000000 bytes"),
     ("compare @two_faced.cl --kernel differs --rounds 1", 4, "launch 0 (differs): y[5] is "),
     ("compare @two_faced.cl --kernel differs --rounds 1", 4, "59 of 1024 numbers differ"),
+    (
+        "compare @images.cl --kernel soften --arg from=random=i32:4x4:1",
+        1,
+        "`from`): the kernel takes `read_only image2d_t`, whose texels cannot be i32",
+    ),
+    ("compare @images.cl --kernel soften --arg from=random=u8:4:1", 1, "takes the shape HxW, HxWx2 or HxWx4, not 4"),
     ("compare @two_faced.cl --kernel rounds --ulp 2", 4, "on OpenCL (3 ULP); 64 of 1024 numbers differ"),
     ("compare @two_faced.cl --kernel crashes", 3, "the OpenCL implementation crashed in launch 0: signal"),
-    ("compare @two_faced.cl --kernel hangs --timeout 3", 3, "the OpenCL implementation did not end in launch 0"),
+    ("compare @two_faced.cl --kernel hangs --timeout 15", 3, "the OpenCL implementation did not end in launch 0"),
     // Grids.
     (
         "run @scale.cl scale --global 0 --arg zeros=f32:8 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
@@ -243,6 +249,17 @@ fn translations_are_compared_with_their_originals() {
         ("compare @shapes.cl -I @include --global 64 --local 8", "sums: equal in 4 rounds\n"),
         ("compare @doubles.cl --fp64 emulate --kernel third", "third: equal in 4 rounds\n"),
         ("compare @two_faced.cl --kernel rounds --ulp 3", "rounds: equal in 4 rounds\n"),
+        ("compare @images.cl --kernel soften --global 16,9", "soften: equal in 4 rounds\n"),
+        (
+            "compare @images.cl --kernel soften --arg from=random=u8:16x16x4:3 --global 16,16",
+            "soften: equal in 4 rounds\n",
+        ),
+        ("compare @images.cl --kernel swap --arg to=zeros=u8:16x16x4 --global 16,16", "swap: equal in 4 rounds\n"),
+        ("compare @images.cl --kernel slices", "slices: equal in 4 rounds\n"),
+        (
+            "compare @images.cl --kernel stretch --arg at=sampler=normalized,mirrored_repeat",
+            "stretch: equal in 4 rounds\n",
+        ),
     ] {
         let output = dcmetal(folder.path(), line);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -294,6 +311,34 @@ fn local_memory_and_vectors() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let expected: Vec<f32> = x.chunks(8).map(|group| 1100.0 + group.iter().sum::<f32>()).collect();
     assert_eq!(read_npy::<f32>(&folder.path().join("y.npy")), expected);
+}
+
+/// Images: bytes as fractions, a sampler, and a texture saved as the picture it is.
+#[test]
+fn images_and_samplers() {
+    let folder = tempfile::tempdir().unwrap();
+    let (width, height) = (5u32, 3u32);
+    let photo = image::RgbaImage::from_fn(width, height, |x, y| {
+        image::Rgba([(x * 50) as u8, (y * 100) as u8, (x * y * 25) as u8, 255])
+    });
+    photo.save(folder.path().join("photo.png")).unwrap();
+    let line = "run @images.cl soften --global 5,3 --arg in=photo.png:rgba --arg sampler=clamp_to_edge --arg zeros=u8:3x5x4,save=soft.png";
+    let output = dcmetal(folder.path(), line);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let soft = image::open(folder.path().join("soft.png")).unwrap().into_rgba8();
+    let expected = image::RgbaImage::from_fn(width, height, |x, y| {
+        let (right, below) = ((x + 1).min(width - 1), (y + 1).min(height - 1));
+        let near = [photo.get_pixel(x, y), photo.get_pixel(right, y), photo.get_pixel(x, below)];
+        image::Rgba([0, 1, 2, 3].map(|c| (near.iter().map(|p| f64::from(p[c])).sum::<f64>() / 3.0).round() as u8))
+    });
+    assert_eq!(soft, expected);
+
+    // Beside an integer image the same bytes are whole numbers.
+    let line = "run @images.cl swap --global 5,3 --arg in=photo.png:rgba --arg zeros=u32:3x5x4,save=swapped.npy";
+    let output = dcmetal(folder.path(), line);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let swapped: Vec<u32> = photo.pixels().flat_map(|p| [2, 1, 0, 3].map(|c| u32::from(p[c]))).collect();
+    assert_eq!(read_npy::<u32>(&folder.path().join("swapped.npy")), swapped);
 }
 
 /// `--fp64 emulate` takes and gives f64; each number is rounded as the processor here rounds it.

@@ -12,7 +12,7 @@ fn queue() -> Queue {
     static LIMIT: Once = Once::new();
     LIMIT.call_once(|| {
         // SAFETY: the engine reads its variables when the first queue runs, which is after this; nothing else reads them.
-        unsafe { std::env::set_var("HOSTMETAL_WATCHDOG", "0.1") };
+        unsafe { std::env::set_var("HOSTMETAL_WATCHDOG", "0.5") };
         // Two threads at least, so that helpers are stopped too.
         // SAFETY: as above.
         unsafe { std::env::set_var("HOSTMETAL_THREADS", "3") };

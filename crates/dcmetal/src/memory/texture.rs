@@ -277,7 +277,7 @@ impl SamplerDescriptor {
     }
 
     /// The number that OpenCL C writes with `CLK_...`, as clang's headers define them; none for what OpenCL does not have.
-    pub(crate) fn opencl(&self) -> Option<u32> {
+    pub fn opencl(&self) -> Option<u32> {
         let [first, ..] = self.address;
         let address = match first {
             _ if self.address != [first; 3] => return None,
