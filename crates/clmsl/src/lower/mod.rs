@@ -3,6 +3,7 @@
 //! 0. `goto`: jumps become flags and loops; `fallthrough`: functions that may end without a value return zero.
 //! 1. `address_space`: one copy of a helper per combination of address spaces, and components of textures (`component`),
 //!    it is called with; unused ones vanish.
+//!    `addresses`: those in constant memory take the place of the variables that hold them.
 //!    `packed` and `bytes`: members that lie unaligned become bytes.
 //! 2. `image`: functions on images become methods of textures and functions of the prelude.
 //!    `access`: pointers to what is only read say so.
@@ -15,6 +16,7 @@
 
 mod access;
 mod address_space;
+mod addresses;
 mod async_copy;
 mod atomic;
 mod builtin;
@@ -126,10 +128,13 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     let mut constants = program.constants;
     for constant in &mut constants {
         if let Some(init) = &mut constant.init {
-            wide::lower_constant(init);
+            if !addresses::holds_pointers(&constant.ty) {
+                wide::lower_constant(init);
+            }
             init.rewrite(&mut |e| e.ty = e.ty.map_spaces(&mut |s| address_space::settle(spaces.resolve(s))));
         }
     }
+    addresses::lower(&mut constants, &mut instances, &mut diagnostics);
     packed::lower(&mut structs, &mut constants, &mut instances, &mut diagnostics);
     if !diagnostics.is_empty() {
         return (None, diagnostics);

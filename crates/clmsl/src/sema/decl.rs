@@ -2,11 +2,14 @@
 
 use super::const_eval::{Value, const_lanes};
 use super::types::is_unsized;
-use super::{Entity, Qualified, Sema};
-use crate::ast::{Declaration, InitDeclarator, Specs, Storage};
+use super::{Entity, Qualified, Sema, const_int};
+use crate::ast::{BinaryOp, Declaration, InitDeclarator, Specs, Storage};
 use crate::hir::{Constant, ConstantId, Decl, Expr, ExprKind, Local, LocalId};
 use crate::source::Span;
 use crate::types::{Quals, Space, Type, layout};
+
+/// An array of more addresses is refused: each use of one names all of them.
+const MAX_ADDRESSES: usize = 1024;
 
 impl Sema<'_> {
     /// A declaration outside functions: typedefs, tags, prototypes, and variables in the constant address space.
@@ -84,11 +87,38 @@ impl Sema<'_> {
         if is_unsized(&ty) {
             self.error(span, format!("the size of '{text}' is not known"));
         }
-        self.fold_constants(&mut value);
+        match (&mut value.kind, &ty) {
+            (ExprKind::Aggregate(parts), Type::Array(element, _)) if element.pointee().is_some() => {
+                if parts.len() > MAX_ADDRESSES {
+                    self.error(span, format!("more than {MAX_ADDRESSES} addresses in '{text}' are not supported"));
+                }
+                parts.iter_mut().for_each(|part| self.fold_address(part));
+            }
+            (_, Type::Pointer(_)) => self.fold_address(&mut value),
+            _ => self.fold_constants(&mut value),
+        }
         let id = ConstantId(self.program.constants.len() as u32);
         self.program.constants.push(Constant { name: text.to_owned(), ty, init: Some(value), span });
         self.bind(symbol, Entity::Constant(id));
         Some(id)
+    }
+
+    /// Makes the initial value of a pointer in constant memory the address of other such memory.
+    fn fold_address(&mut self, expr: &mut Expr) {
+        // A pointer declared before stands for its value.
+        expr.rewrite(&mut |part| {
+            if let ExprKind::Constant(id) = part.kind
+                && part.ty.pointee().is_some()
+                && let Some(value) = &self.program.constants[id.0 as usize].init
+            {
+                *part = Expr { span: part.span, ..value.clone() };
+            }
+        });
+        if !expr.ty.is_error() && !is_address(expr) {
+            let message = "the initial value of a pointer in __constant memory must be null or the address of a \
+                           __constant variable or a string, with a constant offset";
+            self.error(expr.span, message);
+        }
     }
 
     /// Replaces every scalar part of an initialiser by its value, which must be constant.
@@ -136,8 +166,8 @@ impl Sema<'_> {
                     };
                 }
                 None if expr.ty.pointee().is_some() => {
-                    let message =
-                        "a pointer other than null in the initial value of a __constant variable is not supported";
+                    let message = "a pointer other than null in a structure, or in an array of arrays, in __constant \
+                                   memory is not supported: Metal is not known to keep addresses there";
                     self.error(expr.span, message);
                 }
                 None => self.error(expr.span, "this initialiser is not a constant expression of a supported form"),
@@ -319,5 +349,30 @@ impl Sema<'_> {
         local.quals = quals;
         current.locals.push(local);
         id
+    }
+}
+
+/// Whether the expression is null or the address of constant memory.
+fn is_address(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Null | ExprKind::Zero => true,
+        ExprKind::Decay(place) | ExprKind::AddressOf(place) => is_constant_place(place),
+        ExprKind::Convert(inner) => e.ty.pointee().is_some() && inner.ty.pointee().is_some() && is_address(inner),
+        ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) if e.ty.pointee().is_some() => {
+            (is_address(a) && const_int(b).is_some()) || (is_address(b) && const_int(a).is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Whether the expression is an object in constant memory that is known here.
+fn is_constant_place(place: &Expr) -> bool {
+    match &place.kind {
+        ExprKind::Constant(_) => place.ty.pointee().is_none(),
+        ExprKind::Member(base, _) => is_constant_place(base),
+        ExprKind::Index(base, index) if base.ty.pointee().is_some() => is_address(base) && const_int(index).is_some(),
+        ExprKind::Index(base, index) => is_constant_place(base) && const_int(index).is_some(),
+        ExprKind::Deref(pointer) => is_address(pointer),
+        _ => false,
     }
 }
