@@ -3,6 +3,8 @@
 // run: age grid=4 image=r32float:4:[1,2,4,8] out=[0;4] -> image=[3,4,6,10] out=[3,4,6,10]
 // run: age_layers grid=2 image=r32uint:2x2:[1,2,4,8] -> image=[1,2,5,10]
 // run: age_slices grid=2 image=r32sint:2x1x2:[1,-2,4,8] -> image=[1,-2,2,12]
+// run: age_any grid=2 image=r32float:2x1:[0.5,2] -> image=[1.5,3]
+// run: age_any grid=2 image=r32sint:2x1:[-1,2] -> image=[1,4]
 // run: reversed grid=2,2,2 group=2,2,2 image=r32uint:2x2x2:[1,2,3,4,5,6,7,8] -> image=[8,7,6,5,4,3,2,1]
 kernel void age(read_write image1d_t image, global float* out) {
   int i = get_global_id(0);
@@ -22,6 +24,12 @@ kernel void age_slices(read_write image2d_array_t image) {
   int i = get_global_id(0);
   add(image, (int4)(i, 0, 1, 0), i == 0 ? -3 : 3);
   add(image, (int4)(i, 0, 1, 0), 1);
+}
+
+kernel void age_any(read_write image2d_t image) {
+  int2 at = (int2)(get_global_id(0), 0);
+  if (get_image_channel_data_type(image) == CLK_FLOAT) write_imagef(image, at, read_imagef(image, at) + 1.0f);
+  else write_imagei(image, at, read_imagei(image, at) + 2);
 }
 
 kernel void reversed(read_write image3d_t image) {
