@@ -408,8 +408,8 @@ impl Members<'_, '_> {
                 self.lane(*vector, Expr::int(i128::from(lanes[0]), Type::INT, span))
             }
             ExprKind::Index(vector, _) if vector.ty.vector().is_some() => {
-                let message =
-                    "a computed component of a selection of components cannot be changed (MSL has no such place)";
+                let message = "a computed component of a selection cannot be changed unless it is of neighbours, as .hi: compilers of OpenCL C \
+                     do not agree on which it is";
                 self.cx.diagnostics.push(Diagnostic::error(span, message));
                 return;
             }

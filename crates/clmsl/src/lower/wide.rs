@@ -61,8 +61,8 @@ fn place(e: &mut Expr, cx: &mut Cx<'_>) {
             place(base, cx);
             lower(index, cx);
             if matches!(base.kind, ExprKind::Swizzle(..)) {
-                let message =
-                    "a computed component of a selection of components cannot be changed (MSL has no such place)";
+                let message = "a computed component of a selection cannot be changed unless it is of neighbours, as .hi: compilers of OpenCL C \
+                     do not agree on which it is";
                 cx.diagnostics.push(crate::diagnostic::Diagnostic::error(e.span, message));
             } else if let Some((element, _)) = base.ty.emulated() {
                 **base = elements(take(base), element, cx);

@@ -1,8 +1,8 @@
 //! Expressions, but for operators (`ops`), casts (`cast`) and calls (`call`).
 
 use super::place::is_place;
-use super::{Entity, Sema, place_space};
-use crate::ast::{self, Ident};
+use super::{Entity, Sema, convert, place_space};
+use crate::ast::{self, BinaryOp, Ident};
 use crate::diagnostic::Diagnostic;
 use crate::half;
 use crate::hir::{Expr, ExprKind, UNDEFINED_LANE};
@@ -208,6 +208,23 @@ impl Sema<'_> {
                     };
                 }
                 let element = Type::Scalar(*s);
+                // Of a selection of neighbours, which is a place if the vector is, it is a component of the vector. Of
+                // others Clang takes the neighbours of the first one, which nobody can mean.
+                if let ExprKind::Swizzle(vector, lanes) = &mut base.kind
+                    && is_place(vector)
+                    && lanes.iter().enumerate().all(|(i, &l)| usize::from(l) == usize::from(lanes[0]) + i)
+                {
+                    let first = Expr::int(i128::from(lanes[0]), Type::INT, span);
+                    index = convert(index, &Type::INT);
+                    if lanes[0] != 0 {
+                        index = Expr::new(
+                            ExprKind::Binary(BinaryOp::Add, Box::new(index), Box::new(first)),
+                            Type::INT,
+                            span,
+                        );
+                    }
+                    base = std::mem::replace(&mut **vector, Expr::error(span));
+                }
                 base = self.without_volatile(base);
                 element
             }
