@@ -304,7 +304,8 @@ pub(crate) enum ExprKind {
     },
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     Assign(Option<BinaryOp>, Box<Expr>, Box<Expr>),
-    Cond(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// Without the operand in the middle, as GNU C has it, the condition is the value.
+    Cond(Box<Expr>, Option<Box<Expr>>, Box<Expr>),
     Comma(Box<Expr>, Box<Expr>),
     Call(Box<Expr>, Vec<Expr>),
     Index(Box<Expr>, Box<Expr>),

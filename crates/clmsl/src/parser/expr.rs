@@ -87,12 +87,12 @@ impl Parser<'_> {
         if !self.eat(Punct::Question) {
             return Ok(cond);
         }
-        let yes = self.nested(Self::expr)?;
+        let yes = if self.is(Punct::Colon) { None } else { Some(Box::new(self.nested(Self::expr)?)) };
         self.expect(Punct::Colon)?;
         let no = self.nested(Self::conditional)?;
         let span = cond.span.to(no.span);
-        let height = 1 + cond.height.max(yes.height).max(no.height);
-        self.node(ExprKind::Cond(Box::new(cond), Box::new(yes), Box::new(no)), span, height)
+        let height = 1 + cond.height.max(yes.as_ref().map_or(0, |yes| yes.height)).max(no.height);
+        self.node(ExprKind::Cond(Box::new(cond), yes, Box::new(no)), span, height)
     }
 
     fn binary(&mut self, min: u8) -> Parse<Expr> {

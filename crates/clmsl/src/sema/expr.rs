@@ -60,7 +60,7 @@ impl Sema<'_> {
                 Expr::new(ExprKind::Assign(Box::new(place), Box::new(value)), ty, span)
             }
             ast::ExprKind::Assign(Some(op), place, value) => self.assign_op(*op, place, value, span),
-            ast::ExprKind::Cond(c, a, b) => self.conditional(c, a, b, span),
+            ast::ExprKind::Cond(c, a, b) => self.conditional(c, a.as_deref(), b, span),
             ast::ExprKind::Comma(a, b) => {
                 let (a, b) = (self.value(a), self.value(b));
                 let ty = b.ty.clone();

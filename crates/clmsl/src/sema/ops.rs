@@ -2,10 +2,10 @@
 
 use super::conv::is_null;
 use super::expr::deref;
-use super::place::is_place;
+use super::place::{is_place, is_pure};
 use super::{Sema, convert, place_space};
 use crate::ast::{self, BinaryOp};
-use crate::hir::{Expr, ExprKind, UnaryOp};
+use crate::hir::{Expr, ExprKind, Local, LocalId, UnaryOp};
 use crate::source::Span;
 use crate::types::{Quals, Scalar, Type};
 
@@ -350,8 +350,43 @@ impl Sema<'_> {
         Expr::new(ExprKind::AssignOp { op, place: Box::new(place), value: Box::new(value), at }, ty, span)
     }
 
-    pub(super) fn conditional(&mut self, c: &ast::Expr, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
-        let (cond, a, b) = (self.value(c), self.value(a), self.value(b));
+    pub(super) fn conditional(&mut self, c: &ast::Expr, a: Option<&ast::Expr>, b: &ast::Expr, span: Span) -> Expr {
+        let cond = self.value(c);
+        let Some(a) = a else {
+            // `c ?: b` has the value of the condition, which is evaluated once.
+            let Some((before, cond)) = self.once(cond) else { return Expr::error(span) };
+            let b = self.value(b);
+            let chosen = self.choice(cond.clone(), cond, b, span);
+            let Some(before) = before else { return chosen };
+            let ty = chosen.ty.clone();
+            return Expr::new(ExprKind::Comma(Box::new(before), Box::new(chosen)), ty, span);
+        };
+        let (a, b) = (self.value(a), self.value(b));
+        self.choice(cond, a, b, span)
+    }
+
+    /// A value that can be named twice, and what must be evaluated before.
+    fn once(&mut self, value: Expr) -> Option<(Option<Expr>, Expr)> {
+        // Memory could change in between.
+        let stays = matches!(value.kind, ExprKind::Local(_) | ExprKind::Int { .. } | ExprKind::Float(_));
+        if value.ty.is_error() || stays || (self.current.is_none() && is_pure(&value)) {
+            return Some((None, value));
+        }
+        let (ty, span) = (value.ty.clone(), value.span);
+        let Some(current) = &mut self.current else {
+            self.error(span, "this is not a constant expression");
+            return None;
+        };
+        let id = LocalId(current.locals.len() as u32);
+        current.locals.push(Local::generated("condition", ty.clone(), span));
+        current.literals.push(id);
+        let variable = Expr::new(ExprKind::Local(id), ty.clone(), span);
+        let keep = ExprKind::Assign(Box::new(variable.clone()), Box::new(value));
+        Some((Some(Expr::new(keep, ty, span)), variable))
+    }
+
+    /// `cond ? a : b`
+    fn choice(&mut self, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
         if cond.ty.is_error() || a.ty.is_error() || b.ty.is_error() {
             return Expr::error(span);
         }
