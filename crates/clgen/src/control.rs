@@ -1,6 +1,6 @@
 //! Loops, switches and jumps out of statements.
 
-use crate::expr::{Generator, Kind, Variable};
+use crate::expr::{Generator, Kind, Returns, Variable};
 use crate::types::{Scalar, Type};
 
 impl Generator<'_> {
@@ -90,5 +90,22 @@ impl Generator<'_> {
         let label = self.labels[self.choices.below(self.labels.len())].clone();
         let condition = self.condition(2);
         line!(self, "if ({condition}) goto {label};");
+    }
+
+    /// Out of the function, from wherever this is.
+    pub(crate) fn leave(&mut self) {
+        let Some(returns) = self.returns else { return self.assignment() };
+        let condition = self.condition(2);
+        match returns {
+            Returns::Nothing => line!(self, "if ({condition}) return;"),
+            Returns::Plain(ty) => {
+                let value = self.expr(ty, 2);
+                line!(self, "if ({condition}) return {value};");
+            }
+            Returns::Record(record) => {
+                let value = self.record_value(record);
+                line!(self, "if ({condition}) return ({}){value};", self.records[record].name);
+            }
+        }
     }
 }

@@ -50,6 +50,14 @@ pub(crate) struct Function {
     pub(crate) params: Vec<Param>,
 }
 
+/// What a function returns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Returns {
+    Nothing,
+    Plain(Type),
+    Record(usize),
+}
+
 /// A function that returns a structure.
 #[derive(Clone, Debug)]
 pub(crate) struct Maker {
@@ -101,6 +109,8 @@ pub(crate) struct Generator<'c> {
     pub(crate) budget: usize,
     /// How many loops are around the current statement.
     pub(crate) loops: usize,
+    /// What the function may return anywhere, if it may.
+    pub(crate) returns: Option<Returns>,
     /// Where `acc` is in scope.
     pub(crate) in_kernel: bool,
     /// Within an index, in which indices are constants.

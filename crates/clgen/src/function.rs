@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::choices::Choices;
-use crate::expr::{Function, Generator, Kind, Param, Target, Variable};
+use crate::expr::{Function, Generator, Kind, Param, Returns, Target, Variable};
 use crate::layout::{of_record, size};
 use crate::types::{Field, FieldKind, INTEGERS, Record, Scalar, Type};
 use crate::{Arg, Program};
@@ -120,6 +120,7 @@ impl<'c> Generator<'c> {
             double: false,
             budget: 0,
             loops: 0,
+            returns: None,
             in_kernel: false,
             indexing: false,
         }
@@ -224,7 +225,9 @@ impl<'c> Generator<'c> {
         self.depth += 1;
         self.line("ulong sum = 1;");
         self.budget = 8;
+        self.returns = Some(Returns::Plain(result));
         self.statements(5, false);
+        self.returns = None;
         if self.choices.once_in(3) {
             let (condition, value) = (self.condition(2), self.expr(result, 2));
             line!(self, "if ({condition}) return {value};");
@@ -377,7 +380,10 @@ impl<'c> Generator<'c> {
         }
         self.most_images();
         self.budget = 20 + self.choices.below(30);
+        // Work-items that left would be missed at the next barrier.
+        self.returns = (!self.barriers && self.choices.once_in(4)).then_some(Returns::Nothing);
         self.statements(6, false);
+        self.returns = None;
         for _ in 0..if self.barriers { self.choices.below(4) } else { 0 } {
             match self.choices.below(5) {
                 0 | 1 => self.exchange(local, group),

@@ -41,6 +41,7 @@ mod jump;
 mod layout;
 mod memory;
 mod names;
+mod pointer;
 mod print;
 mod reach;
 mod stmt;

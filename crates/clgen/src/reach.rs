@@ -1,6 +1,6 @@
 //! Helpers that get structures and pointers with a named address space, and such that return structures.
 
-use crate::expr::{Function, Generator, Kind, Maker, Param, Target, Variable};
+use crate::expr::{Function, Generator, Kind, Maker, Param, Returns, Target, Variable};
 use crate::function::OWN;
 use crate::types::{INTEGERS, Scalar, Type};
 
@@ -58,7 +58,9 @@ impl Generator<'_> {
         line!(self, "ulong sum = 1; {text} {made} = {value};");
         self.declare(made.clone(), Kind::Record(record));
         self.budget = 6;
+        self.returns = Some(Returns::Record(record));
         self.statements(3, false);
+        self.returns = None;
         if self.choices.once_in(3) {
             let (condition, value) = (self.condition(2), self.record_value(record));
             line!(self, "if ({condition}) return ({text}){value};");

@@ -61,7 +61,10 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self, in_loop: bool) {
-        match self.choices.below(40) {
+        match self.choices.below(43) {
+            40 => self.leave(),
+            41 if self.loops < LOOPS => self.walk(),
+            42 => self.records_in_a_row(),
             39 => self.parts(),
             37 | 38 => self.print(),
             33 if !self.barriers && self.loops < LOOPS => self.inward(),
@@ -220,31 +223,6 @@ impl Generator<'_> {
         let name = self.name("p");
         line!(self, "{type_name}* {name} = &{place};");
         self.declare(format!("(*{name})"), Kind::Record(record));
-    }
-
-    /// A pointer into an array.
-    fn pointer(&mut self) {
-        let arrays: Vec<Variable> =
-            self.variables.iter().filter(|v| matches!(v.kind, Kind::Array(..))).cloned().collect();
-        if arrays.is_empty() {
-            return self.declaration();
-        }
-        let array = arrays[self.choices.below(arrays.len())].clone();
-        let Kind::Array(ty, len) = array.kind else { unreachable!("only arrays were kept") };
-        if len < 2 {
-            return self.declaration();
-        }
-        let (half, name) = (len / 2, self.name("p"));
-        let at = self.choices.below(half + 1);
-        let space = if array.space.is_empty() { String::new() } else { format!("{} ", array.space) };
-        let constant = if array.writable { "" } else { "const " };
-        let value = match self.choices.below(3) {
-            0 => format!("&{}[{at}]", array.place),
-            1 => format!("{} + {at}", array.place),
-            _ => format!("&({})[{}] - {}", array.place, half, half - at),
-        };
-        line!(self, "{space}{constant}{}* {name} = {value};", ty.name());
-        self.variables.push(Variable { place: name, kind: Kind::Array(ty, half), ..array });
     }
 
     /// A block in which a name means something else.

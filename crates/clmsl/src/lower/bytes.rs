@@ -13,7 +13,7 @@ use crate::ast::BinaryOp;
 use crate::diagnostic::Diagnostic;
 use crate::half;
 use crate::hir::{Block, Constant, Decl, Expr, ExprKind, LocalId, Stmt, StmtKind};
-use crate::sema::{convert, is_pure, place_space};
+use crate::sema::{convert, is_fixed, place_space};
 use crate::types::{Quals, Scalar, Struct, StructId, Type, layout, msl_name};
 
 /// Rewrites what is done with members that have become bytes. `places` says where each member is now, by structure.
@@ -395,7 +395,7 @@ impl Members<'_, '_> {
         if !matches!(place.ty, Type::Bytes(..)) {
             let Some(vector) = component(place) else { return };
             // The vector is named once per component, and to read it.
-            if !is_pure(vector) {
+            if !is_fixed(vector) {
                 let (address, held) = hold(take(vector), self.cx);
                 before.extend(address);
                 *vector = held;
@@ -415,7 +415,7 @@ impl Members<'_, '_> {
             }
             kind => Expr { kind, ..target },
         };
-        if !matches!(e.kind, ExprKind::Assign(..)) && !is_pure(&target) {
+        if !matches!(e.kind, ExprKind::Assign(..)) && !is_fixed(&target) {
             let (address, held) = hold(target, self.cx);
             before.extend(address);
             target = held;

@@ -8,7 +8,7 @@ use super::double::{has_doubles, is_double};
 use super::expr::{Cx, binary, call, sequence, take};
 use crate::ast::BinaryOp;
 use crate::hir::{Expr, ExprKind, UNDEFINED_LANE, UnaryOp};
-use crate::sema::{convert, is_pure};
+use crate::sema::{convert, is_fixed};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
@@ -166,7 +166,7 @@ pub(super) fn lower_uses(e: &mut Expr, used: bool, cx: &mut Cx<'_>) {
     }
     let (ty, span) = (e.ty.clone(), e.span);
     let mut before = Vec::new();
-    if used && !is_pure(place) {
+    if used && !is_fixed(place) {
         let (address, held) = hold(take(place), cx);
         before.extend(address);
         **place = held;

@@ -9,7 +9,7 @@ use super::double::{is_double, lower_convert};
 use super::expr::{Cx, binary, call, sequence, take};
 use crate::hir::{Expr, ExprKind};
 use crate::prelude::wide::{Form, Leaf, Shape};
-use crate::sema::is_pure;
+use crate::sema::{is_fixed, is_pure};
 use crate::source::Span;
 use crate::types::{Scalar, Type, halves, is_native_vector};
 
@@ -284,7 +284,8 @@ fn assign(e: &mut Expr, cx: &mut Cx<'_>) {
     }
     let (target, mut value, span) = (take(target), take(value), e.span);
     let mut before = Vec::new();
-    let mut target = if is_pure(&target) {
+    // It is named once for each part of the vector.
+    let mut target = if is_fixed(&target) {
         target
     } else {
         let (address, target) = hold(target, cx);

@@ -72,6 +72,38 @@ pub(crate) fn is_pure(expr: &Expr) -> bool {
     pure
 }
 
+/// Whether a place that is named again is the same even if it was written to in between: where it is depends on nothing
+/// that lies in memory but on scalars and pointers in variables. `a[a[0].x]` is another place once `a[0]` has changed.
+pub(crate) fn is_fixed(place: &Expr) -> bool {
+    is_pure(place) && is_located(place)
+}
+
+fn is_located(place: &Expr) -> bool {
+    match &place.kind {
+        ExprKind::Local(_) | ExprKind::Constant(_) => true,
+        ExprKind::Swizzle(base, _) | ExprKind::Member(base, _) | ExprKind::Half(base, _) => is_located(base),
+        ExprKind::Index(base, index) if base.ty.pointee().is_some() => is_kept(base) && is_kept(index),
+        ExprKind::Index(base, index) => is_located(base) && is_kept(index),
+        ExprKind::Deref(pointer) => is_kept(pointer),
+        _ => false,
+    }
+}
+
+/// Whether a value is the same after a write to a vector.
+fn is_kept(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Local(_) => matches!(value.ty, Type::Scalar(_) | Type::Pointer(_)),
+        ExprKind::Int { .. } | ExprKind::Name(_) | ExprKind::Hidden(_) => true,
+        ExprKind::Unary(_, a) | ExprKind::Convert(a) => is_kept(a),
+        ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) => is_kept(a) && is_kept(b),
+        ExprKind::Cond(a, b, c) => is_kept(a) && is_kept(b) && is_kept(c),
+        ExprKind::AddressOf(place) | ExprKind::Decay(place) => is_located(place),
+        // A component of what the entry point is given: `global_id.x`.
+        ExprKind::Swizzle(base, _) | ExprKind::Index(base, _) => matches!(base.kind, ExprKind::Hidden(_)),
+        _ => false,
+    }
+}
+
 impl Sema<'_> {
     /// A volatile vector or structure as a plain one: C++ copies neither. Its scalars alone stay volatile.
     pub(super) fn without_volatile(&self, place: Expr) -> Expr {
