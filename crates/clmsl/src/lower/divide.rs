@@ -9,7 +9,7 @@ use super::expr::{Cx, binary, call, take};
 use crate::ast::BinaryOp;
 use crate::builtins::{Resolved, Special, WorkItem};
 use crate::hir::{Expr, ExprKind};
-use crate::sema::{convert, is_pure};
+use crate::sema::{convert, may_repeat};
 use crate::types::{Quals, Scalar, Type};
 
 /// The constant a scalar or splat vector consists of.
@@ -101,7 +101,7 @@ pub(super) fn lower_assign(e: &mut Expr, cx: &mut Cx<'_>) {
     let (op, at, value, place) = (*op, at.clone(), take(value), take(place));
     let ty = e.ty.clone();
     let span = e.span;
-    let (before, place) = if is_pure(&place) { (None, place) } else { hold(place, cx) };
+    let (before, place) = if may_repeat(&place, &value) { (None, place) } else { hold(place, cx) };
     let result = convert(guarded(op, convert(place.clone(), &at), value, at), &ty);
     let assign = Expr::new(ExprKind::Assign(Box::new(place), Box::new(result)), ty.clone(), span);
     *e = match before {

@@ -9,7 +9,7 @@ use super::expr::{Cx, binary, call, take};
 use crate::builtins::Rounding;
 use crate::hir::{Expr, ExprKind, Local};
 use crate::prelude::Use;
-use crate::sema::{Value, const_value, convert, is_pure, place_space};
+use crate::sema::{Value, const_value, convert, may_repeat, place_space};
 use crate::types::{Quals, Scalar, Struct, Type};
 
 pub(super) fn is_double(ty: &Type) -> bool {
@@ -128,7 +128,7 @@ pub(super) fn lower_assign(e: &mut Expr, cx: &mut Cx<'_>) -> bool {
         return false;
     }
     let (op, place, value) = (*op, take(place), take(value));
-    let (before, place) = if is_pure(&place) { (None, place) } else { hold(place, cx) };
+    let (before, place) = if may_repeat(&place, &value) { (None, place) } else { hold(place, cx) };
     let sum = binary(op, converted(place.clone(), &Type::DOUBLE, Rounding::Default), value, Type::DOUBLE);
     let result = converted(sum, &e.ty, Rounding::Default);
     let assign = Expr::new(ExprKind::Assign(Box::new(place), Box::new(result)), e.ty.clone(), e.span);

@@ -9,7 +9,7 @@ use super::double::{is_double, lower_convert};
 use super::expr::{Cx, binary, call, sequence, take};
 use crate::hir::{Expr, ExprKind};
 use crate::prelude::wide::{Form, Leaf, Shape};
-use crate::sema::{is_fixed, is_pure};
+use crate::sema::{is_fixed, is_pure, may_repeat};
 use crate::source::Span;
 use crate::types::{Scalar, Type, halves, is_native_vector};
 
@@ -319,7 +319,7 @@ fn assign_op(e: &mut Expr, cx: &mut Cx<'_>) {
         return;
     }
     let (op, target, value, span) = (*op, take(target), take(value), e.span);
-    let (before, target) = if is_pure(&target) { (None, target) } else { hold(target, cx) };
+    let (before, target) = if may_repeat(&target, &value) { (None, target) } else { hold(target, cx) };
     let ty = target.ty.clone();
     let result = binary(op, target.clone(), value, ty.clone());
     let assign = Expr::new(ExprKind::Assign(Box::new(target), Box::new(result)), ty, span);

@@ -38,7 +38,7 @@ use crate::types::{Quals, Scalar, Space, StructId, Type, describe};
 pub(crate) use call::signature_vars;
 pub(crate) use const_eval::{Value, const_int, const_value};
 pub(crate) use conv::convert;
-pub(crate) use place::{is_fixed, is_pure, place_space};
+pub(crate) use place::{is_fixed, is_pure, may_repeat, place_space};
 use spaces::Spaces;
 
 /// Errors, and warnings, that are kept.

@@ -104,6 +104,32 @@ fn is_kept(value: &Expr) -> bool {
     }
 }
 
+/// Whether `place op= value` may become `place = place op value`: the place is the same before the value and behind it. A
+/// function that the value calls may change what tells where it is, as in `a[i] /= next(&i)`.
+pub(crate) fn may_repeat(place: &Expr, value: &Expr) -> bool {
+    let mut calls = false;
+    value.walk(&mut |e| match &e.kind {
+        ExprKind::Call { .. } => calls = true,
+        ExprKind::Builtin { args, .. } | ExprKind::Msl(_, args) => {
+            calls |= args.iter().any(|arg| matches!(arg.ty, Type::Pointer(_)));
+        }
+        _ => {}
+    });
+    is_pure(place) && (!calls || is_named(place))
+}
+
+/// Whether where a place is depends on no value.
+fn is_named(place: &Expr) -> bool {
+    match &place.kind {
+        ExprKind::Local(_) | ExprKind::Constant(_) => true,
+        ExprKind::Swizzle(base, _) | ExprKind::Member(base, _) | ExprKind::Half(base, _) => is_named(base),
+        ExprKind::Index(base, index) => {
+            base.ty.pointee().is_none() && is_named(base) && matches!(index.kind, ExprKind::Int { .. })
+        }
+        _ => false,
+    }
+}
+
 impl Sema<'_> {
     /// A volatile vector or structure as a plain one: C++ copies neither. Its scalars alone stay volatile.
     pub(super) fn without_volatile(&self, place: Expr) -> Expr {
