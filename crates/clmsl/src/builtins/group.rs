@@ -1,5 +1,7 @@
 //! The names of sub-group and work-group functions (OpenCL C 3.0 §6.15.17, §6.15.19; cl_khr_subgroup_*).
 
+use crate::types::Scalar;
+
 /// What a reduction or scan does with two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fold {
@@ -71,12 +73,22 @@ pub(crate) enum GroupOp {
     Lanes(Lanes),
     /// `sub_group_barrier`
     SubGroupBarrier,
+    /// `intel_sub_group_block_read` and `intel_sub_group_block_write` of so many elements for each work-item
+    /// (cl_intel_subgroups and its kin for other types): work-item i of the sub-group has those at i, i + size, ...
+    Block {
+        write: bool,
+        element: Scalar,
+        lanes: u8,
+    },
 }
 
 /// The function of this name.
 pub(crate) fn find(name: &str) -> Option<GroupOp> {
     if let Some(rest) = name.strip_prefix("work_group_") {
         return collective(rest).map(GroupOp::WorkGroup);
+    }
+    if let Some(rest) = name.strip_prefix("intel_sub_group_block_") {
+        return block(rest);
     }
     let lanes = match name {
         "get_sub_group_eq_mask" => Lanes::Mask("=="),
@@ -92,6 +104,30 @@ pub(crate) fn find(name: &str) -> Option<GroupOp> {
         }
     };
     Some(GroupOp::Lanes(lanes))
+}
+
+fn block(name: &str) -> Option<GroupOp> {
+    let (write, rest) = match name.strip_prefix("read") {
+        Some(rest) => (false, rest),
+        None => (true, name.strip_prefix("write")?),
+    };
+    let digits = rest.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let element = match &rest[..rest.len() - digits.len()] {
+        "" | "_ui" => Scalar::UInt,
+        "_uc" => Scalar::UChar,
+        "_us" => Scalar::UShort,
+        "_ul" => Scalar::ULong,
+        _ => return None,
+    };
+    let lanes = match digits {
+        "" => 1,
+        "2" => 2,
+        "4" => 4,
+        "8" => 8,
+        "16" if element.size() < 4 => 16,
+        _ => return None,
+    };
+    Some(GroupOp::Block { write, element, lanes })
 }
 
 fn sub_group(name: &str) -> Option<GroupOp> {

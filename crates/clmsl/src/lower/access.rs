@@ -12,7 +12,7 @@
 //! what happens through one of them happens to all. What it does not see through counts as a write.
 
 use super::Instance;
-use crate::builtins::{Resolved, Special};
+use crate::builtins::{GroupOp, Resolved, Special};
 use crate::hir::{Block, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind};
 use crate::types::{Pointee, Quals, Space, Struct, Type, holds_pointers};
 
@@ -260,6 +260,7 @@ impl<'a> Flow<'a> {
                 | Special::Prefetch
                 | Special::ToSpace(_)
                 | Special::GetFence
+                | Special::Group(GroupOp::Block { write: false, .. })
                 | Special::Printf,
             ) => &[],
             Resolved::Special(Special::AsyncCopy(_) | Special::AsyncLines(_)) => args.get(..1).unwrap_or_default(),

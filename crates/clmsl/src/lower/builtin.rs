@@ -5,7 +5,7 @@ use super::expr::{Cx, binary, call, take};
 use super::vector::{self, sign_bits, truth_value};
 use super::{async_copy, atomic, c11, conversion, group, memory, printf};
 use crate::ast::BinaryOp;
-use crate::builtins::{Lowering, Resolved, ScalarForm, Scope, Special, TABLE};
+use crate::builtins::{GroupOp, Lowering, Resolved, ScalarForm, Scope, Special, TABLE};
 use crate::hir::{Expr, ExprKind};
 use crate::sema::{convert, is_pure};
 use crate::source::Span;
@@ -185,6 +185,7 @@ fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span, cx
             let is_global = pointer.ty.pointee().is_some_and(|p| p.space == Space::Global);
             async_copy::after(pointer, Expr::int(if is_global { 2 } else { 1 }, ty, span))
         }
+        Special::Group(GroupOp::Block { element, lanes, .. }) => group::block(element, lanes, args, span, cx),
         Special::Group(op) => group::lower(op, args, ty, span),
         Special::C11 { op, order, .. } => c11::lower(op, order, args, ty, span, cx),
         Special::Convert { scalar, saturate, rounding, .. } => {

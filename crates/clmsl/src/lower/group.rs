@@ -6,7 +6,7 @@
 //! sub-groups, scans by the items in the order of their linear ids, which no order of lanes enters.
 
 use super::conversion::as_type;
-use super::expr::{binary, call, take};
+use super::expr::{Cx, binary, call, sequence, take};
 use super::work_item::parameter;
 use crate::ast::BinaryOp;
 use crate::builtins::{Collective, Fold, FoldSpan, GroupOp, Lanes};
@@ -45,7 +45,55 @@ pub(super) fn lower(group: GroupOp, mut args: Vec<Expr>, ty: Type, span: Span) -
             }
         }
         GroupOp::WorkGroup(op) => work_group(op, args, ty, span),
+        GroupOp::Block { .. } => unreachable!("it needs variables"),
     }
+}
+
+/// Reads elements that lie as far from each other as sub-groups are wide, or, with a second argument, writes them.
+pub(super) fn block(element: Scalar, lanes: u8, args: Vec<Expr>, span: Span, cx: &mut Cx<'_>) -> Expr {
+    let mut before = Vec::new();
+    let mut keep = |value: Expr, name: &str, cx: &mut Cx<'_>| {
+        if matches!(value.kind, ExprKind::Local(_)) {
+            return value;
+        }
+        let (ty, variable) = (value.ty.clone(), cx.temporary(name, value.ty.clone(), span));
+        before.push(Expr::new(ExprKind::Assign(Box::new(variable.clone()), Box::new(value)), ty, span));
+        variable
+    };
+    let mut args = args.into_iter();
+    let pointer = args.next().unwrap_or_else(|| unreachable!("the number of arguments was checked"));
+    let pointer = keep(pointer, "block", cx);
+    let data = args.next().map(|data| if lanes > 1 { keep(data, "data", cx) } else { data });
+    let uint = |op, a, b| binary(op, a, b, Type::UINT);
+    let places = (0..lanes).map(|i| {
+        let index = match i {
+            0 => lane(span),
+            1 => uint(BinaryOp::Add, lane(span), width(span)),
+            _ => {
+                let behind = uint(BinaryOp::Mul, Expr::int(i.into(), Type::UINT, span), width(span));
+                uint(BinaryOp::Add, lane(span), behind)
+            }
+        };
+        let kind = ExprKind::Index(Box::new(pointer.clone()), Box::new(index));
+        Expr::new(kind, Type::Scalar(element), span)
+    });
+    let Some(data) = data else {
+        let mut parts: Vec<Expr> = places.collect();
+        let value = match lanes {
+            1 => parts.remove(0),
+            _ => Expr::new(ExprKind::VectorLiteral(parts), Type::lanes(element, lanes), span),
+        };
+        return sequence(before, value);
+    };
+    for (i, place) in (0..).zip(places) {
+        let part = match lanes {
+            1 => data.clone(),
+            _ => Expr::new(ExprKind::Swizzle(Box::new(data.clone()), vec![i]), Type::Scalar(element), span),
+        };
+        before.push(Expr::new(ExprKind::Assign(Box::new(place), Box::new(part)), Type::Scalar(element), span));
+    }
+    let last = before.pop().unwrap_or_else(|| unreachable!("there is an element"));
+    sequence(before, last).convert(Type::Void)
 }
 
 fn truth(x: Expr) -> Expr {

@@ -55,7 +55,7 @@ const TABLE: &[(&str, When)] = &[
     ("cl_amd_printf", Never("`printf` is there without it")),
     ("cl_ext_float_atomics", Never("Metal has no atomic minimum and maximum of floats")),
     ("cl_intel_required_subgroup_size", Never("`intel_reqd_sub_group_size` is kept for 32 only, and programs take the macro for an Intel GPU")),
-    ("cl_intel_subgroups", Never("block reads and writes are not there")),
+    ("cl_intel_subgroups", Never("block reads and writes of images are not there")),
     ("cl_khr_3d_image_writes", Always),
     ("cl_khr_async_work_group_copy_fence", Always),
     ("cl_khr_byte_addressable_store", Always),

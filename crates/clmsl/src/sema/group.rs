@@ -9,6 +9,9 @@ use crate::types::{Scalar, Type};
 
 impl Sema<'_> {
     pub(super) fn group_call(&mut self, group: GroupOp, name: &str, args: Vec<Expr>, span: Span) -> Expr {
+        if let (GroupOp::Block { .. }, Some(Type::Image(_))) = (group, args.first().map(|a| &a.ty)) {
+            return self.bad(span, format!("'{name}' of an image is not supported: blocks are those of buffers"));
+        }
         let given = args.len();
         let wanted = match group {
             GroupOp::WorkGroup(Collective::Broadcast) => given.clamp(2, 4),
@@ -21,6 +24,7 @@ impl Sema<'_> {
                 }
             }
             GroupOp::Clustered(_) => 2,
+            GroupOp::Block { write, .. } => 1 + usize::from(write),
             GroupOp::Lanes(lanes) => match lanes {
                 Lanes::Elect | Lanes::Mask(_) => 0,
                 Lanes::Shuffle | Lanes::ShuffleXor | Lanes::ShuffleUp | Lanes::ShuffleDown => 2,
@@ -62,6 +66,20 @@ impl Sema<'_> {
                         self.error(flags.span, format!("'{name}': the fence flags must be a constant"));
                         None
                     }
+                }
+            }
+            GroupOp::Block { write, element, lanes } => {
+                let ty = Type::lanes(element, lanes);
+                let pointer = args.next()?;
+                let found = if write { self.writable_element(&pointer, name) } else { self.element_of(&pointer, name) };
+                if found? != element {
+                    return self.bad_argument(&pointer, name);
+                }
+                let Some(data) = args.next() else { return Some((vec![pointer], ty)) };
+                match data.ty.arithmetic() {
+                    Some((_, 1)) if lanes == 1 => Some((vec![pointer, convert(data, &ty)], Type::Void)),
+                    _ if data.ty == ty => Some((vec![pointer, data], Type::Void)),
+                    _ => self.bad_argument(&data, name),
                 }
             }
             GroupOp::Lanes(Lanes::Elect) => Some((Vec::new(), Type::INT)),

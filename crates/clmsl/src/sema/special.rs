@@ -213,14 +213,14 @@ impl Sema<'_> {
         self.integer_argument(arg, &Type::ULONG, name)
     }
 
-    fn element_of(&mut self, pointer: &Expr, name: &str) -> Option<Scalar> {
+    pub(super) fn element_of(&mut self, pointer: &Expr, name: &str) -> Option<Scalar> {
         match pointer.ty.pointee().and_then(|p| p.ty.scalar()) {
             Some(s) if s != Scalar::Bool => Some(s),
             _ => self.bad_argument(pointer, name),
         }
     }
 
-    fn writable_element(&mut self, pointer: &Expr, name: &str) -> Option<Scalar> {
+    pub(super) fn writable_element(&mut self, pointer: &Expr, name: &str) -> Option<Scalar> {
         let element = self.element_of(pointer, name)?;
         let pointee = pointer.ty.pointee()?;
         if pointee.quals.is_const || self.spaces.resolve(pointee.space) == Space::Constant {
