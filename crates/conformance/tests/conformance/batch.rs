@@ -1,14 +1,16 @@
-//! Many small kernels per compiled library: a [`Job`] is one OpenCL C statement over columns of numbers.
+//! Many small programs per compiled kernel: a [`Job`] is one OpenCL C statement over columns of numbers, a function that the
+//! library's only kernel calls by its number. A kernel for each would start the compiler thousands of times.
 //!
 //! A job's inputs are `a`, `b`, `c`, ..., its outputs `r`, `s`, `t`, all `__global` pointers to scalars, and `i` is the
 //! work-item's number. So a statement such as `vstore4(pow(vload4(i, a), vload4(i, b)), i, r)` runs over the same
 //! columns as `r[i] = pow(a[i], b[i])`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dcmetal::{Accelerator, Arg, Buffer, Grid, Scalar, clmsl};
+use dcmetal::{Accelerator, Grid, Kernel, Scalar, args, clmsl};
 
 /// Numbers of one type.
 #[derive(Clone, Debug)]
@@ -66,11 +68,11 @@ pub(crate) fn type_name(scalar: Scalar) -> &'static str {
     }
 }
 
-/// A kernel to run.
+/// What to run.
 pub(crate) struct Job<'a> {
     /// What messages call it.
     pub(crate) label: String,
-    /// The kernel's body, without a semicolon at the end.
+    /// The function's body, without a semicolon at the end.
     pub(crate) statement: String,
     pub(crate) inputs: Vec<&'a Column>,
     /// Type and length of each output.
@@ -81,8 +83,8 @@ pub(crate) struct Job<'a> {
 const INPUTS: [&str; 4] = ["a", "b", "c", "d"];
 const OUTPUTS: [&str; 3] = ["r", "s", "t"];
 
-/// Kernels per library: few enough that a message is readable, many enough that the compiler's start does not count.
-const KERNELS: usize = 24;
+/// Jobs per library: few enough that a message is readable, many enough that the compiler's start does not count.
+const JOBS: usize = 24;
 
 /// Runs all jobs; `done` gets each job's outputs, from several threads and in any order. Returns what went wrong.
 pub(crate) fn run(
@@ -92,14 +94,14 @@ pub(crate) fn run(
     done: impl Fn(usize, &[Column]) + Sync,
 ) -> Vec<String> {
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let chunks: Vec<&[Job<'_>]> = jobs.chunks(KERNELS).collect();
+    let chunks: Vec<&[Job<'_>]> = jobs.chunks(JOBS).collect();
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(chunk) = chunks.get(at) else { break };
-                    if let Err(message) = run_library(gpu, options, chunk, |job, out| done(at * KERNELS + job, out)) {
+                    if let Err(message) = run_library(gpu, options, chunk, |job, out| done(at * JOBS + job, out)) {
                         wrong.lock().expect("no panic holds it").push(message);
                     }
                 }
@@ -116,41 +118,67 @@ fn run_library(
     done: impl Fn(usize, &[Column]),
 ) -> Result<(), String> {
     let mut source = String::from("#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
+    let mut cases = String::new();
     for (number, job) in jobs.iter().enumerate() {
-        let inputs =
-            INPUTS.iter().zip(&job.inputs).map(|(n, c)| format!("__global const {} *{n}", type_name(c.scalar)));
-        let outputs = OUTPUTS.iter().zip(&job.outputs).map(|(n, (s, _))| format!("__global {} *{n}", type_name(*s)));
-        let parameters: Vec<String> = inputs.chain(outputs).collect();
+        let inputs: Vec<_> = INPUTS.iter().zip(&job.inputs).map(|(n, c)| (*n, "in", type_name(c.scalar))).collect();
+        let outputs: Vec<_> = OUTPUTS.iter().zip(&job.outputs).map(|(n, o)| (*n, "out", type_name(o.0))).collect();
+        let quals = |memory: &str| if memory == "in" { "__global const" } else { "__global" };
+        let columns = || inputs.iter().chain(&outputs);
+        let parameters: Vec<String> = columns().map(|(n, memory, ty)| format!("{} {ty} *{n}", quals(memory))).collect();
+        let mut at = BTreeMap::new();
+        let arguments: Vec<String> = columns()
+            .map(|(_, memory, ty)| {
+                let number = at.entry(memory).and_modify(|n| *n += 1).or_insert(0);
+                format!("({} {ty} *)({memory} + {memory}_at[{number}])", quals(memory))
+            })
+            .collect();
         let _ = writeln!(source, "// {}", job.label);
-        let _ = writeln!(source, "__kernel void k{number}({})", parameters.join(", "));
-        let _ = writeln!(source, "{{\n  size_t i = get_global_id(0);\n  {};\n}}", job.statement);
+        let _ = writeln!(source, "void k{number}(size_t i, {})\n{{\n  {};\n}}", parameters.join(", "), job.statement);
+        let _ = writeln!(cases, "    case {number}: k{number}(i, {}); break;", arguments.join(", "));
     }
+    let _ = writeln!(
+        source,
+        "__kernel void batch(int number, __global const char *in, __global const uint *in_at, __global char *out,
+                    __global const uint *out_at)\n{{\n  size_t i = get_global_id(0);\n  switch (number) {{\n{cases}  }}\n}}"
+    );
     let of = |text: String| format!("{} to {}: {text}", jobs[0].label, jobs[jobs.len() - 1].label);
     let build = clmsl::Options::parse_build_options(options).map_err(|error| error.to_string())?;
     let library =
         gpu.compile_opencl_with("batch.cl", &source, &build.options).map_err(|error| of(error.to_string()))?;
+    let kernel = library.kernel("batch").map_err(|error| of(error.to_string()))?;
     for (number, job) in jobs.iter().enumerate() {
-        let columns = run_job(gpu, &library, number, job).map_err(|error| format!("{}: {error}", job.label))?;
+        let columns = run_job(gpu, &kernel, number, job).map_err(|error| format!("{}: {error}", job.label))?;
         done(number, &columns);
     }
     Ok(())
 }
 
-fn run_job(
-    gpu: &Accelerator,
-    library: &dcmetal::Library,
-    number: usize,
-    job: &Job<'_>,
-) -> dcmetal::Result<Vec<Column>> {
-    let kernel = library.kernel(&format!("k{number}"))?;
-    let inputs: Vec<Buffer<u8>> = job.inputs.iter().map(|c| gpu.buffer_from(&c.bytes)).collect::<Result<_, _>>()?;
+fn run_job(gpu: &Accelerator, kernel: &Kernel, number: usize, job: &Job<'_>) -> dcmetal::Result<Vec<Column>> {
+    let inputs: Vec<&[u8]> = job.inputs.iter().map(|column| column.bytes.as_slice()).collect();
     // What no kernel writes by chance: NaN in every type of number.
-    let poison = |(scalar, len): &(Scalar, usize)| gpu.buffer_from(&vec![0xFFu8; scalar.size() * len]);
-    let mut outputs: Vec<Buffer<u8>> = job.outputs.iter().map(poison).collect::<Result<_, _>>()?;
-    let args: Vec<Arg<'_>> = inputs.iter().map(Arg::from).chain(outputs.iter_mut().map(Arg::from)).collect();
+    let poison: Vec<Vec<u8>> = job.outputs.iter().map(|(scalar, len)| vec![0xFF; scalar.size() * len]).collect();
+    let poison: Vec<&[u8]> = poison.iter().map(Vec::as_slice).collect();
+    let ((input, inputs_at), (output, outputs_at)) = (joined(&inputs), joined(&poison));
+    let (input, inputs_at, starts) =
+        (gpu.buffer_from(&input)?, gpu.buffer_from(&inputs_at)?, gpu.buffer_from(&outputs_at)?);
+    let mut output = gpu.buffer_from(&output)?;
+    let args = args![number as i32, &input, &inputs_at, &mut output, &starts];
     kernel.launch(Grid::linear(job.work_items), args)?.wait()?;
-    let read = |(buffer, (scalar, _)): (&Buffer<u8>, &(Scalar, usize))| {
-        Ok(Column { scalar: *scalar, bytes: buffer.to_vec()? })
+    let bytes = output.to_vec()?;
+    let column = |(&at, (scalar, len)): (&u32, &(Scalar, usize))| Column {
+        scalar: *scalar,
+        bytes: bytes[at as usize..][..scalar.size() * len].to_vec(),
     };
-    outputs.iter().zip(&job.outputs).map(read).collect()
+    Ok(outputs_at.iter().zip(&job.outputs).map(column).collect())
+}
+
+/// Columns in one buffer, each aligned for any type, and where they begin.
+fn joined(columns: &[&[u8]]) -> (Vec<u8>, Vec<u32>) {
+    let (mut bytes, mut starts) = (Vec::new(), Vec::new());
+    for column in columns {
+        bytes.resize(bytes.len().next_multiple_of(256), 0xFF);
+        starts.push(bytes.len() as u32);
+        bytes.extend_from_slice(column);
+    }
+    (bytes, starts)
 }
