@@ -45,6 +45,7 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("control/pragma_before_a_loop_body", "can only appear at file scope", "clang wants FP_CONTRACT before statements"),
     ("group/sub_group", "undeclared identifier 'get_sub_group_size'", "it has no sub-groups"),
     ("group/broadcast_types", "undeclared identifier 'sub_group_broadcast'", "it has no sub-groups"),
+    ("group/blocks", "undeclared identifier 'intel_sub_group_block_read4'", "it has no sub-groups"),
     ("group/clusters", "undeclared identifier 'sub_group_clustered_reduce_add'", "it has no sub-groups"),
     ("group/doubles", "undeclared identifier 'sub_group_reduce_max'", "it has no sub-groups"),
     ("group/narrow_where_lanes_part", "undeclared identifier 'sub_group_scan_inclusive_add'", "it has no sub-groups"),
