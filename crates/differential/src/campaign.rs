@@ -6,7 +6,7 @@ use crate::device::Translated;
 use crate::job::{Image, Launch, Program, Value};
 use crate::peer::{Peer, PeerError};
 use crate::random::Random;
-use crate::run::{Run, compare};
+use crate::run::{Run, mismatches};
 use crate::vary::{Shape, vary, vary_small};
 
 /// Launches of each program, with other arguments each time.
@@ -69,17 +69,26 @@ impl Campaign {
         if translation.msl.is_none() {
             return finding(Kind::Rejected, translation.rendered());
         }
-        let translated = match Translated::compile(&self.gpu, &program) {
-            Ok(translated) => translated,
-            Err(text) => return finding(Kind::NotCompiled, text),
-        };
-        if let Err(text) = translated.kernel("k") {
-            // Without a kernel there is nothing to compare.
-            return translated.kernel_names().first().and_then(|_| finding(Kind::NotCompiled, text));
-        }
         let mut random = Random::new(seed);
         let runs: Vec<Run> = (0..ROUNDS).map(|_| run(generated, &mut random)).collect();
-        match compare(&translated, &mut self.peer, &program, &runs, 0) {
+        let launches: Vec<Launch> = runs.iter().map(|run| run.launch.clone()).collect();
+        let Campaign { gpu, peer } = self;
+        // Each side has a compiler to wait for.
+        let (translated, theirs) = std::thread::scope(|scope| {
+            let theirs = scope.spawn(|| peer.run(&program, &launches));
+            let translated = Translated::compile(gpu, &program).and_then(|translated| match translated.kernel("k") {
+                // Without a kernel there is nothing to compare.
+                Err(text) => translated.kernel_names().first().map_or(Ok(None), |_| Err(text)),
+                Ok(_) => Ok(Some(translated)),
+            });
+            (translated, theirs.join().expect("the peer's end is an answer"))
+        });
+        let translated = match translated {
+            Ok(Some(translated)) => translated,
+            Ok(None) => return None,
+            Err(text) => return finding(Kind::NotCompiled, text),
+        };
+        match theirs.map(|theirs| mismatches(&translated, &runs, &theirs, 0)) {
             Err(PeerError::NotBuilt(text)) => finding(Kind::PeerRejected, text),
             Err(error) => finding(Kind::PeerFailed, error.to_string()),
             Ok(mismatches) => {

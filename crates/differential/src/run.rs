@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::device::Translated;
 use crate::differ::{Difference, differences};
-use crate::job::{Launch, Program};
+use crate::job::{Launch, Program, Ran};
 use crate::peer::{Peer, PeerError};
 use crate::vary::Shape;
 
@@ -62,9 +62,13 @@ pub fn compare(
     ulp: u64,
 ) -> Result<Vec<Mismatch>, PeerError> {
     let launches: Vec<Launch> = runs.iter().map(|run| run.launch.clone()).collect();
-    let theirs = peer.run(program, &launches)?;
+    Ok(mismatches(translated, runs, &peer.run(program, &launches)?, ulp))
+}
+
+/// Runs everything on the device; in what it differs from what the peer did.
+pub(crate) fn mismatches(translated: &Translated, runs: &[Run], theirs: &[Ran], ulp: u64) -> Vec<Mismatch> {
     let mut mismatches = Vec::new();
-    for (index, (run, theirs)) in runs.iter().zip(&theirs).enumerate() {
+    for (index, (run, theirs)) in runs.iter().zip(theirs).enumerate() {
         let mut found = |what| mismatches.push(Mismatch { launch: index, kernel: run.launch.kernel.clone(), what });
         let (ours, kernel) = match (translated.run(&run.launch), translated.kernel(&run.launch.kernel)) {
             (Ok(ours), Ok(kernel)) => (ours, kernel),
@@ -84,7 +88,7 @@ pub fn compare(
             }
         }
     }
-    Ok(mismatches)
+    mismatches
 }
 
 /// The first line of two sorted lists that the other has not, and whose it is.
