@@ -37,6 +37,7 @@ fn main() {
         println!("cargo::rerun-if-env-changed={name}");
     }
     println!("cargo::rerun-if-changed=build.rs");
+    build_pass();
     if env::var_os("DOCS_RS").is_some() || variable("CARGO_CFG_TARGET_OS") == "macos" {
         return;
     }
@@ -211,6 +212,65 @@ fn attempt(tools: &Tools, out: &Path, name: &str, text: &str, arguments: &[&str]
 /// Rust's name of the target as clang spells it (it has no vendor `unknown` folders to look in).
 fn clang_target() -> String {
     variable("TARGET").replace("-unknown-", "-")
+}
+
+// ---------------------------------------------------------------- the LLVM pass
+
+const PASS_SOURCES: [&str; 4] = ["group", "plugin", "prepare", "regions"];
+
+/// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
+/// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.
+fn build_pass() {
+    println!("cargo::rerun-if-env-changed=HOSTMETAL_LLVM_CONFIG");
+    let folder = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("native/hostmetal/pass");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let file = PathBuf::from(variable("OUT_DIR")).join("hostmetal_pass.so");
+    let linux = variable("CARGO_CFG_TARGET_OS") == "linux" && env::var_os("DOCS_RS").is_none();
+    let llvm = if linux { find_llvm() } else { None };
+    println!("cargo::rustc-env=HOSTMETAL_PASS_LLVM={}", llvm.as_ref().map_or("", |(version, _)| version));
+    let Some((_, include)) = llvm else {
+        if let Err(error) = fs::write(&file, "") {
+            stop(&[format!("{}: {error}", file.display())]);
+        }
+        return;
+    };
+    let clang = find_clang().unwrap_or_else(|why| stop(&[why]));
+    let sources = PASS_SOURCES.map(|name| folder.join(name).with_extension("cpp"));
+    let mut command = Command::new(&clang);
+    command.arg(format!("--target={}", clang_target()));
+    command.args(["-std=c++17", "-O1", "-g0", "-fPIC", "-fno-exceptions", "-fno-rtti", "-shared"]);
+    command.args([
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wl,--strip-all",
+        "-D__STDC_CONSTANT_MACROS",
+        "-D__STDC_LIMIT_MACROS",
+    ]);
+    command.args(["-D__STDC_FORMAT_MACROS", "-fvisibility=hidden", "-isystem"]).arg(include);
+    let output = command.args(&sources).arg("-o").arg(&file).output();
+    match output {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            let first = "the LLVM pass does not compile:".to_owned();
+            stop(&std::iter::once(first).chain(text.lines().map(str::to_owned)).collect::<Vec<_>>());
+        }
+        Err(error) => stop(&[format!("{clang}: {error}")]),
+    }
+}
+
+/// The version of LLVM 19 and the folder of its headers; None without them. `HOSTMETAL_LLVM_CONFIG` names its llvm-config;
+/// set to nothing, hostmetal is built without the pass.
+fn find_llvm() -> Option<(String, PathBuf)> {
+    let config = env::var("HOSTMETAL_LLVM_CONFIG").unwrap_or_else(|_| "llvm-config-19".to_owned());
+    let ask = |what: &str| {
+        let output = Command::new(&config).arg(what).output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let (version, include) = (ask("--version")?, PathBuf::from(ask("--includedir")?));
+    let found = version.starts_with("19.") && include.join("llvm/Passes/PassPlugin.h").is_file();
+    found.then_some((version, include))
 }
 
 // ---------------------------------------------------------------- sources

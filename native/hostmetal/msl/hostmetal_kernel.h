@@ -60,7 +60,7 @@ enum argument_kind : unsigned { kind_buffer = 0, kind_threadgroup = 1, kind_text
 // ---------------------------------------------------------------- static threadgroup variables
 
 // One per declaration and template instantiation: `Storage` is a local class of the function that declares the variables. A slot stays in
-// the object only while code that reaches the variables does; its place in the section is the number by which the host knows it.
+// the object only while code that reaches the variables does; the offset of its place in the section is the number by which the host knows it.
 struct threadgroup_slot {
   ulong size, align;
 };
@@ -79,7 +79,7 @@ HM_EXPORT __global const threadgroup_slot *hm_threadgroup_last = &__stop_hm_thre
 template <class Storage>
 inline __attribute__((always_inline)) threadgroup Storage &threadgroup_object() {
   ulong offset = (ulong)&threadgroup_slot_of<Storage>::slot - (ulong)&__start_hm_threadgroup;
-  return *(threadgroup Storage *)hm_runtime->threadgroup_allocate((unsigned)(offset / sizeof(threadgroup_slot)), sizeof(Storage), alignof(Storage));
+  return *(threadgroup Storage *)hm_runtime->threadgroup_allocate((unsigned)offset, sizeof(Storage), alignof(Storage));
 }
 
 // The arms of `c ? a : b` as values, where clang finds no common type of two classes in different address spaces.
@@ -455,6 +455,18 @@ inline __attribute__((always_inline)) void each_thread(const hm_group *group, F 
     }
 }
 
+// What the LLVM pass (native/hostmetal/pass) expands: `pass_body` is one thread, and the call of it stands for a call for every position below
+// the first three arguments, in linear order, with the threads waiting for each other. The objects evaluated per threadgroup are not written to
+// while it runs.
+template <auto &f, class... Held>
+__attribute__((noinline)) void pass_body(uint x, uint y, uint z, uint linear, Held &...held) {
+  f(held.get(place{x, y, z, linear})...);
+}
+template <auto &f, class... Held>
+inline __attribute__((always_inline)) void pass_group(const hm_group *group, Held... hm_held) {
+  pass_body<f>(group->threads_per_threadgroup[0], group->threads_per_threadgroup[1], group->threads_per_threadgroup[2], 0, hm_held...);
+}
+
 template <class Void, class... A>
 struct call {
   static constexpr unsigned count = (0u + ... + (A::bound ? 1u : 0u));
@@ -462,6 +474,11 @@ struct call {
   template <bool Independent, class... P>
   static inline __attribute__((always_inline)) void group(const hm_group *group, void (&f)(P...)) {
     each_thread<Independent>(group, f, typename A::template held<P>(group)...);
+  }
+
+  template <auto &f, class... P>
+  static inline __attribute__((always_inline)) void pass(const hm_group *group, void (&)(P...)) {
+    pass_group<f>(group, typename A::template held<P>(group)...);
   }
 
   template <class... P>

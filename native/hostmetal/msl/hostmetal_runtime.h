@@ -26,9 +26,10 @@ typedef void (*hm_barrier)(unsigned mem_flags);
 typedef void (*hm_simd_combine)(hm_combine combine, void *value, unsigned width);
 typedef void *(*hm_threadgroup_allocate)(unsigned id, unsigned long size, unsigned long align);
 typedef unsigned (*hm_lane)(void);
+typedef void (*hm_threads_disagree)(void);
 
 struct hm_runtime_table {
-  unsigned version; // 1
+  unsigned version; // 2
   hm_barrier threadgroup_barrier;
   hm_barrier simdgroup_barrier;
   // width: 32 for SIMD-group functions, 4 for quad-group functions.
@@ -37,6 +38,8 @@ struct hm_runtime_table {
   hm_threadgroup_allocate threadgroup_allocate;
   // thread_index_in_simdgroup of the calling thread.
   hm_lane lane;
+  // For the LLVM pass: the threads of a threadgroup, which must come to the same barrier, did not. Does not return.
+  hm_threads_disagree threads_disagree;
 };
 
 __attribute__((used, visibility("default"))) const hm_runtime_table *hm_runtime;

@@ -384,3 +384,11 @@ pub(crate) unsafe extern "C" fn lane() -> u32 {
     // SAFETY: as above; the shared borrow ends with the call.
     unsafe { (*place).schedule.current() % 32 }
 }
+
+/// See `RuntimeTable::threads_disagree`.
+pub(crate) unsafe extern "C" fn threads_disagree() {
+    misuse(
+        current(),
+        "the threads of a threadgroup came to different barriers, which only a data race can bring about",
+    );
+}

@@ -1,8 +1,8 @@
 //! The executor: runs compiled kernels on a pool of worker threads.
 //!
 //! A dispatch is a range of threadgroups; workers take chunks of it. A kernel without synchronising functions is one call
-//! per threadgroup (`Entry::Group`); any other runs each thread on a stack of its own (`Entry::Thread`, fiber.rs), in an
-//! order chosen by schedule.rs. What a kernel does wrong ends its command buffer, not the process (guard.rs).
+//! per threadgroup (`Entry::Group`), and so is one whose barriers the LLVM pass has made into loops; any other runs each
+//! thread on a stack of its own (`Entry::Thread`, fiber.rs), in an order chosen by schedule.rs. What a kernel does wrong ends its command buffer, not the process (guard.rs).
 //!
 //! This module holds what compiled kernels see: the layout of `Group` and of the runtime table, which mirror
 //! native/hostmetal/msl/hostmetal_kernel.h.
@@ -80,7 +80,7 @@ pub type Combine = unsafe extern "C" fn(*const SimdValues, u32);
 #[repr(C)]
 #[derive(Debug)]
 pub struct RuntimeTable {
-    /// Of this layout: 1.
+    /// Of this layout: 2.
     pub version: u32,
     /// Waits until all live threads of the threadgroup wait; the flags (mem_flags) need no action on a CPU.
     pub threadgroup_barrier: unsafe extern "C" fn(u32),
@@ -92,18 +92,21 @@ pub struct RuntimeTable {
     pub threadgroup_allocate: unsafe extern "C" fn(u32, u64, u64) -> *mut c_void,
     /// Index of the calling thread in its SIMD-group.
     pub lane: unsafe extern "C" fn() -> u32,
+    /// Ends a kernel whose threads came to different barriers; called by the loops that the LLVM pass makes.
+    pub threads_disagree: unsafe extern "C" fn(),
 }
 
 /// The table that a loaded kernel's `hm_runtime` is to point to. Its functions may only be called by kernels that the
 /// executor runs; a call from anywhere else ends the process with a message.
 pub fn runtime_table() -> &'static RuntimeTable {
     static TABLE: RuntimeTable = RuntimeTable {
-        version: 1,
+        version: 2,
         threadgroup_barrier: fiber::threadgroup_barrier,
         simdgroup_barrier: context::hostmetal_simdgroup_barrier,
         simd_combine: context::hostmetal_simd_combine,
         threadgroup_allocate: fiber::threadgroup_allocate,
         lane: fiber::lane,
+        threads_disagree: fiber::threads_disagree,
     };
     &TABLE
 }

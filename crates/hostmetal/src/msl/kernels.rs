@@ -535,12 +535,14 @@ fn argument(stream: &Stream, parameter: &Parameter, values: &Substitution) -> St
 }
 
 /// How a kernel is entered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// A loop over the threads of a threadgroup; independent: see `each_thread` in hostmetal_kernel.h.
     Group { independent: bool },
-    /// One thread; the caller switches stacks at barriers.
-    Thread,
+    /// A threadgroup, made by the LLVM pass from one thread.
+    Pass,
+    /// One thread; the caller switches stacks at barriers. Why it is not `Pass`.
+    Thread { why: String },
 }
 
 /// How a kernel is named in C++.
@@ -560,7 +562,7 @@ pub(crate) fn wrapper(
     signature: &Signature,
     instance: &Instance,
     scope: &[String],
-    entry: Option<Mode>,
+    entry: Option<&Mode>,
     number: usize,
 ) -> String {
     let Instance { text: instance, types, values } = instance;
@@ -594,9 +596,22 @@ pub(crate) fn wrapper(
                 Mode::Group { independent } => text.push_str(&format!(
                     "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::group<{independent}>(group, {instance}); }}"
                 )),
-                Mode::Thread => text.push_str(&format!(
+                Mode::Pass => text.push_str(&format!(
+                    "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::pass<({instance})>(group, {instance}); }}"
+                )),
+                Mode::Thread { .. } => text.push_str(&format!(
                     "HM_EXPORT void hm_kernel_thread(const hm_group *group, uint x, uint y, uint z) {{ {call}::thread_at(group, x, y, z, {instance}); }}"
                 )),
+            }
+            // The pass says it itself.
+            let engine = match mode {
+                Mode::Group { .. } => Some("loop".to_owned()),
+                Mode::Pass => None,
+                Mode::Thread { why } => Some(format!("stack: {why}")),
+            };
+            if let Some(engine) = engine {
+                let bytes: Vec<String> = engine.bytes().map(|byte| byte.to_string()).collect();
+                text.push_str(&format!(" HM_EXPORT const char hm_engine[] = {{{}, 0}};", bytes.join(", ")));
             }
             text.push_str(&format!(" HM_EXPORT const auto hm_kernel_info = {table};"));
         }

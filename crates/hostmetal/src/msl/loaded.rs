@@ -7,8 +7,10 @@
 //! stated twice (here and in native/hostmetal/msl/hostmetal_kernel.h).
 
 use super::constants::DataType;
+use super::engine::Built;
 use crate::executor::{Entry, RuntimeTable, SAMPLERS, SLOTS, TEXTURES, ThreadgroupVariable};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use std::ffi::CStr;
 use std::path::Path;
 
 /// `hostmetal::info_version` of the header.
@@ -107,6 +109,7 @@ struct Slot {
 #[derive(Debug)]
 pub(crate) struct Object {
     pub(crate) entry: Entry,
+    pub(crate) built: Built,
     pub(crate) bindings: Vec<Binding>,
     pub(crate) variables: Vec<ThreadgroupVariable>,
     pub(crate) max_total_threads: Option<u32>,
@@ -115,8 +118,8 @@ pub(crate) struct Object {
 
 /// Maps the shared object at `path` (which may be removed afterwards) and reads its tables. `names` are the names of
 /// its
-/// buffer and threadgroup parameters in order; `group` says which of the two entries it must have.
-pub(crate) fn load(path: &Path, names: &[String], group: bool, table: &'static RuntimeTable) -> Result<Object, String> {
+/// buffer and threadgroup parameters in order. The object says which of the two entries it has.
+pub(crate) fn load(path: &Path, names: &[String], table: &'static RuntimeTable) -> Result<Object, String> {
     // SAFETY: loading runs the object's initialisers; it is our compiler's output, made from the headers of this crate,
     // and has none that
     // need anything of the process.
@@ -132,7 +135,10 @@ pub(crate) fn load(path: &Path, names: &[String], group: bool, table: &'static R
     let runtime: *mut *const RuntimeTable = symbol("hm_runtime")?.cast();
     // SAFETY: `const hm_runtime_table *hm_runtime` is a variable of the object, and nothing of the object runs yet.
     unsafe { runtime.write(table) };
-    let entry = if group {
+    // SAFETY: the symbol is an array of characters that ends with 0.
+    let engine = unsafe { CStr::from_ptr(symbol("hm_engine")?.cast()) };
+    let built = Built::read(&engine.to_string_lossy())?;
+    let entry = if matches!(built, Built::Loop | Built::Pass) {
         let address = symbol("hm_kernel_group")?;
         // SAFETY: the pre-pass wrote this symbol as `void hm_kernel_group(const hm_group *)`.
         Entry::Group(unsafe {
@@ -145,7 +151,7 @@ pub(crate) fn load(path: &Path, names: &[String], group: bool, table: &'static R
             std::mem::transmute::<*mut u8, unsafe extern "C" fn(*const crate::executor::Group, u32, u32, u32)>(address)
         })
     };
-    Ok(Object { entry, bindings, variables, max_total_threads, _library: library })
+    Ok(Object { entry, built, bindings, variables, max_total_threads, _library: library })
 }
 
 fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Binding>), String> {
@@ -230,13 +236,17 @@ fn variables(first: *const u8, last: *const u8) -> Result<Vec<ThreadgroupVariabl
         return Err("the compiled kernel's list of threadgroup variables is broken".to_owned());
     }
     let mut variables = Vec::new();
-    for id in 0..bytes / size_of::<Slot>() {
-        // SAFETY: the section is data of the object, made of whole slots, and `id` is inside.
-        let slot = unsafe { begin.wrapping_add(id).read() };
+    for number in 0..bytes / size_of::<Slot>() {
+        // SAFETY: the section is data of the object, made of whole slots, and `number` is inside.
+        let slot = unsafe { begin.wrapping_add(number).read() };
         if slot.size == 0 || !slot.alignment.is_power_of_two() {
             return Err("the compiled kernel describes a threadgroup variable wrongly".to_owned());
         }
-        variables.push(ThreadgroupVariable { id: id as u32, size: slot.size, alignment: slot.alignment });
+        variables.push(ThreadgroupVariable {
+            id: (number * size_of::<Slot>()) as u32,
+            size: slot.size,
+            alignment: slot.alignment,
+        });
     }
     Ok(variables)
 }

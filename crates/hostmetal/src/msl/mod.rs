@@ -11,7 +11,8 @@
 //! checked on tokens
 //! (rules.rs). Diagnostics carry the user's lines and columns (diagnose.rs). A kernel from which no function is
 //! reachable that makes threads
-//! wait for each other (reach.rs) becomes a loop over the threads of a threadgroup, any other one function per thread.
+//! wait for each other (reach.rs) becomes a loop over the threads of a threadgroup, any other loops between its barriers or
+//! one function per thread (engine.rs).
 //!
 //! Checked sources and built kernels are remembered by content, so that the same request compiles once per process.
 
@@ -19,6 +20,7 @@ mod compile;
 mod constants;
 mod diagnose;
 mod discover;
+mod engine;
 mod headers;
 mod invoke;
 mod kernels;
@@ -38,6 +40,7 @@ mod toolchain;
 
 pub use constants::{ConstantKey, ConstantValue, DataType};
 pub use discover::{ConstantInfo, KernelInfo};
+pub use engine::{Built, Engine};
 pub use loaded::{Access, Binding, BindingKind};
 pub use source::Checked;
 pub use toolchain::{Toolchain, ToolchainOptions};
@@ -120,6 +123,11 @@ impl LoadedKernel {
     /// The code. It may be called as long as this kernel or a clone of it lives.
     pub fn entry(&self) -> Entry {
         self.object.entry
+    }
+
+    /// Which engine the code was compiled for, and why not another.
+    pub fn built(&self) -> &Built {
+        &self.object.built
     }
 
     /// The buffer and threadgroup memory arguments in the order of the parameters.

@@ -3,6 +3,7 @@
 use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, Printer, SOURCE_NAME, Severity, read_clang};
 use super::discover::{ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish};
+use super::engine::{self, Engine};
 use super::invoke::{FOOT, HEAD, PROGRAM, compile, preprocess, source_failure, syntax};
 use super::kernels::{Mode, Role, wrapper};
 use super::loaded;
@@ -82,16 +83,30 @@ impl Checked {
     /// [`Failure::Source`] for an unknown kernel, a missing or wrong value, or diagnostics of this specialisation; or
     /// what went wrong with the compiler.
     pub fn build(&self, kernel: &str, constants: &[ConstantValue]) -> Result<LoadedKernel, CompileFailure> {
+        self.build_for(kernel, constants, Engine::from_environment()?)
+    }
+
+    /// As `build`, for an engine instead of the one that the environment names.
+    ///
+    /// # Errors
+    /// As `build`.
+    pub fn build_for(
+        &self,
+        kernel: &str,
+        constants: &[ConstantValue],
+        engine: Engine,
+    ) -> Result<LoadedKernel, CompileFailure> {
         let inner = &self.inner;
         let Ok(number) = inner.infos.binary_search_by(|k| k.name.as_str().cmp(kernel)) else {
             return Err(source_failure(format!("there is no kernel named '{kernel}'")));
         };
         let values = inner.values(number, constants)?;
-        let mut parts: Vec<&str> = vec![&inner.key, kernel];
+        let engine_name = format!("{engine:?}");
+        let mut parts: Vec<&str> = vec![&inner.key, kernel, &engine_name];
         for value in &values {
             parts.push(value.as_deref().unwrap_or("undefined"));
         }
-        BUILT.get(&fingerprint(&parts), abandoned(), || inner.build(number, &values))
+        BUILT.get(&fingerprint(&parts), abandoned(), || inner.build(number, &values, engine))
     }
 }
 
@@ -305,7 +320,7 @@ impl Inner {
         Ok(values)
     }
 
-    fn build(&self, number: usize, values: &[Option<String>]) -> Result<LoadedKernel, CompileFailure> {
+    fn build(&self, number: usize, values: &[Option<String>], engine: Engine) -> Result<LoadedKernel, CompileFailure> {
         let kernel = &self.kernels[number];
         let mut edits = self.edits.clone();
         for ((constant, _), value) in self.constants.iter().zip(values) {
@@ -318,32 +333,68 @@ impl Inner {
             .filter(|p| !matches!(p.role, Role::Input(_)))
             .map(|p| p.name.map_or(String::new(), |n| self.stream.at(n).to_owned()))
             .collect();
-        if !kernel.group {
-            reconverge::insert(&self.stream, &self.program, &mut edits).map_err(|Unsupported { token, text }| {
-                let finding = Finding::error(token, text);
-                source_failure(print(&self.stream, &self.source, &[finding]))
-            })?;
-        }
         let job = if kernel.group {
-            let (job, output) = self.object(kernel, &edits, Mode::Group { independent: true })?;
+            let (job, output) = self.object(kernel, &edits, &Mode::Group { independent: true })?;
             // See hostmetal_kernel.h: a thread's own memory must not have survived.
-            if keeps_memory(&output) { self.object(kernel, &edits, Mode::Group { independent: false })?.0 } else { job }
+            if keeps_memory(&output) {
+                self.object(kernel, &edits, &Mode::Group { independent: false })?.0
+            } else {
+                job
+            }
         } else {
-            self.object(kernel, &edits, Mode::Thread)?.0
+            match self.passed(kernel, &edits, engine)? {
+                Ok(job) => job,
+                Err(why) => {
+                    reconverge::insert(&self.stream, &self.program, &mut edits).map_err(
+                        |Unsupported { token, text }| {
+                            let finding = Finding::error(token, text);
+                            source_failure(print(&self.stream, &self.source, &[finding]))
+                        },
+                    )?;
+                    self.object(kernel, &edits, &Mode::Thread { why })?.0
+                }
+            }
         };
-        let object = loaded::load(&job.path().join(OBJECT), &names, kernel.group, crate::executor::runtime_table())
-            .map_err(|log| CompileFailure {
-                kind: Failure::Toolchain,
-                log: format!("kernel '{}': {log}", self.infos[number].name),
+        let object =
+            loaded::load(&job.path().join(OBJECT), &names, crate::executor::runtime_table()).map_err(|log| {
+                let log = format!("kernel '{}': {log}", self.infos[number].name);
+                CompileFailure { kind: Failure::Toolchain, log }
             })?;
+        if std::env::var_os("HOSTMETAL_LOG").is_some_and(|level| level == "debug") {
+            eprintln!("hostmetal: kernel '{}' was built for {}", self.infos[number].name, object.built);
+        }
         Ok(LoadedKernel { object: Arc::new(object) })
+    }
+
+    /// The object as the pass makes it, or why it does not.
+    fn passed(
+        &self,
+        kernel: &Kernel,
+        edits: &Edits,
+        engine: Engine,
+    ) -> Result<Result<tempfile::TempDir, String>, CompileFailure> {
+        if engine == Engine::Stack {
+            return Ok(Err("it was asked for".to_owned()));
+        }
+        if let Err(why) = engine::plugin(&self.toolchain) {
+            return Ok(Err(why));
+        }
+        match self.object(kernel, edits, &Mode::Pass) {
+            Ok((job, output)) => Ok(match output.lines().find_map(|line| line.strip_prefix(engine::REFUSAL)) {
+                None => Ok(job),
+                Some(why) => Err(why.to_owned()),
+            }),
+            Err(failure) if failure.kind == Failure::Source => Err(failure),
+            // What the compiler cannot do with the pass it may do without.
+            Err(failure) => Ok(Err(failure.log.lines().next().unwrap_or_default().to_owned())),
+        }
     }
 
     fn object(
         &self,
         kernel: &Kernel,
         edits: &Edits,
-        mode: Mode,
+        mode: &Mode,
     ) -> Result<(tempfile::TempDir, String), CompileFailure> {
         let entry = wrapper(
             &self.stream,
@@ -354,14 +405,21 @@ impl Inner {
             0,
         );
         let (text, map) = emit(&self.stream, edits, HEAD, &with_foot(&self.stream, &[(kernel.token, entry)]));
+        let plugin;
         let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
         match mode {
             Mode::Group { .. } => flags.extend(["-mllvm", "-inline-threshold=2000"]),
+            Mode::Pass => {
+                plugin = engine::plugin(&self.toolchain)
+                    .map(|path| format!("-fpass-plugin={}", path.display()))
+                    .map_err(|log| CompileFailure { kind: Failure::Toolchain, log })?;
+                flags.extend([plugin.as_str(), "-mllvm", "-inline-threshold=2000"]);
+            }
             // Later passes do not know that a synchronising call must stay one call (hostmetal_runtime.h). The executor takes the
             // order of addresses for the order of the text (executor/schedule.rs), so no branch is so unlikely that its blocks
             // are moved behind the others, blocks are not placed anew (which turns loops, so that their end comes first), and
             // variables have no lifetimes (whose ends clang places before the body of a loop, and with them what follows it).
-            Mode::Thread => flags.extend([
+            Mode::Thread { .. } => flags.extend([
                 "-mllvm",
                 "-static-likely-prob=100",
                 "-mllvm",
@@ -380,7 +438,7 @@ impl Inner {
                 "-disable-lifetime-markers",
             ]),
         }
-        if mode == (Mode::Group { independent: true }) {
+        if *mode == (Mode::Group { independent: true }) {
             flags.extend([
                 "-fno-discard-value-names",
                 "-mllvm",

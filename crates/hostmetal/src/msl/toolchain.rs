@@ -322,6 +322,11 @@ pub(crate) fn fingerprint(parts: &[&str]) -> String {
     hash(parts.iter().map(|p| p.as_bytes()))
 }
 
+/// A hash of bytes, as hexadecimal digits.
+pub(crate) fn fingerprint_of(bytes: &[u8]) -> String {
+    hash([bytes])
+}
+
 /// What `-march=native` depends on.
 fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -404,7 +409,7 @@ fn sweep(cache: &Path) {
         let name = name.to_string_lossy();
         let days = if name.starts_with("job-") {
             1
-        } else if name.starts_with("pch-") || name.starts_with("headers-") {
+        } else if ["pch-", "headers-", "pass-"].iter().any(|kind| name.starts_with(kind)) {
             60
         } else {
             continue;
@@ -412,7 +417,7 @@ fn sweep(cache: &Path) {
         let age =
             entry.metadata().and_then(|m| m.modified()).ok().and_then(|t| SystemTime::now().duration_since(t).ok());
         if age.is_some_and(|age| age > Duration::from_secs(days * 24 * 3600)) {
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ffi::CString;
 
-use hostmetal::msl::{Access, BindingKind, CompileOptions, MathMode, check};
+use hostmetal::msl::{Access, BindingKind, CompileOptions, Engine, LoadedKernel, MathMode, check};
 use hostmetal::pipeline::{BUFFER, Binding, Kernel, SAMPLER, TEXTURE, THREADGROUP_MEMORY};
 
 use crate::support::{Buffer, Pipeline, Queue};
@@ -13,10 +13,17 @@ pub(crate) const ALL_MODES: [MathMode; 2] = [MathMode::Safe, MathMode::Fast];
 
 /// The kernel `run` of a source text that starts behind `using namespace metal;`.
 pub(crate) fn compile(source: &str, math_mode: MathMode) -> Pipeline {
+    pipeline(load(source, math_mode, Engine::from_environment().expect("a known engine")))
+}
+
+pub(crate) fn load(source: &str, math_mode: MathMode, engine: Engine) -> LoadedKernel {
     let options = CompileOptions { math_mode, ..CompileOptions::default() };
     let source = format!("#include <metal_stdlib>\nusing namespace metal;\n{source}");
     let checked = check(&source, &options).unwrap_or_else(|failure| panic!("{failure}"));
-    let loaded = checked.build("run", &[]).unwrap_or_else(|failure| panic!("{failure}"));
+    checked.build_for("run", &[], engine).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+pub(crate) fn pipeline(loaded: LoadedKernel) -> Pipeline {
     let bindings = loaded
         .bindings()
         .iter()

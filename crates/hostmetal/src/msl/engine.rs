@@ -1,0 +1,103 @@
+//! Which engine runs a kernel whose threads wait for each other, and the plugin of the compiler that one of them needs.
+//!
+//! Three engines: a kernel without barriers and SIMD-group functions is a loop over its threads. Any other is made into
+//! loops between its barriers by an LLVM pass (native/hostmetal/pass), or, where the pass refuses it, runs with a stack
+//! per thread. A compiled kernel says itself which it is for (`hm_engine`): `loop`, `pass`, or `stack: ` and the reason.
+//!
+//! The plugin is embedded in this crate, empty when it was built without llvm-19-dev, and written to the cache directory.
+//! It is given to a clang of exactly the version of LLVM that it was compiled for, since plugins have no stable interface.
+
+use super::toolchain::{Toolchain, fingerprint_of};
+use super::{CompileFailure, Failure};
+use std::fs;
+use std::path::PathBuf;
+
+/// The compiled plugin; empty when LLVM's headers were not there when hostmetal was built.
+const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hostmetal_pass.so"));
+/// The version of LLVM that it is for.
+const LLVM: &str = env!("HOSTMETAL_PASS_LLVM");
+
+/// How the threads of a threadgroup that wait for each other take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// Each on a stack of its own, switched at every barrier and SIMD-group function.
+    Stack,
+    /// In loops from barrier to barrier, made by the LLVM pass; kernels that it refuses take `Stack`.
+    Pass,
+}
+
+impl Engine {
+    /// What `HOSTMETAL_ENGINE` says; `Pass` when it is not set.
+    ///
+    /// # Errors
+    /// `Failure::Toolchain` for any other word than `pass` and `stack`.
+    pub fn from_environment() -> Result<Engine, CompileFailure> {
+        match std::env::var("HOSTMETAL_ENGINE").as_deref() {
+            Err(_) | Ok("") | Ok("pass") => Ok(Engine::Pass),
+            Ok("stack") => Ok(Engine::Stack),
+            Ok(other) => Err(CompileFailure {
+                kind: Failure::Toolchain,
+                log: format!("HOSTMETAL_ENGINE must be 'pass' or 'stack', not '{other}'"),
+            }),
+        }
+    }
+}
+
+/// What a compiled kernel says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Built {
+    /// No thread waits for another: one loop.
+    Loop,
+    /// Loops from barrier to barrier.
+    Pass,
+    /// A stack per thread; why the pass did not serve, or that it was not asked for.
+    Stack(String),
+}
+
+impl Built {
+    /// Reads `hm_engine`.
+    pub(super) fn read(text: &str) -> Result<Built, String> {
+        match text {
+            "loop" => Ok(Built::Loop),
+            "pass" => Ok(Built::Pass),
+            _ => match text.strip_prefix("stack: ") {
+                Some(why) => Ok(Built::Stack(why.to_owned())),
+                None => Err(format!("the compiled kernel names an unknown engine, '{text}'")),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Built {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Built::Loop => f.write_str("loop"),
+            Built::Pass => f.write_str("pass"),
+            Built::Stack(why) => write!(f, "stack: {why}"),
+        }
+    }
+}
+
+/// What a line of the compiler's output begins with when the pass refuses a kernel; the reason follows.
+pub(super) const REFUSAL: &str = "hostmetal-pass: refused: ";
+
+/// The plugin's path for a toolchain, or why there is none.
+pub(super) fn plugin(toolchain: &Toolchain) -> Result<PathBuf, String> {
+    if PLUGIN.is_empty() {
+        return Err("hostmetal was built without llvm-19-dev".to_owned());
+    }
+    let version = toolchain.version().split("clang version ").nth(1).unwrap_or_default();
+    if version.split([' ', '+', '-', '~']).next() != Some(LLVM) {
+        return Err(format!("the pass is for clang {LLVM}, not {version}"));
+    }
+    let path = toolchain.cache().join(format!("pass-{}.so", &fingerprint_of(PLUGIN)[..32]));
+    if fs::read(&path).is_ok_and(|found| found == PLUGIN) {
+        return Ok(path);
+    }
+    let cannot = |error: std::io::Error| format!("cannot write the pass to '{}': {error}", path.display());
+    // Renamed when it is complete, so that any number of processes may write it at once.
+    let mut made = tempfile::Builder::new().prefix("job-").tempfile_in(toolchain.cache()).map_err(cannot)?;
+    std::io::Write::write_all(&mut made, PLUGIN).map_err(cannot)?;
+    made.persist(&path).map_err(|error| cannot(error.error))?;
+    Ok(path)
+}

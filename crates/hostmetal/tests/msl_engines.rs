@@ -1,0 +1,265 @@
+//! The LLVM pass and stack switching: kernels with barriers whose results are known, and kernels that the pass must refuse.
+
+mod stdlib;
+mod support;
+
+use hostmetal::msl::{Built, Engine, MathMode};
+use std::fmt::Write;
+use stdlib::*;
+use support::{Buffer, Pipeline, Queue};
+
+const ENGINES: [Engine; 2] = [Engine::Pass, Engine::Stack];
+
+/// Whether this build of hostmetal has the pass; without llvm-19-dev every kernel takes stacks.
+fn has_pass() -> bool {
+    let text = "kernel void run(device uint *p [[buffer(0)]]) { threadgroup_barrier(mem_flags::mem_none); p[0] = 1; }";
+    match load(text, MathMode::Safe, Engine::Pass).built() {
+        Built::Pass => true,
+        Built::Stack(why) if why == "hostmetal was built without llvm-19-dev" => false,
+        other => panic!("{other}"),
+    }
+}
+
+/// The parameters of the kernels here: `i` counts through the grid, `t` through the threadgroup of `n` threads.
+const PARAMETERS: &str = "device uint *out [[buffer(0)]], constant uint *p [[buffer(1)]], constant uint &seven [[buffer(2)]], \
+     uint3 place [[thread_position_in_grid]], uint3 grid [[threads_per_grid]], uint3 size [[threads_per_threadgroup]], \
+     uint3 group [[threadgroup_position_in_grid]], uint3 at [[thread_position_in_threadgroup]], uint t [[thread_index_in_threadgroup]]";
+const BEGIN: &str =
+    "uint n = size.x * size.y * size.z; uint i = (place.z * grid.y + place.y) * grid.x + place.x; (void)n; (void)i;";
+
+/// What `p` holds.
+const CONSTANTS: [u32; 8] = [3, 1, 4, 1, 5, 9, 2, 6];
+
+/// A grid and the size of its threadgroups.
+type Shape = ([u64; 3], [u64; 3]);
+const SHAPES: [Shape; 5] = [
+    ([128, 1, 1], [64, 1, 1]),
+    ([75, 1, 1], [32, 1, 1]),
+    ([13, 9, 1], [8, 4, 1]),
+    ([5, 6, 7], [3, 4, 5]),
+    ([2, 33, 1], [1, 16, 1]),
+];
+
+fn dispatch(pipeline: &Pipeline, (grid, size): Shape, words: usize) -> Vec<u32> {
+    let out = Buffer::new((words * 4) as u64);
+    let p = Buffer::of(&CONSTANTS);
+    Queue::new()
+        .run(|encoder| {
+            encoder.pipeline(pipeline);
+            encoder.buffer(&out, 0);
+            encoder.buffer(&p, 1);
+            encoder.bytes(&7u32, 2);
+            encoder.threads(grid, size);
+        })
+        .assert_completed();
+    out.read()
+}
+
+/// Of each threadgroup: its x, and the numbers of its threads in the grid.
+fn threadgroups((grid, size): Shape) -> Vec<(u64, Vec<usize>)> {
+    let count = |axis: usize| grid[axis].div_ceil(size[axis]);
+    let mut groups = Vec::new();
+    for number in 0..count(0) * count(1) * count(2) {
+        let position = [number % count(0), number / count(0) % count(1), number / count(0) / count(1)];
+        let range = |axis: usize| position[axis] * size[axis]..((position[axis] + 1) * size[axis]).min(grid[axis]);
+        let mut threads = Vec::new();
+        for z in range(2) {
+            for y in range(1) {
+                threads.extend(range(0).map(|x| ((z * grid[1] + y) * grid[0] + x) as usize));
+            }
+        }
+        groups.push((position[0], threads));
+    }
+    groups
+}
+
+// ---------------------------------------------------------------- by hand
+
+/// What the threads of a threadgroup write: their numbers in the grid are given, and x of the threadgroup.
+type Reference = fn(&[usize], u64) -> Vec<u32>;
+
+fn others(threads: &[usize], distance: usize) -> Vec<u32> {
+    let n = threads.len();
+    (0..n).map(|t| threads[(t + distance) % n] as u32).collect()
+}
+
+/// Declarations, body, reference; of kernels that the pass takes.
+const TAKEN: &[(&str, &str, Reference)] = &[
+    (
+        "",
+        "threadgroup uint s[64]; s[t] = i; threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = s[(t + 1) % n];",
+        |g, _| others(g, 1),
+    ),
+    // A helper that waits, called twice.
+    (
+        "uint next(threadgroup uint *s, uint v, uint t, uint n) { s[t] = v; threadgroup_barrier(mem_flags::mem_threadgroup); uint r = s[(t + 1) % n]; threadgroup_barrier(mem_flags::mem_threadgroup); return r; }",
+        "threadgroup uint s[64]; out[i] = next(s, next(s, i, t, n), t, n);",
+        |g, _| others(g, 2),
+    ),
+    // A loop whose bound only memory knows, with the counter and a sum living across the barriers.
+    (
+        "",
+        "threadgroup uint s[64]; uint v = i; for (uint k = 0; k < p[2]; k++) { s[t] = v; threadgroup_barrier(mem_flags::mem_threadgroup); v = s[(t + 1) % n] + k; threadgroup_barrier(mem_flags::mem_threadgroup); } out[i] = v;",
+        |g, _| others(g, 4).into_iter().map(|v| v + 6).collect(),
+    ),
+    // A tree reduction; the bound is the size of the threadgroup.
+    (
+        "",
+        "threadgroup uint s[64]; s[t] = i; threadgroup_barrier(mem_flags::mem_threadgroup); for (uint k = 32; k > 0; k /= 2) { if (t < k && t + k < n) s[t] += s[t + k]; threadgroup_barrier(mem_flags::mem_threadgroup); } out[i] = s[0];",
+        |g, _| vec![g.iter().map(|&i| i as u32).sum(); g.len()],
+    ),
+    // A private array that lives across a barrier, read where only memory knows.
+    (
+        "",
+        "uint a[5]; for (uint k = 0; k < 5; k++) a[k] = i * 10 + k; threadgroup uint s[64]; s[t] = i; threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = a[s[(t + 1) % n] % 5];",
+        |g, _| others(g, 1).iter().zip(g).map(|(o, &i)| i as u32 * 10 + o % 5).collect(),
+    ),
+    // A barrier in a branch that all threads take, or none.
+    (
+        "",
+        "threadgroup uint s[64]; uint v = i; if (group.x % 2 == 0) { s[t] = v; threadgroup_barrier(mem_flags::mem_threadgroup); v = s[(t + 1) % n]; } out[i] = v + seven;",
+        |g, x| match x % 2 {
+            0 => others(g, 1).into_iter().map(|v| v + 7).collect(),
+            _ => g.iter().map(|&i| i as u32 + 7).collect(),
+        },
+    ),
+    // The decision comes from threadgroup memory.
+    (
+        "",
+        "threadgroup uint s[64]; threadgroup uint last; uint v = 0; do { s[t] = v + 1; threadgroup_barrier(mem_flags::mem_threadgroup); if (t == 0) last = s[n - 1]; threadgroup_barrier(mem_flags::mem_threadgroup); v = last; } while (last < 5); out[i] = v;",
+        |g, _| vec![5; g.len()],
+    ),
+    // All threads leave, before a barrier.
+    (
+        "",
+        "out[i] = 1; if (p[0] == 3) { if (group.x > 1000) { out[i] = 2; return; } } threadgroup_barrier(mem_flags::mem_device); out[i] += seven;",
+        |g, _| vec![8; g.len()],
+    ),
+    // Divergent loops between barriers.
+    (
+        "",
+        "threadgroup uint s[64]; uint v = 0; for (uint k = 0; k < i % 7; k++) v += k; s[t] = v; threadgroup_barrier(mem_flags::mem_threadgroup); uint w = 0; for (uint k = 0; k <= s[(t + 1) % n]; k += 3) w++; out[i] = w;",
+        |g, _| {
+            others(g, 1)
+                .into_iter()
+                .map(|o| {
+                    let m = o % 7;
+                    let v = m * m.saturating_sub(1) / 2;
+                    v / 3 + 1
+                })
+                .collect()
+        },
+    ),
+    // Atomics in threadgroup memory.
+    (
+        "",
+        "threadgroup atomic_uint c; if (t == 0) atomic_store_explicit(&c, 0u, memory_order_relaxed); threadgroup_barrier(mem_flags::mem_threadgroup); atomic_fetch_add_explicit(&c, i, memory_order_relaxed); threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = atomic_load_explicit(&c, memory_order_relaxed);",
+        |g, _| vec![g.iter().map(|&i| i as u32).sum(); g.len()],
+    ),
+    // A pointer to a private object, a reference to a constant, a structure.
+    (
+        "struct S { uint a, b[3]; }; void swap(thread S *s, uint k) { uint x = s->a; s->a = s->b[k]; s->b[k] = x; }",
+        "S x = {i, {1, 2, 3}}; swap(&x, p[1]); threadgroup_barrier(mem_flags::mem_none); swap(&x, t % 3); threadgroup_barrier(mem_flags::mem_none); out[i] = x.a * 100 + x.b[1];",
+        |g, _| {
+            g.iter()
+                .enumerate()
+                .map(|(t, &i)| {
+                    let (mut a, mut b) = (2, [1, i as u32, 3]);
+                    std::mem::swap(&mut a, &mut b[t % 3]);
+                    a * 100 + b[1]
+                })
+                .collect()
+        },
+    ),
+    // Behind a loop that threads leave at different times.
+    (
+        "",
+        "uint v = i; uint k = 0; while (k < t % 5) { v += k; k++; } threadgroup uint s[64]; s[t] = v + k; threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = s[(t + 1) % n] * 8 + k;",
+        |g, _| {
+            let n = g.len();
+            let value = |t: usize| {
+                let m = t % 5;
+                g[t] + m * m.saturating_sub(1) / 2 + m
+            };
+            (0..n).map(|t| (value((t + 1) % n) * 8 + t % 5) as u32).collect()
+        },
+    ),
+    // A barrier alone in an endless loop that ends by all threads' decision.
+    (
+        "",
+        "uint k = 0; for (;;) { threadgroup_barrier(mem_flags::mem_none); if (++k == seven) break; } out[i] = k + at.x * 0;",
+        |g, _| vec![7; g.len()],
+    ),
+];
+
+#[test]
+fn kernels_by_hand() {
+    let pass = has_pass();
+    let mut wrong = String::new();
+    for (declarations, body, reference) in TAKEN {
+        let source = format!("{declarations}\nkernel void run({PARAMETERS}) {{ {BEGIN}\n  {body}\n}}\n");
+        for engine in ENGINES {
+            let loaded = load(&source, MathMode::Safe, engine);
+            if engine == Engine::Pass && pass && *loaded.built() != Built::Pass {
+                writeln!(wrong, "{}: {declarations}\n  {body}", loaded.built()).expect("a string");
+            }
+            let pipeline = pipeline(loaded);
+            for shape in SHAPES {
+                let words = shape.0.iter().product::<u64>() as usize;
+                let mut expected = vec![0; words];
+                for (x, threads) in threadgroups(shape) {
+                    for (&i, value) in threads.iter().zip(reference(&threads, x)) {
+                        expected[i] = value;
+                    }
+                }
+                if dispatch(&pipeline, shape, words) != expected {
+                    writeln!(wrong, "{engine:?}, {shape:?}: {declarations}\n  {body}").expect("a string");
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Kernels that must not become loops, with a part of the reason.
+const REFUSED: &[(&str, &str)] = &[
+    ("if (t < 3) threadgroup_barrier(mem_flags::mem_none); out[i] = 1;", "cannot be proved"),
+    ("if (t < n) return; threadgroup_barrier(mem_flags::mem_none); out[i] = 1;", "cannot be proved"),
+    ("for (uint k = 0; k < t; k++) threadgroup_barrier(mem_flags::mem_none); out[i] = 1;", "cannot be proved"),
+    ("if (out[i] == 0) threadgroup_barrier(mem_flags::mem_none); out[i] = 1;", "cannot be proved"),
+    // Not the same for all though the address is: private memory, and a value that an atomic gives.
+    (
+        "uint a[9]; for (uint k = 0; k < 9; k++) a[k] = i + k; if (a[p[0]] > 40) threadgroup_barrier(mem_flags::mem_none); out[i] = a[p[1]];",
+        "cannot be proved",
+    ),
+    (
+        "device atomic_uint *c = (device atomic_uint *)out; if (atomic_fetch_add_explicit(c, 1u, memory_order_relaxed) > 4) threadgroup_barrier(mem_flags::mem_none);",
+        "cannot be proved",
+    ),
+    // The same within an iteration, but threads leave in different ones.
+    (
+        "uint k = 0; while (true) { k++; if (k * 3 > t) break; } if (k > 2) threadgroup_barrier(mem_flags::mem_none); out[i] = k;",
+        "cannot be proved",
+    ),
+    // More than a worker's stack may hold.
+    (
+        "uint a[2000]; for (uint k = 0; k < 2000; k++) a[k] = i * k; threadgroup_barrier(mem_flags::mem_none); out[i] = a[p[3] + t];",
+        "keeps",
+    ),
+];
+
+#[test]
+fn what_cannot_be_proved_is_refused() {
+    if !has_pass() {
+        return;
+    }
+    for (body, reason) in REFUSED {
+        let source = format!("kernel void run({PARAMETERS}) {{ {BEGIN}\n  {body}\n}}\n");
+        match load(&source, MathMode::Safe, Engine::Pass).built() {
+            Built::Stack(why) => assert!(why.contains(reason), "{why}: {body}"),
+            other => panic!("{other}: {body}"),
+        }
+        // What was asked for is told as such.
+        assert_eq!(*load(&source, MathMode::Safe, Engine::Stack).built(), Built::Stack("it was asked for".to_owned()));
+    }
+}

@@ -1,0 +1,501 @@
+//! Random kernels with barriers on both engines, against an interpreter that executes a threadgroup statement by statement.
+//!
+//! What all threads decide together may contain barriers; what each decides for itself must not. Threads exchange values through
+//! threadgroup memory without data races. `HOSTMETAL_SEEDS` says how many kernels of 8 programs are tried, 12 when it is not set,
+//! and `HOSTMETAL_FIRST_SEED` with which to begin.
+
+mod stdlib;
+mod support;
+
+use hostmetal::msl::{Built, Engine, MathMode};
+use std::fmt::Write;
+use stdlib::*;
+use support::{Buffer, Queue};
+
+const PROGRAMS: usize = 8;
+
+/// Elements of a thread's private array.
+const ARRAY: u32 = 6;
+
+/// A value that is the same in all threads of a threadgroup.
+#[derive(Clone, Copy)]
+enum Common {
+    /// `p[k]`, which the host gives.
+    Given(u32),
+    /// What thread k published last.
+    Published,
+    /// The number of the threadgroup.
+    Group,
+    /// The counter of a loop around.
+    Counter(u32),
+    /// The local variable that all threads set alike.
+    Local,
+}
+
+enum Statement {
+    /// `h = (h ^ id) * 0x9e3779b1 + t`
+    Mix {
+        id: u32,
+    },
+    /// `h += v * 5`
+    Take {
+        value: Common,
+    },
+    /// `c = c * 3 + value`, the local variable.
+    Set {
+        value: Common,
+    },
+    /// `s[t] = h; barrier; h += s[(t + distance) % n]; barrier`
+    Exchange {
+        distance: u32,
+    },
+    /// Thread k % n publishes its h.
+    Publish {
+        thread: u32,
+    },
+    /// Atomic sum of all h, added to h.
+    Sum,
+    /// `a[h % ARRAY] = h >> 3; h += a[(h >> 7) % ARRAY]`
+    Array {
+        id: u32,
+    },
+    Barrier,
+    /// By a value common to all: may contain barriers.
+    If {
+        value: Common,
+        bit: u32,
+        yes: Vec<Statement>,
+        no: Vec<Statement>,
+    },
+    /// `value % 4` rounds, or up to 3 in forms that end by a condition.
+    Loop {
+        id: u32,
+        form: u32,
+        value: Common,
+        body: Vec<Statement>,
+    },
+    /// `if (value & bit) break;` and so on.
+    Leave {
+        value: Common,
+        bit: u32,
+        how: Leave,
+    },
+    /// By each thread's own: without barriers.
+    OwnIf {
+        id: u32,
+        yes: Vec<Statement>,
+        no: Vec<Statement>,
+    },
+    /// `(h ^ id) * 0x9e3779b9 >> 30` rounds.
+    OwnLoop {
+        id: u32,
+        body: Vec<Statement>,
+    },
+    Call {
+        function: usize,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Leave {
+    Break,
+    Continue,
+    Return,
+}
+
+struct Generator {
+    random: Random,
+    id: u32,
+    counters: Vec<u32>,
+    functions: Vec<Vec<Statement>>,
+}
+
+impl Generator {
+    fn below(&mut self, limit: u32) -> u32 {
+        (self.random.bits() % u64::from(limit)) as u32
+    }
+
+    fn common(&mut self) -> Common {
+        match self.below(6) {
+            0 => Common::Given(self.below(8)),
+            1 | 2 => Common::Published,
+            3 => Common::Group,
+            4 if !self.counters.is_empty() => {
+                let number = self.below(self.counters.len() as u32);
+                Common::Counter(self.counters[number as usize])
+            }
+            _ => Common::Local,
+        }
+    }
+
+    /// `together`: all threads execute it.
+    fn block(&mut self, depth: u32, together: bool, in_loop: bool) -> Vec<Statement> {
+        (0..1 + self.below(4)).map(|_| self.statement(depth, together, in_loop)).collect()
+    }
+
+    fn statement(&mut self, depth: u32, together: bool, in_loop: bool) -> Statement {
+        self.id += 1;
+        let id = self.id;
+        match self.below(20) {
+            0 | 1 => Statement::Take { value: self.common() },
+            2 => Statement::Array { id },
+            3 if together => Statement::Set { value: self.common() },
+            4..=6 if together => Statement::Exchange { distance: self.below(70) },
+            7 | 8 if together => Statement::Publish { thread: self.below(99) },
+            9 if together => Statement::Sum,
+            10 if together => Statement::Barrier,
+            11 | 12 if together && depth > 0 => {
+                let (value, bit) = (self.common(), 1 << self.below(2));
+                let yes = self.block(depth - 1, true, in_loop);
+                let no = if self.below(2) == 0 { Vec::new() } else { self.block(depth - 1, true, in_loop) };
+                Statement::If { value, bit, yes, no }
+            }
+            13 | 14 if together && depth > 0 => {
+                let (form, value) = (self.below(4), self.common());
+                self.counters.push(id);
+                let body = self.block(depth - 1, true, true);
+                self.counters.pop();
+                Statement::Loop { id, form, value, body }
+            }
+            15 if together && in_loop => {
+                let how = [Leave::Break, Leave::Continue, Leave::Return][self.below(3) as usize];
+                Statement::Leave { value: self.common(), bit: 1 << self.below(3), how }
+            }
+            16 if together && !self.functions.is_empty() => {
+                let count = self.functions.len() as u32;
+                Statement::Call { function: self.below(count) as usize }
+            }
+            17 if depth > 0 => {
+                let yes = self.block(depth - 1, false, false);
+                let no = if self.below(2) == 0 { Vec::new() } else { self.block(depth - 1, false, false) };
+                Statement::OwnIf { id, yes, no }
+            }
+            18 if depth > 0 => Statement::OwnLoop { id, body: self.block(depth - 1, false, false) },
+            _ => Statement::Mix { id },
+        }
+    }
+}
+
+// ---------------------------------------------------------------- the text
+
+fn spelled(value: Common) -> String {
+    match value {
+        Common::Given(k) => format!("x.p[{k}]"),
+        Common::Published => "*x.u".to_owned(),
+        Common::Group => "x.group".to_owned(),
+        Common::Counter(id) => format!("i{id}"),
+        Common::Local => "x.c".to_owned(),
+    }
+}
+
+/// A condition from the bits of a value, mixed so that all bits count.
+fn tested(value: Common, bit: u32) -> String {
+    format!("(({}) * 0x9e3779b1u >> 13 & {bit}u) != 0", spelled(value))
+}
+
+fn print(text: &mut String, block: &[Statement], program: usize, counters: &[u32]) {
+    const WAIT: &str = "threadgroup_barrier(mem_flags::mem_threadgroup);";
+    for statement in block {
+        match statement {
+            Statement::Mix { id } => write!(text, "x.h = (x.h ^ {id}u) * 0x9e3779b1u + x.t; "),
+            Statement::Take { value } => write!(text, "x.h += {} * 5; ", spelled(*value)),
+            Statement::Set { value } => write!(text, "x.c = x.c * 3 + {}; ", spelled(*value)),
+            Statement::Exchange { distance } => {
+                write!(text, "x.s[x.t] = x.h; {WAIT} x.h += x.s[(x.t + {distance}) % x.n]; {WAIT} ")
+            }
+            Statement::Publish { thread } => {
+                write!(text, "{WAIT} if (x.t == {thread}u % x.n) *x.u = x.h; {WAIT} ")
+            }
+            Statement::Sum => write!(
+                text,
+                "if (x.t == 0) atomic_store_explicit(x.sum, 0u, memory_order_relaxed); {WAIT} atomic_fetch_add_explicit(x.sum, x.h, memory_order_relaxed); {WAIT} x.h += atomic_load_explicit(x.sum, memory_order_relaxed); {WAIT} "
+            ),
+            Statement::Array { id } => {
+                write!(text, "a[(x.h ^ {id}u) % {ARRAY}] = x.h >> 3; x.h += a[(x.h >> 7) % {ARRAY}]; ")
+            }
+            Statement::Barrier => write!(text, "threadgroup_barrier(mem_flags::mem_none); "),
+            Statement::If { value, bit, yes, no } => {
+                write!(text, "if ({}) {{ ", tested(*value, *bit)).expect("a string");
+                print(text, yes, program, counters);
+                text.push_str(if no.is_empty() { "} " } else { "} else { " });
+                print(text, no, program, counters);
+                write!(text, "{}", if no.is_empty() { "" } else { "} " })
+            }
+            Statement::Loop { id, form, value, body } => {
+                let bound = format!("({}) % 4", spelled(*value));
+                match form {
+                    0 => write!(text, "for (uint i{id} = 0, n{id} = {bound}; i{id} < n{id}; i{id}++) {{ "),
+                    1 => write!(text, "{{ uint i{id} = ~0u, n{id} = {bound}; while (++i{id} < n{id}) {{ "),
+                    2 => write!(text, "for (uint i{id} = 0; i{id} < 3; i{id}++) {{ "),
+                    _ => write!(text, "{{ uint i{id} = ~0u, n{id} = {bound}; if (n{id} > 0) do {{ i{id}++; "),
+                }
+                .expect("a string");
+                print(text, body, program, &[counters, &[*id]].concat());
+                match form {
+                    1 => write!(text, "}} }} "),
+                    3 => write!(text, "}} while (i{id} + 1 < n{id}); }} "),
+                    _ => write!(text, "}} "),
+                }
+            }
+            Statement::Leave { value, bit, how } => {
+                let word = match how {
+                    Leave::Break => "break",
+                    Leave::Continue => "continue",
+                    Leave::Return => "return",
+                };
+                write!(text, "if ({}) {word}; ", tested(*value, *bit))
+            }
+            Statement::OwnIf { id, yes, no } => {
+                write!(text, "if ((x.h ^ {id}u) * 0x85ebca6bu >> 31 != 0) {{ ").expect("a string");
+                print(text, yes, program, counters);
+                text.push_str("} else { ");
+                print(text, no, program, counters);
+                write!(text, "}} ")
+            }
+            Statement::OwnLoop { id, body } => {
+                write!(text, "for (uint k{id} = (x.h ^ {id}u) * 0x9e3779b9u >> 30; k{id} > 0; k{id}--) {{ ")
+                    .expect("a string");
+                print(text, body, program, counters);
+                write!(text, "}} ")
+            }
+            Statement::Call { function } => write!(text, "p{program}_{function}(x, a); "),
+        }
+        .expect("a string");
+    }
+}
+
+// ---------------------------------------------------------------- the interpreter
+
+struct Thread {
+    h: u32,
+    a: [u32; ARRAY as usize],
+}
+
+/// The threads of a threadgroup and what they share.
+struct Threads {
+    threads: Vec<Thread>,
+    published: u32,
+    local: u32,
+    group: u32,
+    given: [u32; 8],
+    counters: Vec<(u32, u32)>,
+}
+
+impl Threads {
+    fn value(&self, value: Common) -> u32 {
+        match value {
+            Common::Given(k) => self.given[k as usize],
+            Common::Published => self.published,
+            Common::Group => self.group,
+            Common::Counter(id) => {
+                self.counters.iter().rev().find(|(of, _)| *of == id).expect("a counter of a loop around").1
+            }
+            Common::Local => self.local,
+        }
+    }
+
+    fn test(&self, value: Common, bit: u32) -> bool {
+        self.value(value).wrapping_mul(0x9e37_79b1) >> 13 & bit != 0
+    }
+
+    /// Executes a block; how it was left.
+    fn execute(&mut self, functions: &[Vec<Statement>], block: &[Statement]) -> Option<Leave> {
+        let n = self.threads.len();
+        for statement in block {
+            match statement {
+                Statement::Barrier => {}
+                Statement::Set { value } => self.local = self.local.wrapping_mul(3).wrapping_add(self.value(*value)),
+                Statement::Exchange { distance } => {
+                    let before: Vec<u32> = self.threads.iter().map(|thread| thread.h).collect();
+                    for (t, thread) in self.threads.iter_mut().enumerate() {
+                        thread.h = thread.h.wrapping_add(before[(t + *distance as usize) % n]);
+                    }
+                }
+                Statement::Publish { thread } => self.published = self.threads[*thread as usize % n].h,
+                Statement::Sum => {
+                    let sum = self.threads.iter().fold(0u32, |sum, thread| sum.wrapping_add(thread.h));
+                    for thread in &mut self.threads {
+                        thread.h = thread.h.wrapping_add(sum);
+                    }
+                }
+                Statement::If { value, bit, yes, no } => {
+                    let taken = if self.test(*value, *bit) { yes } else { no };
+                    if let Some(left) = self.execute(functions, taken) {
+                        return Some(left);
+                    }
+                }
+                Statement::Loop { id, form, value, body } => {
+                    let rounds = if *form == 2 { 3 } else { self.value(*value) % 4 };
+                    for round in 0..rounds {
+                        self.counters.push((*id, round));
+                        let left = self.execute(functions, body);
+                        self.counters.pop();
+                        match left {
+                            Some(Leave::Return) => return left,
+                            Some(Leave::Break) => break,
+                            Some(Leave::Continue) | None => {}
+                        }
+                    }
+                }
+                Statement::Leave { value, bit, how } => {
+                    if self.test(*value, *bit) {
+                        return Some(*how);
+                    }
+                }
+                Statement::Call { function } => {
+                    let left = self.execute(functions, &functions[*function]);
+                    assert!(matches!(left, None | Some(Leave::Return)), "a function is left by return");
+                }
+                own => (0..n).for_each(|t| self.step(t, own)),
+            }
+        }
+        None
+    }
+
+    /// Executes a statement without barriers for one thread.
+    fn step(&mut self, t: usize, statement: &Statement) {
+        let h = self.threads[t].h;
+        match statement {
+            Statement::Mix { id } => self.threads[t].h = (h ^ id).wrapping_mul(0x9e37_79b1).wrapping_add(t as u32),
+            Statement::Take { value } => self.threads[t].h = h.wrapping_add(self.value(*value).wrapping_mul(5)),
+            Statement::Array { id } => {
+                let thread = &mut self.threads[t];
+                thread.a[((h ^ id) % ARRAY) as usize] = h >> 3;
+                thread.h = h.wrapping_add(thread.a[((h >> 7) % ARRAY) as usize]);
+            }
+            Statement::OwnIf { id, yes, no } => {
+                let taken = if (h ^ id).wrapping_mul(0x85eb_ca6b) >> 31 != 0 { yes } else { no };
+                taken.iter().for_each(|inner| self.step(t, inner));
+            }
+            Statement::OwnLoop { id, body } => {
+                for _ in 0..(h ^ id).wrapping_mul(0x9e37_79b9) >> 30 {
+                    body.iter().for_each(|inner| self.step(t, inner));
+                }
+            }
+            _ => unreachable!("such a statement is executed by all threads together"),
+        }
+    }
+}
+
+// ---------------------------------------------------------------- the comparison
+
+/// A grid and the size of its threadgroups.
+type Shape = ([u64; 3], [u64; 3]);
+const SHAPES: [Shape; 4] =
+    [([100, 1, 1], [64, 1, 1]), ([40, 3, 1], [16, 2, 1]), ([5, 4, 3], [3, 3, 2]), ([3, 20, 1], [1, 7, 1])];
+
+const GIVEN: [u32; 8] = [3, 1, 4, 1, 5, 9, 2, 6];
+
+/// Number of the threadgroup, and the numbers of its threads in the grid.
+fn threadgroups((grid, size): Shape) -> Vec<(u32, Vec<usize>)> {
+    let count: Vec<u64> = (0..3).map(|axis| grid[axis].div_ceil(size[axis])).collect();
+    let mut groups = Vec::new();
+    for number in 0..count.iter().product() {
+        let position = [number % count[0], number / count[0] % count[1], number / count[0] / count[1]];
+        let range = |axis: usize| position[axis] * size[axis]..((position[axis] + 1) * size[axis]).min(grid[axis]);
+        let mut threads = Vec::new();
+        for z in range(2) {
+            for y in range(1) {
+                threads.extend(range(0).map(|x| ((z * grid[1] + y) * grid[0] + x) as usize));
+            }
+        }
+        groups.push((number as u32, threads));
+    }
+    groups
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+const HEAD: &str =
+    "struct X { uint h, t, n, c, group; constant uint *p; threadgroup uint *s, *u; threadgroup atomic_uint *sum; };\n";
+
+#[test]
+fn random_programs() {
+    let first = setting("HOSTMETAL_FIRST_SEED", 0);
+    let (mut wrong, mut by_pass) = (String::new(), 0);
+    let seeds = setting("HOSTMETAL_SEEDS", 12);
+    for seed in first..first + seeds {
+        let mut source = HEAD.to_owned();
+        let mut calls = String::new();
+        let mut programs = Vec::new();
+        for p in 0..PROGRAMS {
+            let random = Random(seed * 100 + p as u64);
+            let mut generator = Generator { random, id: 0, counters: Vec::new(), functions: Vec::new() };
+            for depth in [1, 2, 3] {
+                let function = generator.block(depth, true, false);
+                write!(source, "void p{p}_{}(thread X &x, thread uint *a) {{ ", generator.functions.len())
+                    .expect("a string");
+                print(&mut source, &function, p, &[]);
+                source.push_str("}\n");
+                generator.functions.push(function);
+            }
+            writeln!(
+                calls,
+                "  x.h = i * 2654435761u + {p}u; x.c = {p}; for (uint k = 0; k < 6; k++) a[k] = k * x.h;\n\
+                 \x20 threadgroup_barrier(mem_flags::mem_threadgroup); if (x.t == 0) u = {p}; threadgroup_barrier(mem_flags::mem_threadgroup);\n\
+                 \x20 p{p}_2(x, a); out[{p} * total + i] = x.h + a[x.h % 6];"
+            )
+            .expect("a string");
+            programs.push(generator.functions);
+        }
+        write!(
+            source,
+            "kernel void run(device uint *out [[buffer(0)]], constant uint *p [[buffer(1)]], uint3 place [[thread_position_in_grid]], uint3 grid [[threads_per_grid]],\n\
+             \x20 uint3 size [[threads_per_threadgroup]], uint3 group [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]], uint t [[thread_index_in_threadgroup]]) {{\n\
+             \x20 threadgroup uint s[64], u; threadgroup atomic_uint sum;\n\
+             \x20 uint i = (place.z * grid.y + place.y) * grid.x + place.x, total = grid.x * grid.y * grid.z;\n\
+             \x20 X x = {{0, t, size.x * size.y * size.z, 0, (group.z * groups.y + group.y) * groups.x + group.x, p, s, &u, &sum}};\n  uint a[6];\n{calls}}}\n"
+        )
+        .expect("a string");
+        for engine in [Engine::Pass, Engine::Stack] {
+            let loaded = load(&source, MathMode::Safe, engine);
+            by_pass += u64::from(*loaded.built() == Built::Pass);
+            let built = loaded.built().to_string();
+            let pipeline = pipeline(loaded);
+            for shape in SHAPES {
+                let total = shape.0.iter().product::<u64>() as usize;
+                let (out, given) = (Buffer::new((PROGRAMS * total * 4) as u64), Buffer::of(&GIVEN));
+                Queue::new()
+                    .run(|encoder| {
+                        encoder.pipeline(&pipeline);
+                        encoder.buffer(&out, 0);
+                        encoder.buffer(&given, 1);
+                        encoder.threads(shape.0, shape.1);
+                    })
+                    .assert_completed();
+                let got: Vec<u32> = out.read();
+                for (p, functions) in programs.iter().enumerate() {
+                    let mut expected = vec![0; total];
+                    for (number, places) in threadgroups(shape) {
+                        let begin = |&i: &usize| {
+                            let h = (i as u32).wrapping_mul(2_654_435_761).wrapping_add(p as u32);
+                            Thread { h, a: std::array::from_fn(|k| (k as u32).wrapping_mul(h)) }
+                        };
+                        let mut threads = Threads {
+                            threads: places.iter().map(begin).collect(),
+                            published: p as u32,
+                            local: p as u32,
+                            group: number,
+                            given: GIVEN,
+                            counters: Vec::new(),
+                        };
+                        threads.execute(functions, &functions[2]);
+                        for (&i, thread) in places.iter().zip(&threads.threads) {
+                            expected[i] = thread.h.wrapping_add(thread.a[(thread.h % ARRAY) as usize]);
+                        }
+                    }
+                    if got[p * total..(p + 1) * total] != expected {
+                        writeln!(wrong, "seed {seed}, program {p}, {shape:?}, {engine:?} ({built})").expect("a string");
+                        let own = source.lines().filter(|l| l.starts_with(&format!("void p{p}_")));
+                        wrong.extend(own.flat_map(|l| [l, "\n"]));
+                    }
+                }
+            }
+        }
+    }
+    // Without llvm-19-dev there is no pass, and both runs are of stacks.
+    assert!(by_pass == seeds || by_pass == 0, "the pass refused {} of {seeds} kernels", seeds - by_pass);
+    assert!(wrong.is_empty(), "{wrong}");
+}

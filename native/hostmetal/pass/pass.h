@@ -1,0 +1,73 @@
+// The LLVM pass for kernels whose threads wait for each other: what its parts share.
+//
+// One thread of a kernel, `pass_body` of hostmetal_kernel.h, becomes loops over the threads of a threadgroup, one for each region
+// between two places at which threads wait (CPU implementations of GPU languages call this loop fission or region splitting):
+//
+//   plugin.cpp    loads into clang, and the order of it all
+//   prepare.cpp   calls of the runtime table become calls of the functions below; everything is inlined into the body
+//   regions.cpp   what is uniform; the proof that all threads come to each barrier; regions, and what lives from one to another
+//   group.cpp     the loops
+//
+// The pass refuses a body for which it cannot prove that every thread of the threadgroup comes to the same barriers in the same order.
+// A refusal names its reason on a line of stderr; hostmetal then compiles the kernel for stack switching (crates/hostmetal/src/msl/engine.rs).
+#pragma once
+
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hostmetal {
+
+// Calls of the runtime table (hostmetal_runtime.h) while the pass works.
+constexpr const char *barrierName = "hm.threadgroup_barrier";
+constexpr const char *simdBarrierName = "hm.simdgroup_barrier";
+constexpr const char *combineName = "hm.simd_combine";
+constexpr const char *allocateName = "hm.threadgroup_allocate";
+constexpr const char *laneName = "hm.lane";
+
+// Why a kernel is refused; none when it is not.
+using Refusal = std::optional<std::string>;
+
+// The one call of the body, which stands for a call for every thread.
+struct Kernel {
+  llvm::Function *body = nullptr;
+  llvm::CallInst *call = nullptr;
+};
+
+// Parameters of the body: the position, its number in linear order; behind them pointers to what the threadgroup holds.
+enum Parameter : unsigned { parameterX, parameterY, parameterZ, parameterLinear, parameterHeld };
+
+// An SSA value that lives from one region to another, in memory: one for the threadgroup, or one per thread.
+struct Slot {
+  llvm::AllocaInst *place;
+  bool uniform;
+};
+
+// A place at which threads wait: a block with the call alone, and the block behind it.
+struct Wait {
+  llvm::CallInst *call;
+  llvm::BasicBlock *block, *next;
+};
+
+// A body taken apart. Region 0 begins at the entry, region i at waits[i - 1].next.
+struct Regions {
+  std::vector<Wait> waits;
+  std::vector<Slot> slots;
+  // Private memory: one object per thread.
+  std::vector<llvm::AllocaInst *> objects;
+};
+
+bool isCallOf(const llvm::Value *value, const char *name);
+
+Refusal findKernel(llvm::Module &module, Kernel &kernel);
+Refusal prepare(llvm::Module &module, const Kernel &kernel);
+
+Refusal checkBody(llvm::Function &body);
+Refusal split(llvm::Function &body, Regions &regions);
+
+Refusal makeLoops(const Kernel &kernel, Regions &regions);
+
+} // namespace hostmetal

@@ -1,0 +1,96 @@
+// The plugin that clang loads, and the order of the pass's work.
+//
+// Everything happens before clang's own optimisation, on a module with one kernel: the runtime's calls get names, what may wait is inlined, the
+// body is simplified as clang would a function, and taken apart. Then clang optimises the loops like any others.
+
+#include "pass.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/PassPlugin.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+
+using namespace llvm;
+
+namespace hostmetal {
+
+// What crates/hostmetal/src/msl/engine.rs looks for.
+constexpr const char *refusalPrefix = "hostmetal-pass: refused: ";
+
+namespace {
+
+// Tells why, and leaves a module that compiles quickly: the object is thrown away.
+void refuse(Module &module, const std::string &why) {
+  errs() << refusalPrefix << why << '\n';
+  for (Function &function : module)
+    if (!function.isDeclaration()) {
+      GlobalValue::LinkageTypes linkage = function.getLinkage();
+      function.deleteBody();
+      function.setLinkage(linkage);
+      ReturnInst *end = nullptr;
+      auto *block = BasicBlock::Create(module.getContext(), "", &function);
+      if (function.getReturnType()->isVoidTy())
+        end = ReturnInst::Create(module.getContext(), block);
+      else
+        end = ReturnInst::Create(module.getContext(), PoisonValue::get(function.getReturnType()), block);
+      (void)end;
+    }
+}
+
+// The kernel says which engine it is for.
+void signArtefact(Module &module) {
+  Constant *text = ConstantDataArray::getString(module.getContext(), "pass");
+  new GlobalVariable(module, text->getType(), true, GlobalValue::ExternalLinkage, text, "hm_engine");
+}
+
+struct Prepare : PassInfoMixin<Prepare> {
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    signArtefact(module);
+    Kernel kernel;
+    Refusal refusal = findKernel(module, kernel);
+    if (!refusal)
+      refusal = prepare(module, kernel);
+    if (refusal)
+      refuse(module, *refusal);
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
+struct Split : PassInfoMixin<Split> {
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    Kernel kernel;
+    if (findKernel(module, kernel))
+      return PreservedAnalyses::none(); // refused already
+    if (kernel.body->getEntryBlock().size() == 0)
+      return PreservedAnalyses::none();
+    Refusal refusal = checkBody(*kernel.body);
+    Regions regions;
+    if (!refusal)
+      refusal = split(*kernel.body, regions);
+    if (!refusal)
+      refusal = makeLoops(kernel, regions);
+    if (!refusal && verifyModule(module, &errs()))
+      refusal = "the pass made code that LLVM does not accept";
+    if (refusal)
+      refuse(module, *refusal);
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
+} // namespace
+
+} // namespace hostmetal
+
+extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "hostmetal", "1", [](PassBuilder &builder) {
+            builder.registerPipelineStartEPCallback([&builder](ModulePassManager &manager, OptimizationLevel level) {
+              manager.addPass(hostmetal::Prepare());
+              manager.addPass(AlwaysInlinerPass(false));
+              FunctionPassManager simplify = builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None);
+              manager.addPass(createModuleToFunctionPassAdaptor(std::move(simplify)));
+              manager.addPass(hostmetal::Split());
+            });
+          }};
+}

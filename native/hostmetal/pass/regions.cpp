@@ -1,0 +1,356 @@
+// The proof that all threads wait together, and the body in regions.
+//
+// Uniform is what is the same in all threads of a threadgroup that execute an instruction together; LLVM's uniformity analysis computes it
+// from the sources of difference: the position, addresses and contents of private memory, atomics, calls that read memory. A load from shared
+// memory at a uniform address is uniform: between two barriers nobody writes there without a data race, which MSL leaves undefined. (What the
+// threads of a region decide is compared when the kernel runs, group.cpp: where a race makes them disagree, the command buffer fails.)
+//
+// A thread's way can only depart from the others' at a branch that is not uniform, and is theirs again at the branch's nearest post-dominator.
+// So every thread comes to a barrier, equally often and in the same order, when no barrier can be reached from such a branch without passing
+// that point.
+//
+// A value that is used behind a barrier is computed again when that is cheap and depends on the position alone, for then accesses remain
+// visibly consecutive. Others are kept in memory: one place per thread, or one for the threadgroup when the value is uniform and every thread
+// computes it. Private objects that the optimiser has left in memory exist once per thread.
+
+#include "pass.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/CycleAnalysis.h"
+#include "llvm/Analysis/PostDominators.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Analysis/TargetTransformInfoImpl.h"
+#include "llvm/Analysis/UniformityAnalysis.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PassInstrumentation.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include <map>
+#include <set>
+
+using namespace llvm;
+
+namespace hostmetal {
+
+// ---------------------------------------------------------------- what the pass can take apart
+
+static bool isWait(const Instruction &instruction) { return isCallOf(&instruction, barrierName); }
+
+static bool isName(const Function &function) { return function.getName().starts_with("hm."); }
+
+// Whether a call of the function may wait, or do what cannot be seen.
+static bool isHarmless(const Function &function, std::set<const Function *> &seen) {
+  if (!seen.insert(&function).second)
+    return true;
+  if (function.isDeclaration())
+    return !isName(function) && !function.hasFnAttribute(Attribute::ReturnsTwice);
+  for (const Instruction &instruction : instructions(function)) {
+    auto *call = dyn_cast<CallBase>(&instruction);
+    if (!call || call->isInlineAsm())
+      continue;
+    if (!call->getCalledFunction() || !isHarmless(*call->getCalledFunction(), seen))
+      return false;
+  }
+  return true;
+}
+
+static Refusal checkCall(const CallBase &call) {
+  if (call.isInlineAsm()) {
+    auto *text = cast<InlineAsm>(call.getCalledOperand());
+    // A barrier for the compiler.
+    if (text->getAsmString().empty() && call.getType()->isVoidTy() && call.arg_empty())
+      return std::nullopt;
+    return "it has inline assembly";
+  }
+  const Function *callee = call.getCalledFunction();
+  if (!callee)
+    return "it calls a function through a pointer";
+  if (callee->isIntrinsic() || isWait(call) || isCallOf(&call, laneName))
+    return std::nullopt;
+  if (isCallOf(&call, allocateName)) {
+    if (isa<Constant>(call.getArgOperand(0)) && isa<Constant>(call.getArgOperand(1)) && isa<Constant>(call.getArgOperand(2)))
+      return std::nullopt;
+    return "it asks for a threadgroup variable that is not known when it is compiled";
+  }
+  if (isCallOf(&call, simdBarrierName) || isCallOf(&call, combineName))
+    return "it has SIMD-group functions";
+  std::set<const Function *> seen;
+  if (!isHarmless(*callee, seen))
+    return "it calls a function that is not inlined and may wait: " + callee->getName().str();
+  return std::nullopt;
+}
+
+Refusal checkBody(Function &body) {
+  if (body.hasFnAttribute(Attribute::OptimizeNone))
+    return "it is not to be optimised";
+  for (Instruction &instruction : instructions(body)) {
+    if (isa<InvokeInst, CallBrInst, IndirectBrInst, ResumeInst, LandingPadInst, CatchSwitchInst, VAArgInst>(instruction))
+      return std::string("it has an instruction of the kind ") + instruction.getOpcodeName();
+    if (auto *alloca = dyn_cast<AllocaInst>(&instruction)) {
+      if (!alloca->isStaticAlloca() || alloca->getParent() != &body.getEntryBlock())
+        return "it has private memory whose size is not known when it is compiled";
+    } else if (auto *call = dyn_cast<CallBase>(&instruction)) {
+      if (Refusal refusal = checkCall(*call))
+        return refusal;
+    }
+  }
+  return std::nullopt;
+}
+
+// ---------------------------------------------------------------- uniformity
+
+// LLVM asks the target what differs between threads; this one tells of ours.
+struct Threads : TargetTransformInfoImplCRTPBase<Threads> {
+  explicit Threads(const DataLayout &layout) : TargetTransformInfoImplCRTPBase(layout) {}
+  bool hasBranchDivergence(const Function *) const { return true; }
+  bool isAlwaysUniform(const Value *value) const { return isCallOf(value, allocateName); }
+  bool isSourceOfDivergence(const Value *value) const {
+    if (auto *argument = dyn_cast<Argument>(value))
+      return argument->getArgNo() <= parameterLinear;
+    if (isa<AllocaInst, AtomicRMWInst, AtomicCmpXchgInst>(value))
+      return true;
+    if (auto *load = dyn_cast<LoadInst>(value))
+      return !load->isSimple() || mayBePrivate(load->getPointerOperand());
+    if (auto *call = dyn_cast<CallBase>(value)) {
+      if (isCallOf(call, allocateName) || call->getType()->isVoidTy())
+        return false;
+      return !call->doesNotAccessMemory();
+    }
+    return false;
+  }
+  // The address of private memory differs between threads, so that only a pointer that hides where it comes from is left to ask for.
+  static bool mayBePrivate(const Value *pointer) {
+    SmallVector<const Value *, 4> objects;
+    getUnderlyingObjects(pointer, objects);
+    return any_of(objects, [](const Value *object) { return isa<AllocaInst>(object); });
+  }
+};
+
+// The blocks that not every thread executes, or not equally often.
+static std::set<BasicBlock *> partedBlocks(Function &body, UniformityInfo &uniformity) {
+  PostDominatorTree after(body);
+  std::set<BasicBlock *> parted;
+  for (BasicBlock &block : body) {
+    if (block.getTerminator()->getNumSuccessors() < 2 || !uniformity.hasDivergentTerminator(block))
+      continue;
+    auto *node = after.getNode(&block);
+    BasicBlock *joined = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+    std::vector<BasicBlock *> open(succ_begin(&block), succ_end(&block));
+    std::set<BasicBlock *> seen;
+    while (!open.empty()) {
+      BasicBlock *next = open.back();
+      open.pop_back();
+      if (next == joined || !seen.insert(next).second)
+        continue;
+      open.insert(open.end(), succ_begin(next), succ_end(next));
+    }
+    parted.insert(seen.begin(), seen.end());
+  }
+  return parted;
+}
+
+// ---------------------------------------------------------------- values that live from region to region
+
+// What is only true of one thread alone: scopes of `restrict`, lifetimes; and barriers for the compiler, which the loops make needless.
+static void forgetPromises(Function &body) {
+  std::vector<Instruction *> dead;
+  for (Instruction &instruction : instructions(body)) {
+    for (unsigned kind : {LLVMContext::MD_noalias, LLVMContext::MD_alias_scope, LLVMContext::MD_tbaa, LLVMContext::MD_tbaa_struct,
+                          LLVMContext::MD_access_group, LLVMContext::MD_invariant_load, LLVMContext::MD_invariant_group})
+      instruction.setMetadata(kind, nullptr);
+    auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
+    auto *call = dyn_cast<CallInst>(&instruction);
+    if (intrinsic && (intrinsic->isLifetimeStartOrEnd() || isa<NoAliasScopeDeclInst>(intrinsic) || isa<DbgInfoIntrinsic>(intrinsic)))
+      dead.push_back(intrinsic);
+    else if (call && call->isInlineAsm())
+      dead.push_back(call);
+    else if (isCallOf(&instruction, laneName)) {
+      auto *lane = BinaryOperator::CreateAnd(body.getArg(parameterLinear), ConstantInt::get(instruction.getType(), 31), "lane",
+                                             instruction.getIterator());
+      instruction.replaceAllUsesWith(lane);
+      dead.push_back(&instruction);
+    }
+  }
+  for (Instruction *instruction : dead)
+    instruction->eraseFromParent();
+}
+
+using LiveSets = DenseMap<BasicBlock *, SetVector<Instruction *>>;
+
+// The SSA values that live at the begin of each block; addresses of private memory do not count.
+static LiveSets liveness(Function &body) {
+  LiveSets live;
+  for (BasicBlock &block : body)
+    live[&block];
+  for (BasicBlock &block : body)
+    for (Instruction &value : block) {
+      if (isa<AllocaInst>(value))
+        continue;
+      std::vector<BasicBlock *> open;
+      for (Use &use : value.uses()) {
+        auto *user = cast<Instruction>(use.getUser());
+        auto *phi = dyn_cast<PHINode>(user);
+        BasicBlock *at = phi ? phi->getIncomingBlock(use) : user->getParent();
+        // In its own block only a phi of the same block uses a value before it is defined, at the block's end.
+        if (at != &block)
+          open.push_back(at);
+      }
+      while (!open.empty()) {
+        BasicBlock *at = open.back();
+        open.pop_back();
+        if (at != &block && live[at].insert(&value))
+          open.insert(open.end(), pred_begin(at), pred_end(at));
+      }
+    }
+  return live;
+}
+
+static SetVector<Instruction *> livingAcross(Function &body, const std::vector<Wait> &waits) {
+  LiveSets live = liveness(body);
+  SetVector<Instruction *> across;
+  for (const Wait &wait : waits)
+    across.insert(live[wait.next].begin(), live[wait.next].end());
+  return across;
+}
+
+// What the body's analyses know, as long as its blocks stay as they are. They know nothing of instructions that were not there before.
+struct Knowledge {
+  UniformityInfo &uniformity;
+  const std::set<BasicBlock *> &parted;
+  std::set<const Instruction *> seen;
+
+  // Whether every thread computes the value, as often as the others, and sees the same in all uses of it.
+  bool isCommon(Instruction *value) const {
+    return seen.count(value) && !parted.count(value->getParent()) && uniformity.isUniform(value) &&
+           none_of(value->uses(), [&](Use &use) { return uniformity.isDivergentUse(use); });
+  }
+};
+
+// As many instructions as are computed again rather than kept.
+constexpr unsigned mostInstructions = 16;
+
+// Whether an instruction gives the same whenever its thread executes it again with the same operands.
+static bool isRepeatable(Instruction *instruction) {
+  if (auto *load = dyn_cast<LoadInst>(instruction))
+    return load->isSimple() && isa<Argument>(load->getPointerOperand()->stripInBoundsConstantOffsets());
+  return isa<BinaryOperator, CastInst, GetElementPtrInst, CmpInst, SelectInst>(instruction) || isCallOf(instruction, allocateName);
+}
+
+// Collects in `tree` what is to be computed again for a value, down to what the threadgroup holds, the position, addresses of private objects
+// and values that are common to all threads. False when that is too much or depends on something else.
+static bool plan(Value *value, const Knowledge &known, std::set<Instruction *> &tree) {
+  auto *instruction = dyn_cast<Instruction>(value);
+  if (!instruction || isa<AllocaInst>(instruction) || tree.count(instruction))
+    return true;
+  if (isRepeatable(instruction) && tree.size() < mostInstructions) {
+    std::set<Instruction *> before = tree;
+    tree.insert(instruction);
+    if (all_of(instruction->operands(), [&](Use &operand) { return plan(operand.get(), known, tree); }))
+      return true;
+    tree = before;
+  }
+  return known.isCommon(instruction);
+}
+
+static Value *repeat(Value *value, Instruction *at, const std::set<Instruction *> &tree, std::map<Value *, Value *> &made) {
+  auto *instruction = dyn_cast<Instruction>(value);
+  if (!instruction || !tree.count(instruction))
+    return value;
+  Value *&copy = made[value];
+  if (!copy) {
+    Instruction *clone = instruction->clone();
+    for (Use &operand : clone->operands())
+      operand.set(repeat(operand.get(), at, tree, made));
+    clone->insertBefore(at->getIterator());
+    made[value] = clone;
+  }
+  return made[value];
+}
+
+// Computes cheap values again in the blocks that use them. Whether SSA values that it refers to have changed since need not be asked: a
+// definition that dominates a use is the last one before it.
+static void repeatCheap(Function &body, const std::vector<Wait> &waits, const Knowledge &known) {
+  for (Instruction *value : livingAcross(body, waits)) {
+    std::set<Instruction *> tree;
+    if (!plan(value, known, tree) || !tree.count(value))
+      continue;
+    std::vector<Use *> uses;
+    for (Use &use : value->uses())
+      uses.push_back(&use);
+    for (Use *use : uses) {
+      auto *user = cast<Instruction>(use->getUser());
+      auto *phi = dyn_cast<PHINode>(user);
+      Instruction *at = phi ? phi->getIncomingBlock(*use)->getTerminator() : user;
+      if (at->getParent() == value->getParent())
+        continue;
+      std::map<Value *, Value *> made;
+      Value *copy = repeat(value, at, tree, made);
+      if (!phi) {
+        use->set(copy);
+        continue;
+      }
+      // A phi has the same value for all edges from one block.
+      for (unsigned i = 0; i < phi->getNumIncomingValues(); i++)
+        if (phi->getIncomingBlock(i) == at->getParent() && phi->getIncomingValue(i) == value)
+          phi->setIncomingValue(i, copy);
+    }
+  }
+}
+
+static void keepOthers(Function &body, Regions &regions, const Knowledge &known) {
+  std::vector<std::pair<Instruction *, bool>> kept;
+  for (Instruction *value : livingAcross(body, regions.waits))
+    kept.push_back({value, known.isCommon(value)});
+  for (auto [value, common] : kept)
+    regions.slots.push_back({DemoteRegToStack(*value), common});
+}
+
+// ---------------------------------------------------------------- all of it
+
+Refusal split(Function &body, Regions &regions) {
+  EliminateUnreachableBlocks(body);
+  forgetPromises(body);
+  for (Instruction &instruction : instructions(body))
+    if (auto *object = dyn_cast<AllocaInst>(&instruction))
+      regions.objects.push_back(object);
+  std::vector<CallInst *> calls;
+  for (Instruction &instruction : instructions(body))
+    if (isWait(instruction))
+      calls.push_back(cast<CallInst>(&instruction));
+  for (CallInst *call : calls) {
+    BasicBlock *block = SplitBlock(call->getParent(), call);
+    regions.waits.push_back({call, block, SplitBlock(block, call->getNextNode())});
+  }
+
+  FunctionAnalysisManager analyses;
+  analyses.registerPass([] { return PassInstrumentationAnalysis(); });
+  analyses.registerPass([] { return DominatorTreeAnalysis(); });
+  analyses.registerPass([] { return CycleAnalysis(); });
+  analyses.registerPass([] {
+    return TargetIRAnalysis([](const Function &function) { return TargetTransformInfo(Threads(function.getDataLayout())); });
+  });
+  CycleInfo &cycles = analyses.getResult<CycleAnalysis>(body);
+  for (const Cycle *top : cycles.toplevel_cycles())
+    for (const Cycle *cycle : depth_first(top))
+      if (!cycle->isReducible())
+        return "it has a loop with several entries";
+  UniformityInfo uniformity = UniformityInfoAnalysis().run(body, analyses);
+  std::set<BasicBlock *> parted = partedBlocks(body, uniformity);
+  for (const Wait &wait : regions.waits)
+    if (parted.count(wait.block))
+      return "it cannot be proved that all threads of a threadgroup come to each barrier";
+
+  Knowledge known{uniformity, parted, {}};
+  for (const Instruction &instruction : instructions(body))
+    known.seen.insert(&instruction);
+  repeatCheap(body, regions.waits, known);
+  keepOthers(body, regions, known);
+  return std::nullopt;
+}
+
+} // namespace hostmetal
