@@ -216,7 +216,7 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 4] = ["group", "plugin", "prepare", "regions"];
+const PASS_SOURCES: [&str; 6] = ["group", "plugin", "prepare", "region", "regions", "simdgroups"];
 
 /// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
 /// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.

@@ -196,7 +196,7 @@ struct extent_of<void> {
 // ---------------------------------------------------------------- arguments
 
 struct place {
-  uint x, y, z, linear;
+  uint x, y, z, linear, simdgroup;
 };
 
 // What a reference that a function constant switched off is bound to; valid programs never look at it.
@@ -415,7 +415,7 @@ HM_INPUT_3(thread_position_in_grid, group->threadgroup_position_in_grid[0] * gro
 HM_INPUT_SCALAR(thread_index_in_threadgroup, 0, at.linear)
 HM_INPUT_SCALAR(thread_index_in_simdgroup, 0, at.linear % 32)
 HM_INPUT_SCALAR(thread_index_in_quadgroup, 0, at.linear % 4)
-HM_INPUT_SCALAR(simdgroup_index_in_threadgroup, 0, at.linear / 32)
+HM_INPUT_SCALAR(simdgroup_index_in_threadgroup, 0, at.simdgroup)
 HM_INPUT_SCALAR(quadgroup_index_in_threadgroup, 0, at.linear / 4)
 HM_INPUT_SCALAR(threads_per_simdgroup, 32, x)
 HM_INPUT_SCALAR(thread_execution_width, 32, x)
@@ -446,11 +446,11 @@ inline __attribute__((always_inline)) void each_thread(const hm_group *group, F 
       if constexpr (Independent) {
 #pragma clang loop vectorize(assume_safety)
         for (uint x = 0; x < nx; x++)
-          f(hm_held.get(place{x, y, z, row + x})...);
+          f(hm_held.get(place{x, y, z, row + x, (row + x) / 32})...);
       } else {
 #pragma clang loop vectorize(enable)
         for (uint x = 0; x < nx; x++)
-          f(hm_held.get(place{x, y, z, row + x})...);
+          f(hm_held.get(place{x, y, z, row + x, (row + x) / 32})...);
       }
     }
 }
@@ -459,12 +459,12 @@ inline __attribute__((always_inline)) void each_thread(const hm_group *group, F 
 // the first three arguments, in linear order, with the threads waiting for each other. The objects evaluated per threadgroup are not written to
 // while it runs.
 template <auto &f, class... Held>
-__attribute__((noinline)) void pass_body(uint x, uint y, uint z, uint linear, Held &...held) {
-  f(held.get(place{x, y, z, linear})...);
+__attribute__((noinline)) void pass_body(uint x, uint y, uint z, uint linear, uint simdgroup, Held &...held) {
+  f(held.get(place{x, y, z, linear, simdgroup})...);
 }
 template <auto &f, class... Held>
 inline __attribute__((always_inline)) void pass_group(const hm_group *group, Held... hm_held) {
-  pass_body<f>(group->threads_per_threadgroup[0], group->threads_per_threadgroup[1], group->threads_per_threadgroup[2], 0, hm_held...);
+  pass_body<f>(group->threads_per_threadgroup[0], group->threads_per_threadgroup[1], group->threads_per_threadgroup[2], 0, 0, hm_held...);
 }
 
 template <class Void, class... A>
@@ -483,7 +483,8 @@ struct call {
 
   template <class... P>
   static inline __attribute__((always_inline)) void thread_at(const hm_group *group, uint x, uint y, uint z, void (&f)(P...)) {
-    place at{x, y, z, (z * group->threads_per_threadgroup[1] + y) * group->threads_per_threadgroup[0] + x};
+    uint linear = (z * group->threads_per_threadgroup[1] + y) * group->threads_per_threadgroup[0] + x;
+    place at{x, y, z, linear, linear / 32};
     f(typename A::template direct<P>(group).get(at)...);
   }
 

@@ -6,7 +6,9 @@
 //   plugin.cpp    loads into clang, and the order of it all
 //   prepare.cpp   calls of the runtime table become calls of the functions below; everything is inlined into the body
 //   regions.cpp   what is uniform; the proof that all threads come to each barrier; regions, and what lives from one to another
-//   group.cpp     the loops
+//   region.cpp    a region as a function of one thread
+//   group.cpp     the loops over a threadgroup
+//   simdgroups.cpp the loops over SIMD-groups, where the kernel has their functions
 //
 // The pass refuses a body for which it cannot prove that every thread of the threadgroup comes to the same barriers in the same order.
 // A refusal names its reason on a line of stderr; hostmetal then compiles the kernel for stack switching (crates/hostmetal/src/msl/engine.rs).
@@ -37,8 +39,8 @@ struct Kernel {
   llvm::CallInst *call = nullptr;
 };
 
-// Parameters of the body: the position, its number in linear order; behind them pointers to what the threadgroup holds.
-enum Parameter : unsigned { parameterX, parameterY, parameterZ, parameterLinear, parameterHeld };
+// Parameters of the body: the position, its number in linear order, the SIMD-group; behind them pointers to what the threadgroup holds.
+enum Parameter : unsigned { parameterX, parameterY, parameterZ, parameterLinear, parameterSimdgroup, parameterHeld };
 
 // An SSA value that lives from one region to another, in memory: one for the threadgroup, or one per thread.
 struct Slot {
@@ -50,10 +52,18 @@ struct Slot {
 struct Wait {
   llvm::CallInst *call;
   llvm::BasicBlock *block, *next;
+  // All threads of the threadgroup, or those of a SIMD-group.
+  bool wide;
+  // For a SIMD-group function: what computes it, from each lane's object, and the lanes that it is for (32 or 4).
+  llvm::Function *combine;
+  llvm::AllocaInst *object;
+  unsigned width;
 };
 
 // A body taken apart. Region 0 begins at the entry, region i at waits[i - 1].next.
 struct Regions {
+  // Whether SIMD-groups run one after another between barriers, so that uniform means the same in a SIMD-group.
+  bool simd = false;
   std::vector<Wait> waits;
   std::vector<Slot> slots;
   // Private memory: one object per thread.

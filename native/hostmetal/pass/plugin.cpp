@@ -4,6 +4,7 @@
 // body is simplified as clang would a function, and taken apart. Then clang optimises the loops like any others.
 
 #include "pass.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
@@ -22,19 +23,18 @@ namespace {
 // Tells why, and leaves a module that compiles quickly: the object is thrown away.
 void refuse(Module &module, const std::string &why) {
   errs() << refusalPrefix << why << '\n';
-  for (Function &function : module)
-    if (!function.isDeclaration()) {
-      GlobalValue::LinkageTypes linkage = function.getLinkage();
-      function.deleteBody();
-      function.setLinkage(linkage);
-      ReturnInst *end = nullptr;
-      auto *block = BasicBlock::Create(module.getContext(), "", &function);
-      if (function.getReturnType()->isVoidTy())
-        end = ReturnInst::Create(module.getContext(), block);
-      else
-        end = ReturnInst::Create(module.getContext(), PoisonValue::get(function.getReturnType()), block);
-      (void)end;
-    }
+  for (Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    GlobalValue::LinkageTypes linkage = function.getLinkage();
+    function.deleteBody();
+    function.setLinkage(linkage);
+    IRBuilder<> builder(BasicBlock::Create(module.getContext(), "", &function));
+    if (function.getReturnType()->isVoidTy())
+      builder.CreateRetVoid();
+    else
+      builder.CreateRet(PoisonValue::get(function.getReturnType()));
+  }
 }
 
 // The kernel says which engine it is for.
@@ -62,8 +62,6 @@ struct Split : PassInfoMixin<Split> {
     Kernel kernel;
     if (findKernel(module, kernel))
       return PreservedAnalyses::none(); // refused already
-    if (kernel.body->getEntryBlock().size() == 0)
-      return PreservedAnalyses::none();
     Refusal refusal = checkBody(*kernel.body);
     Regions regions;
     if (!refusal)

@@ -1,6 +1,7 @@
 // The proof that all threads wait together, and the body in regions.
 //
-// Uniform is what is the same in all threads of a threadgroup that execute an instruction together; LLVM's uniformity analysis computes it
+// Uniform is what is the same in all threads of a threadgroup that execute an instruction together, or, in kernels with SIMD-group functions, in
+// all threads of a SIMD-group (barriers must still be reached by the whole threadgroup alike, which is proved apart); LLVM's uniformity analysis computes it
 // from the sources of difference: the position, addresses and contents of private memory, atomics, calls that read memory. A load from shared
 // memory at a uniform address is uniform: between two barriers nobody writes there without a data race, which MSL leaves undefined. (What the
 // threads of a region decide is compared when the kernel runs, group.cpp: where a race makes them disagree, the command buffer fails.)
@@ -27,6 +28,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PassInstrumentation.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -34,12 +36,20 @@
 #include <set>
 
 using namespace llvm;
+using namespace llvm::PatternMatch;
 
 namespace hostmetal {
 
 // ---------------------------------------------------------------- what the pass can take apart
 
-static bool isWait(const Instruction &instruction) { return isCallOf(&instruction, barrierName); }
+static bool isNarrow(const Instruction &instruction) {
+  return isCallOf(&instruction, simdBarrierName) || isCallOf(&instruction, combineName);
+}
+
+static bool isWait(const Instruction &instruction) { return isCallOf(&instruction, barrierName) || isNarrow(instruction); }
+
+// The object that a lane brings to a SIMD-group function.
+static AllocaInst *objectOf(const CallBase &combine) { return dyn_cast<AllocaInst>(combine.getArgOperand(1)->stripPointerCasts()); }
 
 static bool isName(const Function &function) { return function.getName().starts_with("hm."); }
 
@@ -70,6 +80,15 @@ static Refusal checkCall(const CallBase &call) {
   const Function *callee = call.getCalledFunction();
   if (!callee)
     return "it calls a function through a pointer";
+  if (isCallOf(&call, combineName)) {
+    auto *width = dyn_cast<ConstantInt>(call.getArgOperand(2));
+    if (!isa<Function>(call.getArgOperand(0)) || !objectOf(call) || !width || (!width->equalsInt(32) && !width->equalsInt(4)))
+      return "it has a SIMD-group function that is not known when it is compiled";
+    std::set<const Function *> seen;
+    if (!isHarmless(*cast<Function>(call.getArgOperand(0)), seen))
+      return "it has a SIMD-group function that may wait";
+    return std::nullopt;
+  }
   if (callee->isIntrinsic() || isWait(call) || isCallOf(&call, laneName))
     return std::nullopt;
   if (isCallOf(&call, allocateName)) {
@@ -77,8 +96,6 @@ static Refusal checkCall(const CallBase &call) {
       return std::nullopt;
     return "it asks for a threadgroup variable that is not known when it is compiled";
   }
-  if (isCallOf(&call, simdBarrierName) || isCallOf(&call, combineName))
-    return "it has SIMD-group functions";
   std::set<const Function *> seen;
   if (!isHarmless(*callee, seen))
     return "it calls a function that is not inlined and may wait: " + callee->getName().str();
@@ -106,12 +123,34 @@ Refusal checkBody(Function &body) {
 
 // LLVM asks the target what differs between threads; this one tells of ours.
 struct Threads : TargetTransformInfoImplCRTPBase<Threads> {
-  explicit Threads(const DataLayout &layout) : TargetTransformInfoImplCRTPBase(layout) {}
+  // Of a SIMD-group, rather than of a threadgroup.
+  bool simd;
+  Threads(const DataLayout &layout, bool simd_) : TargetTransformInfoImplCRTPBase(layout), simd(simd_) {}
   bool hasBranchDivergence(const Function *) const { return true; }
-  bool isAlwaysUniform(const Value *value) const { return isCallOf(value, allocateName); }
+  bool isAlwaysUniform(const Value *value) const { return isCallOf(value, allocateName) || (simd && isSimdgroup(value)); }
+  // What does not depend on the last five bits of a thread's number.
+  static bool isSimdgroup(const Value *value) {
+    const Value *thread;
+    const APInt *number;
+    bool found = match(value, m_LShr(m_Value(thread), m_APInt(number))) && number->uge(5);
+    found = found || (match(value, m_UDiv(m_Value(thread), m_APInt(number))) && number->countr_zero() >= 5 && !number->isZero());
+    found = found || (match(value, m_And(m_Value(thread), m_APInt(number))) && number->countr_zero() >= 5);
+    ICmpInst::Predicate predicate;
+    if (match(value, m_ICmp(predicate, m_Value(thread), m_APInt(number)))) {
+      bool from = predicate == ICmpInst::ICMP_ULT || predicate == ICmpInst::ICMP_UGE;
+      bool upTo = predicate == ICmpInst::ICMP_UGT || predicate == ICmpInst::ICMP_ULE;
+      found = (from && number->countr_zero() >= 5) || (upTo && number->countr_one() >= 5);
+    }
+    if (!found)
+      return false;
+    if (auto *extended = dyn_cast<ZExtInst>(thread))
+      thread = extended->getOperand(0);
+    auto *argument = dyn_cast<Argument>(thread);
+    return argument && argument->getArgNo() == parameterLinear;
+  }
   bool isSourceOfDivergence(const Value *value) const {
     if (auto *argument = dyn_cast<Argument>(value))
-      return argument->getArgNo() <= parameterLinear;
+      return argument->getArgNo() <= parameterLinear || (argument->getArgNo() == parameterSimdgroup && !simd);
     if (isa<AllocaInst, AtomicRMWInst, AtomicCmpXchgInst>(value))
       return true;
     if (auto *load = dyn_cast<LoadInst>(value))
@@ -324,15 +363,23 @@ Refusal split(Function &body, Regions &regions) {
       calls.push_back(cast<CallInst>(&instruction));
   for (CallInst *call : calls) {
     BasicBlock *block = SplitBlock(call->getParent(), call);
-    regions.waits.push_back({call, block, SplitBlock(block, call->getNextNode())});
+    Wait wait{call, block, SplitBlock(block, call->getNextNode()), !isNarrow(*call), nullptr, nullptr, 0};
+    if (isCallOf(call, combineName)) {
+      wait.combine = cast<Function>(call->getArgOperand(0));
+      wait.object = objectOf(*call);
+      wait.width = unsigned(cast<ConstantInt>(call->getArgOperand(2))->getZExtValue());
+    }
+    regions.simd |= !wait.wide;
+    regions.waits.push_back(wait);
   }
 
   FunctionAnalysisManager analyses;
+  bool simd = false;
   analyses.registerPass([] { return PassInstrumentationAnalysis(); });
   analyses.registerPass([] { return DominatorTreeAnalysis(); });
   analyses.registerPass([] { return CycleAnalysis(); });
-  analyses.registerPass([] {
-    return TargetIRAnalysis([](const Function &function) { return TargetTransformInfo(Threads(function.getDataLayout())); });
+  analyses.registerPass([&simd] {
+    return TargetIRAnalysis([&simd](const Function &function) { return TargetTransformInfo(Threads(function.getDataLayout(), simd)); });
   });
   CycleInfo &cycles = analyses.getResult<CycleAnalysis>(body);
   for (const Cycle *top : cycles.toplevel_cycles())
@@ -342,8 +389,17 @@ Refusal split(Function &body, Regions &regions) {
   UniformityInfo uniformity = UniformityInfoAnalysis().run(body, analyses);
   std::set<BasicBlock *> parted = partedBlocks(body, uniformity);
   for (const Wait &wait : regions.waits)
-    if (parted.count(wait.block))
+    if (wait.wide && parted.count(wait.block))
       return "it cannot be proved that all threads of a threadgroup come to each barrier";
+  if (regions.simd) {
+    simd = true;
+    analyses.clear();
+    uniformity = UniformityInfoAnalysis().run(body, analyses);
+    parted = partedBlocks(body, uniformity);
+    for (const Wait &wait : regions.waits)
+      if (!wait.wide && parted.count(wait.block))
+        return "it cannot be proved that all lanes of a SIMD-group come to each SIMD-group function";
+  }
 
   Knowledge known{uniformity, parted, {}};
   for (const Instruction &instruction : instructions(body))

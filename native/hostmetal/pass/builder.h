@@ -1,0 +1,99 @@
+// What makes a threadgroup of a body's regions: shared by region.cpp, group.cpp and simdgroups.cpp.
+#pragma once
+
+#include "pass.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include <functional>
+#include <set>
+
+namespace hostmetal {
+
+using namespace llvm;
+
+// A function of one thread, and what it is called with behind the body's own parameters.
+struct Region {
+  Function *function = nullptr;
+  // Slots whose value is needed, and slots that may get one; parameters in this order.
+  std::vector<unsigned> in, out;
+  std::vector<unsigned> objects, variables;
+  // Ways that it can end.
+  std::set<unsigned> ends;
+  MDNode *accesses = nullptr;
+};
+
+// Threadgroup variables: the arguments of the calls that ask for them.
+struct Variable {
+  Constant *id, *size, *alignment;
+};
+
+// What the code of a threadgroup works on, made before the first region.
+struct Group {
+  explicit Group(CallInst *call)
+      : block(call->getParent()), behind(SplitBlock(block, call)), function(block->getParent()), builder(block),
+        entry(&*function->getEntryBlock().getFirstInsertionPt()) {}
+
+  // Before and behind the call that stood for the threads.
+  BasicBlock *block, *behind;
+  Function *function;
+  // Where threads disagree.
+  BasicBlock *disagree = nullptr;
+  IRBuilder<> builder, entry;
+  Value *size[3] = {}, *count = nullptr;
+  // Of each slot: its places before and behind a region, which are one for a divergent value.
+  std::vector<std::pair<Value *, Value *>> slots;
+  std::vector<Value *> objects, addresses;
+  std::vector<BasicBlock *> starts;
+  // All bits of the threads' answers.
+  Value *allOf = nullptr, *anyOf = nullptr;
+};
+
+struct Builder {
+  Builder(const Kernel &kernel_, Regions &regions_) : kernel(kernel_), regions(regions_) {}
+
+  const Kernel &kernel;
+  Regions &regions;
+  Function &body = *kernel.body;
+  LLVMContext &context = body.getContext();
+  Type *i32 = Type::getInt32Ty(context), *i64 = Type::getInt64Ty(context);
+  PointerType *pointer = PointerType::get(context, 0);
+  const DataLayout &layout = body.getParent()->getDataLayout();
+  std::vector<Variable> variables;
+  DenseMap<BasicBlock *, BitVector> live;
+
+  BasicBlock *start(unsigned region) { return region == 0 ? &body.getEntryBlock() : regions.waits[region - 1].next; }
+  // What a slot has in memory: a vector of i1 has no bytes of its own.
+  Type *stored(const Slot &slot) {
+    Type *type = slot.place->getAllocatedType();
+    return type->isIntegerTy(1) ? Type::getInt8Ty(context) : type;
+  }
+  uint64_t stride(const AllocaInst *object) {
+    return alignTo(object->getAllocationSize(layout)->getFixedValue(), object->getAlign());
+  }
+
+  void findVariables();
+  unsigned variable(const CallInst &call);
+  void findLive();
+  SetVector<BasicBlock *> blocks(unsigned region, std::set<unsigned> &ends);
+  Region makeRegion(unsigned number);
+  void loop(IRBuilder<> &builder, Value *count, const char *name, MDNode *accesses, const std::function<void(Value *)> &iteration);
+  Refusal checkSize();
+  void openGroup(Group &group);
+  void closeGroup(Group &group);
+  CallInst *runtime(IRBuilder<> &builder, unsigned field, Type *result, ArrayRef<Value *> arguments);
+  std::vector<Value *> values(Group &group, const Region &region, Value *simdgroup);
+  void carry(Group &group, const Region &region, Value *simdgroup);
+  void ask(IRBuilder<> &builder, Value *allOf, Value *anyOf);
+  void answer(IRBuilder<> &builder, Value *allOf, Value *anyOf, Value *end);
+  Value *agreed(Group &group, Value *allOf, Value *anyOf);
+  void branch(Group &group, const Region &region, const std::function<BasicBlock *(unsigned)> &target);
+  void combine(Group &group, const Wait &wait, Value *first, Value *lanes);
+  void makeGroup();
+  void makeSimdgroups();
+};
+
+} // namespace hostmetal
