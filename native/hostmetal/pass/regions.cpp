@@ -10,6 +10,10 @@
 // So every thread comes to a barrier, equally often and in the same order, when no barrier can be reached from such a branch without passing
 // that point.
 //
+// The lanes that come to a SIMD-group function in one iteration of a loop are not those of another, though the optimiser may find a place for it
+// where all come by. So the pass is given the text with the meetings that stacks need too (msl/reconverge.rs): lanes that part in a loop with
+// such a function come to one that is then not all's, and the kernel is refused.
+//
 // A value that is used behind a barrier is computed again when that is cheap and depends on the position alone, for then accesses remain
 // visibly consecutive. Others are kept in memory: one place per thread, or one for the threadgroup when the value is uniform and every thread
 // computes it. Private objects that the optimiser has left in memory exist once per thread.
@@ -69,11 +73,18 @@ static bool isHarmless(const Function &function, std::set<const Function *> &see
   return true;
 }
 
+// The way out of a loop that is always taken, which the optimiser does not know: hostmetal::leaves.
+static bool isOpaque(const Value &value) {
+  auto *call = dyn_cast<CallInst>(&value);
+  return call && call->isInlineAsm() && cast<InlineAsm>(call->getCalledOperand())->getAsmString().empty() && call->arg_size() == 1 &&
+         isa<Constant>(call->getArgOperand(0)) && call->getType() == call->getArgOperand(0)->getType();
+}
+
 static Refusal checkCall(const CallBase &call) {
   if (call.isInlineAsm()) {
     auto *text = cast<InlineAsm>(call.getCalledOperand());
     // A barrier for the compiler.
-    if (text->getAsmString().empty() && call.getType()->isVoidTy() && call.arg_empty())
+    if ((text->getAsmString().empty() && call.getType()->isVoidTy() && call.arg_empty()) || isOpaque(call))
       return std::nullopt;
     return "it has inline assembly";
   }
@@ -127,7 +138,7 @@ struct Threads : TargetTransformInfoImplCRTPBase<Threads> {
   bool simd;
   Threads(const DataLayout &layout, bool simd_) : TargetTransformInfoImplCRTPBase(layout), simd(simd_) {}
   bool hasBranchDivergence(const Function *) const { return true; }
-  bool isAlwaysUniform(const Value *value) const { return isCallOf(value, allocateName) || (simd && isSimdgroup(value)); }
+  bool isAlwaysUniform(const Value *value) const { return isCallOf(value, allocateName) || isOpaque(*value) || (simd && isSimdgroup(value)); }
   // What does not depend on the last five bits of a thread's number.
   static bool isSimdgroup(const Value *value) {
     const Value *thread;
@@ -156,7 +167,7 @@ struct Threads : TargetTransformInfoImplCRTPBase<Threads> {
     if (auto *load = dyn_cast<LoadInst>(value))
       return !load->isSimple() || mayBePrivate(load->getPointerOperand());
     if (auto *call = dyn_cast<CallBase>(value)) {
-      if (isCallOf(call, allocateName) || call->getType()->isVoidTy())
+      if (isCallOf(call, allocateName) || isOpaque(*call) || call->getType()->isVoidTy())
         return false;
       return !call->doesNotAccessMemory();
     }
@@ -206,7 +217,7 @@ static void forgetPromises(Function &body) {
     auto *call = dyn_cast<CallInst>(&instruction);
     if (intrinsic && (intrinsic->isLifetimeStartOrEnd() || isa<NoAliasScopeDeclInst>(intrinsic) || isa<DbgInfoIntrinsic>(intrinsic)))
       dead.push_back(intrinsic);
-    else if (call && call->isInlineAsm())
+    else if (call && call->isInlineAsm() && !isOpaque(*call))
       dead.push_back(call);
     else if (isCallOf(&instruction, laneName)) {
       auto *lane = BinaryOperator::CreateAnd(body.getArg(parameterLinear), ConstantInt::get(instruction.getType(), 31), "lane",
@@ -400,6 +411,12 @@ Refusal split(Function &body, Regions &regions) {
       if (!wait.wide && parted.count(wait.block))
         return "it cannot be proved that all lanes of a SIMD-group come to each SIMD-group function";
   }
+
+  for (Instruction &instruction : make_early_inc_range(instructions(body)))
+    if (isOpaque(instruction)) {
+      instruction.replaceAllUsesWith(instruction.getOperand(0));
+      instruction.eraseFromParent();
+    }
 
   Knowledge known{uniformity, parted, {}};
   for (const Instruction &instruction : instructions(body))

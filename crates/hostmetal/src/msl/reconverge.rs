@@ -27,7 +27,7 @@
 //!
 //! Functions with an operation become always_inline, so that each call of them has call sites of its own.
 //!
-//! This is done for kernels whose threads switch stacks, after clang has accepted the program, and changes no line.
+//! This is done for kernels whose threads wait for each other, after clang has accepted the program, and changes no line.
 
 use super::meets::{Meets, Names};
 use super::rewrite::Edits;

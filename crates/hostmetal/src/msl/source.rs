@@ -342,17 +342,13 @@ impl Inner {
                 job
             }
         } else {
+            reconverge::insert(&self.stream, &self.program, &mut edits).map_err(|Unsupported { token, text }| {
+                let finding = Finding::error(token, text);
+                source_failure(print(&self.stream, &self.source, &[finding]))
+            })?;
             match self.passed(kernel, &edits, engine)? {
                 Ok(job) => job,
-                Err(why) => {
-                    reconverge::insert(&self.stream, &self.program, &mut edits).map_err(
-                        |Unsupported { token, text }| {
-                            let finding = Finding::error(token, text);
-                            source_failure(print(&self.stream, &self.source, &[finding]))
-                        },
-                    )?;
-                    self.object(kernel, &edits, &Mode::Thread { why })?.0
-                }
+                Err(why) => self.object(kernel, &edits, &Mode::Thread { why })?.0,
             }
         };
         let object =
