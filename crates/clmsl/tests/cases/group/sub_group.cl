@@ -15,7 +15,7 @@ __kernel void folds(__global const int* x, __global int* a, __global int* b, __g
     size_t i = get_global_id(0);
     a[i] = helper(x[i]) + sub_group_reduce_min(x[i]) * 1000 + sub_group_reduce_max(x[i]) * 100000;
     b[i] = sub_group_scan_inclusive_add(x[i]) * 10000 + sub_group_scan_exclusive_add(x[i]);
-    c[i] = sub_group_scan_inclusive_min(x[i]) * 1000 + sub_group_scan_exclusive_max(x[i] + 100);
+    c[i] = (int)((uint)sub_group_scan_inclusive_min(x[i]) * 1000u + (uint)sub_group_scan_exclusive_max(x[i] + 100));
     d[i] = (sub_group_all(x[i] < 47) ? 1 : 0) + (sub_group_any(x[i] == 0) ? 2 : 0);
     sub_group_barrier(CLK_LOCAL_MEM_FENCE);
 }
