@@ -130,6 +130,9 @@ impl<'c> Generator<'c> {
     fn program(&mut self, kernel: &str, shape: Shape) -> Vec<Arg> {
         self.barriers = !self.choices.once_in(3);
         self.prints = self.choices.once_in(4);
+        if !self.barriers {
+            self.entries();
+        }
         for _ in 0..self.choices.below(3) {
             self.record();
         }

@@ -5,6 +5,7 @@
 //! differential seconds FIRST SECONDS      for a time
 //! differential show SEED                  the program of a seed
 //! differential minimise SEED              the least of it that still goes wrong in the same way
+//! differential file SEED FILE             a text in place of the seed's program, with its arguments
 //! differential serve                      the process of the OpenCL implementation
 //! ```
 
@@ -25,8 +26,9 @@ fn main() -> ExitCode {
         (Some("seeds"), Some(first), Some(count)) => campaign(first, count, Duration::MAX),
         (Some("seconds"), Some(first), Some(seconds)) => campaign(first, u64::MAX, Duration::from_secs(seconds)),
         (Some("minimise"), Some(seed), None) => minimise(seed),
+        (Some("file"), Some(seed), _) if words.len() == 3 => file(seed, &words[2]),
         _ => {
-            Err("usage: differential seeds FIRST COUNT | seconds FIRST SECONDS | show SEED | minimise SEED".to_owned())
+            Err("usage: differential seeds FIRST COUNT | seconds FIRST SECONDS | show SEED | minimise SEED | file SEED FILE".to_owned())
         }
     };
     match done {
@@ -70,6 +72,17 @@ fn campaign(first: u64, count: u64, time: Duration) -> Result<bool, String> {
     }
     println!("{done} programs in {} s, {found} findings", start.elapsed().as_secs());
     Ok(found == 0)
+}
+
+fn file(seed: u64, path: &str) -> Result<bool, String> {
+    let source = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let program = clgen::Program { source, ..clgen::generate(&mut clgen::Choices::of_seed(seed)) };
+    let finding = open()?.run_program(&program, seed);
+    match &finding {
+        None => println!("{path} comes out alike"),
+        Some(finding) => println!("{:?}: {}", finding.kind, finding.text),
+    }
+    Ok(finding.is_none())
 }
 
 fn minimise(seed: u64) -> Result<bool, String> {
