@@ -18,7 +18,7 @@ const ENTRIES: &str = "\
 #define ENTER_FIRST(flag) if (flag <= 0)
 #define ENTER_CASE(flag, n) if (flag <= n)
 #define ENTERED(flag) (flag = 0, 1)
-#define ENTER_JUMP(flag, label, condition) int flag = (condition) ? 1 : 0;
+#define ENTER_JUMP(flag, label, condition) int flag = !!(condition);
 #define ENTER_OR(flag) flag ||
 #define ENTER_PAST(flag) if (!flag)
 #define ENTER_LABEL(flag, label) flag = 0;
