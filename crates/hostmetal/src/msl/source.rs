@@ -272,6 +272,11 @@ fn with_foot(stream: &Stream, tail: &[(usize, String)]) -> Vec<(usize, String)> 
     all
 }
 
+/// Flags for loops over threads. Their accesses are marked as independent of other threads', and the vectoriser then takes
+/// them for independent within a thread too when it joins accesses with a stride to one: `a[4 * i + 3] = a[4 * i + j]` would
+/// be overtaken by the stores before it (LLVM 19, InterleavedAccessInfo). So it must not join them.
+const LOOPS: [&str; 4] = ["-mllvm", "-inline-threshold=2000", "-mllvm", "-enable-interleaved-mem-accesses=false"];
+
 impl Inner {
     /// The C++ value of each function constant, none for those without one.
     fn values(&self, kernel: usize, given: &[ConstantValue]) -> Result<Vec<Option<String>>, CompileFailure> {
@@ -404,12 +409,13 @@ impl Inner {
         let plugin;
         let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
         match mode {
-            Mode::Group { .. } => flags.extend(["-mllvm", "-inline-threshold=2000"]),
+            Mode::Group { .. } => flags.extend(LOOPS),
             Mode::Pass => {
                 plugin = engine::plugin(&self.toolchain)
                     .map(|path| format!("-fpass-plugin={}", path.display()))
                     .map_err(|log| CompileFailure { kind: Failure::Toolchain, log })?;
-                flags.extend([plugin.as_str(), "-mllvm", "-inline-threshold=2000"]);
+                flags.push(plugin.as_str());
+                flags.extend(LOOPS);
             }
             // Later passes do not know that a synchronising call must stay one call (hostmetal_runtime.h). The executor takes the
             // order of addresses for the order of the text (executor/schedule.rs), so no branch is so unlikely that its blocks
