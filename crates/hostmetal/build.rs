@@ -217,6 +217,7 @@ fn clang_target() -> String {
 // ---------------------------------------------------------------- the LLVM pass
 
 const PASS_SOURCES: [&str; 6] = ["group", "plugin", "prepare", "region", "regions", "simdgroups"];
+const PASS_HEADERS: [&str; 2] = ["builder", "pass"];
 
 /// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
 /// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.
@@ -248,9 +249,25 @@ fn build_pass() {
         "-D__STDC_LIMIT_MACROS",
     ]);
     command.args(["-D__STDC_FORMAT_MACROS", "-fvisibility=hidden", "-isystem"]).arg(include);
-    let output = command.args(&sources).arg("-o").arg(&file).output();
+    command.args(&sources).arg("-o").arg(&file);
+    // As for the classes: only what changed is compiled again.
+    let mut made_with = format!("{command:?} {}", version(&clang));
+    for source in sources.iter().chain(&PASS_HEADERS.map(|name| folder.join(name).with_extension("h"))) {
+        made_with +=
+            &fs::read_to_string(source).unwrap_or_else(|error| stop(&[format!("{}: {error}", source.display())]));
+    }
+    let stamp = file.with_extension("made_with");
+    if file.is_file() && fs::read_to_string(&stamp).is_ok_and(|text| text == made_with) {
+        return;
+    }
+    let _ = fs::remove_file(&stamp);
+    let output = command.output();
     match output {
-        Ok(output) if output.status.success() => {}
+        Ok(output) if output.status.success() => {
+            if let Err(error) = fs::write(&stamp, made_with) {
+                stop(&[format!("{}: {error}", stamp.display())]);
+            }
+        }
         Ok(output) => {
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
             let first = "the LLVM pass does not compile:".to_owned();

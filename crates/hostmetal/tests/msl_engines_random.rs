@@ -3,7 +3,7 @@
 //!
 //! What all threads decide together may contain barriers, what the threads of a SIMD-group decide together its functions; what each
 //! decides for itself neither. Threads exchange values through
-//! threadgroup memory without data races. `HOSTMETAL_SEEDS` says how many kernels of 8 programs are tried, 12 when it is not set,
+//! threadgroup memory without data races. `HOSTMETAL_SEEDS` says how many kernels of 8 programs are tried, 30 when it is not set,
 //! and `HOSTMETAL_FIRST_SEED` with which to begin.
 
 mod stdlib;
@@ -11,6 +11,8 @@ mod support;
 
 use hostmetal::msl::{Built, Engine, MathMode};
 use std::fmt::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use stdlib::*;
 use support::{Buffer, Queue};
 
@@ -107,6 +109,13 @@ enum Statement {
         yes: Vec<Statement>,
         no: Vec<Statement>,
     },
+    /// By what a reduction or a vote (`any`) of all lanes gives.
+    LanesIf {
+        id: u32,
+        any: bool,
+        yes: Vec<Statement>,
+        no: Vec<Statement>,
+    },
     /// `(number of the SIMD-group + id) % 4` rounds.
     SimdLoop {
         id: u32,
@@ -193,13 +202,19 @@ impl Generator {
         self.id += 1;
         let id = self.id;
         let together = level == Level::All;
-        let most = if self.simd && level != Level::Thread { 26 } else { 20 };
+        let most = if self.simd && level != Level::Thread { 28 } else { 20 };
         match self.below(most) {
             20..=23 => Statement::Lanes { id, kind: self.below(KINDS.len() as u32) },
             24 if depth > 0 => {
                 let yes = self.block(depth - 1, Level::Simdgroup, false);
                 let no = if self.below(2) == 0 { Vec::new() } else { self.block(depth - 1, Level::Simdgroup, false) };
                 Statement::SimdIf { bit: 1 << self.below(2), yes, no }
+            }
+            26 | 27 if depth > 0 => {
+                let any = self.below(2) == 0;
+                let yes = self.block(depth - 1, Level::Simdgroup, false);
+                let no = if self.below(2) == 0 { Vec::new() } else { self.block(depth - 1, Level::Simdgroup, false) };
+                Statement::LanesIf { id, any, yes, no }
             }
             25 if depth > 0 => Statement::SimdLoop { id, body: self.block(depth - 1, Level::Simdgroup, false) },
             0 | 1 => Statement::Take { value: self.common() },
@@ -334,6 +349,17 @@ fn print(text: &mut String, block: &[Statement], program: usize, counters: &[u32
                 print(text, no, program, counters);
                 write!(text, "}} ")
             }
+            Statement::LanesIf { id, any, yes, no } => {
+                match any {
+                    true => write!(text, "if (simd_any((x.h ^ {id}u) * 0x85ebca6bu >> 27 == 0)) {{ "),
+                    false => write!(text, "if ((simd_sum(x.h ^ {id}u) & 4) != 0) {{ "),
+                }
+                .expect("a string");
+                print(text, yes, program, counters);
+                text.push_str("} else { ");
+                print(text, no, program, counters);
+                write!(text, "}} ")
+            }
             Statement::SimdLoop { id, body } => {
                 write!(text, "for (uint k{id} = (x.simdgroup + {id}u) % 4; k{id} > 0; k{id}--) {{ ").expect("a string");
                 print(text, body, program, counters);
@@ -450,6 +476,15 @@ impl Threads {
                 let taken = if simdgroup as u32 & bit != 0 { yes } else { no };
                 taken.iter().for_each(|inner| self.step_lanes(simdgroup, inner));
             }
+            Statement::LanesIf { id, any, yes, no } => {
+                let mut values = self.threads[lanes].iter().map(|thread| thread.h ^ id);
+                let decision = match any {
+                    true => values.any(|v| v.wrapping_mul(0x85eb_ca6b) >> 27 == 0),
+                    false => values.fold(0u32, u32::wrapping_add) & 4 != 0,
+                };
+                let taken = if decision { yes } else { no };
+                taken.iter().for_each(|inner| self.step_lanes(simdgroup, inner));
+            }
             Statement::SimdLoop { id, body } => {
                 for _ in 0..(simdgroup as u32 + id) % 4 {
                     body.iter().for_each(|inner| self.step_lanes(simdgroup, inner));
@@ -517,91 +552,112 @@ fn setting(name: &str, default: u64) -> u64 {
 
 const HEAD: &str = "struct X { uint h, t, n, c, group, simdgroup; constant uint *p; threadgroup uint *s, *u; threadgroup atomic_uint *sum; };\n";
 
-#[test]
-fn random_programs() {
-    let first = setting("HOSTMETAL_FIRST_SEED", 0);
-    let (mut wrong, mut by_pass) = (String::new(), 0);
-    let seeds = setting("HOSTMETAL_SEEDS", 12);
-    for seed in first..first + seeds {
-        let simd = seed % 2 == 1;
-        let mut source = HEAD.to_owned();
-        let mut calls = String::new();
-        let mut programs = Vec::new();
-        for p in 0..PROGRAMS {
-            let random = Random(seed * 100 + p as u64);
-            let mut generator = Generator { random, id: 0, counters: Vec::new(), functions: Vec::new(), simd };
-            for depth in [1, 2, 3] {
-                let function = generator.block(depth, Level::All, false);
-                write!(source, "void p{p}_{}(thread X &x, thread uint *a) {{ ", generator.functions.len())
-                    .expect("a string");
-                print(&mut source, &function, p, &[]);
-                source.push_str("}\n");
-                generator.functions.push(function);
-            }
-            writeln!(
-                calls,
-                "  x.h = i * 2654435761u + {p}u; x.c = {p}; for (uint k = 0; k < 6; k++) a[k] = k * x.h;\n\
-                 \x20 threadgroup_barrier(mem_flags::mem_threadgroup); if (x.t == 0) u = {p}; threadgroup_barrier(mem_flags::mem_threadgroup);\n\
-                 \x20 p{p}_2(x, a); out[{p} * total + i] = x.h + a[x.h % 6];"
-            )
-            .expect("a string");
-            programs.push(generator.functions);
+/// One kernel of random programs on both engines: whether the pass took it, and what went wrong.
+fn check(seed: u64) -> (bool, String) {
+    let (mut wrong, mut by_pass) = (String::new(), false);
+    let simd = seed % 2 == 1;
+    let mut source = HEAD.to_owned();
+    let mut calls = String::new();
+    let mut programs = Vec::new();
+    for p in 0..PROGRAMS {
+        let random = Random(seed * 100 + p as u64);
+        let mut generator = Generator { random, id: 0, counters: Vec::new(), functions: Vec::new(), simd };
+        for depth in [1, 2, 3] {
+            let function = generator.block(depth, Level::All, false);
+            write!(source, "void p{p}_{}(thread X &x, thread uint *a) {{ ", generator.functions.len())
+                .expect("a string");
+            print(&mut source, &function, p, &[]);
+            source.push_str("}\n");
+            generator.functions.push(function);
         }
-        write!(
-            source,
-            "kernel void run(device uint *out [[buffer(0)]], constant uint *p [[buffer(1)]], uint3 place [[thread_position_in_grid]], uint3 grid [[threads_per_grid]],\n\
-             \x20 uint3 size [[threads_per_threadgroup]], uint3 group [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]], uint t [[thread_index_in_threadgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {{\n\
-             \x20 threadgroup uint s[96], u; threadgroup atomic_uint sum;\n\
-             \x20 uint i = (place.z * grid.y + place.y) * grid.x + place.x, total = grid.x * grid.y * grid.z;\n\
-             \x20 X x = {{0, t, size.x * size.y * size.z, 0, (group.z * groups.y + group.y) * groups.x + group.x, simdgroup, p, s, &u, &sum}};\n  uint a[6];\n{calls}}}\n"
+        writeln!(
+            calls,
+            "  x.h = i * 2654435761u + {p}u; x.c = {p}; for (uint k = 0; k < 6; k++) a[k] = k * x.h;\n\
+             \x20 threadgroup_barrier(mem_flags::mem_threadgroup); if (x.t == 0) u = {p}; threadgroup_barrier(mem_flags::mem_threadgroup);\n\
+             \x20 p{p}_2(x, a); out[{p} * total + i] = x.h + a[x.h % 6];"
         )
         .expect("a string");
-        for engine in [Engine::Pass, Engine::Stack] {
-            let loaded = load(&source, MathMode::Safe, engine);
-            by_pass += u64::from(*loaded.built() == Built::Pass);
-            let built = loaded.built().to_string();
-            let pipeline = pipeline(loaded);
-            for shape in SHAPES {
-                let total = shape.0.iter().product::<u64>() as usize;
-                let (out, given) = (Buffer::new((PROGRAMS * total * 4) as u64), Buffer::of(&GIVEN));
-                Queue::new()
-                    .run(|encoder| {
-                        encoder.pipeline(&pipeline);
-                        encoder.buffer(&out, 0);
-                        encoder.buffer(&given, 1);
-                        encoder.threads(shape.0, shape.1);
-                    })
-                    .assert_completed();
-                let got: Vec<u32> = out.read();
-                for (p, functions) in programs.iter().enumerate() {
-                    let mut expected = vec![0; total];
-                    for (number, places) in threadgroups(shape) {
-                        let begin = |&i: &usize| {
-                            let h = (i as u32).wrapping_mul(2_654_435_761).wrapping_add(p as u32);
-                            Thread { h, a: std::array::from_fn(|k| (k as u32).wrapping_mul(h)) }
-                        };
-                        let mut threads = Threads {
-                            threads: places.iter().map(begin).collect(),
-                            published: p as u32,
-                            local: p as u32,
-                            group: number,
-                            given: GIVEN,
-                            counters: Vec::new(),
-                        };
-                        threads.execute(functions, &functions[2]);
-                        for (&i, thread) in places.iter().zip(&threads.threads) {
-                            expected[i] = thread.h.wrapping_add(thread.a[(thread.h % ARRAY) as usize]);
-                        }
+        programs.push(generator.functions);
+    }
+    write!(
+        source,
+        "kernel void run(device uint *out [[buffer(0)]], constant uint *p [[buffer(1)]], uint3 place [[thread_position_in_grid]], uint3 grid [[threads_per_grid]],\n\
+         \x20 uint3 size [[threads_per_threadgroup]], uint3 group [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]], uint t [[thread_index_in_threadgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {{\n\
+         \x20 threadgroup uint s[96], u; threadgroup atomic_uint sum;\n\
+         \x20 uint i = (place.z * grid.y + place.y) * grid.x + place.x, total = grid.x * grid.y * grid.z;\n\
+         \x20 X x = {{0, t, size.x * size.y * size.z, 0, (group.z * groups.y + group.y) * groups.x + group.x, simdgroup, p, s, &u, &sum}};\n  uint a[6];\n{calls}}}\n"
+    )
+    .expect("a string");
+    for engine in [Engine::Pass, Engine::Stack] {
+        let loaded = load(&source, MathMode::Safe, engine);
+        by_pass |= *loaded.built() == Built::Pass;
+        let built = loaded.built().to_string();
+        let pipeline = pipeline(loaded);
+        for shape in SHAPES {
+            let total = shape.0.iter().product::<u64>() as usize;
+            let (out, given) = (Buffer::new((PROGRAMS * total * 4) as u64), Buffer::of(&GIVEN));
+            Queue::new()
+                .run(|encoder| {
+                    encoder.pipeline(&pipeline);
+                    encoder.buffer(&out, 0);
+                    encoder.buffer(&given, 1);
+                    encoder.threads(shape.0, shape.1);
+                })
+                .assert_completed();
+            let got: Vec<u32> = out.read();
+            for (p, functions) in programs.iter().enumerate() {
+                let mut expected = vec![0; total];
+                for (number, places) in threadgroups(shape) {
+                    let begin = |&i: &usize| {
+                        let h = (i as u32).wrapping_mul(2_654_435_761).wrapping_add(p as u32);
+                        Thread { h, a: std::array::from_fn(|k| (k as u32).wrapping_mul(h)) }
+                    };
+                    let mut threads = Threads {
+                        threads: places.iter().map(begin).collect(),
+                        published: p as u32,
+                        local: p as u32,
+                        group: number,
+                        given: GIVEN,
+                        counters: Vec::new(),
+                    };
+                    threads.execute(functions, &functions[2]);
+                    for (&i, thread) in places.iter().zip(&threads.threads) {
+                        expected[i] = thread.h.wrapping_add(thread.a[(thread.h % ARRAY) as usize]);
                     }
-                    if got[p * total..(p + 1) * total] != expected {
-                        writeln!(wrong, "seed {seed}, program {p}, {shape:?}, {engine:?} ({built})").expect("a string");
-                        let own = source.lines().filter(|l| l.starts_with(&format!("void p{p}_")));
-                        wrong.extend(own.flat_map(|l| [l, "\n"]));
-                    }
+                }
+                if got[p * total..(p + 1) * total] != expected {
+                    writeln!(wrong, "seed {seed}, program {p}, {shape:?}, {engine:?} ({built})").expect("a string");
+                    let own = source.lines().filter(|l| l.starts_with(&format!("void p{p}_")));
+                    wrong.extend(own.flat_map(|l| [l, "\n"]));
                 }
             }
         }
     }
+    (by_pass, wrong)
+}
+
+#[test]
+fn random_programs() {
+    let first = setting("HOSTMETAL_FIRST_SEED", 0);
+    let seeds = setting("HOSTMETAL_SEEDS", 30);
+    let next = AtomicU64::new(first);
+    let (wrong, by_pass) = (Mutex::new(String::new()), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= first + seeds {
+                        return;
+                    }
+                    let (pass, text) = check(seed);
+                    by_pass.fetch_add(u64::from(pass), Ordering::Relaxed);
+                    wrong.lock().expect("no thread has panicked").push_str(&text);
+                }
+            });
+        }
+    });
+    let (wrong, by_pass) = (wrong.into_inner().expect("no thread has panicked"), by_pass.into_inner());
     // A few hide a decision in private memory. Without llvm-19-dev there is no pass, and both runs are of stacks.
     assert!(by_pass * 10 >= seeds * 8 || by_pass == 0, "the pass refused {} of {seeds} kernels", seeds - by_pass);
     assert!(wrong.is_empty(), "{wrong}");

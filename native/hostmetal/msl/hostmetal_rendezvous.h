@@ -150,12 +150,21 @@ METAL_FUNC T shuffle(hm_combine combine, T value, T fill, uint argument, uint mo
   rendezvous(combine, &lane, width);
   return lane.result;
 }
+// Not the struct itself: clang would load several members as one number, part of which differs between lanes (native/hostmetal/pass/regions.cpp).
+struct ballot {
+  uint votes, lanes;
+  bool first;
+};
 template <uint Width>
-METAL_FUNC lane_vote vote(bool value) {
+METAL_FUNC ballot vote(bool value) {
   lane_vote lane;
   lane.value = value;
   rendezvous(combine_vote<Width>, &lane, Width);
-  return lane;
+  ballot all;
+  all.votes = lane.result;
+  all.lanes = lane.mask;
+  all.first = lane.position == (uint)__builtin_ctz(lane.mask);
+  return all;
 }
 
 } // namespace hostmetal
@@ -213,14 +222,11 @@ METAL_FUNC lane_vote vote(bool value) {
     return hostmetal::shuffle(hostmetal::combine_first<T, width>, data, data, 0, width, width);                                    \
   }
 #define HOSTMETAL_GROUP_VOTES(group, width, vote_type)                                                                             \
-  METAL_FUNC vote_type group##_ballot(bool expression) { return vote_type(hostmetal::vote<width>(expression).result); }            \
-  METAL_FUNC vote_type group##_active_threads_mask() { return vote_type(hostmetal::vote<width>(true).mask); }                      \
+  METAL_FUNC vote_type group##_ballot(bool expression) { return vote_type(hostmetal::vote<width>(expression).votes); }             \
+  METAL_FUNC vote_type group##_active_threads_mask() { return vote_type(hostmetal::vote<width>(true).lanes); }                     \
   METAL_FUNC bool group##_all(bool expression) {                                                                                   \
-    hostmetal::lane_vote lane = hostmetal::vote<width>(expression);                                                                \
-    return lane.result == lane.mask;                                                                                               \
+    hostmetal::ballot all = hostmetal::vote<width>(expression);                                                                    \
+    return all.votes == all.lanes;                                                                                                 \
   }                                                                                                                                \
-  METAL_FUNC bool group##_any(bool expression) { return hostmetal::vote<width>(expression).result != 0; }                          \
-  METAL_FUNC bool group##_is_first() {                                                                                             \
-    hostmetal::lane_vote lane = hostmetal::vote<width>(true);                                                                      \
-    return lane.position == (uint)__builtin_ctz(lane.mask);                                                                        \
-  }
+  METAL_FUNC bool group##_any(bool expression) { return hostmetal::vote<width>(expression).votes != 0; }                           \
+  METAL_FUNC bool group##_is_first() { return hostmetal::vote<width>(true).first; }

@@ -55,8 +55,9 @@ METAL_FUNC void rendezvous(hm_combine combine, Value *value, unsigned width) {
 }
 
 // The lanes of a SIMD-group that stay in a loop meet at the end of an iteration; the pre-pass writes the call (msl/reconverge.rs).
+// The flag, which mem_flags have not, tells it from a barrier of the program.
 METAL_FUNC void reconverge() {
-  __attribute__((nomerge)) hm_runtime->simdgroup_barrier(0);
+  __attribute__((nomerge)) hm_runtime->simdgroup_barrier(0x80000000u);
   asm volatile("" ::: "memory");
 }
 METAL_FUNC bool reconverged(bool condition) {

@@ -12,7 +12,8 @@
 //
 // The lanes that come to a SIMD-group function in one iteration of a loop are not those of another, though the optimiser may find a place for it
 // where all come by. So the pass is given the text with the meetings that stacks need too (msl/reconverge.rs): lanes that part in a loop with
-// such a function come to one that is then not all's, and the kernel is refused.
+// such a function come to one that is then not all's, and the kernel is refused. The text has them too often; one in a loop without such
+// functions proves nothing, and none is needed once the proof is made.
 //
 // A value that is used behind a barrier is computed again when that is cheap and depends on the position alone, for then accesses remain
 // visibly consecutive. Others are kept in memory: one place per thread, or one for the threadgroup when the value is uniform and every thread
@@ -46,8 +47,13 @@ namespace hostmetal {
 
 // ---------------------------------------------------------------- what the pass can take apart
 
+// hostmetal::reconverge: all lanes of an iteration are there.
+static bool isMeeting(const Instruction &instruction) {
+  return isCallOf(&instruction, simdBarrierName) && match(cast<CallInst>(instruction).getArgOperand(0), m_SpecificInt(0x80000000u));
+}
+
 static bool isNarrow(const Instruction &instruction) {
-  return isCallOf(&instruction, simdBarrierName) || isCallOf(&instruction, combineName);
+  return (isCallOf(&instruction, simdBarrierName) && !isMeeting(instruction)) || isCallOf(&instruction, combineName);
 }
 
 static bool isWait(const Instruction &instruction) { return isCallOf(&instruction, barrierName) || isNarrow(instruction); }
@@ -81,6 +87,8 @@ static bool isOpaque(const Value &value) {
 }
 
 static Refusal checkCall(const CallBase &call) {
+  if (isMeeting(call))
+    return std::nullopt;
   if (call.isInlineAsm()) {
     auto *text = cast<InlineAsm>(call.getCalledOperand());
     // A barrier for the compiler.
@@ -138,7 +146,13 @@ struct Threads : TargetTransformInfoImplCRTPBase<Threads> {
   bool simd;
   Threads(const DataLayout &layout, bool simd_) : TargetTransformInfoImplCRTPBase(layout), simd(simd_) {}
   bool hasBranchDivergence(const Function *) const { return true; }
-  bool isAlwaysUniform(const Value *value) const { return isCallOf(value, allocateName) || isOpaque(*value) || (simd && isSimdgroup(value)); }
+  // Whatever its operands are: an object's address differs between threads.
+  bool isAlwaysUniform(const Value *value) const {
+    if (isCallOf(value, allocateName) || isOpaque(*value))
+      return true;
+    auto *load = dyn_cast<LoadInst>(value);
+    return simd && (isSimdgroup(value) || (load && isShared(*load)));
+  }
   // What does not depend on the last five bits of a thread's number.
   static bool isSimdgroup(const Value *value) {
     const Value *thread;
@@ -160,18 +174,59 @@ struct Threads : TargetTransformInfoImplCRTPBase<Threads> {
     return argument && argument->getArgNo() == parameterLinear;
   }
   bool isSourceOfDivergence(const Value *value) const {
+    if (isAlwaysUniform(value))
+      return false;
     if (auto *argument = dyn_cast<Argument>(value))
       return argument->getArgNo() <= parameterLinear || (argument->getArgNo() == parameterSimdgroup && !simd);
     if (isa<AllocaInst, AtomicRMWInst, AtomicCmpXchgInst>(value))
       return true;
     if (auto *load = dyn_cast<LoadInst>(value))
       return !load->isSimple() || mayBePrivate(load->getPointerOperand());
-    if (auto *call = dyn_cast<CallBase>(value)) {
-      if (isCallOf(call, allocateName) || isOpaque(*call) || call->getType()->isVoidTy())
-        return false;
-      return !call->doesNotAccessMemory();
+    auto *call = dyn_cast<CallBase>(value);
+    return call && !call->getType()->isVoidTy() && !call->doesNotAccessMemory();
+  }
+  // What a SIMD-group function gives to all lanes alike: the result of a reduction, { value, result } in hostmetal_rendezvous.h, and of a vote,
+  // { value, result, mask, position } without the position. Nothing else writes to that part of the lane's object.
+  static bool isShared(const LoadInst &load) {
+    const DataLayout &layout = load.getModule()->getDataLayout();
+    auto part = [&](const Value *pointer, Type *type, const Value *&object) {
+      int64_t from = 0;
+      object = GetPointerBaseWithConstantOffset(pointer, from, layout);
+      return std::pair<int64_t, int64_t>{from, from + int64_t(layout.getTypeStoreSize(type).getFixedValue())};
+    };
+    const Value *object;
+    auto [from, to] = part(load.getPointerOperand(), load.getType(), object);
+    auto *place = dyn_cast<AllocaInst>(object);
+    const CallInst *combine = nullptr;
+    if (place)
+      for (const User *user : place->users())
+        if (isCallOf(user, combineName))
+          combine = combine ? nullptr : cast<CallInst>(user);
+    if (!combine || !match(combine->getArgOperand(2), m_SpecificInt(32)))
+      return false;
+    StringRef name = combine->getArgOperand(0)->getName();
+    int64_t size = int64_t(place->getAllocationSize(layout)->getFixedValue());
+    bool reduction = name.starts_with("_ZN9hostmetal17combine_reductionI"), vote = name.starts_with("_ZN9hostmetal12combine_voteI");
+    if ((!reduction && !vote) || from < (reduction ? size / 2 : 4) || to > (reduction ? size : 12))
+      return false;
+    std::vector<const Value *> open = {place};
+    while (!open.empty()) {
+      const Value *address = open.back();
+      open.pop_back();
+      for (const User *user : address->users()) {
+        if (auto *store = dyn_cast<StoreInst>(user)) {
+          const Value *written;
+          auto [begin, end] = part(store->getPointerOperand(), store->getValueOperand()->getType(), written);
+          if (store->getValueOperand() == address || written != place || begin < 0 || end > (reduction ? size / 2 : 4))
+            return false;
+        } else if (isa<GetElementPtrInst>(user)) {
+          open.push_back(user);
+        } else if (!isa<LoadInst>(user) && user != combine) {
+          return false;
+        }
+      }
     }
-    return false;
+    return true;
   }
   // The address of private memory differs between threads, so that only a pointer that hides where it comes from is left to ask for.
   static bool mayBePrivate(const Value *pointer) {
@@ -368,10 +423,13 @@ Refusal split(Function &body, Regions &regions) {
   for (Instruction &instruction : instructions(body))
     if (auto *object = dyn_cast<AllocaInst>(&instruction))
       regions.objects.push_back(object);
-  std::vector<CallInst *> calls;
-  for (Instruction &instruction : instructions(body))
+  std::vector<CallInst *> calls, meetings;
+  for (Instruction &instruction : instructions(body)) {
     if (isWait(instruction))
       calls.push_back(cast<CallInst>(&instruction));
+    else if (isMeeting(instruction))
+      meetings.push_back(cast<CallInst>(&instruction));
+  }
   for (CallInst *call : calls) {
     BasicBlock *block = SplitBlock(call->getParent(), call);
     Wait wait{call, block, SplitBlock(block, call->getNextNode()), !isNarrow(*call), nullptr, nullptr, 0};
@@ -397,6 +455,13 @@ Refusal split(Function &body, Regions &regions) {
     for (const Cycle *cycle : depth_first(top))
       if (!cycle->isReducible())
         return "it has a loop with several entries";
+  erase_if(meetings, [&](CallInst *meeting) {
+    const Cycle *cycle = cycles.getCycle(meeting->getParent());
+    bool needed = cycle && any_of(regions.waits, [&](const Wait &wait) { return !wait.wide && cycle->contains(wait.block); });
+    if (!needed)
+      meeting->eraseFromParent();
+    return !needed;
+  });
   UniformityInfo uniformity = UniformityInfoAnalysis().run(body, analyses);
   std::set<BasicBlock *> parted = partedBlocks(body, uniformity);
   for (const Wait &wait : regions.waits)
@@ -410,7 +475,12 @@ Refusal split(Function &body, Regions &regions) {
     for (const Wait &wait : regions.waits)
       if (!wait.wide && parted.count(wait.block))
         return "it cannot be proved that all lanes of a SIMD-group come to each SIMD-group function";
+    for (CallInst *meeting : meetings)
+      if (parted.count(meeting->getParent()))
+        return "it cannot be proved that the lanes of a SIMD-group stay together in a loop with SIMD-group functions";
   }
+  for (CallInst *meeting : meetings)
+    meeting->eraseFromParent();
 
   for (Instruction &instruction : make_early_inc_range(instructions(body)))
     if (isOpaque(instruction)) {
