@@ -173,7 +173,7 @@ fn main() {
         let peer = work.cl.and_then(|cl| Launch::open(cl, "run", &[&a, &b], work.output, work.row));
         match peer {
             None => println!("{}: no OpenCL implementation to compare with", work.name),
-            Some(mut peer) => {
+            Some(peer) => {
                 let (grid, size) = (work.grid.map(|n| n as usize), work.size.map(|n| n as usize));
                 peer.run(&grid[..2], &size[..2]);
                 verify(work, "the peer", &a, &b, &peer.output());

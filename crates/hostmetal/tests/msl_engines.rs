@@ -221,6 +221,51 @@ fn kernels_by_hand() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// The error of a kernel's dispatch over a buffer of 256 numbers, bound at 0 and 3.
+fn error(body: &str, engine: Engine) -> (i64, String) {
+    let source =
+        format!("kernel void run({PARAMETERS}, const device uint *same [[buffer(3)]]) {{ {BEGIN}\n  {body}\n}}\n");
+    let pipeline = pipeline(load(&source, MathMode::Safe, engine));
+    let (out, p) = (Buffer::new(1024), Buffer::of(&CONSTANTS));
+    let done = Queue::new().run(|encoder| {
+        encoder.pipeline(&pipeline);
+        encoder.buffer(&out, 0);
+        encoder.buffer(&p, 1);
+        encoder.bytes(&7u32, 2);
+        encoder.buffer(&out, 3);
+        encoder.threads([128, 1, 1], [64, 1, 1]);
+    });
+    assert_eq!(done.status(), support::ERROR, "{body}");
+    done.error().expect("an error")
+}
+
+#[test]
+fn faults_are_told_by_both_engines() {
+    for engine in ENGINES {
+        let wait = "threadgroup_barrier(mem_flags::mem_device);";
+        let (code, text) = error(&format!("{wait} if (i == 70) out[1u << 30] = 1; {wait} out[i] = t;"), engine);
+        assert!(code == 3 && text.contains("kernel \"run\", threadgroup (1, 0, 0)"), "{engine:?}: {code} {text}");
+        let (code, text) =
+            error(&format!("threadgroup uint s[64]; s[t + p[0] * 40000] = i; {wait} out[i] = s[t];"), engine);
+        assert!(code == 3 && text.contains("threadgroup (0, 0, 0)"), "{engine:?}: {code} {text}");
+        let (_, text) = error(&format!("uint d = p[0] - 3; {wait} out[i] = i / d; {wait}"), engine);
+        assert!(text.contains("division by zero"), "{engine:?}: {text}");
+    }
+}
+
+#[test]
+fn threads_that_a_race_lets_disagree_end_the_kernel() {
+    if !has_pass() {
+        return;
+    }
+    // The address is the same for all threads, so the pass takes the value for the same; thread 40 changes it meanwhile. With an
+    // atomic access the threads go one by one.
+    let body = "atomic_fetch_add_explicit((device atomic_uint *)&out[250], 1u, memory_order_relaxed); if (t == 40) out[200] = 1; \
+                uint v = same[200]; if (v != 0) { threadgroup_barrier(mem_flags::mem_device); out[i] = 1; }";
+    let (_, text) = error(body, Engine::Pass);
+    assert!(text.contains("came to different barriers") && text.contains("kernel \"run\""), "{text}");
+}
+
 /// Kernels that must not become loops, with a part of the reason.
 const REFUSED: &[(&str, &str)] = &[
     ("if (t < 3) threadgroup_barrier(mem_flags::mem_none); out[i] = 1;", "cannot be proved"),

@@ -32,6 +32,9 @@ const STACK_GUARD: usize = 16 << 10;
 /// Bytes for threadgroup memory: the limit, and room for the alignment of each piece.
 const ARENA: usize = 2 * MAX_THREADGROUP_MEMORY as usize;
 
+/// As far as lanes that are masked off reach behind threadgroup memory when each thread has a number of 16 bytes there.
+const MASKED: usize = 16 * THREADS;
+
 /// Code of the entrance: the kernel called a runtime function that it must not; see `Place::complaint`.
 pub(crate) const MISUSED: u32 = 3;
 
@@ -97,11 +100,13 @@ impl Place {
         }))
     }
 
-    /// The last `bytes` of the worker's threadgroup memory, so that an overrun faults.
-    pub(crate) fn threadgroup_memory(&self, bytes: usize) -> *mut u8 {
-        assert!(bytes <= self.arena.length(), "threadgroup memory beyond the arena");
+    /// The last `bytes` of the worker's threadgroup memory, so that an overrun faults. Loops over threads get some room behind:
+    /// processors take long for a vector access that reaches into missing pages, though the lanes that do are masked off.
+    pub(crate) fn threadgroup_memory(&self, bytes: usize, entry: Entry) -> *mut u8 {
+        let room = if matches!(entry, Entry::Group(_)) { MASKED } else { 0 };
+        assert!(bytes + room <= self.arena.length(), "threadgroup memory beyond the arena");
         // SAFETY: the result is inside the arena, by the assertion.
-        unsafe { self.arena.data().add(self.arena.length() - bytes) }
+        unsafe { self.arena.data().add(self.arena.length() - room - bytes) }
     }
 
     /// The thread whose stack's guard holds `address`; None when no guard does.

@@ -422,7 +422,8 @@ impl Cursor {
         }
         let dispatch = dispatch(recording, self.position);
         self.count = dispatch.group_count();
-        let memory = worker.place.threadgroup_memory(dispatch.memory as usize);
+        let entry = recording.pipelines[dispatch.pipeline as usize].entry;
+        let memory = worker.place.threadgroup_memory(dispatch.memory as usize, entry);
         self.variables = memory;
         let mut buffer = [ptr::null_mut(); SLOTS];
         let mut threadgroup = [ptr::null_mut(); SLOTS];
