@@ -1,7 +1,7 @@
 //! Kernels with barriers and SIMD-group functions: loops that the LLVM pass makes, against a stack per thread, and against PoCL with
 //! the same algorithm in OpenCL C, on the same threads in the same run. Every output is verified before a figure is printed.
 //!
-//! `cargo bench -p dcmetal-benches --bench barriers`
+//! `cargo bench -p dcmetal-benches --bench barriers [-- PART OF A NAME]...`
 
 #[path = "../../crates/hostmetal/tests/stdlib/mod.rs"]
 mod stdlib;
@@ -144,7 +144,9 @@ fn verify(work: &Work, who: &str, a: &[f32], b: &[f32], got: &[f32]) {
 
 fn main() {
     let queue = Queue::new();
-    for work in WORKS {
+    // cargo adds `--bench`; anything else is a part of the names of those to run.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    for work in WORKS.iter().filter(|work| wanted.is_empty() || wanted.iter().any(|part| work.name.contains(part))) {
         let mut random = stdlib::Random(7);
         let mut numbers = || (0..work.input).map(|_| random.between(-1.0, 1.0)).collect::<Vec<f32>>();
         let (a, b) = (numbers(), numbers());

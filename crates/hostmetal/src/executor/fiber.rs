@@ -83,9 +83,13 @@ thread_local! {
 impl Place {
     /// None when memory is out.
     pub(crate) fn new(record: &'static Record) -> Option<Box<Place>> {
+        let arena = Mapping::new(ARENA)?;
+        // So that no page of it is missing; see `threadgroup_memory`.
+        // SAFETY: the mapping is that long, and nobody else knows of it.
+        unsafe { ptr::write_bytes(arena.data(), 0, arena.length()) };
         Some(Box::new(Place {
             record,
-            arena: Mapping::new(ARENA)?,
+            arena,
             stacks: None,
             variables: (ptr::null_mut(), &[]),
             switched: false,
