@@ -184,6 +184,19 @@ const TAKEN: &[(&str, &str, Reference)] = &[
             (0..n).map(|t| (value((t + 1) % n) * 8 + t % 5) as u32).collect()
         },
     ),
+    // The same in each iteration for all that are in it, but threads leave in different ones, and no formula tells in which.
+    (
+        "",
+        "uint k = 1; do k = k * 5 + 3; while ((k & 15) < t % 13); threadgroup_barrier(mem_flags::mem_none); out[i] = k;",
+        |g, _| {
+            let leaves = |t: usize| {
+                std::iter::successors(Some(8u32), |k| Some(k.wrapping_mul(5).wrapping_add(3)))
+                    .find(|k| (k & 15) as usize >= t % 13)
+                    .expect("an endless sequence")
+            };
+            (0..g.len()).map(leaves).collect()
+        },
+    ),
     // A barrier alone in an endless loop that ends by all threads' decision.
     (
         "",

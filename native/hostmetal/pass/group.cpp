@@ -193,7 +193,7 @@ void Builder::makeGroup() {
 // As many bytes as a thread may keep across barriers: 1024 threads of them shall leave a worker's stack (8 MiB) room.
 constexpr uint64_t mostBytes = 4096;
 // As many instructions as all regions may have together: code behind a barrier in a loop is in several.
-constexpr uint64_t mostCode = 200000;
+constexpr uint64_t mostCode = 60000;
 
 Refusal Builder::checkSize() {
   uint64_t bytes = 0, code = 0;

@@ -32,10 +32,14 @@ impl Engine {
     /// # Errors
     /// `Failure::Toolchain` for any other word than `pass` and `stack`.
     pub fn from_environment() -> Result<Engine, CompileFailure> {
-        match std::env::var("HOSTMETAL_ENGINE").as_deref() {
-            Err(_) | Ok("") | Ok("pass") => Ok(Engine::Pass),
-            Ok("stack") => Ok(Engine::Stack),
-            Ok(other) => Err(CompileFailure {
+        Engine::named(&std::env::var("HOSTMETAL_ENGINE").unwrap_or_default())
+    }
+
+    fn named(word: &str) -> Result<Engine, CompileFailure> {
+        match word {
+            "" | "pass" => Ok(Engine::Pass),
+            "stack" => Ok(Engine::Stack),
+            other => Err(CompileFailure {
                 kind: Failure::Toolchain,
                 log: format!("HOSTMETAL_ENGINE must be 'pass' or 'stack', not '{other}'"),
             }),
@@ -100,4 +104,19 @@ pub(super) fn plugin(toolchain: &Toolchain) -> Result<PathBuf, String> {
     std::io::Write::write_all(&mut made, PLUGIN).map_err(cannot)?;
     made.persist(&path).map_err(|error| cannot(error.error))?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_have_names() {
+        assert_eq!(Engine::named(""), Ok(Engine::Pass));
+        assert_eq!(Engine::named("pass"), Ok(Engine::Pass));
+        assert_eq!(Engine::named("stack"), Ok(Engine::Stack));
+        assert!(Engine::named("Stack").is_err_and(|failure| failure.log.contains("HOSTMETAL_ENGINE")));
+        assert_eq!(Built::read("stack: because"), Ok(Built::Stack("because".to_owned())));
+        assert!(Built::read("").is_err());
+    }
 }
