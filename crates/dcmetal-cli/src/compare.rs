@@ -163,8 +163,17 @@ const LOCAL: usize = 4096;
 /// Elements of a buffer that is not given, at least.
 const ELEMENTS: u64 = 1024;
 
-/// Bytes of a buffer that is not given, at most.
+/// Bytes of a buffer or an image that is not given, at most.
 const LARGEST: u64 = 1 << 28;
+
+/// The size of an argument that is not given, if it is no more than that.
+fn bounded(argument: &Argument, size: u64) -> Result<usize, Failure> {
+    if size > LARGEST {
+        let error = format!("left out, it would be {size} bytes; say with --arg what it holds");
+        return Err(Failure::Input(at(argument, &error)));
+    }
+    Ok(size as usize)
+}
 
 /// An argument that is not given.
 fn default(
@@ -175,7 +184,7 @@ fn default(
 ) -> Result<Value, Failure> {
     let size = match argument.kind {
         ArgumentKind::Threadgroup => return Ok(Value::Local(LOCAL)),
-        ArgumentKind::Texture { kind } => return Ok(default_image(argument, kind, grid, wild, random)),
+        ArgumentKind::Texture { kind } => return default_image(argument, kind, grid, wild, random),
         ArgumentKind::Sampler => return Ok(Value::Sampler(SAMPLERS[round as usize % SAMPLERS.len()])),
         ArgumentKind::Value => argument.size,
         ArgumentKind::Buffer => {
@@ -183,11 +192,7 @@ fn default(
             elements.saturating_mul(argument.size.max(1))
         }
     };
-    if size > LARGEST {
-        let error = format!("left out, it would be {size} bytes; say with --arg what it holds");
-        return Err(Failure::Input(at(argument, &error)));
-    }
-    let mut bytes = vec![0; size as usize];
+    let mut bytes = vec![0; bounded(argument, size)?];
     let is_integer = argument.scalar.is_some_and(|scalar| !is_float(scalar));
     if let Some(scalar) = argument.scalar {
         // What numbers are drawn from: the least and the greatest float, every index of the grid.
@@ -218,7 +223,13 @@ const SIDE: u64 = 16;
 const LAYERS: u64 = 4;
 
 /// An image that is not given: four components of 32 bits.
-fn default_image(argument: &Argument, kind: TextureKind, grid: [u64; 3], wild: bool, random: &mut Random) -> Value {
+fn default_image(
+    argument: &Argument,
+    kind: TextureKind,
+    grid: [u64; 3],
+    wild: bool,
+    random: &mut Random,
+) -> Result<Value, Failure> {
     let scalar = argument.textures.iter().find_map(|texture| texture.scalar).unwrap_or(Scalar::F32);
     let (format, scalar) = match scalar {
         Scalar::I32 | Scalar::I16 => (PixelFormat::RGBA32Sint, Scalar::I32),
@@ -236,15 +247,16 @@ fn default_image(argument: &Argument, kind: TextureKind, grid: [u64; 3], wild: b
         TextureKind::D3 => TextureDescriptor::d3(format, width, height, layers),
     };
     let TextureDescriptor { width, height, depth, array_length, .. } = descriptor;
-    let mut bytes = Vec::new();
-    for index in 0..(4 * width * height * depth * array_length) as u32 {
-        match scalar {
-            Scalar::F32 => bytes.extend((if index % 2 == 0 { -2f32 } else { 2.0 }).to_ne_bytes()),
-            _ => bytes.extend((index % 256).to_ne_bytes()),
-        }
+    let texels = [height, depth, array_length].iter().fold(width as u64, |all, &n| all.saturating_mul(n as u64));
+    let mut bytes = vec![0; bounded(argument, texels.saturating_mul(16))?];
+    for (index, number) in (0u32..).zip(bytes.chunks_exact_mut(4)) {
+        number.copy_from_slice(&match scalar {
+            Scalar::F32 => (if index % 2 == 0 { -2f32 } else { 2.0 }).to_ne_bytes(),
+            _ => (index % 256).to_ne_bytes(),
+        });
     }
     vary(&mut bytes, &Shape::of(scalar, 1), wild, random);
-    Value::Image(image(&descriptor, bytes))
+    Ok(Value::Image(image(&descriptor, bytes)))
 }
 
 fn image(descriptor: &TextureDescriptor, bytes: Vec<u8>) -> Image {

@@ -295,9 +295,21 @@ fn fill_texture(
     kind: TextureKind,
     source: &Source,
 ) -> Result<(Memory, Element, Shape), Failure> {
+    let of = |element, shape: &Shape| {
+        let descriptor = texture::descriptor(argument, kind, element, shape).map_err(Failure::Input)?;
+        device.texture(&descriptor).map_err(|error| failure(&error))
+    };
+    // As with buffers, the device's word on the size comes first where the command line tells it. New textures are zero.
+    if let Source::Zeros { element, shape } | Source::Random { element, shape, .. } = source {
+        let mut texture = of(*element, shape)?;
+        if let Source::Random { .. } = source {
+            texture.write_from(&content(source)?.bytes).map_err(|error| failure(&error))?;
+        }
+        return Ok((Memory::Texture(texture), *element, shape.clone()));
+    }
     let Array { element, shape, bytes } = content(source)?;
-    let descriptor = texture::descriptor(argument, kind, element, &shape).map_err(Failure::Input)?;
-    let texture = device.texture_from(&descriptor, &bytes).map_err(|error| failure(&error))?;
+    let mut texture = of(element, &shape)?;
+    texture.write_from(&bytes).map_err(|error| failure(&error))?;
     Ok((Memory::Texture(texture), element, shape))
 }
 
@@ -377,7 +389,7 @@ impl Output<'_> {
     fn row(&self) -> Vec<String> {
         let (range, other) = self.summary();
         let mut summary = match range {
-            Some((low, high, mean)) => format!("min {low}, max {high}, mean {mean:.6}"),
+            Some((low, high, mean)) => format!("min {}, max {}, mean {mean:.6}", number(low), number(high)),
             None => "no finite values".to_owned(),
         };
         if other > 0 {
@@ -402,6 +414,12 @@ impl Output<'_> {
             "saved": self.save.map(|path| path.display().to_string()),
         })
     }
+}
+
+/// All digits of a number, with an exponent where there would be many zeros.
+fn number(value: f64) -> String {
+    let plain = value == 0.0 || (1e-6..1e21).contains(&value.abs());
+    if plain { value.to_string() } else { format!("{value:e}") }
 }
 
 /// One `--check`.

@@ -161,6 +161,21 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ("compare @scale.cl --arg a", 2, "it has no `=`"),
     ("compare @doubles.cl --fp64 float", 1, "would have buffers of different elements"),
     ("compare @scale.cl --global 0 --local 1", 1, "no dimension may be 0"),
+    (
+        "compare @images.cl --kernel slices --global 4096,4096,256",
+        1,
+        "argument 0 (`volume`): left out, it would be 68719476736 bytes",
+    ),
+    (
+        "run @images.cl swap --global 1 --arg random=u8:100000x100000x4:1 --arg zeros=u32:1x1x4",
+        1,
+        "argument 0 (`from`): ",
+    ),
+    (
+        "run @images.cl swap --global 1 --arg sampler=linear --arg zeros=u32:1x1x4",
+        1,
+        "argument 0 (`from`): the kernel takes a texture (`read_only image2d_t`), not a sampler",
+    ),
     ("compare @scale.cl --global 1000000000", 1, "argument 0 (`x`): left out, it would be 16000000000 bytes"),
     ("compare @two_faced.cl --kernel differs --rounds 1", 4, "launch 0 (differs): y[5] is "),
     ("compare @two_faced.cl --kernel differs --rounds 1", 4, "59 of 1024 numbers differ"),
