@@ -169,7 +169,7 @@ const REFUSED: &[(&str, i32, &str)] = &[
     (
         "run @images.cl swap --global 1 --arg random=u8:100000x100000x4:1 --arg zeros=u32:1x1x4",
         1,
-        "argument 0 (`from`): ",
+        "argument 0 (`from`): a buffer of 40000000000 bytes",
     ),
     (
         "run @images.cl swap --global 1 --arg sampler=linear --arg zeros=u32:1x1x4",

@@ -106,8 +106,9 @@ impl Texture {
     ) -> Result<Texture> {
         let bytes = |texels: usize| texels.checked_mul(descriptor.format.texel_size());
         let limit = accelerator.limits().max_buffer_bytes;
-        let texels = descriptor.len().filter(|&texels| bytes(texels).is_some_and(|bytes| bytes as u64 <= limit));
-        let Some(texels) = texels else { return Err(Error::BufferTooLarge { bytes: u64::MAX, limit }) };
+        let wanted = descriptor.len().and_then(bytes).map_or(u64::MAX, |bytes| bytes as u64);
+        let texels = descriptor.len().filter(|_| wanted <= limit);
+        let Some(texels) = texels else { return Err(Error::BufferTooLarge { bytes: wanted, limit }) };
         let size = texels * descriptor.format.texel_size();
         let memory =
             Memory::texture(accelerator.device(), descriptor, storage).map_err(|failure| no_memory(size, failure))?;
