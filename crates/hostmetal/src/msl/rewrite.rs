@@ -202,7 +202,9 @@ impl Pass<'_> {
         let text = self.s.at(i);
         let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
         let real = if hexadecimal { text.contains(['p', 'P']) } else { text.contains(['.', 'e', 'E']) };
-        if let Some(digits) = text.strip_suffix("bf").filter(|_| !hexadecimal || real) {
+        if let Some(digits) =
+            text.strip_suffix("bf").or_else(|| text.strip_suffix("BF")).filter(|_| !hexadecimal || real)
+        {
             let point = if digits.contains(['.', 'e', 'E']) { "" } else { ".0" };
             self.edits.replace(i, format!("((bfloat){digits}{point}f)"));
         } else if real && text.ends_with(|c: char| c.is_ascii_digit() || c == '.') {

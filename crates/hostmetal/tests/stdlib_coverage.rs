@@ -1,0 +1,135 @@
+//! Everything that MSL 3.2 gives a compute kernel is there: each line of stdlib/coverage.txt, a list made from the specification's tables,
+//! compiles with every one of its types and has the type that the specification says. Values are tested elsewhere, by family.
+//!
+//! Lines that begin with `!` are what is missing. They must not compile: who adds one takes the mark away.
+
+mod stdlib;
+mod support;
+
+use hostmetal::msl::{CompileOptions, check};
+use std::collections::BTreeSet;
+
+struct Line {
+    missing: bool,
+    section: &'static str,
+    types: Vec<String>,
+    result: &'static str,
+    parameters: &'static str,
+    body: &'static str,
+}
+
+fn lines() -> Vec<Line> {
+    let text = include_str!("stdlib/coverage.txt");
+    let read = |line: &'static str| {
+        let (missing, line) = line.strip_prefix("! ").map_or((false, line), |rest| (true, rest));
+        let columns: Vec<&str> = line.splitn(4, " | ").collect();
+        let [section, types, result, use_] = columns[..] else { panic!("not four columns: {line}") };
+        let (parameters, body) = use_.split_once(" => ").unwrap_or(("", use_));
+        Line { missing, section, types: types_of(types), result, parameters, body }
+    };
+    text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).map(read).collect()
+}
+
+/// The types that a set of the second column stands for; an empty name where the use has no type.
+fn types_of(set: &str) -> Vec<String> {
+    if set == "-" {
+        return vec![String::new()];
+    }
+    let (kind, sizes): (&str, &[&str]) = match set.char_indices().next_back() {
+        Some((at, 'V')) if at > 0 => (&set[..at], &["2", "3", "4"]),
+        Some((at, '3')) if at > 0 => (&set[..at], &["3"]),
+        _ => (set, &["", "2", "3", "4"]),
+    };
+    let small = ["char", "uchar", "short", "ushort", "int", "uint"];
+    let mut scalars: Vec<&str> = match kind {
+        "F" => vec!["float", "half"],
+        "f" => vec!["float"],
+        "h" => vec!["half"],
+        "FB" => vec!["float", "half", "bfloat"],
+        "I" | "J" | "N" | "M" => small.to_vec(),
+        "W" => vec!["int", "uint"],
+        "?" => vec!["bool"],
+        _ => return set.split(", ").map(str::to_owned).collect(),
+    };
+    if matches!(kind, "I" | "N") {
+        scalars.extend(["long", "ulong"]);
+    }
+    if matches!(kind, "N" | "M") {
+        scalars.extend(["float", "half", "bfloat"]);
+    }
+    scalars.iter().flat_map(|s| sizes.iter().map(move |n| format!("{s}{n}"))).collect()
+}
+
+/// One function per line of source, in which the use stands.
+fn uses(line: &Line, number: &mut usize) -> Vec<String> {
+    let spaces: &[&str] = if line.body.contains('@') { &["", "fast::", "precise::"] } else { &[""] };
+    let mut all = Vec::new();
+    for t in &line.types {
+        for space in spaces {
+            *number += 1;
+            let scalar = t.trim_end_matches(['2', '3', '4']);
+            let size = &t[scalar.len()..];
+            let unsigned = if scalar.starts_with('u') { scalar.to_owned() } else { format!("u{scalar}") };
+            let fill = |text: &str| {
+                text.replace('@', space)
+                    .replace("$T", t)
+                    .replace("$S", scalar)
+                    .replace("$U", &format!("{unsigned}{size}"))
+                    .replace("$I", &format!("int{size}"))
+                    .replace("$B", &format!("bool{size}"))
+                    .replace("$N", size)
+            };
+            let (parameters, body, result) = (fill(line.parameters), fill(line.body), fill(line.result));
+            let values =
+                if t.is_empty() { String::new() } else { format!("{t} a = {t}(1), b = {t}(1), c = a, d = b; ") };
+            let (statements, expression) = body.rsplit_once("; ").unwrap_or(("", &body));
+            let last =
+                if result == "void" { format!("{expression};") } else { format!("result<{result}>({expression});") };
+            all.push(format!("void use_{number}({parameters}) {{ {values}{statements}; {last} }}"));
+        }
+    }
+    all
+}
+
+const PRELUDE: &str = "#include <metal_stdlib>\nusing namespace metal;\ntemplate <class R, class T> void result(T) { static_assert(is_same_v<R, T>, \"the type of the result\"); }\n";
+
+/// What the compiler says of a source, and the numbers of the lines it says it of.
+fn complaints(source: &str) -> (String, BTreeSet<usize>) {
+    let log = check(source, &CompileOptions::default()).err().map(|failure| failure.log).unwrap_or_default();
+    let number = |line: &str| line.strip_prefix("program_source:")?.split(':').next()?.parse::<usize>().ok();
+    let numbers = log.lines().filter(|l| l.contains("error:")).filter_map(number).collect();
+    (log, numbers)
+}
+
+#[test]
+fn everything_that_is_not_missing_compiles() {
+    let (mut number, mut all) = (0, Vec::new());
+    for line in lines().iter().filter(|l| !l.missing) {
+        all.extend(uses(line, &mut number));
+    }
+    assert!(all.len() > 3000, "{} uses: the list is cut", all.len());
+    let logs: String = all
+        .chunks(700)
+        .map(|part| complaints(&format!("{PRELUDE}{}\nkernel void run() {{}}\n", part.join("\n"))).0)
+        .collect();
+    assert!(logs.is_empty(), "{logs}");
+}
+
+#[test]
+fn what_is_missing_does_not_compile() {
+    let (mut number, mut all, mut names) = (0, Vec::new(), Vec::new());
+    for line in lines().iter().filter(|l| l.missing) {
+        for one in uses(line, &mut number) {
+            all.push(one);
+            names.push(format!("{} {}", line.section, line.body));
+        }
+    }
+    for (part, names) in all.chunks(80).zip(names.chunks(80)) {
+        let source = format!("{PRELUDE}{}\nkernel void run() {{}}\n", part.join("\n"));
+        let (log, wrong) = complaints(&source);
+        for (i, name) in names.iter().enumerate() {
+            let line = PRELUDE.lines().count() + i + 1;
+            assert!(wrong.contains(&line), "this compiles, so it is not missing: {name}\n{}\n{log}", part[i]);
+        }
+    }
+}
