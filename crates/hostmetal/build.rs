@@ -12,7 +12,7 @@ use std::process::{Command, exit};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 16] = [
     "MTLBlitCommandEncoder",
     "MTLBuffer",
     "MTLCommandBuffer",
@@ -22,7 +22,9 @@ const SOURCES: [&str; 14] = [
     "MTLComputePipeline",
     "MTLDevice",
     "MTLFunctionConstantValues",
+    "MTLHeap",
     "MTLLibrary",
+    "MTLResource",
     "MTLSampler",
     "MTLTexture",
     "blocks",

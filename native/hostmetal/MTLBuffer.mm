@@ -1,22 +1,14 @@
 // MTLBuffer.
 #import "faces.h"
 
-#include <unistd.h>
-
 @implementation HostMTLBuffer
-@synthesize label = _label, resourceOptions = _resourceOptions;
 
-- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMBuffer)engine options:(MTLResourceOptions)options {
-  if ((self = [super init])) {
-    _device = device;
-    _engine = engine;
-    _resourceOptions = options;
-  }
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        engine:(HMBuffer)engine
+                          heap:(HostMTLHeap *)heap
+                       options:(MTLResourceOptions)options {
+  if ((self = [super initWithDevice:device memory:engine heap:heap options:options])) _engine = engine;
   return self;
-}
-
-- (id<MTLDevice>)device {
-  return _device;
 }
 
 - (NSUInteger)length {
@@ -40,6 +32,7 @@
   HM_CHECK(misuse);
   HostMTLTexture *made = [[HostMTLTexture alloc] initWithDevice:_device
                                                          engine:texture
+                                                           heap:_heap
                                                      descriptor:&info
                                                         options:_resourceOptions];
   [made setBuffer:self offset:offset bytesPerRow:bytesPerRow];
@@ -52,28 +45,18 @@
   HM_REQUIRE(range.location <= length && range.length <= length - range.location, "the range exceeds the buffer's length");
 }
 
-- (MTLCPUCacheMode)cpuCacheMode {
-  return (MTLCPUCacheMode)((_resourceOptions & MTLResourceCPUCacheModeMask) >> MTLResourceCPUCacheModeShift);
+// Markers are for capture tools, which hostmetal has none of; the range is checked all the same.
+- (void)addDebugMarker:(NSString *)marker range:(NSRange)range {
+  HM_REQUIRE(marker != nil, "the marker must not be nil");
+  const NSUInteger length = [self length];
+  HM_REQUIRE(range.location <= length && range.length <= length - range.location, "the range exceeds the buffer's length");
 }
 
-- (MTLStorageMode)storageMode {
-  return (MTLStorageMode)((_resourceOptions & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift);
-}
-
-// What a device makes is tracked unless it is asked not to (Apple, MTLHazardTrackingModeDefault).
-- (MTLHazardTrackingMode)hazardTrackingMode {
-  const NSUInteger mode = (_resourceOptions & MTLResourceHazardTrackingModeMask) >> MTLResourceHazardTrackingModeShift;
-  return mode == MTLHazardTrackingModeDefault ? MTLHazardTrackingModeTracked : (MTLHazardTrackingMode)mode;
-}
-
-- (NSUInteger)allocatedSize {
-  const NSUInteger page = (NSUInteger)sysconf(_SC_PAGESIZE);
-  return ([self length] + page - 1) / page * page;
+- (void)removeAllDebugMarkers {
 }
 
 - (void)dealloc {
   hm_buffer_release(_engine);
-  [_label release];
   [super dealloc];
 }
 @end

@@ -141,7 +141,7 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
 - (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options {
   [self requireResourceOptions:options selector:_cmd];
   HMBuffer buffer = hm_buffer_create(_engine, length);
-  return buffer ? [[HostMTLBuffer alloc] initWithDevice:self engine:buffer options:options] : nil;
+  return buffer ? [[HostMTLBuffer alloc] initWithDevice:self engine:buffer heap:nil options:options] : nil;
 }
 
 - (id<MTLBuffer>)newBufferWithBytes:(const void *)bytes length:(NSUInteger)length options:(MTLResourceOptions)options {
@@ -168,7 +168,35 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
     [copy release];
     return nil;
   }
-  return [[HostMTLBuffer alloc] initWithDevice:self engine:buffer options:options];
+  return [[HostMTLBuffer alloc] initWithDevice:self engine:buffer heap:nil options:options];
+}
+
+// ------------------------------------------------------------------ heaps
+
+- (id<MTLHeap>)newHeapWithDescriptor:(MTLHeapDescriptor *)descriptor {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  HM_REQUIRE([descriptor size] > 0, "the size must not be 0");
+  HM_REQUIRE([descriptor type] == MTLHeapTypeAutomatic || [descriptor type] == MTLHeapTypePlacement,
+             "the type must be automatic or placement: hostmetal has no sparse heaps");
+  const MTLResourceOptions options = [descriptor resourceOptions];
+  [self requireResourceOptions:options selector:_cmd];
+  HM_REQUIRE([descriptor storageMode] != MTLStorageModeManaged, "heaps cannot have managed storage");
+  HMHeap heap = hm_heap_create(_engine, [descriptor size], [descriptor type] == MTLHeapTypePlacement);
+  return heap ? [[HostMTLHeap alloc] initWithDevice:self engine:heap type:[descriptor type] options:options] : nil;
+}
+
+- (MTLSizeAndAlign)heapBufferSizeAndAlignWithLength:(NSUInteger)length options:(MTLResourceOptions)options {
+  [self requireResourceOptions:options selector:_cmd];
+  return {hm_heap_buffer_size(length), HM_HEAP_ALIGNMENT};
+}
+
+- (MTLSizeAndAlign)heapTextureSizeAndAlignWithDescriptor:(MTLTextureDescriptor *)descriptor {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  const HMTextureDescriptor info = [descriptor engineDescriptor];
+  const char *misuse = nullptr;
+  const uint64_t size = hm_heap_texture_size(&info, &misuse);
+  HM_CHECK(misuse);
+  return {size, HM_HEAP_ALIGNMENT};
 }
 
 // ------------------------------------------------------------------ textures and samplers
@@ -198,7 +226,11 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
   HMTexture texture = hm_texture_create(_engine, &info, &misuse);
   HM_CHECK(misuse);
   if (!texture) return nil;
-  return [[HostMTLTexture alloc] initWithDevice:self engine:texture descriptor:&info options:[descriptor resourceOptions]];
+  return [[HostMTLTexture alloc] initWithDevice:self
+                                         engine:texture
+                                           heap:nil
+                                     descriptor:&info
+                                        options:[descriptor resourceOptions]];
 }
 
 - (id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)descriptor {

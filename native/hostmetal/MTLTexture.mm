@@ -1,8 +1,6 @@
 // MTLTextureDescriptor and MTLTexture.
 #import "faces.h"
 
-#include <unistd.h>
-
 @implementation MTLTextureDescriptor
 @synthesize textureType = _textureType, pixelFormat = _pixelFormat, width = _width, height = _height, depth = _depth,
             mipmapLevelCount = _mipmapLevelCount, sampleCount = _sampleCount, arrayLength = _arrayLength,
@@ -91,19 +89,17 @@
 @end
 
 @implementation HostMTLTexture
-@synthesize label = _label, resourceOptions = _resourceOptions, parentTexture = _parentTexture,
-            parentRelativeLevel = _parentRelativeLevel, parentRelativeSlice = _parentRelativeSlice, buffer = _buffer,
-            bufferOffset = _bufferOffset, bufferBytesPerRow = _bufferBytesPerRow;
+@synthesize parentTexture = _parentTexture, parentRelativeLevel = _parentRelativeLevel,
+            parentRelativeSlice = _parentRelativeSlice, buffer = _buffer, bufferOffset = _bufferOffset, bufferBytesPerRow = _bufferBytesPerRow;
 
 - (instancetype)initWithDevice:(HostMTLDevice *)device
                         engine:(HMTexture)engine
+                          heap:(HostMTLHeap *)heap
                     descriptor:(const HMTextureDescriptor *)descriptor
                        options:(MTLResourceOptions)options {
-  if ((self = [super init])) {
-    _device = device;
+  if ((self = [super initWithDevice:device memory:hm_texture_memory(engine) heap:heap options:options])) {
     _engine = engine;
     _info = *descriptor;
-    _resourceOptions = options;
   }
   return self;
 }
@@ -114,9 +110,6 @@
   _bufferBytesPerRow = bytesPerRow;
 }
 
-- (id<MTLDevice>)device {
-  return _device;
-}
 - (MTLTextureType)textureType {
   return (MTLTextureType)_info.texture_type;
 }
@@ -144,19 +137,10 @@
 - (MTLTextureUsage)usage {
   return (MTLTextureUsage)_info.usage;
 }
-- (MTLCPUCacheMode)cpuCacheMode {
-  return (MTLCPUCacheMode)((_resourceOptions & MTLResourceCPUCacheModeMask) >> MTLResourceCPUCacheModeShift);
-}
-- (MTLStorageMode)storageMode {
-  return (MTLStorageMode)((_resourceOptions & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift);
-}
-- (MTLHazardTrackingMode)hazardTrackingMode {
-  const NSUInteger mode = (_resourceOptions & MTLResourceHazardTrackingModeMask) >> MTLResourceHazardTrackingModeShift;
-  return mode == MTLHazardTrackingModeDefault ? MTLHazardTrackingModeTracked : (MTLHazardTrackingMode)mode;
-}
-- (NSUInteger)allocatedSize {
-  const NSUInteger page = (NSUInteger)sysconf(_SC_PAGESIZE);
-  return (hm_texture_allocated_size(_engine) + page - 1) / page * page;
+// Of a view and of a linear texture only the resource whose memory it shares can be made aliasable.
+- (void)makeAliasable {
+  HM_REQUIRE(!_parentTexture, "the texture must not be a view");
+  if (!_buffer) [super makeAliasable];
 }
 
 // ------------------------------------------------------------------ the host's texels
@@ -228,6 +212,7 @@
   info.slices = slices[1];
   HostMTLTexture *view = [[HostMTLTexture alloc] initWithDevice:_device
                                                          engine:engine
+                                                           heap:_heap
                                                      descriptor:&info
                                                         options:_resourceOptions];
   view->_parentTexture = [self retain];
@@ -238,7 +223,6 @@
 
 - (void)dealloc {
   hm_texture_release(_engine);
-  [_label release];
   [_parentTexture release];
   [_buffer release];
   [super dealloc];

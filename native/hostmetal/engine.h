@@ -19,6 +19,7 @@ extern "C" {
 typedef struct HMDevice_s *HMDevice;  // lives as long as the process; not counted
 typedef struct HMBuffer_s *HMBuffer;
 typedef struct HMTexture_s *HMTexture;
+typedef struct HMHeap_s *HMHeap;
 typedef struct HMLibrary_s *HMLibrary;
 typedef struct HMFunction_s *HMFunction;
 typedef struct HMPipeline_s *HMPipeline;
@@ -57,6 +58,12 @@ HMBuffer hm_buffer_create(HMDevice device, uint64_t length);
 HMBuffer hm_buffer_create_no_copy(HMDevice device, void *bytes, uint64_t length, HMDeallocate deallocate, void *context);
 void *hm_buffer_contents(HMBuffer buffer);
 uint64_t hm_buffer_length(HMBuffer buffer);
+uint64_t hm_buffer_allocated_size(HMBuffer buffer);
+// MTLPurgeableState; returns the state before. A buffer in a heap has the heap's, which only the heap's call changes.
+uint32_t hm_buffer_set_purgeable_state(HMBuffer buffer, uint32_t state);
+uint64_t hm_buffer_heap_offset(HMBuffer buffer);  // 0 unless in a placement heap
+const char *hm_buffer_make_aliasable(HMBuffer buffer);
+bool hm_buffer_is_aliasable(HMBuffer buffer);
 void hm_buffer_release(HMBuffer buffer);
 
 // -------------------------------------------------------------- textures
@@ -76,7 +83,8 @@ HMTexture hm_texture_create_linear(HMBuffer buffer, const HMTextureDescriptor *d
 // Shares the texture's memory: first and count of levels and of slices.
 HMTexture hm_texture_create_view(HMTexture texture, uint32_t pixel_format, uint32_t texture_type, const uint64_t levels[2],
                                  const uint64_t slices[2], const char **misuse);
-uint64_t hm_texture_allocated_size(HMTexture texture);
+// The buffer whose bytes are the texels: no reference, valid while the texture lives.
+HMBuffer hm_texture_memory(HMTexture texture);
 void hm_texture_release(HMTexture texture);
 // Texels of a texture, from origin (x, y, z) on.
 typedef struct HMPlace {
@@ -94,6 +102,28 @@ typedef struct HMSampler {
   uint32_t bits;
   float lod_min, lod_max;
 } HMSampler;
+
+// -------------------------------------------------------------- heaps
+// Offsets and sizes of a heap's resources are multiples of this.
+enum { HM_HEAP_ALIGNMENT = 256 };
+// size is rounded up to pages; NULL when it is 0, above the device's limit, or memory is out.
+HMHeap hm_heap_create(HMDevice device, uint64_t size, bool placement);
+typedef struct HMHeapInfo {
+  uint64_t size, used;
+  uint64_t allocated;  // of the device's account
+} HMHeapInfo;
+void hm_heap_info(HMHeap heap, HMHeapInfo *info);
+uint64_t hm_heap_max_available_size(HMHeap heap, uint64_t alignment);
+// Bytes that a resource takes in a heap; 0 when there can be none of that length, and with *misuse set.
+uint64_t hm_heap_buffer_size(uint64_t length);
+uint64_t hm_heap_texture_size(const HMTextureDescriptor *descriptor, const char **misuse);
+// At *offset of a placement heap; offset is NULL for an automatic heap. Its contents are what the memory held. NULL with
+// *misuse set for a wrong argument, NULL without when the heap has no room. The resource keeps the heap's memory.
+HMBuffer hm_heap_buffer_create(HMHeap heap, uint64_t length, const uint64_t *offset, const char **misuse);
+HMTexture hm_heap_texture_create(HMHeap heap, const HMTextureDescriptor *descriptor, const uint64_t *offset,
+                                 const char **misuse);
+uint32_t hm_heap_set_purgeable_state(HMHeap heap, uint32_t state);  // MTLPurgeableState; returns the state before
+void hm_heap_release(HMHeap heap);
 
 // -------------------------------------------------------------- libraries
 typedef struct HMMacro {

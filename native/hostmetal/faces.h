@@ -33,7 +33,7 @@ void hostmetal_async(void (^work)(void));
 // bottom of any thread (the caller is a thread of the engine, which no exception may cross).
 void hostmetal_call_out(const char *what, void (^work)(void));
 
-@class HostMTLCommandBuffer, HostMTLCommandQueue, HostMTLLibrary;
+@class HostMTLCommandBuffer, HostMTLCommandQueue, HostMTLHeap, HostMTLLibrary;
 
 @interface HostMTLDevice : NSObject <MTLDevice> {
  @public
@@ -47,16 +47,46 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 @end
 
 // Devices live as long as the process, so nothing retains them.
-@interface HostMTLBuffer : NSObject <MTLBuffer> {
+@interface HostMTLHeap : NSObject <MTLHeap> {
  @public
-  HMBuffer _engine;
+  HMHeap _engine;
  @private
   HostMTLDevice *_device;
   NSString *_label;
+  MTLHeapType _type;
   MTLResourceOptions _resourceOptions;
 }
 // Takes engine. Checks options first.
-- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMBuffer)engine options:(MTLResourceOptions)options;
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        engine:(HMHeap)engine
+                          type:(MTLHeapType)type
+                       options:(MTLResourceOptions)options;
+@end
+
+// A resource keeps its heap's object; the engine keeps the heap's memory itself.
+@interface HostMTLResource : NSObject <MTLResource> {
+ @protected
+  HostMTLDevice *_device;
+  HMBuffer _memory;  // a subclass's; no reference
+  HostMTLHeap *_heap;
+  NSString *_label;
+  MTLResourceOptions _resourceOptions;
+}
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        memory:(HMBuffer)memory
+                          heap:(HostMTLHeap *)heap
+                       options:(MTLResourceOptions)options;
+@end
+
+@interface HostMTLBuffer : HostMTLResource <MTLBuffer> {
+ @public
+  HMBuffer _engine;
+}
+// Takes engine. Checks options first. heap may be nil.
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        engine:(HMBuffer)engine
+                          heap:(HostMTLHeap *)heap
+                       options:(MTLResourceOptions)options;
 @end
 
 @interface MTLTextureDescriptor (Engine)
@@ -64,22 +94,20 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 @end
 
 // A view keeps its parent's object, a linear texture its buffer's; the engine keeps the memory of both itself.
-@interface HostMTLTexture : NSObject <MTLTexture> {
+@interface HostMTLTexture : HostMTLResource <MTLTexture> {
  @public
   HMTexture _engine;
  @private
-  HostMTLDevice *_device;
-  NSString *_label;
   HMTextureDescriptor _info;
-  MTLResourceOptions _resourceOptions;
   id<MTLTexture> _parentTexture;
   NSUInteger _parentRelativeLevel, _parentRelativeSlice;
   id<MTLBuffer> _buffer;
   NSUInteger _bufferOffset, _bufferBytesPerRow;
 }
-// Takes engine. Checks options first.
+// Takes engine. Checks options first. heap may be nil.
 - (instancetype)initWithDevice:(HostMTLDevice *)device
                         engine:(HMTexture)engine
+                          heap:(HostMTLHeap *)heap
                     descriptor:(const HMTextureDescriptor *)descriptor
                        options:(MTLResourceOptions)options;
 - (void)setBuffer:(HostMTLBuffer *)buffer offset:(NSUInteger)offset bytesPerRow:(NSUInteger)bytesPerRow;

@@ -5,10 +5,11 @@
 //! can be tested against a small device.
 
 use std::ffi::CString;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::memory::page_size;
+use crate::pages::VolatilePages;
 
 /// Threads that one threadgroup may have, in all and along each axis.
 pub(crate) const MAX_THREADS_PER_THREADGROUP: u32 = 1024;
@@ -25,6 +26,7 @@ pub(crate) struct Device {
     memory_limit: u64,
     max_buffer_length: u64,
     allocated: AtomicU64,
+    volatile: Mutex<VolatilePages>,
 }
 
 /// All devices; made at the first call, alive as long as the process.
@@ -43,6 +45,7 @@ pub(crate) fn devices() -> &'static [Device] {
             memory_limit: limit,
             max_buffer_length: limit.min(ram / 2) / page_size() as u64 * page_size() as u64,
             allocated: AtomicU64::new(0),
+            volatile: Mutex::default(),
         }]
     })
 }
@@ -77,7 +80,7 @@ impl Device {
         self.max_buffer_length
     }
 
-    /// Bytes of live buffers, each rounded up to pages.
+    /// Bytes of live buffers, textures and heaps, each rounded up to pages.
     pub(crate) fn allocated(&self) -> u64 {
         self.allocated.load(Ordering::Relaxed)
     }
@@ -87,6 +90,16 @@ impl Device {
         let charged = length.checked_next_multiple_of(page_size() as u64)?;
         let fits = |allocated: u64| allocated.checked_add(charged).filter(|&sum| sum <= self.memory_limit);
         self.allocated.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok().then_some(charged)
+    }
+
+    /// Takes a whole number of pages from the account even where that passes the limit.
+    pub(crate) fn charge_anyway(&self, length: u64) -> u64 {
+        self.allocated.fetch_add(length, Ordering::Relaxed);
+        length
+    }
+
+    pub(crate) fn volatile(&self) -> MutexGuard<'_, VolatilePages> {
+        self.volatile.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives back what `charge` took.

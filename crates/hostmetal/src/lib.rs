@@ -6,7 +6,7 @@
 //! ffi -> library -> msl            source to loaded kernels
 //!     -> queue -> command -> encode   what programs record and commit
 //!     -> executor                   pool of workers, barriers, faults
-//!     -> device, memory, pipeline
+//!     -> device, memory, heap, pipeline
 //! ```
 //!
 //! What is settled by environment variables, read once per process:
@@ -22,9 +22,11 @@ mod device;
 mod encode;
 pub mod executor;
 pub mod ffi;
+mod heap;
 mod library;
 mod memory;
 pub mod msl;
+mod pages;
 pub mod pipeline;
 mod queue;
 mod texture;

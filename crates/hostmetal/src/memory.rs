@@ -1,15 +1,18 @@
-//! Memory: mapped pages with guards, and the buffers made of them.
+//! Memory: mapped pages with guards, and the buffers made of them, of parts of heaps, or of the caller's memory.
 //!
-//! A buffer's pages come from mmap, zero filled, with 64 MiB of addresses without access before and behind them, so that a
+//! A buffer's own pages come from mmap, zero filled, with 64 MiB of addresses without access before and behind them, so that a
 //! kernel that runs past the last page faults instead of reaching other memory. The data starts page aligned, as Metal's
 //! contents do, so an overrun that stays inside the last page is not seen here.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::device::Device;
+use crate::encode::Misuse;
+use crate::heap::{Heap, Piece};
+use crate::pages::{self, Pages, Purgeable};
 
 /// Bytes of a page of this machine.
 pub(crate) fn page_size() -> usize {
@@ -94,6 +97,13 @@ impl Mapping {
         unsafe { libc::mprotect(start.cast(), length, libc::PROT_NONE) == 0 }
     }
 
+    /// Gives the pages back to the system; they read as zero until they are written again.
+    pub(crate) fn discard(&self) {
+        // SAFETY: the data range is inside this mapping, which is private and anonymous: its bytes become zero.
+        let status = unsafe { libc::madvise(self.data.as_ptr().cast(), self.length, libc::MADV_DONTNEED) };
+        assert!(status == 0, "the pages of a mapping could not be discarded");
+    }
+
     pub(crate) fn data(&self) -> *mut u8 {
         self.data.as_ptr()
     }
@@ -139,17 +149,15 @@ pub(crate) struct Buffer {
     device: &'static Device,
     contents: NonNull<u8>,
     length: u64,
-    /// Bytes of the device's account, given back on drop.
-    charged: u64,
     storage: Storage,
 }
 
 enum Storage {
-    /// Unmapped when dropped.
-    Mapped {
-        _pages: Mapping,
-    },
+    Own(Arc<Pages>),
+    Heap(Piece),
     Borrowed {
+        /// Bytes of the device's account, given back on drop.
+        charged: u64,
         deallocate: Option<Deallocate>,
         context: *mut c_void,
     },
@@ -167,13 +175,20 @@ impl Buffer {
         if length == 0 || length > device.max_buffer_length() {
             return None;
         }
-        let charged = device.charge(length)?;
-        let Some(pages) = usize::try_from(length).ok().and_then(Mapping::new) else {
-            device.discharge(charged);
-            return None;
-        };
-        let contents = pages.data;
-        Some(Buffer { device, contents, length, charged, storage: Storage::Mapped { _pages: pages } })
+        let pages = Pages::new(device, length)?;
+        Some(Buffer { device, contents: NonNull::new(pages.data())?, length, storage: Storage::Own(pages) })
+    }
+
+    /// Memory of a heap, at `offset` of a placement heap. None when `length` is 0 or above the limit, or an automatic heap
+    /// has no room.
+    pub(crate) fn in_heap(heap: &Arc<Heap>, length: u64, offset: Option<u64>) -> Result<Option<Buffer>, Misuse> {
+        let device = heap.pages().device();
+        if length == 0 || length > device.max_buffer_length() {
+            return Ok(None);
+        }
+        let Some(piece) = heap.take(length, offset)? else { return Ok(None) };
+        let Some(contents) = NonNull::new(piece.data()) else { return Ok(None) };
+        Ok(Some(Buffer { device, contents, length, storage: Storage::Heap(piece) }))
     }
 
     /// Uses the caller's memory. None when a limit is exceeded; the deallocator is then not called.
@@ -191,8 +206,8 @@ impl Buffer {
         if length == 0 || length > device.max_buffer_length() {
             return None;
         }
-        let charged = device.charge(length)?;
-        Some(Buffer { device, contents: bytes, length, charged, storage: Storage::Borrowed { deallocate, context } })
+        let charged = pages::charge(device, length)?;
+        Some(Buffer { device, contents: bytes, length, storage: Storage::Borrowed { charged, deallocate, context } })
     }
 
     pub(crate) fn device(&self) -> &'static Device {
@@ -207,12 +222,40 @@ impl Buffer {
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
+
+    /// Bytes of memory that it takes: whole pages, or its part of a heap.
+    pub(crate) fn allocated(&self) -> u64 {
+        match &self.storage {
+            Storage::Own(pages) => pages.length(),
+            Storage::Heap(piece) => piece.length(),
+            Storage::Borrowed { charged, .. } => *charged,
+        }
+    }
+
+    /// The part of a heap that it is.
+    pub(crate) fn piece(&self) -> Option<&Piece> {
+        match &self.storage {
+            Storage::Heap(piece) => Some(piece),
+            _ => None,
+        }
+    }
+
+    /// Changes the state, if a new one is given; returns the one before. Resources of a heap have the heap's state, which
+    /// only the heap changes; the caller's memory is never discarded.
+    pub(crate) fn set_purgeable(&self, new: Option<Purgeable>) -> Purgeable {
+        match &self.storage {
+            Storage::Own(pages) => pages.set_purgeable(new),
+            Storage::Heap(piece) => piece.heap().pages().set_purgeable(None),
+            Storage::Borrowed { .. } => Purgeable::NonVolatile,
+        }
+    }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.device.discharge(self.charged);
-        if let Storage::Borrowed { deallocate: Some(deallocate), context } = self.storage {
+        let Storage::Borrowed { charged, deallocate, context } = self.storage else { return };
+        self.device.discharge(charged);
+        if let Some(deallocate) = deallocate {
             // SAFETY: the last reference is gone, so no kernel uses the bytes, and drop runs once; the rest is the
             // contract of `borrowed`.
             unsafe { deallocate(context, self.contents.as_ptr().cast(), self.length) };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::device::Device;
 use crate::executor::{LEVELS, Level, Texture as Texels};
+use crate::heap::Heap;
 use crate::memory::Buffer;
 
 type Misuse = &'static CStr;
@@ -183,6 +184,20 @@ impl Descriptor {
         Ok(format)
     }
 
+    /// The rules for textures with memory of their own.
+    fn check_own(&self) -> Result<Format, Misuse> {
+        let format = self.check()?;
+        if self.texture_type == BUFFER {
+            return Err(c"a texture buffer is made from a buffer.");
+        }
+        Ok(format)
+    }
+
+    /// Bytes that a texture with memory of its own needs.
+    pub(crate) fn length(&self) -> Result<u64, Misuse> {
+        Ok(self.lay_out(self.check_own()?).1)
+    }
+
     /// The description without an address, and the bytes it needs.
     fn lay_out(&self, format: Format) -> (Texels, u64) {
         let mut level = [Level::default(); LEVELS];
@@ -278,12 +293,22 @@ impl Rows {
 impl Texture {
     /// Zero-filled; none when memory is out.
     pub(crate) fn new(device: &'static Device, descriptor: Descriptor) -> Result<Option<Texture>, Misuse> {
-        let format = descriptor.check()?;
-        if descriptor.texture_type == BUFFER {
-            return Err(c"a texture buffer is made from a buffer.");
-        }
+        let format = descriptor.check_own()?;
         let (mut texels, length) = descriptor.lay_out(format);
         let Some(memory) = Buffer::new(device, length) else { return Ok(None) };
+        texels.texels = memory.contents();
+        Ok(Some(Texture { memory: Arc::new(memory), texels, descriptor }))
+    }
+
+    /// Memory of a heap, at `offset` of a placement heap; none when an automatic heap has no room.
+    pub(crate) fn in_heap(
+        heap: &Arc<Heap>,
+        descriptor: Descriptor,
+        offset: Option<u64>,
+    ) -> Result<Option<Texture>, Misuse> {
+        let format = descriptor.check_own()?;
+        let (mut texels, length) = descriptor.lay_out(format);
+        let Some(memory) = Buffer::in_heap(heap, length, offset)? else { return Ok(None) };
         texels.texels = memory.contents();
         Ok(Some(Texture { memory: Arc::new(memory), texels, descriptor }))
     }
@@ -391,9 +416,9 @@ impl Texture {
         self.descriptor.texture_type
     }
 
-    /// Bytes of its memory.
-    pub(crate) fn allocated(&self) -> u64 {
-        self.memory.length()
+    /// The buffer whose bytes are its texels.
+    pub(crate) fn memory(&self) -> &Arc<Buffer> {
+        &self.memory
     }
 
     /// Whether the components can be read and written as an MTLDataType: float and half, signed or unsigned integers.

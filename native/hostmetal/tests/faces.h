@@ -58,3 +58,4 @@ typedef struct FaceCase {
 extern const FaceCase object_cases[];   // buffers, queues, command buffers, blocks, threads
 extern const FaceCase library_cases[];  // what is compiled from source
 extern const FaceCase texture_cases[];  // textures and samplers
+extern const FaceCase heap_cases[];     // heaps and purgeable contents

@@ -7,10 +7,12 @@
 //! because it cannot leave an `extern "C"` function.
 
 mod compile;
+mod heap;
 mod submit;
 mod texture;
 
 pub use compile::*;
+pub use heap::*;
 pub use submit::*;
 pub use texture::*;
 
@@ -21,6 +23,7 @@ use std::sync::Arc;
 use crate::command::CommandBuffer;
 use crate::device::{self, Device, MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP};
 use crate::encode::{Encoder, Misuse};
+use crate::heap::Heap;
 use crate::library::{Function, Library};
 use crate::memory::Buffer;
 use crate::pipeline::Pipeline;
@@ -77,6 +80,8 @@ handles! {
     HMBuffer => Buffer;
     /// An MTLTexture.
     HMTexture => Texture;
+    /// An MTLHeap.
+    HMHeap => Heap;
     /// An MTLLibrary.
     HMLibrary => Library;
     /// An MTLFunction.
@@ -228,7 +233,7 @@ pub unsafe extern "C" fn hm_device_info(device: HMDevice, info: *mut HMDeviceInf
     unsafe { put(info, value) };
 }
 
-/// Bytes of live buffers.
+/// Bytes of live buffers, textures and heaps.
 ///
 /// # Safety
 /// As the module says.

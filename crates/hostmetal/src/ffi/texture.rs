@@ -28,7 +28,7 @@ pub struct HMTextureDescriptor {
 }
 
 impl HMTextureDescriptor {
-    fn read(&self) -> Descriptor {
+    pub(super) fn read(&self) -> Descriptor {
         let HMTextureDescriptor { texture_type, pixel_format, size, levels, slices, usage } = *self;
         Descriptor { texture_type, pixel_format, size, levels, slices, usage }
     }
@@ -76,7 +76,7 @@ pub struct HMSampler {
 
 /// # Safety
 /// `misuse` is valid for writes.
-unsafe fn made(result: Result<Option<Texture>, Misuse>, misuse: *mut *const c_char) -> HMTexture {
+pub(super) unsafe fn made(result: Result<Option<Texture>, Misuse>, misuse: *mut *const c_char) -> HMTexture {
     let (handle, text) = match result {
         Ok(texture) => (texture.map_or(HMTexture::NULL, |texture| give(Arc::new(texture))), ptr::null()),
         Err(text) => (HMTexture::NULL, text.as_ptr()),
@@ -155,16 +155,6 @@ pub unsafe extern "C" fn hm_texture_create_view(
     let result = texture.view(pixel_format, texture_type, (level, level_count), (slice, slice_count));
     // SAFETY: as the module above says.
     unsafe { made(result.map(Some), misuse) }
-}
-
-/// Bytes of the texture's memory.
-///
-/// # Safety
-/// As the module above says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hm_texture_allocated_size(texture: HMTexture) -> u64 {
-    // SAFETY: as the module above says.
-    unsafe { borrow(texture) }.allocated()
 }
 
 /// Copies the caller's bytes to a region.

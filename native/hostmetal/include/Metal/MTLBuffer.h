@@ -16,6 +16,8 @@ API_AVAILABLE(macos(10.11))
                                              offset:(NSUInteger)offset
                                         bytesPerRow:(NSUInteger)bytesPerRow API_AVAILABLE(macos(10.13));
 - (void)didModifyRange:(NSRange)range API_AVAILABLE(macos(10.11));
+- (void)addDebugMarker:(NSString *)marker range:(NSRange)range API_AVAILABLE(macos(10.12));
+- (void)removeAllDebugMarkers API_AVAILABLE(macos(10.12));
 @end
 
 NS_ASSUME_NONNULL_END

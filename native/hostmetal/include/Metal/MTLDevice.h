@@ -8,8 +8,8 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@class MTLSamplerDescriptor, MTLTextureDescriptor;
-@protocol MTLDevice, MTLCommandQueue, MTLBuffer, MTLSamplerState, MTLTexture;
+@class MTLHeapDescriptor, MTLSamplerDescriptor, MTLTextureDescriptor;
+@protocol MTLDevice, MTLCommandQueue, MTLBuffer, MTLHeap, MTLSamplerState, MTLTexture;
 
 // The first device; +1. nil on a machine without one.
 MTL_EXTERN id<MTLDevice> _Nullable MTLCreateSystemDefaultDevice(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
@@ -49,6 +49,12 @@ typedef NS_ENUM(NSUInteger, MTLReadWriteTextureTier) {
   MTLReadWriteTextureTier1 = 1,
   MTLReadWriteTextureTier2 = 2,
 } API_AVAILABLE(macos(10.13));
+
+// Of a resource in a heap.
+typedef struct {
+  NSUInteger size;
+  NSUInteger align;
+} MTLSizeAndAlign;
 
 typedef NS_OPTIONS(NSUInteger, MTLPipelineOption) {
   MTLPipelineOptionNone = 0,
@@ -92,6 +98,11 @@ API_AVAILABLE(macos(10.11))
                                             length:(NSUInteger)length
                                            options:(MTLResourceOptions)options
                                        deallocator:(void (^_Nullable)(void *pointer, NSUInteger length))deallocator;
+
+- (MTLSizeAndAlign)heapTextureSizeAndAlignWithDescriptor:(MTLTextureDescriptor *)desc API_AVAILABLE(macos(10.13));
+- (MTLSizeAndAlign)heapBufferSizeAndAlignWithLength:(NSUInteger)length
+                                            options:(MTLResourceOptions)options API_AVAILABLE(macos(10.13));
+- (nullable id<MTLHeap>)newHeapWithDescriptor:(MTLHeapDescriptor *)descriptor API_AVAILABLE(macos(10.13));
 
 - (nullable id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor;
 - (nullable id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)descriptor;

@@ -4,7 +4,14 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLDevice;
+@protocol MTLDevice, MTLHeap;
+
+typedef NS_ENUM(NSUInteger, MTLPurgeableState) {
+  MTLPurgeableStateKeepCurrent = 1,
+  MTLPurgeableStateNonVolatile = 2,
+  MTLPurgeableStateVolatile = 3,
+  MTLPurgeableStateEmpty = 4,
+} API_AVAILABLE(macos(10.11));
 
 typedef NS_ENUM(NSUInteger, MTLCPUCacheMode) {
   MTLCPUCacheModeDefaultCache = 0,
@@ -51,7 +58,12 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) MTLStorageMode storageMode API_AVAILABLE(macos(10.11));
 @property(readonly) MTLHazardTrackingMode hazardTrackingMode API_AVAILABLE(macos(10.15));
 @property(readonly) MTLResourceOptions resourceOptions API_AVAILABLE(macos(10.15));
+@property(nullable, readonly) id<MTLHeap> heap API_AVAILABLE(macos(10.13));
+@property(readonly) NSUInteger heapOffset API_AVAILABLE(macos(10.15));
 @property(readonly) NSUInteger allocatedSize API_AVAILABLE(macos(10.13));
+- (MTLPurgeableState)setPurgeableState:(MTLPurgeableState)state;
+- (void)makeAliasable API_AVAILABLE(macos(10.13));
+- (BOOL)isAliasable API_AVAILABLE(macos(10.13));
 @end
 
 NS_ASSUME_NONNULL_END

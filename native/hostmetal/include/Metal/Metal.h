@@ -14,6 +14,7 @@
 #import <Metal/MTLDefines.h>
 #import <Metal/MTLDevice.h>
 #import <Metal/MTLFunctionConstantValues.h>
+#import <Metal/MTLHeap.h>
 #import <Metal/MTLLibrary.h>
 #import <Metal/MTLPixelFormat.h>
 #import <Metal/MTLResource.h>

@@ -1,0 +1,137 @@
+//! Pages of a device: a mapping that is charged to the device's account, and whose contents may be given up.
+//!
+//! MTLPurgeableState says when. The contents of empty pages are gone at once; those of volatile pages are kept until an
+//! allocation finds the account full, and then go, the longest volatile first. Pages whose contents are gone are given back
+//! to the system, read as zero, and are not charged until they are made nonvolatile again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::device::Device;
+use crate::memory::Mapping;
+
+/// MTLPurgeableState, without the value that asks only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purgeable {
+    NonVolatile,
+    Volatile,
+    Empty,
+}
+
+/// Zero-filled at first; unmapped when dropped.
+pub(crate) struct Pages {
+    device: &'static Device,
+    mapping: Mapping,
+    state: Mutex<State>,
+}
+
+struct State {
+    purgeable: Purgeable,
+    /// Bytes of the device's account.
+    charged: u64,
+}
+
+impl Pages {
+    /// None when the device's account is full or memory is out.
+    pub(crate) fn new(device: &'static Device, length: u64) -> Option<Arc<Pages>> {
+        let charged = charge(device, length)?;
+        let Some(mapping) = usize::try_from(length).ok().and_then(Mapping::new) else {
+            device.discharge(charged);
+            return None;
+        };
+        let state = Mutex::new(State { purgeable: Purgeable::NonVolatile, charged });
+        Some(Arc::new(Pages { device, mapping, state }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn device(&self) -> &'static Device {
+        self.device
+    }
+
+    pub(crate) fn data(&self) -> *mut u8 {
+        self.mapping.data()
+    }
+
+    /// A multiple of the page size.
+    pub(crate) fn length(&self) -> u64 {
+        self.mapping.length() as u64
+    }
+
+    /// Bytes of the device's account: none while the contents are gone.
+    pub(crate) fn charged(&self) -> u64 {
+        self.state().charged
+    }
+
+    /// Changes the state, if a new one is given; returns the one before.
+    pub(crate) fn set_purgeable(self: &Arc<Pages>, new: Option<Purgeable>) -> Purgeable {
+        let mut state = self.state();
+        let prior = state.purgeable;
+        match new {
+            Some(Purgeable::Empty) => self.discard(&mut state),
+            // What is gone does not come back, and there is nothing to give up.
+            Some(Purgeable::Volatile) if prior == Purgeable::NonVolatile => {
+                state.purgeable = Purgeable::Volatile;
+                drop(state);
+                self.device.volatile().push(Arc::downgrade(self));
+                return prior;
+            }
+            Some(Purgeable::NonVolatile) => {
+                if state.charged == 0 {
+                    // The call cannot fail, so the account may exceed its limit by it.
+                    state.charged = self.device.charge_anyway(self.length());
+                }
+                state.purgeable = Purgeable::NonVolatile;
+            }
+            Some(Purgeable::Volatile) | None => {}
+        }
+        drop(state);
+        if prior == Purgeable::Volatile && new.is_some_and(|new| new != Purgeable::Volatile) {
+            let own = Arc::as_ptr(self);
+            self.device.volatile().retain(|pages| !std::ptr::eq(pages.as_ptr(), own));
+        }
+        prior
+    }
+
+    fn discard(&self, state: &mut State) {
+        self.mapping.discard();
+        self.device.discharge(std::mem::take(&mut state.charged));
+        state.purgeable = Purgeable::Empty;
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        self.device.discharge(self.state().charged);
+    }
+}
+
+/// Pages of a device that may be discarded, the longest volatile first; some of them may be so no more.
+pub(crate) type VolatilePages = Vec<Weak<Pages>>;
+
+/// Takes `length`, rounded up to pages, from a device's account, discarding volatile pages while it does not fit; returns
+/// what was taken, None when the limit would be passed.
+pub(crate) fn charge(device: &Device, length: u64) -> Option<u64> {
+    loop {
+        if let Some(charged) = device.charge(length) {
+            return Some(charged);
+        }
+        if length > device.memory_limit() {
+            return None;
+        }
+        let oldest = {
+            let mut volatile = device.volatile();
+            if volatile.is_empty() {
+                return None;
+            }
+            volatile.remove(0)
+        };
+        if let Some(pages) = oldest.upgrade() {
+            let mut state = pages.state();
+            if state.purgeable == Purgeable::Volatile {
+                pages.discard(&mut state);
+            }
+        }
+    }
+}
