@@ -261,7 +261,7 @@ fn samplers_of_the_source_and_of_the_host_agree() {
         ("", plain),
         ("coord::normalized, address::clamp_to_edge, filter::nearest, mip_filter::none, compare_func::never", plain),
         ("filter::linear", Sampler { linear: true, ..plain }),
-        ("mag_filter::linear, min_filter::nearest, max_anisotropy<4>()", Sampler { linear: true, ..plain }),
+        ("mag_filter::linear, min_filter::nearest, max_anisotropy(4)", Sampler { linear: true, ..plain }),
         ("coord::pixel, address::clamp_to_zero", Sampler { pixel: true, address: [Zero; 3], ..plain }),
         ("address::repeat, t_address::mirrored_repeat", Sampler { address: [Repeat, Mirror, Repeat], ..plain }),
         (

@@ -191,7 +191,14 @@ fn check(
 
 fn print(stream: &Stream, source: &str, findings: &[Finding]) -> String {
     let printer = Printer::new(stream, source);
-    let mut log: String = findings.iter().take(MOST_FINDINGS).map(|f| printer.print(f)).collect();
+    // Warnings are the first that are not shown.
+    let mut room = MOST_FINDINGS.saturating_sub(findings.iter().filter(|f| f.severity == Severity::Error).count());
+    let mut shown = |f: &&Finding| {
+        let fits = f.severity == Severity::Error || room > 0;
+        room -= usize::from(fits && f.severity != Severity::Error);
+        fits
+    };
+    let mut log: String = findings.iter().filter(|f| shown(f)).take(MOST_FINDINGS).map(|f| printer.print(f)).collect();
     if findings.len() > MOST_FINDINGS {
         log.push_str(&format!(
             "{SOURCE_NAME}: note: {} more diagnostics are not shown\n",
