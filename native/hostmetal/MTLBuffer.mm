@@ -20,6 +20,11 @@
   return [self storageMode] == MTLStorageModePrivate ? nullptr : hm_buffer_contents(_engine);
 }
 
+// Kernels use the process's addresses; so does private memory, whose address a program can only pass on.
+- (MTLGPUAddress)gpuAddress {
+  return (uint64_t)hm_buffer_contents(_engine);
+}
+
 - (id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor
                                     offset:(NSUInteger)offset
                                bytesPerRow:(NSUInteger)bytesPerRow {

@@ -204,6 +204,9 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
 - (MTLReadWriteTextureTier)readWriteTextureSupport {
   return MTLReadWriteTextureTier2;
 }
+- (MTLArgumentBuffersTier)argumentBuffersSupport {
+  return MTLArgumentBuffersTier2;
+}
 - (BOOL)supports32BitFloatFiltering {
   return YES;
 }
@@ -237,7 +240,7 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
   HMSampler sampler;
   HM_CHECK(hostmetal_sampler(descriptor, &sampler));
-  return [[HostMTLSamplerState alloc] initWithDevice:self engine:sampler label:[descriptor label]];
+  return [[HostMTLSamplerState alloc] initWithDevice:self engine:sampler descriptor:descriptor];
 }
 
 // ------------------------------------------------------------------ libraries

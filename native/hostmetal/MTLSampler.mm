@@ -7,7 +7,7 @@
 @synthesize minFilter = _minFilter, magFilter = _magFilter, mipFilter = _mipFilter, maxAnisotropy = _maxAnisotropy,
             sAddressMode = _sAddressMode, tAddressMode = _tAddressMode, rAddressMode = _rAddressMode,
             borderColor = _borderColor, normalizedCoordinates = _normalizedCoordinates, lodMinClamp = _lodMinClamp,
-            lodMaxClamp = _lodMaxClamp, label = _label;
+            lodMaxClamp = _lodMaxClamp, supportArgumentBuffers = _supportArgumentBuffers, label = _label;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -31,6 +31,7 @@
   [copy setNormalizedCoordinates:_normalizedCoordinates];
   [copy setLodMinClamp:_lodMinClamp];
   [copy setLodMaxClamp:_lodMaxClamp];
+  [copy setSupportArgumentBuffers:_supportArgumentBuffers];
   [copy setLabel:_label];
   return copy;
 }
@@ -44,17 +45,25 @@
 @implementation HostMTLSamplerState
 @synthesize label = _label;
 
-- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMSampler)engine label:(NSString *)label {
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        engine:(HMSampler)engine
+                    descriptor:(MTLSamplerDescriptor *)descriptor {
   if ((self = [super init])) {
     _device = device;
     _engine = engine;
-    _label = [label copy];
+    _inArgumentBuffers = [descriptor supportArgumentBuffers];
+    _label = [[descriptor label] copy];
   }
   return self;
 }
 
 - (id<MTLDevice>)device {
   return _device;
+}
+
+- (MTLResourceID)gpuResourceID {
+  HM_REQUIRE(_inArgumentBuffers, "the sampler was made without supportArgumentBuffers");
+  return (MTLResourceID){hm_sampler_handle(&_engine)};
 }
 
 - (void)dealloc {

@@ -221,6 +221,10 @@
   return view;
 }
 
+- (MTLResourceID)gpuResourceID {
+  return (MTLResourceID){hm_texture_handle(_engine)};
+}
+
 - (void)dealloc {
   hm_texture_release(_engine);
   [_parentTexture release];

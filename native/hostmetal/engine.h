@@ -85,6 +85,8 @@ HMTexture hm_texture_create_view(HMTexture texture, uint32_t pixel_format, uint3
                                  const uint64_t slices[2], const char **misuse);
 // The buffer whose bytes are the texels: no reference, valid while the texture lives.
 HMBuffer hm_texture_memory(HMTexture texture);
+// The eight bytes that stand for it in argument buffers; no living texture's once it is gone.
+uint64_t hm_texture_handle(HMTexture texture);
 void hm_texture_release(HMTexture texture);
 // Texels of a texture, from origin (x, y, z) on.
 typedef struct HMPlace {
@@ -102,6 +104,7 @@ typedef struct HMSampler {
   uint32_t bits;
   float lod_min, lod_max;
 } HMSampler;
+uint64_t hm_sampler_handle(const HMSampler *sampler);
 
 // -------------------------------------------------------------- heaps
 // Offsets and sizes of a heap's resources are multiples of this.

@@ -118,9 +118,12 @@ void hostmetal_call_out(const char *what, void (^work)(void));
   HMSampler _engine;
  @private
   HostMTLDevice *_device;
+  BOOL _inArgumentBuffers;
   NSString *_label;
 }
-- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMSampler)engine label:(NSString *)label;
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        engine:(HMSampler)engine
+                    descriptor:(MTLSamplerDescriptor *)descriptor;
 @end
 
 // Checks a descriptor and packs it; the text of misuse, or NULL.

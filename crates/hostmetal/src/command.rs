@@ -43,6 +43,7 @@ pub(crate) enum ErrorCode {
     Timeout = 2,
     PageFault = 3,
     OutOfMemory = 8,
+    InvalidResource = 9,
     StackOverflow = 12,
 }
 

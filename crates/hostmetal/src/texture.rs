@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use crate::device::Device;
-use crate::executor::{LEVELS, Level, Texture as Texels};
+use crate::executor::{Described, LEVELS, Level, Texture as Texels};
 use crate::heap::Heap;
 use crate::memory::Buffer;
 
@@ -222,6 +222,7 @@ impl Descriptor {
 
     fn describe(&self, format: Format, slice: u64, level: [Level; LEVELS]) -> Texels {
         Texels {
+            handle: 0,
             texels: std::ptr::null_mut(),
             slice,
             kind: format.kind,
@@ -240,7 +241,7 @@ impl Descriptor {
 /// An MTLTexture.
 pub(crate) struct Texture {
     memory: Arc<Buffer>,
-    texels: Texels,
+    texels: Described,
     descriptor: Descriptor,
 }
 
@@ -297,7 +298,7 @@ impl Texture {
         let (mut texels, length) = descriptor.lay_out(format);
         let Some(memory) = Buffer::new(device, length) else { return Ok(None) };
         texels.texels = memory.contents();
-        Ok(Some(Texture { memory: Arc::new(memory), texels, descriptor }))
+        Ok(Some(Texture { memory: Arc::new(memory), texels: Described::new(texels), descriptor }))
     }
 
     /// Memory of a heap, at `offset` of a placement heap; none when an automatic heap has no room.
@@ -310,7 +311,7 @@ impl Texture {
         let (mut texels, length) = descriptor.lay_out(format);
         let Some(memory) = Buffer::in_heap(heap, length, offset)? else { return Ok(None) };
         texels.texels = memory.contents();
-        Ok(Some(Texture { memory: Arc::new(memory), texels, descriptor }))
+        Ok(Some(Texture { memory: Arc::new(memory), texels: Described::new(texels), descriptor }))
     }
 
     /// The texels are those in the buffer from `offset` on.
@@ -349,7 +350,7 @@ impl Texture {
         };
         let mut texels = descriptor.describe(format, row * height, level);
         texels.texels = buffer.contents().wrapping_add(offset as usize);
-        Ok(Texture { memory: buffer, texels, descriptor })
+        Ok(Texture { memory: buffer, texels: Described::new(texels), descriptor })
     }
 
     /// Some levels and slices of this texture, perhaps read as another format or type.
@@ -400,7 +401,7 @@ impl Texture {
         level[..levels.1 as usize].copy_from_slice(&self.texels.level[levels.0 as usize..][..levels.1 as usize]);
         let mut texels = descriptor.describe(format, self.texels.slice, level);
         texels.texels = self.texels.texels.wrapping_add((slices.0 * self.texels.slice) as usize);
-        Ok(Texture { memory: self.memory.clone(), texels, descriptor })
+        Ok(Texture { memory: self.memory.clone(), texels: Described::new(texels), descriptor })
     }
 
     pub(crate) fn device(&self) -> &'static Device {
@@ -410,6 +411,11 @@ impl Texture {
     /// What kernels are given; as long as the texture lives.
     pub(crate) fn texels(&self) -> &Texels {
         &self.texels
+    }
+
+    /// What stands for the texture in argument buffers.
+    pub(crate) fn handle(&self) -> u64 {
+        self.texels.handle
     }
 
     pub(crate) fn texture_type(&self) -> u32 {

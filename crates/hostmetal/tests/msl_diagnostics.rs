@@ -269,14 +269,6 @@ const CASES: &[Case] = &[
         &["3:77: error: cannot reserve 'texture' resource location at index 4"],
     ),
     rejected(
-        "textures in a structure",
-        "#include <metal_stdlib>\nusing namespace metal;\nstruct A { int n; texture2d<float> t [[id(3)]]; array<sampler, 2> s; };\nkernel void k(constant A &a [[buffer(0)]]) { }",
-        &[
-            "3:19: error: a structure that holds textures or samplers (an argument buffer) is not supported by hostmetal",
-            "3:55: error: a structure that holds textures or samplers (an argument buffer) is not supported by hostmetal",
-        ],
-    ),
-    rejected(
         "two kernels of one name",
         "template <class T> kernel void f(device T *p) { p[0] = 1; }\ntemplate [[host_name(\"a\")]] kernel void f<float>(device float *);\ntemplate [[host_name(\"a\")]] kernel void f<int>(device int *);",
         &["3:41: error: redefinition of kernel 'a'"],
@@ -427,6 +419,10 @@ const CASES: &[Case] = &[
     accepted(
         "argument buffer",
         "struct A { device float *p [[id(0)]]; float s [[id(1)]]; };\nkernel void k(constant A &a [[buffer(0)]], uint i [[thread_position_in_grid]]) { a.p[i] = a.s; }",
+    ),
+    accepted(
+        "textures in a structure",
+        "#include <metal_stdlib>\nusing namespace metal;\nusing Image = texture2d<float>;\nstruct B { Image image; };\nstruct A { int n; texture2d<float> t [[id(3)]]; array<sampler, 2> s; B b[2]; };\nkernel void k(constant A &a [[buffer(0)]], device const Image *all [[buffer(1)]]) { all[a.n].sample(a.s[1], float2(0)); a.b[a.n].image.read(uint2(0)); }",
     ),
     accepted(
         "array parameters",

@@ -64,17 +64,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "kernel void run(texture2d<uchar> t [[texture(0)]]) { t.read(uint2(0)); }",
         "a texture's component type must be float, half, int, uint, short or ushort",
     ),
-    (
-        "textures in a buffer",
-        "kernel void run(device const texture2d<float> *t [[buffer(0)]]) { t[0].read(uint2(0)); }",
-        "a buffer that holds textures (an argument buffer) is not supported",
-    ),
-    (
-        "textures in a structure under another name",
-        "using Image = texture2d<float>;\nstruct S { int n; Image image; };\n\
-         kernel void run(constant S &s [[buffer(0)]]) { s.image.read(uint2(0)); }",
-        "a buffer that holds textures (an argument buffer) is not supported",
-    ),
     ("sampler as a texture", "kernel void run(sampler s [[texture(0)]]) {}", "[[texture(n)]] is for textures"),
     (
         "matrix of a SIMD-group of another size",

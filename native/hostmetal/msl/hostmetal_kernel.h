@@ -225,15 +225,6 @@ struct parameter<T &> {
 // As long as a copy is cheap next to the loop over the threads.
 constexpr unsigned long longest_copy = 1024;
 
-// An address in a buffer's bytes would be taken for a texture.
-template <class T>
-constexpr bool holds_texture = !__is_void(T) && !__is_trivially_destructible(T);
-template <class T>
-struct bufferable {
-  static_assert(!holds_texture<T>, "a buffer that holds textures (an argument buffer) is not supported by hostmetal");
-  static constexpr bool value = true;
-};
-
 // A pointer or reference. `held` is evaluated once per threadgroup, `get` once per thread.
 template <unsigned Kind, int Index, bool Present>
 struct argument {
@@ -250,14 +241,12 @@ struct argument {
   };
   template <class T>
   struct direct<T *> {
-    static_assert(bufferable<plain<T>>::value, "");
     T *target;
     direct(const hm_group *group) : target(Present ? (T *)address(group) : (T *)nullptr) {}
     T *get(const place &) const { return target; }
   };
   template <class T>
   struct direct<T &> {
-    static_assert(bufferable<plain<T>>::value, "");
     T *target;
     direct(const hm_group *group) : target(Present ? (T *)address(group) : (T *)(ulong)absent<plain<T>>::bytes) {}
     T &get(const place &) const { return *target; }
@@ -308,7 +297,7 @@ struct resource {
                               access = A == metal::access::write ? 2 : A == metal::access::read_write ? 1 : 0;                                      \
     static metal::name<T, A> make(const hm_group *group, unsigned index) {                                                                          \
       metal::name<T, A> object;                                                                                                                     \
-      object.__texture = group->texture[index];                                                                                                     \
+      object.__handle = group->texture[index]->handle;                                                                                                   \
       return object;                                                                                                                                \
     }                                                                                                                                               \
   };
@@ -324,7 +313,7 @@ struct resource<metal::sampler> {
   static constexpr unsigned kind = kind_sampler, type = 0, count = 1, data_type = 0, access = 0;
   static metal::sampler make(const hm_group *group, unsigned index) {
     metal::sampler object;
-    object.__state = group->sampler[index];
+    object.__handle = hostmetal::pack(group->sampler[index]);
     return object;
   }
 };
@@ -349,7 +338,7 @@ struct resource_argument {
     static_assert(resource<object>::kind == Kind, "[[texture(n)]] is for textures and [[sampler(n)]] for samplers, or an array of either");
     static_assert(Index >= 0 && Index + (int)resource<object>::count <= (Kind == kind_texture ? 128 : 16),
                   "the index of a texture must be between 0 and 127, that of a sampler between 0 and 15");
-    object value;
+    object value = {};
     direct(const hm_group *group) {
       if constexpr (Present)
         value = resource<object>::make(group, Index);

@@ -15,6 +15,17 @@ struct hm_sampler {
 
 namespace hostmetal {
 
+// A sampler as eight bytes (MTLResourceID): 22 bits of settings, the clamps of the level of detail in 1/65536 of a level, 20 bits each, and a mark
+// that addresses and zero do not have. Packed by the host too: crates/hostmetal/src/executor/handle.rs.
+METAL_FUNC constexpr ulong pack_lod(float lod) { return !(lod > 0) ? 0 : lod < 15.9999f ? (ulong)(lod * 65536.0f + 0.5f) : 0xffffful; }
+METAL_FUNC constexpr ulong pack(hm_sampler s) { return 2ul << 62 | pack_lod(s.lod_max) << 42 | pack_lod(s.lod_min) << 22 | (ulong)(s.bits & 0x3fffffu); }
+METAL_FUNC hm_sampler unpack(ulong handle) {
+  hm_sampler s = {(unsigned)handle & 0x3fffffu, (float)(handle >> 22 & 0xffffful) / 65536.0f, (float)(handle >> 42 & 0xffffful) / 65536.0f};
+  if (handle >> 62 != 2)
+    s.bits = *(const volatile unsigned *)not_a_sampler;
+  return s;
+}
+
 enum address_mode : uint { mode_zero, mode_edge, mode_repeat, mode_mirror, mode_border };
 enum : uint { mag_at = 9, min_at = 11, mip_at = 13, pixel_at = 15, border_at = 16 };
 enum : uint { nearest = 0, linear = 1 };

@@ -15,7 +15,9 @@ struct hm_level {
   unsigned unused;
 };
 
+// Lies at a multiple of 1024 bytes, in memory that is never unmapped.
 struct hm_texture {
+  unsigned long handle; // of this texture while it lives: its address and, in the last ten bits, a number that changes when the place is reused
   char *texels;
   unsigned long slice; // bytes from one slice to the next
   unsigned kind;       // hostmetal::texel_kind
@@ -31,6 +33,16 @@ struct hm_texture {
 } // extern "C"
 
 namespace hostmetal {
+
+// What a texture is in memory and in registers (MTLResourceID): handles come from argument buffers, which a program may fill with anything.
+// One that is no living texture's gives an address that faults, and by which the host knows the reason (crates/hostmetal/src/executor/handle.rs).
+enum : ulong { not_a_texture = 0x8000, not_a_sampler = 0x8800 };
+METAL_FUNC const hm_texture *described(ulong handle) {
+  const hm_texture *t = (const hm_texture *)(handle & ~1023ul);
+  if (__builtin_expect(t->handle != handle, 0))
+    return (const hm_texture *)not_a_texture;
+  return t;
+}
 
 enum texel_kind : unsigned { kind_unorm, kind_snorm, kind_uint, kind_sint, kind_float, kind_srgb, kind_rgb10a2_unorm };
 enum texel_order : unsigned { order_rgba, order_bgra, order_alpha };

@@ -11,12 +11,14 @@ pub(crate) mod context;
 pub(crate) mod event;
 pub(crate) mod fiber;
 pub(crate) mod guard;
+mod handle;
 pub(crate) mod pool;
 pub(crate) mod run;
 pub(crate) mod sanitizer;
 pub(crate) mod schedule;
 mod texture;
 
+pub(crate) use handle::{Described, NOT_A_SAMPLER, NOT_A_TEXTURE, sampler_handle};
 pub use texture::{LEVELS, Level, Sampler, Texture};
 
 use std::ffi::c_void;

@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::fiber::{Halt, run_group};
 use super::guard::{Signal, interrupt, watchdog_limit};
 use super::pool::{self, Computing, Worker};
-use super::{Group, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture, event};
+use super::{Group, NOT_A_SAMPLER, NOT_A_TEXTURE, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture, event};
 use crate::command::{CommandBuffer, ErrorCode, Failure};
 use crate::device::{SIMD_WIDTH, worker_threads};
 use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
@@ -527,6 +527,16 @@ fn describe_signal(
         libc::SIGILL => (ErrorCode::Internal, format!("Internal Error: a trap or an invalid instruction: {place}")),
         _ if worker.place.overflowed(address).is_some() || worker.record.near_stack(address) => {
             (ErrorCode::StackOverflow, format!("Stack Overflow: a thread used more than its stack: {place}"))
+        }
+        _ if (NOT_A_TEXTURE..NOT_A_SAMPLER + 4).contains(&address) => {
+            let what = if address < NOT_A_SAMPLER { "texture" } else { "sampler" };
+            (
+                ErrorCode::InvalidResource,
+                format!(
+                    "Invalid Resource (00000009:kIOGPUCommandBufferCallbackErrorInvalidResource): the handle of a {what} in \
+                     memory is not that of a living {what}: {place}"
+                ),
+            )
         }
         _ => {
             let where_to = nearest(address, arguments, recording);

@@ -28,6 +28,8 @@ pub const LEVELS: usize = 15;
 #[repr(C)]
 #[derive(Clone, Debug)]
 pub struct Texture {
+    /// See handle.rs; 0 for none.
+    pub handle: u64,
     /// The first texel of slice 0.
     pub texels: *mut u8,
     /// Bytes from one slice to the next.

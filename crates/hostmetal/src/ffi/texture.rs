@@ -2,7 +2,7 @@
 
 use super::{HMBuffer, HMDevice, HMEncoder, HMTexture, answer, borrow, device_of, give, put, release, share};
 use crate::encode::Misuse;
-use crate::executor::Sampler;
+use crate::executor::{Sampler, sampler_handle};
 use crate::memory::Buffer;
 use crate::texture::{Descriptor, Linear, Region, Texture, knows};
 use std::ffi::{c_char, c_void};
@@ -72,6 +72,27 @@ pub struct HMSampler {
     pub lod_min: f32,
     /// The greatest.
     pub lod_max: f32,
+}
+
+/// What stands for a texture in argument buffers.
+///
+/// # Safety
+/// As the module above says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_texture_handle(texture: HMTexture) -> u64 {
+    // SAFETY: as the module above says.
+    unsafe { borrow(texture) }.handle()
+}
+
+/// What stands for a sampler in argument buffers.
+///
+/// # Safety
+/// As the module above says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_sampler_handle(sampler: *const HMSampler) -> u64 {
+    // SAFETY: as the module above says.
+    let HMSampler { bits, lod_min, lod_max } = unsafe { *sampler };
+    sampler_handle(&Sampler { bits, lod_min, lod_max })
 }
 
 /// # Safety

@@ -133,7 +133,7 @@ impl Role {
 }
 
 /// Whether the word names one of MSL's types of textures.
-pub(crate) fn is_texture(word: &str) -> bool {
+fn is_texture(word: &str) -> bool {
     let Some(rest) = word.strip_prefix("texture").or_else(|| word.strip_prefix("depth")) else { return false };
     matches!(
         rest,

@@ -6,7 +6,6 @@
 //! valid program is worse than accepting an invalid one. The wording is Apple's where its compiler's message is known.
 
 use super::diagnose::Finding;
-use super::kernels::is_texture;
 use super::scan::{Function, Program, Stage};
 use super::token::{Kind, NONE, Stream};
 use std::collections::{HashMap, HashSet};
@@ -86,55 +85,9 @@ impl Rules<'_> {
                 "raytracing" if s.is(i.wrapping_sub(1), "::") => {
                     findings.push(Finding::error(i, "ray tracing is not supported by hostmetal"));
                 }
-                _ if !member && (word == "sampler" || is_texture(word)) && self.is_member_type(i) => {
-                    findings.push(Finding::error(
-                        i,
-                        "a structure that holds textures or samplers (an argument buffer) is not supported by hostmetal",
-                    ));
-                }
                 _ => {}
             }
         }
-    }
-
-    /// Whether the texture's or sampler's type at `i` is that of a data member: `texture2d<float> t;` or
-    /// `array<sampler, 4> s;` directly in a class.
-    fn is_member_type(&self, i: usize) -> bool {
-        let s = self.s;
-        if !s.is(i + 1, "<") && !s.is_ident(i + 1) && !matches!(s.at(i + 1), "," | ">") {
-            return false;
-        }
-        let mut stop = i;
-        while stop < s.len() && !matches!(s.at(stop), ";" | "{" | "(" | "}") {
-            stop = s.attribute(stop).unwrap_or(stop + 1);
-        }
-        if !s.is(stop, ";") {
-            return false;
-        }
-        for j in (0..i).rev() {
-            match s.at(j) {
-                "static" | "using" | "typedef" | "(" => return false,
-                ";" | "}" | "{" | ":" => return self.in_class(i),
-                _ => {}
-            }
-        }
-        false
-    }
-
-    /// Whether the innermost braces around `i` are those of a class.
-    fn in_class(&self, i: usize) -> bool {
-        let s = self.s;
-        let mut j = i;
-        while j > 0 {
-            j -= 1;
-            match s.at(j) {
-                ")" | "]" | "}" if s.mate[j] != NONE => j = s.mate[j],
-                "{" => return self.program.classes.iter().any(|&(open, _)| open == j),
-                "(" => return false,
-                _ => {}
-            }
-        }
-        false
     }
 
     /// The specifiers, type and `*` or `&` of `[const] T [const] * name`; only for types known to be types.

@@ -3,7 +3,8 @@
 use std::env;
 use std::path::Path;
 
-const SOURCES: [&str; 6] = ["faces.mm", "heaps.mm", "libraries.mm", "objects.mm", "plants.mm", "textures.mm"];
+const SOURCES: [&str; 7] =
+    ["arguments.mm", "faces.mm", "heaps.mm", "libraries.mm", "objects.mm", "plants.mm", "textures.mm"];
 
 fn main() {
     // On macOS, and for its documentation, hostmetal compiles nothing either.

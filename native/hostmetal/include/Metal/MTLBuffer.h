@@ -18,6 +18,7 @@ API_AVAILABLE(macos(10.11))
 - (void)didModifyRange:(NSRange)range API_AVAILABLE(macos(10.11));
 - (void)addDebugMarker:(NSString *)marker range:(NSRange)range API_AVAILABLE(macos(10.12));
 - (void)removeAllDebugMarkers API_AVAILABLE(macos(10.12));
+@property(readonly) MTLGPUAddress gpuAddress API_AVAILABLE(macos(13.0));
 @end
 
 NS_ASSUME_NONNULL_END

@@ -44,6 +44,11 @@ typedef NS_ENUM(NSUInteger, MTLDeviceLocation) {
   MTLDeviceLocationUnspecified = NSUIntegerMax,
 } API_AVAILABLE(macos(10.15));
 
+typedef NS_ENUM(NSUInteger, MTLArgumentBuffersTier) {
+  MTLArgumentBuffersTier1 = 0,
+  MTLArgumentBuffersTier2 = 1,
+} API_AVAILABLE(macos(10.13));
+
 typedef NS_ENUM(NSUInteger, MTLReadWriteTextureTier) {
   MTLReadWriteTextureTierNone = 0,
   MTLReadWriteTextureTier1 = 1,
@@ -85,6 +90,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) NSUInteger maxThreadgroupMemoryLength API_AVAILABLE(macos(10.13));
 @property(readonly) NSUInteger maxBufferLength API_AVAILABLE(macos(10.14));
 @property(readonly) MTLReadWriteTextureTier readWriteTextureSupport API_AVAILABLE(macos(10.13));
+@property(readonly) MTLArgumentBuffersTier argumentBuffersSupport API_AVAILABLE(macos(10.13));
 @property(readonly) BOOL supports32BitFloatFiltering API_AVAILABLE(macos(11.0));
 
 - (nullable id<MTLCommandQueue>)newCommandQueue;

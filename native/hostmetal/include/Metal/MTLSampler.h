@@ -42,6 +42,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   MTLSamplerBorderColor _borderColor;
   BOOL _normalizedCoordinates;
   float _lodMinClamp, _lodMaxClamp;
+  BOOL _supportArgumentBuffers;
   NSString *_label;
 }
 @property(nonatomic) MTLSamplerMinMagFilter minFilter;
@@ -55,6 +56,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(nonatomic) BOOL normalizedCoordinates;
 @property(nonatomic) float lodMinClamp;
 @property(nonatomic) float lodMaxClamp;
+@property(nonatomic) BOOL supportArgumentBuffers API_AVAILABLE(macos(10.13));
 @property(nullable, copy, nonatomic) NSString *label;
 @end
 
@@ -62,6 +64,7 @@ API_AVAILABLE(macos(10.11))
 @protocol MTLSamplerState <NSObject>
 @property(nullable, readonly) NSString *label;
 @property(readonly) id<MTLDevice> device;
+@property(readonly) MTLResourceID gpuResourceID API_AVAILABLE(macos(13.0));
 @end
 
 NS_ASSUME_NONNULL_END

@@ -79,6 +79,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) NSUInteger sampleCount;
 @property(readonly) NSUInteger arrayLength;
 @property(readonly) MTLTextureUsage usage;
+@property(readonly) MTLResourceID gpuResourceID API_AVAILABLE(macos(13.0));
 - (void)getBytes:(void *)pixelBytes
      bytesPerRow:(NSUInteger)bytesPerRow
    bytesPerImage:(NSUInteger)bytesPerImage

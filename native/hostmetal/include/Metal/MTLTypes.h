@@ -44,3 +44,10 @@ MTL_INLINE MTLRegion MTLRegionMake2D(NSUInteger x, NSUInteger y, NSUInteger widt
 }
 
 MTL_INLINE MTLRegion MTLRegionMake1D(NSUInteger x, NSUInteger width) { return MTLRegionMake3D(x, 0, 0, width, 1, 1); }
+
+typedef uint64_t MTLGPUAddress API_AVAILABLE(macos(13.0));
+
+// What stands for a texture, a sampler or a pipeline in memory that kernels read.
+typedef struct MTLResourceID {
+  uint64_t _impl;
+} MTLResourceID API_AVAILABLE(macos(13.0));

@@ -1,0 +1,102 @@
+//! Handles: how textures and samplers stand in argument buffers (MTLResourceID), eight bytes that kernels resolve.
+//!
+//! A texture's handle is the address of its description and, in the address's last ten bits, a number that changes when the
+//! place is used for another texture. Programs may write anything where a kernel expects a handle, so a kernel compares the
+//! handle with the one in the description before it uses it (`hostmetal::described`); for that places are never unmapped, and
+//! a place whose texture is gone holds no handle. A sampler's handle is the sampler itself, packed (`hostmetal::pack`).
+//!
+//! Handles that are none make a kernel access one of two addresses at which nothing can lie, so the executor knows the reason
+//! of the fault. An address of unmapped memory faults by itself.
+
+use std::collections::VecDeque;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{Sampler, Texture};
+
+/// `hostmetal::not_a_texture`: the faults of bad handles lie from here on, up to `NOT_A_SAMPLER`.
+pub(crate) const NOT_A_TEXTURE: usize = 0x8000;
+/// `hostmetal::not_a_sampler`.
+pub(crate) const NOT_A_SAMPLER: usize = 0x8800;
+
+/// Bytes between descriptions.
+pub(crate) const PLACE: usize = 1024;
+
+/// A description's place.
+#[repr(C, align(1024))]
+struct Place(Texture);
+
+const _: () = assert!(size_of::<Place>() == PLACE);
+
+/// Places that hold no texture, the longest unused first, each with the number of its next handle.
+struct Free(VecDeque<(NonNull<Place>, u64)>);
+
+// SAFETY: a place is memory without an owner while it is in the list.
+unsafe impl Send for Free {}
+
+static FREE: Mutex<Free> = Mutex::new(Free(VecDeque::new()));
+
+/// Places are made so many at a time, and a place is used again when so many have been given back: a stale handle is more
+/// likely to be found out.
+const CHUNK: usize = 64;
+
+fn free() -> MutexGuard<'static, Free> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A description that kernels can reach by its handle as long as this lives.
+pub(crate) struct Described {
+    place: NonNull<Place>,
+}
+
+// SAFETY: the place belongs to this value, which only reads it until it is dropped.
+unsafe impl Send for Described {}
+// SAFETY: as above.
+unsafe impl Sync for Described {}
+
+impl Described {
+    pub(crate) fn new(texture: Texture) -> Described {
+        let (place, number) = {
+            let mut free = free();
+            if free.0.len() < CHUNK {
+                let made: Vec<Place> = (0..CHUNK).map(|_| Place(Texture { handle: 0, ..texture.clone() })).collect();
+                free.0.extend(made.leak().iter_mut().map(|place| (NonNull::from(place), 1)));
+            }
+            let Some(oldest) = free.0.pop_front() else { unreachable!("places have just been made") };
+            oldest
+        };
+        let handle = place.as_ptr() as u64 | number;
+        // SAFETY: nobody else has the place; a kernel with a stale handle may read it, as it may read freed memory on a GPU.
+        unsafe { place.as_ptr().write(Place(Texture { handle, ..texture })) };
+        Described { place }
+    }
+}
+
+impl Deref for Described {
+    type Target = Texture;
+
+    fn deref(&self) -> &Texture {
+        // SAFETY: the place is this value's and holds a description.
+        unsafe { &self.place.as_ref().0 }
+    }
+}
+
+impl Drop for Described {
+    fn drop(&mut self) {
+        let next = (self.handle + 1) % PLACE as u64;
+        // SAFETY: the texture is gone, so no reference to its description is left.
+        unsafe { self.place.as_mut() }.0.handle = 0;
+        free().0.push_back((self.place, next));
+    }
+}
+
+/// A sampler's eight bytes.
+pub(crate) fn sampler_handle(sampler: &Sampler) -> u64 {
+    let lod = |lod: f32| match lod {
+        _ if lod.is_nan() || lod <= 0.0 => 0,
+        _ if lod < 15.9999 => (lod * 65536.0 + 0.5) as u64,
+        _ => 0xf_ffff,
+    };
+    2 << 62 | lod(sampler.lod_max) << 42 | lod(sampler.lod_min) << 22 | u64::from(sampler.bits & 0x3f_ffff)
+}
