@@ -1,0 +1,197 @@
+//! Threads that share one device for long: dispatches in their millions, pipeline look-ups, memory watched.
+//!
+//! Each thread adds 1 to every number of its own buffer, launch by launch, in batches; at the end every number must be the
+//! count of its launches. Then threads look kernels up, in libraries of the same source and with function constants, and run
+//! one in a hundred. Memory is sampled all the time: where it ends may not lie above where it was after a tenth of the work
+//! by more than `GROWTH`, nor may the process keep more files, threads or mappings.
+//!
+//! `cargo run --release -p dcmetal --example soak [-- DISPATCHES [LOOK-UPS [THREADS]]]`, or `scripts/soak`
+#![allow(clippy::print_stdout, reason = "a program, not the library")]
+
+use std::process::exit;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use dcmetal::{Accelerator, Constants, Grid, Result, args};
+
+const SOURCE: &str = "
+#include <metal_stdlib>
+using namespace metal;
+constant uint amount [[function_constant(0)]];
+constant uint by = is_function_constant_defined(amount) ? amount : 1;
+kernel void add(device uint *numbers [[buffer(0)]], uint i [[thread_position_in_grid]]) { numbers[i] += by; }
+kernel void reverse(device uint *numbers [[buffer(0)]], uint i [[thread_position_in_grid]], uint n [[threads_per_threadgroup]]) {
+  threadgroup uint other[256];
+  other[i] = numbers[i];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  numbers[i] = other[n - 1 - i];
+}";
+
+/// Numbers of each thread's buffer.
+const COUNT: usize = 256;
+/// Launches in a submission.
+const BATCH: u64 = 100;
+/// Bytes that memory may grow by, and the share.
+const GROWTH: (u64, f64) = (8 << 20, 0.02);
+
+fn main() {
+    let mut words = std::env::args().skip(1);
+    let mut number = |default: u64| match words.next() {
+        None => default,
+        Some(word) => word.parse().unwrap_or_else(|_| {
+            eprintln!("soak: `{word}` is no number");
+            exit(2)
+        }),
+    };
+    let (dispatches, lookups, threads) = (number(10_000_000), number(100_000), number(64).max(1));
+    if let Err(error) = soak(dispatches, lookups, threads) {
+        eprintln!("soak: {error}");
+        exit(1);
+    }
+}
+
+fn soak(dispatches: u64, lookups: u64, threads: u64) -> Result<()> {
+    let gpu = Accelerator::system_default()?;
+    println!("{}, {threads} threads", gpu.name());
+    let library = gpu.compile_msl(SOURCE)?;
+    let (add, reverse) = (library.kernel("add")?, library.kernel("reverse")?);
+
+    let batches = dispatches.div_ceil(BATCH * threads).max(1);
+    watched("dispatches", batches * BATCH * threads, |done| {
+        each(threads, |_| {
+            let mut numbers = gpu.buffer_zeroed::<u32>(COUNT)?;
+            for _ in 0..batches {
+                let mut batch = gpu.batch()?;
+                for launch in 0..BATCH {
+                    let kernel = if launch % 2 == 0 { &add } else { &reverse };
+                    batch.launch(kernel, Grid::linear(COUNT).threadgroup(COUNT), args![&mut numbers])?;
+                }
+                batch.submit()?.wait()?;
+                done.fetch_add(BATCH, Ordering::Relaxed);
+            }
+            demand(numbers.to_vec()?.iter().all(|&n| u64::from(n) == batches * BATCH / 2), "a number is wrong");
+            Ok(())
+        })
+    })?;
+
+    let each_of = lookups.div_ceil(threads).max(1);
+    watched("look-ups", each_of * threads, |done| {
+        each(threads, |thread| {
+            let mut numbers = gpu.buffer_zeroed::<u32>(COUNT)?;
+            let (mut library, mut sum) = (gpu.compile_msl(SOURCE)?, 0);
+            for turn in 0..each_of {
+                let step = ((turn + thread) % 8) as u32;
+                let kernel = library.kernel_with("add", &Constants::new().at(0, step))?;
+                if turn % 100 == 0 {
+                    library = gpu.compile_msl(SOURCE)?;
+                    kernel.launch(Grid::linear(COUNT), args![&mut numbers])?.wait()?;
+                    sum += step;
+                }
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+            demand(numbers.to_vec()?.iter().all(|&n| n == sum), "a number is wrong");
+            Ok(())
+        })
+    })?;
+    demand(gpu.allocated_bytes() == 0, "the device still has memory allocated");
+    Ok(())
+}
+
+/// Runs `work` on so many threads; the first error of any.
+fn each(threads: u64, work: impl Fn(u64) -> Result<()> + Sync) -> Result<()> {
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads)
+            .map(|thread| {
+                scope.spawn({
+                    let work = &work;
+                    move || work(thread)
+                })
+            })
+            .collect();
+        handles.into_iter().try_for_each(|handle| handle.join().expect("a thread of the soak"))
+    })
+}
+
+/// Runs `work`, which counts what it has done, samples the process meanwhile, and prints what it saw.
+fn watched(what: &str, total: u64, work: impl FnOnce(&AtomicU64) -> Result<()>) -> Result<()> {
+    let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let start = Instant::now();
+    let mut samples = Vec::new();
+    let mut take = |done: u64| samples.push((done, Process::now()));
+    let result = std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            while !over.load(Ordering::Acquire) {
+                take(done.load(Ordering::Relaxed));
+                std::thread::park_timeout(Duration::from_millis(100));
+            }
+        });
+        let result = work(&done);
+        over.store(true, Ordering::Release);
+        watcher.thread().unpark();
+        watcher.join().expect("the watcher");
+        result
+    });
+    result?;
+    let seconds = start.elapsed().as_secs_f64();
+    let last = Process::now();
+    let settled = samples.iter().find(|(done, _)| *done >= total / 10).map_or(last, |(_, process)| *process);
+    let most = samples.iter().map(|(_, process)| process.bytes).max().unwrap_or(last.bytes).max(last.bytes);
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    println!(
+        "{total} {what} in {seconds:.1} s, {:.0} a second; memory {:.1} MiB after a tenth, {:.1} at most, {:.1} at the end; \
+         {} samples; mappings {} then {}, files {} then {}",
+        total as f64 / seconds,
+        mib(settled.bytes),
+        mib(most),
+        mib(last.bytes),
+        samples.len(),
+        settled.mappings,
+        last.mappings,
+        settled.files,
+        last.files
+    );
+    let limit = settled.bytes + GROWTH.0.max((settled.bytes as f64 * GROWTH.1) as u64);
+    demand(last.bytes <= limit, "memory grew");
+    demand(last.files <= settled.files, "open files grew");
+    demand(last.mappings <= settled.mappings + settled.mappings / 10 + 16, "mappings grew");
+    Ok(())
+}
+
+fn demand(holds: bool, broken: &str) {
+    if !holds {
+        eprintln!("soak: {broken}");
+        exit(1);
+    }
+}
+
+/// What the process holds.
+#[derive(Clone, Copy)]
+struct Process {
+    /// Resident.
+    bytes: u64,
+    mappings: usize,
+    files: usize,
+}
+
+impl Process {
+    #[cfg(target_os = "linux")]
+    fn now() -> Process {
+        let status = std::fs::read_to_string("/proc/self/status").expect("/proc");
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
+        let kilobytes: u64 = resident.trim().trim_end_matches(" kB").trim().parse().expect("a number");
+        Process {
+            bytes: kilobytes << 10,
+            mappings: std::fs::read_to_string("/proc/self/maps").expect("/proc").lines().count(),
+            files: std::fs::read_dir("/proc/self/fd").expect("/proc").count(),
+        }
+    }
+
+    /// Elsewhere only memory is asked for.
+    #[cfg(not(target_os = "linux"))]
+    fn now() -> Process {
+        let id = std::process::id().to_string();
+        let output = std::process::Command::new("ps").args(["-o", "rss=", "-p", &id]).output().expect("ps");
+        let kilobytes: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
+        Process { bytes: kilobytes << 10, mappings: 0, files: 0 }
+    }
+}
