@@ -8,6 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 const SOURCE: &str = "kernel void k(device float *p, uint i [[thread_position_in_grid]]) { p[i] = 1; }";
@@ -31,7 +32,8 @@ fn script(directory: &Path, version: &str, body: &str) -> PathBuf {
 
 fn with_script(directory: &Path, version: &str, body: &str) -> Result<Arc<Toolchain>, CompileFailure> {
     let clang = Some(script(directory, version, body).into());
-    toolchain(&ToolchainOptions { clang, cache: Some(directory.join("cache")), deadline: Some(Duration::from_secs(1)) })
+    let deadline = Some(Duration::from_secs(1));
+    toolchain(&ToolchainOptions { clang, deadline, ..in_cache(&directory.join("cache")) })
 }
 
 /// Entries of a cache directory without their hashes.
@@ -44,9 +46,16 @@ fn entries(cache: &Path) -> Vec<String> {
     names
 }
 
-fn precompiled(cache: &Path) -> PathBuf {
+/// The entry of a cache directory whose name begins so.
+fn entry(cache: &Path, prefix: &str) -> PathBuf {
     let mut found = fs::read_dir(cache).unwrap().map(|e| e.unwrap().path());
-    found.find(|p| p.file_name().unwrap().to_str().unwrap().starts_with("pch-")).unwrap().join("prefix.pch")
+    found.find(|p| p.file_name().unwrap().to_str().unwrap().starts_with(prefix)).unwrap()
+}
+
+/// The same program never twice: what was compiled once is not compiled again.
+fn another() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(2);
+    SOURCE.replace("= 1", &format!("= {}", NUMBER.fetch_add(1, Ordering::Relaxed)))
 }
 
 fn compiles(toolchain: &Arc<Toolchain>, source: &str) {
@@ -201,7 +210,7 @@ fn nothing_is_left_behind_whatever_becomes_of_a_source() {
         assert_eq!(failure.kind, Failure::Source);
         assert!(!failure.log.contains(place.path().to_str().unwrap()), "{}", failure.log);
     }
-    assert_eq!(entries(place.path()), ["headers", "pch"]);
+    assert_eq!(entries(place.path()), ["headers", "made", "pch"]);
     let mode = fs::metadata(place.path()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }
@@ -210,7 +219,7 @@ fn nothing_is_left_behind_whatever_becomes_of_a_source() {
 fn a_broken_precompiled_header_is_made_anew() {
     let place = tempfile::tempdir().unwrap();
     compiles(&toolchain(&in_cache(place.path())).unwrap(), SOURCE);
-    let file = precompiled(place.path());
+    let file = entry(place.path(), "pch-").join("prefix.pch");
     let good = fs::read(&file).unwrap();
     let breaks: [fn(&Path, &[u8]); 4] = [
         |file, good| fs::write(file, vec![b'x'; good.len()]).unwrap(),
@@ -224,34 +233,33 @@ fn a_broken_precompiled_header_is_made_anew() {
     ];
     for (number, damage) in breaks.iter().enumerate() {
         damage(&file, &good);
-        // The same source is remembered by this process: another one each time.
-        compiles(&toolchain(&in_cache(place.path())).unwrap(), &format!("{SOURCE} // found broken {number}"));
+        compiles(&toolchain(&in_cache(place.path())).unwrap(), &another());
         assert_eq!(fs::read(&file).unwrap().len(), good.len(), "damage {number}");
 
         // Now behind the back of a toolchain that has checked it.
         let running = toolchain(&in_cache(place.path())).unwrap();
-        compiles(&running, &format!("{SOURCE} // used {number}"));
+        compiles(&running, &another());
         if number != 2 {
             damage(&file, &good);
-            compiles(&running, &format!("{SOURCE} // broken behind its back {number}"));
+            compiles(&running, &another());
             assert_eq!(fs::read(&file).unwrap().len(), good.len(), "damage {number}");
         }
     }
-    assert_eq!(entries(place.path()), ["headers", "pch"]);
+    assert_eq!(entries(place.path()), ["headers", "made", "pch"]);
 }
 
 #[test]
 fn changed_headers_are_put_right() {
     let place = tempfile::tempdir().unwrap();
     let first = toolchain(&in_cache(place.path())).unwrap();
-    let headers = fs::read_dir(place.path()).unwrap().next().unwrap().unwrap().path();
+    let headers = entry(place.path(), "headers-");
     let file = headers.join("metal_stdlib");
     let good = fs::read(&file).unwrap();
     fs::write(&file, "#error not ours\n").unwrap();
     compiles(&first, SOURCE);
     assert_eq!(fs::read(&file).unwrap(), good);
     fs::remove_file(&file).unwrap();
-    compiles(&toolchain(&in_cache(place.path())).unwrap(), &format!("{SOURCE} // removed"));
+    compiles(&toolchain(&in_cache(place.path())).unwrap(), &another());
     assert_eq!(fs::read(&file).unwrap(), good);
 }
 
@@ -298,8 +306,8 @@ fn several_processes_fill_one_cache_at_once() {
     for child in &mut children {
         assert!(child.wait().unwrap().success());
     }
-    assert_eq!(entries(&cache), ["headers", "pch"]);
-    compiles(&toolchain(&in_cache(&cache)).unwrap(), &format!("{SOURCE} // after them"));
+    assert_eq!(entries(&cache), ["headers", "made", "pch"]);
+    compiles(&toolchain(&in_cache(&cache)).unwrap(), &another());
 }
 
 #[test]
@@ -333,7 +341,7 @@ fn threads_compile_different_sources_at_once() {
             });
         }
     });
-    assert_eq!(entries(place.path()), ["headers", "pch"]);
+    assert_eq!(entries(place.path()), ["headers", "made", "pch"]);
 }
 
 /// What is in native/hostmetal/msl is what gets embedded.
@@ -353,7 +361,7 @@ fn every_header_is_embedded() {
     let place = tempfile::tempdir().unwrap();
     toolchain(&in_cache(place.path())).unwrap();
     let (mut written, mut owned) = (BTreeSet::new(), BTreeSet::new());
-    collect(&fs::read_dir(place.path()).unwrap().next().unwrap().unwrap().path(), "", &mut written);
+    collect(&entry(place.path(), "headers-"), "", &mut written);
     collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../native/hostmetal/msl"), "", &mut owned);
     assert!(owned.is_subset(&written), "not embedded: {:?}", owned.difference(&written).collect::<Vec<_>>());
 }

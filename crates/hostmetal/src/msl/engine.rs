@@ -7,10 +7,11 @@
 //! The plugin is embedded in this crate, empty when it was built without llvm-19-dev, and written to the cache directory.
 //! It is given to a clang of exactly the version of LLVM that it was compiled for, since plugins have no stable interface.
 
-use super::toolchain::{Toolchain, fingerprint_of};
+use super::toolchain::{Toolchain, hash};
 use super::{CompileFailure, Failure};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// The compiled plugin; empty when LLVM's headers were not there when hostmetal was built.
 const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hostmetal_pass.so"));
@@ -85,8 +86,8 @@ impl std::fmt::Display for Built {
 /// What a line of the compiler's output begins with when the pass refuses a kernel; the reason follows.
 pub(super) const REFUSAL: &str = "hostmetal-pass: refused: ";
 
-/// The plugin's path for a toolchain, or why there is none.
-pub(super) fn plugin(toolchain: &Toolchain) -> Result<PathBuf, String> {
+/// Whether a toolchain can take the plugin, or why not.
+pub(super) fn usable(toolchain: &Toolchain) -> Result<(), String> {
     if PLUGIN.is_empty() {
         return Err("hostmetal was built without llvm-19-dev".to_owned());
     }
@@ -94,7 +95,19 @@ pub(super) fn plugin(toolchain: &Toolchain) -> Result<PathBuf, String> {
     if version.split([' ', '+', '-', '~']).next() != Some(LLVM) {
         return Err(format!("the pass is for clang {LLVM}, not {version}"));
     }
-    let path = toolchain.cache().join(format!("pass-{}.so", &fingerprint_of(PLUGIN)[..32]));
+    Ok(())
+}
+
+/// A hash of the plugin.
+pub(super) fn fingerprint() -> &'static str {
+    static HASH: LazyLock<String> = LazyLock::new(|| hash([PLUGIN]));
+    &HASH
+}
+
+/// The plugin's path for a toolchain that can take it, or why there is none.
+pub(super) fn plugin(toolchain: &Toolchain) -> Result<PathBuf, String> {
+    usable(toolchain)?;
+    let path = toolchain.cache().join(format!("pass-{}.so", &fingerprint()[..32]));
     if fs::read(&path).is_ok_and(|found| found == PLUGIN) {
         return Ok(path);
     }

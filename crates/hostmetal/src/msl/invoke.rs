@@ -2,14 +2,17 @@
 
 use super::diagnose::{Finding, SOURCE_NAME, read_clang};
 use super::rewrite::{Edits, emit};
+use super::store::Record;
 use super::token::Stream;
-use super::toolchain::{Toolchain, libraries};
-use super::{CompileFailure, CompileOptions, Failure};
+use super::toolchain::{Toolchain, language_flags, libraries};
+use super::{CompileFailure, CompileOptions, Failure, MathMode, engine};
 use std::ffi::OsString;
 use std::fs;
 
 /// The rewritten source's name in its job directory.
 pub(super) const PROGRAM: &str = "program.clcpp";
+/// The shared object's name in a job directory.
+pub(super) const OBJECT: &str = "kernel.so";
 /// Warnings worth telling: what Apple's compiler shows by default and the rewrite cannot cause.
 const WARNINGS: [&str; 16] = [
     "-Wreturn-type",
@@ -40,6 +43,44 @@ pub(super) fn preprocess(
     source: &str,
     options: &CompileOptions,
 ) -> Result<(String, String), CompileFailure> {
+    let mut own: Vec<String> = Vec::new();
+    for (name, value) in &options.macros {
+        let valid = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
+            && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
+        if !valid || value.contains(['\n', '\r', '\0']) {
+            return Err(source_failure(format!("'{name}' = '{value}' is no preprocessor macro")));
+        }
+        own.push(format!("-D{name}={value}"));
+    }
+    let setting = format!("{:?} {:?}", options.language_version, options.math_mode);
+    let mut parts = vec!["preprocess", source, &setting];
+    parts.extend(own.iter().map(String::as_str));
+    let key = toolchain.key(&parts);
+    let lasting = is_lasting(source) && own.iter().all(|text| is_lasting(text));
+    let record = match lasting.then(|| toolchain.store().get(&key)).flatten() {
+        Some(record) => record,
+        None => {
+            let record = expand(toolchain, source, options, &own)?;
+            if lasting && record.success {
+                toolchain.store().put(&key, &record);
+            }
+            record
+        }
+    };
+    if !record.success {
+        return Err(source_failure(record.output));
+    }
+    let text = String::from_utf8(record.file)
+        .map_err(|_| source_failure(format!("{SOURCE_NAME}: error: the source is not UTF-8\n")))?;
+    Ok((text, record.output))
+}
+
+fn expand(
+    toolchain: &Toolchain,
+    source: &str,
+    options: &CompileOptions,
+    macros: &[String],
+) -> Result<Record, CompileFailure> {
     let job = toolchain.job()?;
     let broken = |e: std::io::Error| CompileFailure {
         kind: Failure::Toolchain,
@@ -47,14 +88,7 @@ pub(super) fn preprocess(
     };
     fs::write(job.path().join(SOURCE_NAME), source).map_err(broken)?;
     let mut flags = toolchain.preprocess_flags(options.language_version, options.math_mode);
-    for (name, value) in &options.macros {
-        let valid = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
-            && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
-        if !valid || value.contains(['\n', '\r', '\0']) {
-            return Err(source_failure(format!("'{name}' = '{value}' is no preprocessor macro")));
-        }
-        flags.push(format!("-D{name}={value}").into());
-    }
+    flags.extend(macros.iter().map(OsString::from));
     flags.extend([
         OsString::from("-o"),
         "expanded".into(),
@@ -65,14 +99,37 @@ pub(super) fn preprocess(
     let finished = toolchain.clang(job.path(), flags)?;
     // Our own headers go by their names, wherever they lie on this machine.
     let output = finished.output.replace(&format!("{}/", toolchain.headers().display()), "");
-    let log: String = output.lines().filter(|l| !l.ends_with("generated.")).map(|l| format!("{l}\n")).collect();
-    if !finished.success {
-        return Err(source_failure(log));
+    let output = output.lines().filter(|l| !l.ends_with("generated.")).map(|l| format!("{l}\n")).collect();
+    let file = if finished.success { fs::read(job.path().join("expanded")).map_err(broken)? } else { Vec::new() };
+    Ok(Record { success: finished.success, output, file })
+}
+
+/// Whether what a source expands to depends on nothing but the source: it asks neither for the time nor for a file that is
+/// not one of our headers. True too seldom rather than too often.
+pub(super) fn is_lasting(source: &str) -> bool {
+    let source = source.replace("\\\r\n", "").replace("\\\n", "");
+    if ["__DATE__", "__TIME__", "__TIMESTAMP__"].iter().any(|word| source.contains(word)) {
+        return false;
     }
-    let text = fs::read(job.path().join("expanded")).map_err(broken)?;
-    let text = String::from_utf8(text)
-        .map_err(|_| source_failure(format!("{SOURCE_NAME}: error: the source is not UTF-8\n")))?;
-    Ok((text, log))
+    // Of each directive or question that may name a file, the name: it must be in angle brackets and inside our folder.
+    ["include", "import", "embed"].iter().all(|word| {
+        source.match_indices(word).all(|(at, _)| {
+            let blanks = [' ', '\t', '\x0b', '\x0c', '\r'];
+            let before = source[..at].trim_end_matches(blanks);
+            let directive =
+                before.ends_with(['#', ':', '=', '\n']) || before.ends_with("*/") || before.ends_with("__has_");
+            if !directive {
+                return true;
+            }
+            let rest = source[at + word.len()..]
+                .trim_start_matches("_next")
+                .trim_start_matches(blanks)
+                .trim_start_matches('(')
+                .trim_start_matches(blanks);
+            let name = rest.strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(name, _)| name);
+            name.is_some_and(|name| !name.starts_with('/') && !name.contains("..") && !name.contains('\n'))
+        })
+    })
 }
 
 /// What clang finds in the rewritten text.
@@ -84,42 +141,90 @@ pub(super) fn syntax(
     tail: &[(usize, String)],
 ) -> Result<Vec<Finding>, CompileFailure> {
     let (text, map) = emit(stream, edits, HEAD, tail);
-    let (_, output) = compile(toolchain, options, &text, &["-fsyntax-only"], None)?;
-    Ok(read_clang(&output, PROGRAM, &map))
+    let request =
+        Request { math: options.math_mode, text: &text, flags: &["-fsyntax-only"], pass: false, object: false };
+    let record = compile(toolchain, &request, str::to_owned)?;
+    Ok(read_clang(&record.output, PROGRAM, &map))
 }
 
 /// Functions of the source are the program's own: what the kernel does not reach is not even generated.
 pub(super) const HEAD: &str = "#pragma clang attribute push(__attribute__((internal_linkage)), apply_to = function)\n";
 pub(super) const FOOT: &str = "\n#pragma clang attribute pop\n";
 
-/// Runs clang on a rewritten text, once more when it does not accept the precompiled header. With `output`, that file's
-/// path is the directory to keep.
+/// What clang is asked to do with a rewritten text.
+pub(super) struct Request<'a> {
+    pub(super) math: MathMode,
+    pub(super) text: &'a str,
+    /// Besides those of the math mode.
+    pub(super) flags: &'a [&'a str],
+    /// With the LLVM pass (engine.rs).
+    pub(super) pass: bool,
+    /// Makes a shared object instead of looking only.
+    pub(super) object: bool,
+}
+
+impl Request<'_> {
+    /// The key of what clang makes of it.
+    fn key(&self, toolchain: &Toolchain) -> String {
+        let flags = language_flags(self.math).join("\n");
+        let own = self.flags.join("\n");
+        let pass = if self.pass { engine::fingerprint() } else { "" };
+        let kind = if self.object { "object" } else { "syntax" };
+        toolchain.key(&[kind, &flags, &own, pass, self.text])
+    }
+}
+
+/// What clang makes of a rewritten text, from the cache when it is there. `keep` takes from its output what is needed. The
+/// record succeeds, or what it says is about the text.
 pub(super) fn compile(
     toolchain: &Toolchain,
-    options: &CompileOptions,
-    text: &str,
-    flags: &[&str],
-    output: Option<&str>,
-) -> Result<(Option<tempfile::TempDir>, String), CompileFailure> {
+    request: &Request,
+    keep: fn(&str) -> String,
+) -> Result<Record, CompileFailure> {
+    let key = request.key(toolchain);
+    if let Some(record) = toolchain.store().get(&key) {
+        return Ok(record);
+    }
+    let finished = run(toolchain, request)?;
+    let output = if finished.success { keep(&finished.output) } else { finished.output };
+    let record = Record { output, ..finished };
+    // Whatever else may have gone wrong can go right the next time.
+    let of_text = |line: &str| !line.contains("error: ") || line.starts_with(PROGRAM);
+    if record.success || (!request.object && record.output.lines().all(of_text)) {
+        toolchain.store().put(&key, &record);
+    }
+    Ok(record)
+}
+
+/// Runs clang on a rewritten text, once more when it does not accept the precompiled header.
+fn run(toolchain: &Toolchain, request: &Request) -> Result<Record, CompileFailure> {
     for attempt in 0.. {
         let job = toolchain.job()?;
         let broken = |e: std::io::Error| CompileFailure {
             kind: Failure::Toolchain,
             log: format!("cannot write to '{}': {e}", job.path().display()),
         };
-        fs::write(job.path().join(PROGRAM), text).map_err(broken)?;
-        let mut arguments = toolchain.compile_flags(options.math_mode)?;
+        fs::write(job.path().join(PROGRAM), request.text).map_err(broken)?;
+        let mut arguments = toolchain.compile_flags(request.math)?;
         arguments.extend(WARNINGS.iter().map(OsString::from));
-        arguments.extend(flags.iter().map(OsString::from));
+        arguments.extend(request.flags.iter().map(OsString::from));
+        if request.pass {
+            let plugin = engine::plugin(toolchain)
+                .map_err(|log| CompileFailure { kind: Failure::Toolchain, log })?
+                .into_os_string();
+            let mut argument = OsString::from("-fpass-plugin=");
+            argument.push(plugin);
+            arguments.push(argument);
+        }
         arguments.push(PROGRAM.into());
-        if let Some(output) = output {
-            arguments.extend([OsString::from("-o"), output.into()]);
+        if request.object {
+            arguments.extend([OsString::from("-o"), OBJECT.into()]);
             arguments.extend(libraries().iter().map(OsString::from));
         }
         let finished = toolchain.clang(job.path(), arguments)?;
         let stale = ["PCH file", "precompiled", "AST file", ".pch'"].iter().any(|word| finished.output.contains(word));
         if !finished.success && stale && attempt == 0 {
-            toolchain.renew(options.math_mode);
+            toolchain.renew(request.math);
             continue;
         }
         if !finished.success && !finished.output.contains(&format!("{PROGRAM}:")) {
@@ -128,10 +233,9 @@ pub(super) fn compile(
                 log: format!("{} failed:\n{}", toolchain.version(), explain(&finished.output)),
             });
         }
-        if !finished.success && output.is_some() {
-            return Ok((None, finished.output));
-        }
-        return Ok((Some(job), finished.output));
+        let made = request.object && finished.success;
+        let file = if made { fs::read(job.path().join(OBJECT)).map_err(broken)? } else { Vec::new() };
+        return Ok(Record { success: finished.success, output: finished.output, file });
     }
     unreachable!("the loop ends in its second round")
 }
@@ -145,4 +249,36 @@ fn explain(output: &str) -> String {
         return format!("{output}(on Debian: apt install lld-19)\n");
     }
     output.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_lasting;
+
+    #[test]
+    fn what_depends_on_files_or_the_time_does_not_last() {
+        let cases = [
+            ("#include <metal_stdlib>\nkernel void k() {}", true),
+            ("# include <simd/simd.h>\n#if __has_include(<metal_tensor>)\n#endif", true),
+            ("// what we include \"here\"\nint import_all;", true),
+            ("#include \"other.h\"", false),
+            ("#include </etc/passwd>", false),
+            ("#  import <../other>", false),
+            ("#include NAME", false),
+            ("%:include \"a\"", false),
+            ("??=include \"a\"", false),
+            ("#/* */include \"a\"", false),
+            ("#\\\ninclude \"a\"", false),
+            ("#inc\\\r\nlude \"a\"", false),
+            ("#include\\\n_next \"a\"", false),
+            ("#if __has_include(\"/tmp/x\")", false),
+            ("#if __has_include_next( </tmp/x>)", false),
+            ("#embed \"x\"", false),
+            ("char t[] = __TIME__;", false),
+            ("#define WHEN __DATE__", false),
+        ];
+        for (source, expected) in cases {
+            assert_eq!(is_lasting(source), expected, "{source:?}");
+        }
+    }
 }

@@ -14,7 +14,8 @@
 //! wait for each other (reach.rs) becomes a loop over the threads of a threadgroup, any other loops between its barriers or
 //! one function per thread (engine.rs).
 //!
-//! Checked sources and built kernels are remembered by content, so that the same request compiles once per process.
+//! Checked sources and built kernels are remembered by content, so that the same request compiles once per process; what
+//! the compiler made is kept on disk (store.rs), so that it compiles once per machine.
 
 mod compile;
 mod constants;
@@ -33,6 +34,7 @@ mod rewrite;
 mod rules;
 mod scan;
 mod source;
+mod store;
 #[cfg(test)]
 mod tests;
 mod token;

@@ -4,7 +4,7 @@ use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, Printer, SOURCE_NAME, Severity, read_clang};
 use super::discover::{ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish};
 use super::engine::{self, Engine};
-use super::invoke::{FOOT, HEAD, PROGRAM, compile, preprocess, source_failure, syntax};
+use super::invoke::{FOOT, HEAD, OBJECT, PROGRAM, Request, compile, is_lasting, preprocess, source_failure, syntax};
 use super::kernels::{Mode, Role, wrapper};
 use super::loaded;
 use super::memo::Memo;
@@ -63,7 +63,10 @@ impl Checked {
     /// [`Failure::Source`] with the diagnostics, or what went wrong with the compiler.
     pub fn new(toolchain: &Arc<Toolchain>, source: &str, options: &CompileOptions) -> Result<Self, CompileFailure> {
         let key = fingerprint(&[source, &format!("{options:?}"), &toolchain.identity()]);
-        CHECKED.get(&key, abandoned(), || check(toolchain, source, options, &key))
+        if !is_lasting(source) || !options.macros.iter().all(|(_, value)| is_lasting(value)) {
+            return check(toolchain, source, options);
+        }
+        CHECKED.get(&key, abandoned(), || check(toolchain, source, options))
     }
 
     /// The kernels, sorted by name.
@@ -110,13 +113,9 @@ impl Checked {
     }
 }
 
-fn check(
-    toolchain: &Arc<Toolchain>,
-    source: &str,
-    options: &CompileOptions,
-    key: &str,
-) -> Result<Checked, CompileFailure> {
+fn check(toolchain: &Arc<Toolchain>, source: &str, options: &CompileOptions) -> Result<Checked, CompileFailure> {
     let (text, mut warnings) = preprocess(toolchain, source, options)?;
+    let key = fingerprint(&[source, &text, &format!("{options:?}"), &toolchain.identity()]);
     let stream = Stream::new(text);
     let mut findings = Vec::new();
     if let Some(token) = stream.unbalanced {
@@ -171,7 +170,7 @@ fn check(
     }
     let (infos, kernels) = finish(&stream, &program, &constants, kernels);
     let warnings = (!warnings.is_empty()).then_some(warnings);
-    let (toolchain, source, options, key) = (toolchain.clone(), source.to_owned(), options.clone(), key.to_owned());
+    let (toolchain, source, options) = (toolchain.clone(), source.to_owned(), options.clone());
     Ok(Checked {
         inner: Arc::new(Inner {
             toolchain,
@@ -284,6 +283,38 @@ fn with_foot(stream: &Stream, tail: &[(usize, String)]) -> Vec<(usize, String)> 
 /// be overtaken by the stores before it (LLVM 19, InterleavedAccessInfo). So it must not join them.
 const LOOPS: [&str; 4] = ["-mllvm", "-inline-threshold=2000", "-mllvm", "-enable-interleaved-mem-accesses=false"];
 
+/// Flags for a stack per thread. Later passes do not know that a synchronising call must stay one call (hostmetal_runtime.h). The
+/// executor takes the order of addresses for the order of the text (executor/schedule.rs), so no branch is so unlikely that
+/// its blocks are moved behind the others, blocks are not placed anew (which turns loops, so that their end comes first), and
+/// variables have no lifetimes (whose ends clang places before the body of a loop, and with them what follows it).
+const STACKS: [&str; 16] = [
+    "-mllvm",
+    "-static-likely-prob=100",
+    "-mllvm",
+    "-profile-likely-prob=100",
+    "-mllvm",
+    "-tail-dup-placement=0",
+    "-mllvm",
+    "-disable-tail-duplicate",
+    "-mllvm",
+    "-disable-early-taildup",
+    "-mllvm",
+    "-disable-block-placement",
+    "-mllvm",
+    "-disable-branch-fold",
+    "-Xclang",
+    "-disable-lifetime-markers",
+];
+
+/// Flags that print the code of `hm_kernel_group` for `keeps_memory`.
+const PRINTED: [&str; 5] = [
+    "-fno-discard-value-names",
+    "-mllvm",
+    "-print-before=loop-vectorize",
+    "-mllvm",
+    "-filter-print-funcs=hm_kernel_group",
+];
+
 impl Inner {
     /// The C++ value of each function constant, none for those without one.
     fn values(&self, kernel: usize, given: &[ConstantValue]) -> Result<Vec<Option<String>>, CompileFailure> {
@@ -345,13 +376,13 @@ impl Inner {
             .filter(|p| !matches!(p.role, Role::Input(_)))
             .map(|p| p.name.map_or(String::new(), |n| self.stream.at(n).to_owned()))
             .collect();
-        let job = if kernel.group {
-            let (job, output) = self.object(kernel, &edits, &Mode::Group { independent: true })?;
+        let code = if kernel.group {
+            let (code, output) = self.object(kernel, &edits, &Mode::Group { independent: true })?;
             // See hostmetal_kernel.h: a thread's own memory must not have survived.
-            if keeps_memory(&output) {
+            if output == KEEPS_MEMORY {
                 self.object(kernel, &edits, &Mode::Group { independent: false })?.0
             } else {
-                job
+                code
             }
         } else {
             reconverge::insert(&self.stream, &self.program, &mut edits).map_err(|Unsupported { token, text }| {
@@ -359,15 +390,19 @@ impl Inner {
                 source_failure(print(&self.stream, &self.source, &[finding]))
             })?;
             match self.passed(kernel, &edits, engine)? {
-                Ok(job) => job,
+                Ok(code) => code,
                 Err(why) => self.object(kernel, &edits, &Mode::Thread { why })?.0,
             }
         };
-        let object =
-            loaded::load(&job.path().join(OBJECT), &names, crate::executor::runtime_table()).map_err(|log| {
-                let log = format!("kernel '{}': {log}", self.infos[number].name);
-                CompileFailure { kind: Failure::Toolchain, log }
-            })?;
+        let broken = |log: String| {
+            let log = format!("kernel '{}': {log}", self.infos[number].name);
+            CompileFailure { kind: Failure::Toolchain, log }
+        };
+        // A file of its own: what runs are the bytes that were checked, whatever becomes of the cache.
+        let job = self.toolchain.job()?;
+        let path = job.path().join(OBJECT);
+        std::fs::write(&path, code).map_err(|e| broken(format!("cannot write '{}': {e}", path.display())))?;
+        let object = loaded::load(&path, &names, crate::executor::runtime_table()).map_err(broken)?;
         if std::env::var_os("HOSTMETAL_LOG").is_some_and(|level| level == "debug") {
             eprintln!("hostmetal: kernel '{}' was built for {}", self.infos[number].name, object.built);
         }
@@ -380,16 +415,16 @@ impl Inner {
         kernel: &Kernel,
         edits: &Edits,
         engine: Engine,
-    ) -> Result<Result<tempfile::TempDir, String>, CompileFailure> {
+    ) -> Result<Result<Vec<u8>, String>, CompileFailure> {
         if engine == Engine::Stack {
             return Ok(Err("it was asked for".to_owned()));
         }
-        if let Err(why) = engine::plugin(&self.toolchain) {
+        if let Err(why) = engine::usable(&self.toolchain) {
             return Ok(Err(why));
         }
         match self.object(kernel, edits, &Mode::Pass) {
-            Ok((job, output)) => Ok(match output.lines().find_map(|line| line.strip_prefix(engine::REFUSAL)) {
-                None => Ok(job),
+            Ok((code, output)) => Ok(match output.lines().find_map(|line| line.strip_prefix(engine::REFUSAL)) {
+                None => Ok(code),
                 Some(why) => Err(why.to_owned()),
             }),
             Err(failure) if failure.kind == Failure::Source => Err(failure),
@@ -398,12 +433,8 @@ impl Inner {
         }
     }
 
-    fn object(
-        &self,
-        kernel: &Kernel,
-        edits: &Edits,
-        mode: &Mode,
-    ) -> Result<(tempfile::TempDir, String), CompileFailure> {
+    /// A shared object, and what matters of what clang said.
+    fn object(&self, kernel: &Kernel, edits: &Edits, mode: &Mode) -> Result<(Vec<u8>, String), CompileFailure> {
         let entry = wrapper(
             &self.stream,
             &kernel.signature,
@@ -413,59 +444,28 @@ impl Inner {
             0,
         );
         let (text, map) = emit(&self.stream, edits, HEAD, &with_foot(&self.stream, &[(kernel.token, entry)]));
-        let plugin;
         let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
         match mode {
-            Mode::Group { .. } => flags.extend(LOOPS),
-            Mode::Pass => {
-                plugin = engine::plugin(&self.toolchain)
-                    .map(|path| format!("-fpass-plugin={}", path.display()))
-                    .map_err(|log| CompileFailure { kind: Failure::Toolchain, log })?;
-                flags.push(plugin.as_str());
-                flags.extend(LOOPS);
-            }
-            // Later passes do not know that a synchronising call must stay one call (hostmetal_runtime.h). The executor takes the
-            // order of addresses for the order of the text (executor/schedule.rs), so no branch is so unlikely that its blocks
-            // are moved behind the others, blocks are not placed anew (which turns loops, so that their end comes first), and
-            // variables have no lifetimes (whose ends clang places before the body of a loop, and with them what follows it).
-            Mode::Thread { .. } => flags.extend([
-                "-mllvm",
-                "-static-likely-prob=100",
-                "-mllvm",
-                "-profile-likely-prob=100",
-                "-mllvm",
-                "-tail-dup-placement=0",
-                "-mllvm",
-                "-disable-tail-duplicate",
-                "-mllvm",
-                "-disable-early-taildup",
-                "-mllvm",
-                "-disable-block-placement",
-                "-mllvm",
-                "-disable-branch-fold",
-                "-Xclang",
-                "-disable-lifetime-markers",
-            ]),
+            Mode::Group { .. } | Mode::Pass => flags.extend(LOOPS),
+            Mode::Thread { .. } => flags.extend(STACKS),
         }
+        let mut keep: fn(&str) -> String = str::to_owned;
         if *mode == (Mode::Group { independent: true }) {
-            flags.extend([
-                "-fno-discard-value-names",
-                "-mllvm",
-                "-print-before=loop-vectorize",
-                "-mllvm",
-                "-filter-print-funcs=hm_kernel_group",
-            ]);
+            flags.extend(PRINTED);
+            keep = |output| if keeps_memory(output) { KEEPS_MEMORY.to_owned() } else { String::new() };
         }
-        let (job, output) = compile(&self.toolchain, &self.options, &text, &flags, Some(OBJECT))?;
-        match job {
-            Some(job) => Ok((job, output)),
-            None => Err(source_failure(print(&self.stream, &self.source, &read_clang(&output, PROGRAM, &map)))),
+        let (math, pass) = (self.options.math_mode, *mode == Mode::Pass);
+        let request = Request { math, text: &text, flags: &flags, pass, object: true };
+        let record = compile(&self.toolchain, &request, keep)?;
+        if !record.success {
+            return Err(source_failure(print(&self.stream, &self.source, &read_clang(&record.output, PROGRAM, &map))));
         }
+        Ok((record.file, record.output))
     }
 }
 
-/// The shared object's name in its job directory.
-const OBJECT: &str = "kernel.so";
+/// What is kept of the output for a kernel whose threads keep memory.
+const KEEPS_MEMORY: &str = "its threads keep memory";
 
 /// Whether the printed code of `hm_kernel_group` has stack memory of a thread (not only the arguments held per
 /// threadgroup), or was not printed.

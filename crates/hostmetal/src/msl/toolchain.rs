@@ -4,19 +4,24 @@
 //! alone: mode 0700, owned
 //! by this user, no link. In it: `headers-<hash>` (the headers' texts), `pch-<hash>` (precompiled header and its
 //! checksum; the hash covers headers,
-//! compiler, flags and processor) and `job-*` (one compilation each, removed at its end). Entries appear by renaming a
-//! finished directory,
+//! compiler, flags and processor), `made` (what the compiler made, store.rs) and `job-*` (one compilation each, removed at
+//! its end). Entries appear by renaming a finished directory,
 //! so that any number of processes may create them at once; what is found is checked before it is used and replaced
 //! when it is broken.
+//!
+//! The version of a clang that is a program (and no script, which may start any other) is kept in `made` under the time and
+//! place of its file, so that a process that finds everything there starts no compiler at all.
 
 use super::compile::{self, Finished};
 use super::headers::{EMPTY, HEADERS};
+use super::store::{self, Record, Store, USUAL_SIZE};
 use super::{CompileFailure, Failure, MathMode};
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,6 +47,8 @@ pub struct ToolchainOptions {
     pub cache: Option<PathBuf>,
     /// The longest one compiler run may take (`HOSTMETAL_COMPILE_TIMEOUT`, in seconds, default 60).
     pub deadline: Option<Duration>,
+    /// The most bytes of results that the cache keeps, 0 for none (`HOSTMETAL_CACHE_SIZE`, default 1 GiB).
+    pub cache_size: Option<u64>,
 }
 
 /// A usable clang with its cache.
@@ -52,6 +59,9 @@ pub struct Toolchain {
     cache: PathBuf,
     headers: PathBuf,
     deadline: Duration,
+    store: Store,
+    /// A hash of what every result depends on: the compiler, our headers, the processor.
+    base: String,
     /// By math mode: the precompiled header, once it has been found or made and verified.
     precompiled: [Mutex<Option<PathBuf>>; 3],
 }
@@ -81,11 +91,23 @@ impl Toolchain {
                 Err(_) => DEADLINE,
             },
         };
+        let size = match (options.cache_size, std::env::var("HOSTMETAL_CACHE_SIZE")) {
+            (Some(size), _) => size,
+            (None, Ok(text)) => store::size(&text).ok_or_else(|| {
+                let expected = "a number of bytes, or one followed by K, M or G; 0 keeps nothing";
+                failure(format!("HOSTMETAL_CACHE_SIZE must be {expected}; not '{text}'"))
+            })?,
+            (None, Err(_)) => USUAL_SIZE,
+        };
         let cache = cache_directory(options)?;
         sweep(&cache);
-        let (clang, version) = find_clang(options, &cache, deadline)?;
+        let store = Store::new(&cache, size);
+        let (clang, Version { line: version, wrapper }) = find_clang(options, &cache, &store, deadline)?;
         let headers = write_headers(&cache)?;
-        Ok(Self { clang, version, cache, headers, deadline, precompiled: [const { Mutex::new(None) }; 3] })
+        let texts = headers.file_name().unwrap_or_default().as_bytes();
+        let base = hash([version.as_bytes(), wrapper.as_bytes(), texts, processor().as_bytes()]);
+        let precompiled = [const { Mutex::new(None) }; 3];
+        Ok(Self { clang, version, cache, headers, deadline, store, base, precompiled })
     }
 
     /// The toolchain that the environment names, found once per process. A failure is not remembered.
@@ -118,7 +140,18 @@ impl Toolchain {
 
     /// A text that is equal for toolchains that compile alike.
     pub(crate) fn identity(&self) -> String {
-        format!("{}\n{}\n{}", self.clang.to_string_lossy(), self.version, self.headers.display())
+        format!("{}\n{}\n{}", self.clang.to_string_lossy(), self.base, self.headers.display())
+    }
+
+    /// What the compiler made before.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The key of a result that depends on `parts` and on what all results of this toolchain depend on. Equal on any
+    /// machine with the same compiler, headers and processor.
+    pub(crate) fn key(&self, parts: &[&str]) -> String {
+        hash(std::iter::once(&self.base.as_str()).chain(parts).map(|part| part.as_bytes()))
     }
 
     /// A directory for the files of one compilation, removed when dropped.
@@ -196,7 +229,7 @@ impl Toolchain {
             return Ok(path.clone());
         }
         let flags = language_flags(math);
-        let key = hash([self.identity().as_bytes(), flags.join("\n").as_bytes(), processor().as_bytes()]);
+        let key = hash([self.identity().as_bytes(), flags.join("\n").as_bytes()]);
         let home = self.cache.join(format!("pch-{}", &key[..32]));
         let file = home.join("prefix.pch");
         if !is_intact(&home) {
@@ -247,7 +280,7 @@ impl Toolchain {
 }
 
 /// Flags that the precompiled header, the check and the build share: clang refuses a header that was made with others.
-fn language_flags(math: MathMode) -> Vec<String> {
+pub(crate) fn language_flags(math: MathMode) -> Vec<String> {
     let architecture = std::env::consts::ARCH;
     let mut flags: Vec<String> = [
         "-x",
@@ -305,7 +338,8 @@ pub(crate) fn libraries() -> &'static [&'static str] {
     if cfg!(target_arch = "x86_64") { &["-Wl,--as-needed", "-lmvec", "-lm"] } else { &["-Wl,--as-needed", "-lm"] }
 }
 
-fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+/// A hash of texts, as hexadecimal digits.
+pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update((part.len() as u64).to_le_bytes());
@@ -322,14 +356,14 @@ pub(crate) fn fingerprint(parts: &[&str]) -> String {
     hash(parts.iter().map(|p| p.as_bytes()))
 }
 
-/// A hash of bytes, as hexadecimal digits.
-pub(crate) fn fingerprint_of(bytes: &[u8]) -> String {
-    hash([bytes])
-}
-
-/// What `-march=native` depends on.
+/// What `-march=native` depends on. Of the first processor: they are alike.
 fn processor() -> String {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut bytes = Vec::new();
+    if let Ok(file) = fs::File::open("/proc/cpuinfo") {
+        // What cannot be read is left out; then it is left out everywhere on this machine.
+        let _ = file.take(1 << 14).read_to_end(&mut bytes);
+    }
+    let text = String::from_utf8_lossy(&bytes);
     let wanted = ["model name", "flags", "Features", "CPU part"];
     wanted.iter().filter_map(|name| text.lines().find(|line| line.starts_with(name))).collect::<Vec<_>>().join("\n")
 }
@@ -343,7 +377,7 @@ fn is_intact(home: &Path) -> bool {
 }
 
 /// Moves a directory out of the way and removes it; a failure shows when its place is needed.
-fn discard(cache: &Path, path: &Path) {
+pub(super) fn discard(cache: &Path, path: &Path) {
     if let Ok(place) = tempfile::Builder::new().prefix("job-").tempdir_in(cache) {
         let _ = fs::rename(path, place.path().join("old"));
     }
@@ -382,7 +416,7 @@ fn cache_directory(options: &ToolchainOptions) -> Result<PathBuf, CompileFailure
 }
 
 /// Creates the directory, or accepts one that nobody else can write to.
-fn own_directory(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn own_directory(path: &Path) -> io::Result<PathBuf> {
     private_directory(path)?;
     let found = fs::symlink_metadata(path)?;
     let refuse = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why.to_owned()));
@@ -457,12 +491,47 @@ fn write_headers(cache: &Path) -> Result<PathBuf, CompileFailure> {
     Err(failure(format!("'{}' is replaced again and again by something else", home.display())))
 }
 
-/// The first usable clang: its name and the first line of its version.
+/// What a clang says it is.
+struct Version {
+    /// The first line of `clang --version`.
+    line: String,
+    /// A hash of the file where it is a script: its text decides what is run; empty where it is a program.
+    wrapper: String,
+}
+
+/// The file that a command's name stands for, as exec finds it.
+fn locate(name: &OsStr) -> Option<PathBuf> {
+    if name.as_bytes().contains(&b'/') {
+        return fs::canonicalize(name).ok();
+    }
+    let runs = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0);
+    let path = std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(name)).find(runs)?;
+    fs::canonicalize(path).ok()
+}
+
+/// Where the version of a clang is kept: a name for its very file, and the hash of a script's text.
+fn place_of_version(name: &OsStr) -> (Option<String>, String) {
+    let Some((path, found)) = locate(name).and_then(|path| Some((path.clone(), fs::metadata(path).ok()?))) else {
+        return (None, String::new());
+    };
+    let mut bytes = Vec::new();
+    let read = fs::File::open(&path).and_then(|file| file.take(4).read_to_end(&mut bytes));
+    if read.is_ok() && bytes == b"\x7fELF" {
+        let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()].map(i64::to_le_bytes);
+        let place = [found.dev(), found.ino(), found.size()].map(u64::to_le_bytes);
+        let parts = [b"version".as_slice(), path.as_os_str().as_bytes(), times.as_flattened(), place.as_flattened()];
+        return (Some(hash(parts)), String::new());
+    }
+    (None, fs::read(&path).map_or(String::new(), |text| hash([text.as_slice()])))
+}
+
+/// The first usable clang and its version.
 fn find_clang(
     options: &ToolchainOptions,
     cache: &Path,
+    store: &Store,
     deadline: Duration,
-) -> Result<(OsString, String), CompileFailure> {
+) -> Result<(OsString, Version), CompileFailure> {
     let named = options.clang.clone().or_else(|| std::env::var_os("HOSTMETAL_CLANG").filter(|v| !v.is_empty()));
     let candidates: Vec<OsString> =
         named.clone().map_or_else(|| CANDIDATES.iter().map(OsString::from).collect(), |one| vec![one]);
@@ -472,11 +541,25 @@ fn find_clang(
         .map_err(|e| failure(format!("cannot create a directory in '{}': {e}", cache.display())))?;
     let mut reasons = Vec::new();
     for candidate in candidates {
-        let mut command = Command::new(&candidate);
-        command.arg("--version").env("LC_ALL", "C");
-        match compile::run(command, job.path(), deadline) {
+        let (place, wrapper) = place_of_version(&candidate);
+        let known = place.as_ref().and_then(|place| store.get(place)).map(|record| record.output);
+        let remembered = known.is_some();
+        let said = match known {
+            Some(output) => Ok(Finished { success: true, output }),
+            None => {
+                let mut command = Command::new(&candidate);
+                command.arg("--version").env("LC_ALL", "C");
+                compile::run(command, job.path(), deadline)
+            }
+        };
+        match said {
             Ok(finished) if finished.success => match read_version(&finished.output) {
-                Some((major, line)) if major >= OLDEST => return Ok((candidate, line)),
+                Some((major, line)) if major >= OLDEST => {
+                    if let Some(place) = place.filter(|_| !remembered) {
+                        store.put(&place, &Record { success: true, output: line.clone(), file: Vec::new() });
+                    }
+                    return Ok((candidate, Version { line, wrapper }));
+                }
                 Some((_, line)) => reasons.push(format!(
                     "'{}' is too old: {line}, at least clang {OLDEST} is needed",
                     candidate.to_string_lossy()
