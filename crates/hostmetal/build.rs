@@ -12,7 +12,7 @@ use std::process::{Command, exit};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const SOURCES: [&str; 16] = [
+const SOURCES: &[&str] = &[
     "MTLBlitCommandEncoder",
     "MTLBuffer",
     "MTLCommandBuffer",
@@ -28,6 +28,8 @@ const SOURCES: [&str; 16] = [
     "MTLSampler",
     "MTLTexture",
     "blocks",
+    "dispatch_queue",
+    "dispatch_wait",
     "faces",
 ];
 const CLANGS: [&str; 4] = ["clang++-19", "clang++-20", "clang++-21", "clang++"];
@@ -48,7 +50,7 @@ fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", native.join(source).with_extension("mm").display());
     }
-    for header in ["faces.h", "engine.h", "include"] {
+    for header in ["faces.h", "dispatch.h", "engine.h", "include"] {
         println!("cargo::rerun-if-changed={}", native.join(header).display());
     }
 

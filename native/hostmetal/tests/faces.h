@@ -60,3 +60,4 @@ extern const FaceCase library_cases[];  // what is compiled from source
 extern const FaceCase texture_cases[];  // textures and samplers
 extern const FaceCase heap_cases[];     // heaps and purgeable contents
 extern const FaceCase argument_cases[];  // argument buffers
+extern const FaceCase dispatch_cases[];  // our libdispatch

@@ -13,7 +13,14 @@ std::condition_variable living_changed;
 int living;
 
 const FaceCase *case_at(size_t number) {
-  for (const FaceCase *list : {object_cases, library_cases, texture_cases, heap_cases, argument_cases})
+  for (const FaceCase *list : {
+           object_cases,
+           library_cases,
+           texture_cases,
+           heap_cases,
+           argument_cases,
+           dispatch_cases,
+       })
     for (; list->name; list++)
       if (number-- == 0) return list;
   return nullptr;

@@ -1,10 +1,8 @@
 //! Compiles native/hostmetal/tests/*.mm as hostmetal's own sources are compiled.
 
 use std::env;
+use std::fs;
 use std::path::Path;
-
-const SOURCES: [&str; 7] =
-    ["arguments.mm", "faces.mm", "heaps.mm", "libraries.mm", "objects.mm", "plants.mm", "textures.mm"];
 
 fn main() {
     // On macOS, and for its documentation, hostmetal compiles nothing either.
@@ -17,11 +15,12 @@ fn main() {
     for flag in flags.split('\u{1f}') {
         build.flag(flag);
     }
-    for file in SOURCES.iter().chain(&["faces.h"]) {
-        println!("cargo::rerun-if-changed={}", folder.join(file).display());
-    }
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let files = fs::read_dir(&folder).expect("the folder of the cases").flatten().map(|entry| entry.path());
+    let mut sources: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "mm")).collect();
+    sources.sort();
     if let Ok(include) = env::var("DEP_HOSTMETAL_INCLUDE") {
         println!("cargo::rerun-if-changed={include}");
     }
-    build.files(SOURCES.map(|source| folder.join(source))).compile("hostmetal_faces_cases");
+    build.files(sources).compile("hostmetal_faces_cases");
 }
