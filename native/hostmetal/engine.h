@@ -26,6 +26,9 @@ typedef struct HMPipeline_s *HMPipeline;
 typedef struct HMQueue_s *HMQueue;
 typedef struct HMCommandBuffer_s *HMCommandBuffer;
 typedef struct HMEncoder_s *HMEncoder;
+typedef struct HMEvent_s *HMEvent;
+typedef struct HMListener_s *HMListener;
+typedef struct HMFence_s *HMFence;
 
 // A failure: code in the error domain that the called object implies (MTLLibraryError, MTLCommandBufferError, ...) and its
 // text, freed with hm_string_release. message is NULL when there was none. Every entry that takes one sets it.
@@ -264,6 +267,40 @@ const char *hm_blit_copy_from_texture(HMEncoder encoder, const HMPlace *source, 
 const char *hm_blit_copy_texture(HMEncoder encoder, const HMPlace *source, const HMPlace *destination,
                                  const uint64_t size[3]);
 const char *hm_blit_fill(HMEncoder encoder, HMBuffer buffer, uint64_t offset, uint64_t length, uint8_t value);
+
+// -------------------------------------------------------------- events, fences, time
+// A number that only grows, from 0. A shared one may be used with other devices than its own.
+HMEvent hm_event_create(HMDevice device, bool shared);
+HMEvent hm_event_share(HMEvent event);  // one reference more
+void hm_event_release(HMEvent event);
+void hm_event_set_label(HMEvent event, const char *label);
+char *hm_event_label(HMEvent event);  // for hm_string_release
+uint64_t hm_event_value(HMEvent event);
+void hm_event_signal(HMEvent event, uint64_t value);  // does nothing where the value is larger already
+bool hm_event_wait(HMEvent event, uint64_t value, uint64_t milliseconds);
+// Called exactly once, on any thread: with the event (one reference of the callee's) and its value, or with NULL when the
+// event went before it reached the value.
+typedef void (*HMReached)(void *context, HMEvent event, uint64_t value);
+void hm_event_notify(HMEvent event, HMListener listener, uint64_t value, HMReached function, void *context);
+// Calls what it is given one after the other.
+HMListener hm_listener_create(void);
+void hm_listener_release(HMListener listener);
+// Between encoders. A command buffer that waits longer than the watchdog allows fails; one that fails makes its signals all
+// the same, at its end.
+const char *hm_command_buffer_signal(HMCommandBuffer command_buffer, HMEvent event, uint64_t value);
+const char *hm_command_buffer_wait_event(HMCommandBuffer command_buffer, HMEvent event, uint64_t value);
+
+HMFence hm_fence_create(HMDevice device);
+void hm_fence_release(HMFence fence);
+const char *hm_encoder_update_fence(HMEncoder encoder, HMFence fence);
+const char *hm_encoder_wait_for_fence(HMEncoder encoder, HMFence fence);
+
+uint64_t hm_clock_now(void);  // nanoseconds of CLOCK_MONOTONIC
+// Writes that time to the element of 8 bytes at index, when execution comes here or to the encoder's end.
+const char *hm_encoder_sample(HMEncoder encoder, HMBuffer samples, uint64_t index, bool at_end);
+// The number of threadgroups is three 32-bit numbers at offset, read when the dispatch runs.
+const char *hm_compute_dispatch_indirect(HMEncoder encoder, HMBuffer buffer, uint64_t offset,
+                                         const uint64_t per_threadgroup[3]);
 
 #ifdef __cplusplus
 }

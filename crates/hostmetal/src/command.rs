@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::encode::{Misuse, Recording};
+use crate::event::Event;
 use crate::executor::event;
 use crate::queue::Queue;
 
@@ -90,6 +91,22 @@ pub(crate) fn in_scheduled_callback() -> bool {
     !telling.is_null() && unsafe { &*telling }.status() == SCHEDULED
 }
 
+/// The calling thread is about to wait: lets another worker go on with the queue whose completed callback it is in.
+pub(crate) fn leave_queue() {
+    let telling = TELLING.get();
+    if !telling.is_null() && !in_scheduled_callback() {
+        // SAFETY: as in `in_scheduled_callback`.
+        unsafe { &*telling }.queue.hand_over();
+    }
+}
+
+/// A part of a command buffer, in the order in which it is run.
+pub(crate) enum Step {
+    Encoder(Recording),
+    Signal(Arc<Event>, u64),
+    Wait(Arc<Event>, u64),
+}
+
 /// An MTLCommandBuffer.
 pub(crate) struct CommandBuffer {
     pub(crate) queue: Arc<Queue>,
@@ -103,6 +120,8 @@ pub(crate) struct CommandBuffer {
 #[derive(Default)]
 struct Record {
     encoders: Vec<EncoderRecord>,
+    /// Signals and waits, each with the number of encoders before it.
+    events: Vec<(usize, Step)>,
     open: bool,
     /// Its place in the queue's order, when enqueued.
     ticket: Option<u64>,
@@ -259,6 +278,28 @@ impl CommandBuffer {
         record.encoders[number].recording = recording;
     }
 
+    /// Records a signal or a wait.
+    pub(crate) fn encode_event(
+        &self,
+        event: Arc<Event>,
+        step: fn(Arc<Event>, u64) -> Step,
+        value: u64,
+    ) -> Result<(), Misuse> {
+        let mut record = self.record();
+        if self.status() >= COMMITTED {
+            return Err(c"encoding to a command buffer that is already committed");
+        }
+        if record.open {
+            return Err(c"A command encoder is encoding to this command buffer: events are encoded between passes");
+        }
+        if !event.shared && !std::ptr::eq(event.device, self.queue.device) {
+            return Err(c"event was created with a different device than the command buffer.");
+        }
+        let encoders = record.encoders.len();
+        record.events.push((encoders, step(event, value)));
+        Ok(())
+    }
+
     pub(crate) fn set_encoder_label(&self, number: usize, label: CString) {
         self.record().encoders[number].labels.push(label);
     }
@@ -295,12 +336,20 @@ impl CommandBuffer {
     }
 
     /// The worker has taken it up: tells the program, and returns what is to be run, in order.
-    pub(crate) fn begin(&self) -> Vec<Recording> {
+    pub(crate) fn begin(&self) -> Vec<Step> {
         self.times[0].store(event::now(), Ordering::Release);
         let mut record = self.record();
         let scheduled =
             record.callbacks.as_ref().and_then(|callbacks| callbacks.scheduled.map(|f| (f, callbacks.context)));
-        let work = record.encoders.iter_mut().map(|encoder| std::mem::take(&mut encoder.recording)).collect();
+        let mut events = std::mem::take(&mut record.events).into_iter().peekable();
+        let mut work = Vec::with_capacity(record.encoders.len() + events.len());
+        for (number, encoder) in record.encoders.iter_mut().enumerate() {
+            while let Some((_, step)) = events.next_if(|(before, _)| *before <= number) {
+                work.push(step);
+            }
+            work.push(Step::Encoder(std::mem::take(&mut encoder.recording)));
+        }
+        work.extend(events.map(|(_, step)| step));
         drop(record);
         if let Some((function, context)) = scheduled {
             self.publish(SCHEDULED, 0);
@@ -319,7 +368,7 @@ impl CommandBuffer {
 
     /// Lets go of what was recorded. A deallocator that this runs is like a scheduled callback: the command buffer has
     /// not completed, so its queue can neither be waited for nor be handed over.
-    pub(crate) fn give_back(&self, work: Vec<Recording>) {
+    pub(crate) fn give_back(&self, work: Vec<Step>) {
         let outer = TELLING.replace(self);
         drop(work);
         TELLING.set(outer);
@@ -331,21 +380,26 @@ impl CommandBuffer {
         self.times[2].store(ended, Ordering::Release);
     }
 
-    /// The commands have run: makes the status final, tells the program, releases who waits and the place in the queue.
-    pub(crate) fn finish(&self, failure: Option<Failure>) {
+    /// The commands have run: makes the status final, makes the signals that a failure kept from being made, tells the
+    /// program, releases who waits and the place in the queue. `begun` encoders have begun to run.
+    pub(crate) fn finish(&self, failure: Option<Failure>, begun: usize, owed: Vec<(Arc<Event>, u64)>) {
         let status = if failure.is_some() { ERROR } else { COMPLETED };
         let mut record = self.record();
         let faulted = failure.as_ref().map_or(usize::MAX, |failure| failure.place.0);
         for (number, encoder) in record.encoders.iter_mut().enumerate() {
             encoder.state = match number.cmp(&faulted) {
                 std::cmp::Ordering::Less => STATE_COMPLETED,
-                std::cmp::Ordering::Equal => STATE_FAULTED,
-                std::cmp::Ordering::Greater => STATE_PENDING,
+                std::cmp::Ordering::Equal if number < begun => STATE_FAULTED,
+                _ => STATE_PENDING,
             };
         }
         record.failure = failure;
         let callbacks = record.callbacks.take();
         drop(record);
+        if !owed.is_empty() {
+            self.publish(status, SCHEDULED_TOLD);
+            owed.into_iter().for_each(|(event, value)| event.signal(value));
+        }
         if let Some(Callbacks { completed: Some(function), context, .. }) = callbacks {
             self.publish(status, SCHEDULED_TOLD);
             // Its room is free already: a callback may create the next command buffer.
@@ -361,7 +415,9 @@ impl CommandBuffer {
 /// Whether execution came to a signpost that had `position` commands before it.
 fn reached(record: &Record, number: usize, position: usize) -> bool {
     match record.failure.as_ref().map(|failure| failure.place) {
-        Some((encoder, command)) if encoder == number => position <= command,
+        Some((encoder, command)) if encoder == number => {
+            record.encoders[number].state == STATE_FAULTED && position <= command
+        }
         Some((encoder, _)) => number < encoder,
         None => record.encoders[number].state != STATE_UNKNOWN,
     }

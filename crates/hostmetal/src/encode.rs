@@ -4,11 +4,15 @@
 //! it is encoded. The recording holds the pipelines, buffers and bytes themselves, each once, until the command buffer has
 //! completed. Misuse is answered with a text in Metal's lines and records nothing.
 
+pub(crate) mod sync;
+
 use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::command::CommandBuffer;
 use crate::device::{MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP, SIMD_WIDTH};
+use crate::event::Fence;
 use crate::executor::{SAMPLERS, SLOTS, Sampler, TEXTURES, Texture as Texels};
 use crate::memory::Buffer;
 use crate::pipeline::{BUFFER, Binding, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE};
@@ -34,6 +38,10 @@ pub(crate) enum Command {
     },
     /// Between textures, or a texture and a buffer.
     CopyRows(Rows),
+    /// Writes the time.
+    Sample {
+        at: *const AtomicU64,
+    },
 }
 
 // SAFETY: the addresses point into buffers that the recording holds; they may be used from any thread, as buffers may.
@@ -52,6 +60,8 @@ pub(crate) struct Dispatch {
     pub(crate) groups: [u32; 3],
     /// Threads of a whole threadgroup.
     pub(crate) group_size: [u32; 3],
+    /// Where the number of threadgroups is read when the dispatch runs; NULL when it is recorded.
+    pub(crate) indirect: *const AtomicU32,
 }
 
 impl Dispatch {
@@ -104,6 +114,8 @@ pub(crate) struct Recording {
     pub(crate) pipelines: Vec<Arc<Pipeline>>,
     pub(crate) buffers: Vec<Arc<Buffer>>,
     textures: Vec<Arc<Texture>>,
+    /// Commands to be added when the encoder ends.
+    at_end: Vec<Command>,
     /// Never resized once allocated: dispatches hold addresses inside.
     bytes: Vec<Vec<Line>>,
     /// Lines used of the last of them.
@@ -155,6 +167,8 @@ struct State {
     /// Textures by index, as far as any was bound; the recording holds them.
     textures: Vec<Option<Arc<Texture>>>,
     samplers: [Option<Sampler>; SAMPLERS],
+    /// Fences that this encoder updates.
+    updated: Vec<Arc<Fence>>,
 }
 
 // SAFETY: the addresses in the slots point into buffers and bytes that the recording holds.
@@ -189,6 +203,7 @@ impl Encoder {
             memory: [0; SLOTS],
             textures: Vec::new(),
             samplers: [None; SAMPLERS],
+            updated: Vec::new(),
         };
         Ok(Encoder { command_buffer, number, kind, state: Mutex::new(state) })
     }
@@ -232,6 +247,9 @@ impl Encoder {
         }
         state.ended = true;
         state.textures.clear();
+        state.updated.clear();
+        let at_end = std::mem::take(&mut state.recording.at_end);
+        state.recording.commands.extend(at_end);
         self.command_buffer.close_encoder(self.number, std::mem::take(&mut state.recording));
         Ok(())
     }
@@ -588,6 +606,7 @@ impl State {
             threads,
             groups,
             group_size,
+            indirect: std::ptr::null(),
         }));
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! ```text
 //! ffi -> library -> msl            source to loaded kernels
 //!     -> queue -> command -> encode   what programs record and commit
+//!     -> event                      what they wait for
 //!     -> executor                   pool of workers, barriers, faults
 //!     -> device, memory, heap, pipeline
 //! ```
@@ -20,6 +21,7 @@
 mod command;
 mod device;
 mod encode;
+mod event;
 pub mod executor;
 pub mod ffi;
 mod heap;

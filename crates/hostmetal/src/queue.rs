@@ -3,7 +3,8 @@
 //! A queue has no thread. While its first command buffer in order is committed, one worker drives it: runs command buffers
 //! until the first one is not committed. Queues are driven by different workers, so they run concurrently; a callback or a
 //! kernel that blocks stops its own queue only. A completed callback that waits for its own queue hands the queue over to
-//! another worker first, so that it waits for something. Command buffers keep their queue alive, so one that is released
+//! another worker first, so that it waits for something. A command buffer that waits for an event parks the queue: it
+//! stays with its worker in name only, until the event has another one resume it (event.rs). Command buffers keep their queue alive, so one that is released
 //! with work in flight completes that work.
 
 use std::cell::Cell;
@@ -12,10 +13,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::command::{self, CommandBuffer, ErrorCode, Failure};
+use crate::command::{self, CommandBuffer, Failure};
 use crate::device::Device;
+use crate::executor::event;
 use crate::executor::pool::{self, Worker};
-use crate::executor::{event, run};
+use crate::executor::run::{self, Execution, Ran};
 
 /// An MTLCommandQueue.
 pub(crate) struct Queue {
@@ -32,8 +34,10 @@ pub(crate) struct Queue {
 struct State {
     order: VecDeque<Place>,
     last_ticket: u64,
-    /// Whether a worker drives the queue.
+    /// Whether a worker drives the queue, or it is parked.
     driven: bool,
+    /// What waits for an event.
+    parked: Option<Execution>,
 }
 
 struct Place {
@@ -153,27 +157,50 @@ impl Queue {
     pub(crate) fn run(&self, mut worker: Option<&mut Worker>) {
         let outer = DRIVEN.replace(self);
         while self.driven_here() {
-            let Some(command_buffer) = self.next() else { break };
-            match &mut worker {
-                Some(worker) => run::execute(worker, &command_buffer),
-                None => {
-                    drop(command_buffer.begin());
-                    let text = "Internal Error: no thread could be started to run the command buffer".to_owned();
-                    command_buffer.finish(Some(Failure { code: ErrorCode::OutOfMemory, text, place: (0, 0) }));
-                }
+            let Some(execution) = self.next() else { break };
+            let Some(worker) = &mut worker else {
+                run::give_up(execution);
+                continue;
+            };
+            if run::execute(worker, execution) == Ran::Parked {
+                // It may be another worker's already.
+                break;
             }
         }
         DRIVEN.set(outer);
     }
 
-    fn next(&self) -> Option<Arc<CommandBuffer>> {
+    fn next(&self) -> Option<Execution> {
         let mut state = self.state();
+        if let Some(parked) = state.parked.take() {
+            return Some(parked);
+        }
         let committed = state.order.front_mut().and_then(|place| place.committed.take());
         if committed.is_some() {
             state.order.pop_front();
         } else {
             state.driven = false;
         }
-        committed
+        drop(state);
+        committed.map(Execution::begin)
+    }
+
+    /// Keeps what the calling driver has begun to run and cannot go on with.
+    pub(crate) fn park(&self, execution: Execution) {
+        self.state().parked = Some(execution);
+    }
+
+    /// Takes back what was parked, if it did not have to wait after all.
+    pub(crate) fn unpark(&self) -> Execution {
+        let parked = self.state().parked.take();
+        parked.unwrap_or_else(|| unreachable!("the calling driver has parked it, and nobody was told to resume"))
+    }
+
+    /// The wait of the parked command buffer is over, or has failed.
+    pub(crate) fn resume(self: &Arc<Queue>, failure: Option<Failure>) {
+        if let Some(parked) = &mut self.state().parked {
+            parked.failure = failure;
+        }
+        pool::drive(self.clone());
     }
 }

@@ -44,6 +44,15 @@ fn child() -> ! {
     let command_buffer = blocked.command_buffer();
     // SAFETY: the handle is valid; the callback takes nothing.
     ok(unsafe { hm_command_buffer_commit(command_buffer.0, None, Some(block), std::ptr::null_mut()) });
+    // And one that waits for an event, one that a host thread waits with.
+    let waiting = Queue::new();
+    let never = Event::new();
+    let parked = waiting.command_buffer();
+    parked.wait_for(&never, 1);
+    parked.commit();
+    // SAFETY: the handle is valid.
+    ok(unsafe { hm_command_buffer_wait_scheduled(parked.0) });
+    std::thread::spawn(move || never.wait(1, u64::MAX));
     for command_buffer in work.iter().step_by(4) {
         // SAFETY: the handle is valid.
         ok(unsafe { hm_command_buffer_wait_scheduled(command_buffer.0) });

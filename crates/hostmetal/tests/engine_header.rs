@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 const HEADER: &str = include_str!("../../../native/hostmetal/engine.h");
-const SOURCES: [&str; 5] = [
+const SOURCES: &[&str] = &[
     include_str!("../src/ffi/mod.rs"),
     include_str!("../src/ffi/compile.rs"),
     include_str!("../src/ffi/heap.rs"),
     include_str!("../src/ffi/submit.rs"),
+    include_str!("../src/ffi/sync.rs"),
     include_str!("../src/ffi/texture.rs"),
 ];
 

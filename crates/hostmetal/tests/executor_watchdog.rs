@@ -129,3 +129,90 @@ fn a_grid_that_cannot_end_is_not_taken_for_an_empty_one() {
         assert_eq!(done.error().map(|(code, _)| code), Some(2));
     }
 }
+
+#[test]
+fn queues_that_wait_for_each_other_time_out() {
+    let (first, second) = (Event::new(), Event::new());
+    let (one, two) = (queue(), queue());
+    let crossed = [(&one, &first, &second), (&two, &second, &first)].map(|(queue, wait, signal)| {
+        let command_buffer = queue.command_buffer();
+        command_buffer.wait_for(wait, 1);
+        command_buffer.blit().end();
+        command_buffer.signal(signal, 1);
+        command_buffer.commit();
+        command_buffer
+    });
+    crossed.iter().for_each(CommandBuffer::wait);
+    let errors: Vec<_> = crossed.iter().filter_map(CommandBuffer::error).collect();
+    // The first to be given up makes its signal, which may come in time for the other.
+    assert!(!errors.is_empty());
+    for (code, text) in errors {
+        assert_eq!(code, 2, "{text}");
+        assert!(text.contains("waited longer than 0.5 s") && text.contains("would reach 1"), "{text}");
+    }
+    assert!(first.value() == 1 && second.value() == 1);
+}
+
+#[test]
+fn a_wait_for_a_value_that_never_comes_times_out() {
+    let (queue, event, done) = (queue(), Event::new(), Event::new());
+    // SAFETY: the handle is valid.
+    unsafe { hostmetal::ffi::hm_event_set_label(event.0, c"of the test".as_ptr()) };
+    let good = Pipeline::new(kernel("store", Entry::Group(store), vec![buffer(0, 4)]));
+    let (value, other) = (Buffer::new(4), Buffer::new(4));
+    let work = [&value, &other].map(|target| {
+        let command_buffer = queue.command_buffer();
+        command_buffer.compute(|_| {});
+        if std::ptr::eq(target, &value) {
+            command_buffer.wait_for(&event, 3);
+        }
+        command_buffer.compute(|encoder| {
+            encoder.pipeline(&good);
+            encoder.buffer(target, 0);
+            encoder.threads([1, 1, 1], [1, 1, 1]);
+        });
+        command_buffer.signal(&done, 1);
+        command_buffer.commit();
+        command_buffer
+    });
+    event.signal(2);
+    work.iter().for_each(CommandBuffer::wait);
+    let (code, text) = work[0].error().expect("an error");
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("\"of the test\", whose value is 2, would reach 3"), "{text}");
+    assert_eq!(work[0].encoder_states(), [1, 3], "the first pass has run, the second did not begin");
+    assert_eq!((value.read::<u32>()[0], other.read::<u32>()[0]), (0, 5), "only what the queue has after it runs");
+    work[1].assert_completed();
+    assert_eq!(done.value(), 1);
+    // The event outlives its wait and can be used.
+    event.signal(3);
+    assert!(event.wait(3, 0));
+}
+
+#[test]
+fn waiting_counts_apart_from_running() {
+    // Waits that are longer than the limit together.
+    let (queue, event) = (queue(), Event::new());
+    let good = Pipeline::new(kernel("store", Entry::Group(store), vec![buffer(0, 4)]));
+    let value = Buffer::new(4);
+    let command_buffer = queue.command_buffer();
+    for turn in 1..=4 {
+        command_buffer.compute(|encoder| {
+            encoder.pipeline(&good);
+            encoder.buffer(&value, 0);
+            encoder.threads([1, 1, 1], [1, 1, 1]);
+        });
+        command_buffer.wait_for(&event, turn);
+    }
+    command_buffer.commit();
+    let never = Event::new();
+    for turn in 1..=4 {
+        never.wait(1, 200);
+        event.signal(turn);
+    }
+    command_buffer.wait();
+    // On a machine that is too busy for these times a wait may fail, but its running may not be what took too long.
+    if let Some((_, text)) = command_buffer.error() {
+        assert!(text.contains("waited longer"), "{text}");
+    }
+}

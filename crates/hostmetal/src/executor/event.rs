@@ -28,10 +28,14 @@ fn spins() -> bool {
     *SPINS.get_or_init(|| std::thread::available_parallelism().is_ok_and(|n| n.get() > 1))
 }
 
-/// Looks at the word for `nanoseconds`; true as soon as `done` holds of its value. Beyond BRIEF, others that could use the
-/// core go first.
+/// Looks at the word for `nanoseconds`; true as soon as `done` holds of its value.
 pub(crate) fn spin_until(word: &AtomicU32, nanoseconds: u64, done: impl Fn(u32) -> bool) -> bool {
-    if done(word.load(Ordering::Acquire)) {
+    spin(nanoseconds, || done(word.load(Ordering::Acquire)))
+}
+
+/// Asks for `nanoseconds`; true as soon as `done`. Beyond BRIEF, others that could use the core go first.
+pub(crate) fn spin(nanoseconds: u64, done: impl Fn() -> bool) -> bool {
+    if done() {
         return true;
     }
     if !spins() {
@@ -40,7 +44,7 @@ pub(crate) fn spin_until(word: &AtomicU32, nanoseconds: u64, done: impl Fn(u32) 
     let start = now();
     loop {
         for _ in 0..32 {
-            if done(word.load(Ordering::Acquire)) {
+            if done() {
                 return true;
             }
             std::hint::spin_loop();

@@ -25,6 +25,7 @@ use super::context::{Recovery, hostmetal_filter_signal, hostmetal_recover, hostm
 use super::event;
 use super::sanitizer::has_thread_sanitizer;
 use crate::device::number_from_environment;
+use crate::event::{any_deadline, give_up_late};
 use crate::memory::Mapping;
 
 /// Code of the entrance: the kernel raised a signal, described in the record.
@@ -450,8 +451,9 @@ const ASLEEP: u32 = 1;
 static WATCHDOG: AtomicU32 = AtomicU32::new(WATCHING);
 
 /// Sees to it that the watchdog runs. Called after `began` is set: either this call sees ASLEEP, or the watchdog, which
-/// looks at all records after it has set ASLEEP, sees `began` (both sides SeqCst).
-fn watch() {
+/// looks at all records after it has set ASLEEP, sees `began` (both sides SeqCst). The same holds for waits of queues,
+/// whose list has a lock.
+pub(crate) fn watch() {
     static START: Once = Once::new();
     START.call_once(|| {
         let started =
@@ -469,7 +471,7 @@ fn guard_tasks() {
     let Some(limit) = watchdog_limit() else { return };
     let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
     let tick = (limit / 8).clamp(Duration::from_millis(5), Duration::from_secs(1));
-    let running = || records().any(|record| record.began.load(Ordering::SeqCst) != 0);
+    let running = || records().any(|record| record.began.load(Ordering::SeqCst) != 0) || any_deadline();
     let never = AtomicU32::new(0);
     loop {
         if !running() {
@@ -483,6 +485,7 @@ fn guard_tasks() {
         }
         event::sleep_while(&never, 0, Some(tick));
         let now = event::now();
+        give_up_late(now);
         for record in records() {
             let task = record.task.load(Ordering::SeqCst);
             let began = record.began.load(Ordering::SeqCst);

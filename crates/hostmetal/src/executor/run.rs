@@ -5,7 +5,9 @@
 //! expected to last, by what the pipeline took before, or turns out to, it is shared: an atomic counter then hands out
 //! chunks of the range to the driver and its helpers. A small dispatch thus wakes nobody.
 //!
-//! The first fault stops the task: all its workers leave their kernels, and what follows in the command buffer is not run.
+//! The first fault stops the task: all its workers leave their kernels, and what follows in the command buffer is not run,
+//! except for its signals, which are made at its end, so that nobody waits for them in vain (Apple's documentation does not
+//! say what becomes of them).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -17,9 +19,11 @@ use super::fiber::{Halt, run_group};
 use super::guard::{Signal, interrupt, watchdog_limit};
 use super::pool::{self, Computing, Worker};
 use super::{Group, NOT_A_SAMPLER, NOT_A_TEXTURE, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture, event};
-use crate::command::{CommandBuffer, ErrorCode, Failure};
+use crate::command::{CommandBuffer, ErrorCode, Failure, Step};
 use crate::device::{SIMD_WIDTH, worker_threads};
+use crate::encode::sync::{read_grids, write_sample};
 use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
+use crate::event::Event;
 use crate::memory::GUARD;
 
 /// A wave that is expected to take longer than this many nanoseconds on one worker is shared.
@@ -30,43 +34,136 @@ const CHUNK: u64 = 5_000;
 /// Numbers of tasks, from 1.
 static TASKS: AtomicU64 = AtomicU64::new(0);
 
-/// Runs a committed command buffer on the calling worker and completes it.
-pub(crate) fn execute(worker: &mut Worker, command_buffer: &CommandBuffer) {
-    let work = command_buffer.begin();
-    let begun = event::now();
-    let outcome = catch_unwind(AssertUnwindSafe(|| run_encoders(worker, command_buffer, &work, begun)));
-    command_buffer.set_run_times(begun, event::now());
-    let failure = match outcome {
-        Ok(result) => result.err(),
-        Err(_) => {
-            let text = "Internal Error: hostmetal panicked while it ran the command buffer; this is a bug of hostmetal";
-            Some(Failure { code: ErrorCode::Internal, text: text.to_owned(), place: (0, 0) })
-        }
-    };
-    // Buffers and pipelines are given back before anybody learns of the completion.
-    command_buffer.give_back(work);
-    command_buffer.finish(failure);
+/// A command buffer that has begun to run.
+pub(crate) struct Execution {
+    command_buffer: Arc<CommandBuffer>,
+    steps: Vec<Step>,
+    /// The step to run next.
+    next: usize,
+    /// Number of the encoder to run next.
+    encoder: usize,
+    /// When the first command began, 0 before; and for how long commands have run. In nanoseconds.
+    begun: u64,
+    ran: u64,
+    /// Of the wait that it was parked in.
+    pub(crate) failure: Option<Failure>,
 }
 
-fn run_encoders(
-    worker: &mut Worker,
-    command_buffer: &CommandBuffer,
-    work: &[Recording],
-    begun: u64,
-) -> Result<(), Failure> {
-    if work.iter().all(|recording| recording.commands.is_empty()) {
-        return Ok(());
+/// What became of an execution.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Ran {
+    Finished,
+    /// It is its queue's; the calling worker has nothing to do with either any more.
+    Parked,
+}
+
+impl Execution {
+    /// Tells the program that the command buffer is scheduled.
+    pub(crate) fn begin(command_buffer: Arc<CommandBuffer>) -> Execution {
+        let steps = command_buffer.begin();
+        Execution { command_buffer, steps, next: 0, encoder: 0, begun: 0, ran: 0, failure: None }
     }
-    let _computing = Computing::new();
-    let task = Task::begin(worker, begun);
-    for (number, recording) in work.iter().enumerate() {
-        run_commands(worker, &task, recording).map_err(|mut failure| {
-            failure.place.0 = number;
-            failure.text = format!("{} ({})", failure.text, command_buffer.encoder_name(number));
-            failure
-        })?;
+
+    fn fail(&self, code: ErrorCode, text: &str) -> Failure {
+        Failure { code, text: text.to_owned(), place: (self.encoder, 0) }
     }
-    Ok(())
+}
+
+/// Runs a command buffer on the calling worker until it is completed or has to wait for an event.
+pub(crate) fn execute(worker: &mut Worker, mut execution: Execution) -> Ran {
+    if let Some(mut failure) = execution.failure.take() {
+        failure.place.0 = execution.encoder;
+        let begun = execution.encoder;
+        finish(execution, Some(failure), begun);
+        return Ran::Finished;
+    }
+    loop {
+        let outcome = catch_unwind(AssertUnwindSafe(|| run_steps(worker, &mut execution)));
+        let failure = match outcome {
+            Ok(Ok(None)) => None,
+            Ok(Ok(Some((event, value)))) => {
+                let queue = execution.command_buffer.queue.clone();
+                queue.park(execution);
+                if event.park(value, &queue) {
+                    return Ran::Parked;
+                }
+                execution = queue.unpark();
+                continue;
+            }
+            Ok(Err(failure)) => Some(failure),
+            Err(_) => {
+                let text =
+                    "Internal Error: hostmetal panicked while it ran the command buffer; this is a bug of hostmetal";
+                Some(execution.fail(ErrorCode::Internal, text))
+            }
+        };
+        let begun = execution.encoder + 1;
+        finish(execution, failure, begun);
+        return Ran::Finished;
+    }
+}
+
+/// Ends a command buffer that no worker can run.
+pub(crate) fn give_up(execution: Execution) {
+    let text = "Internal Error: no thread could be started to run the command buffer";
+    let failure = execution.fail(ErrorCode::OutOfMemory, text);
+    let begun = execution.encoder;
+    finish(execution, Some(failure), begun);
+}
+
+fn finish(execution: Execution, failure: Option<Failure>, begun_encoders: usize) {
+    let Execution { command_buffer, steps, next, begun, .. } = execution;
+    let end = event::now();
+    command_buffer.set_run_times(if begun == 0 { end } else { begun }, end);
+    let owed = match failure {
+        None => Vec::new(),
+        Some(_) => steps[next..].iter().filter_map(owed_signal).collect(),
+    };
+    // Buffers and pipelines are given back before anybody learns of the completion.
+    command_buffer.give_back(steps);
+    command_buffer.finish(failure, begun_encoders, owed);
+}
+
+fn owed_signal(step: &Step) -> Option<(Arc<Event>, u64)> {
+    match step {
+        Step::Signal(event, value) => Some((event.clone(), *value)),
+        Step::Encoder(_) | Step::Wait(..) => None,
+    }
+}
+
+/// Runs steps up to the end, or up to a wait for an event that has not reached its value.
+fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(Arc<Event>, u64)>, Failure> {
+    let start = event::now();
+    let mut running = None;
+    while let Some(step) = execution.steps.get_mut(execution.next) {
+        match step {
+            Step::Encoder(recording) if recording.commands.is_empty() => execution.encoder += 1,
+            Step::Encoder(recording) => {
+                if execution.begun == 0 {
+                    execution.begun = start;
+                }
+                let (_, task) = running.get_or_insert_with(|| {
+                    (Computing::new(), Task::begin(worker, start.saturating_sub(execution.ran).max(1)))
+                });
+                let number = execution.encoder;
+                run_commands(worker, task, recording).map_err(|mut failure| {
+                    failure.place.0 = number;
+                    failure.text = format!("{} ({})", failure.text, execution.command_buffer.encoder_name(number));
+                    failure
+                })?;
+                execution.encoder += 1;
+            }
+            Step::Signal(event, value) => event.signal(*value),
+            Step::Wait(event, value) if event.value() < *value => {
+                let wait = (event.clone(), *value);
+                execution.ran += event::now() - start;
+                return Ok(Some(wait));
+            }
+            Step::Wait(..) => {}
+        }
+        execution.next += 1;
+    }
+    Ok(None)
 }
 
 /// The run of one command buffer's commands, as the watchdog knows it.
@@ -90,21 +187,23 @@ impl Drop for Task {
 }
 
 /// Runs the commands of one encoder. The failure's encoder number is the caller's to set.
-fn run_commands(worker: &mut Worker, task: &Task, recording: &Recording) -> Result<(), Failure> {
-    let commands = &recording.commands;
+fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Recording) -> Result<(), Failure> {
     let mut position = 0;
-    while position < commands.len() {
+    while position < recording.commands.len() {
         if task.record.stopping() {
             return Err(timeout(None, position));
         }
-        match commands[position] {
+        match recording.commands[position] {
             Command::Dispatch(_) => {
-                let last = if recording.concurrent { wave_end(commands, position) } else { position + 1 };
+                let last = if recording.concurrent { wave_end(&recording.commands, position) } else { position + 1 };
+                read_grids(recording, position..last)?;
                 run_wave(worker, task, &Wave::new(recording, position, last))?;
                 position = last;
                 continue;
             }
             Command::Barrier => {}
+            // SAFETY: the recording of the encoder that made it holds the buffer.
+            Command::Sample { at } => unsafe { write_sample(at) },
             // SAFETY: the encoder checked both ranges against their buffers, which the recording holds. Two no-copy buffers
             // may lie over the same memory, so the ranges may overlap.
             Command::Copy { source, destination, length } => unsafe { ptr::copy(source, destination, length) },

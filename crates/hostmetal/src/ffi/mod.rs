@@ -9,11 +9,13 @@
 mod compile;
 mod heap;
 mod submit;
+mod sync;
 mod texture;
 
 pub use compile::*;
 pub use heap::*;
 pub use submit::*;
+pub use sync::*;
 pub use texture::*;
 
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -23,6 +25,7 @@ use std::sync::Arc;
 use crate::command::CommandBuffer;
 use crate::device::{self, Device, MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP};
 use crate::encode::{Encoder, Misuse};
+use crate::event::{Event, Fence, Listener};
 use crate::heap::Heap;
 use crate::library::{Function, Library};
 use crate::memory::Buffer;
@@ -94,6 +97,12 @@ handles! {
     HMCommandBuffer => CommandBuffer;
     /// An MTLComputeCommandEncoder or MTLBlitCommandEncoder.
     HMEncoder => Encoder;
+    /// An MTLEvent or MTLSharedEvent.
+    HMEvent => Event;
+    /// An MTLSharedEventListener.
+    HMListener => Listener;
+    /// An MTLFence.
+    HMFence => Fence;
 }
 
 fn give<H: Handle>(object: Arc<H::Object>) -> H {

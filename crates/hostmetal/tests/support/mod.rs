@@ -242,6 +242,42 @@ impl Drop for Queue {
     }
 }
 
+/// A shared event.
+pub(crate) struct Event(pub(crate) HMEvent);
+// SAFETY: MTLSharedEvent's methods may be called from any thread.
+unsafe impl Send for Event {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
+
+impl Event {
+    pub(crate) fn new() -> Event {
+        // SAFETY: the device is valid.
+        Event(unsafe { hm_event_create(device(), true) })
+    }
+
+    pub(crate) fn value(&self) -> u64 {
+        // SAFETY: the handle is valid.
+        unsafe { hm_event_value(self.0) }
+    }
+
+    pub(crate) fn signal(&self, value: u64) {
+        // SAFETY: the handle is valid.
+        unsafe { hm_event_signal(self.0, value) };
+    }
+
+    pub(crate) fn wait(&self, value: u64, milliseconds: u64) -> bool {
+        // SAFETY: the handle is valid.
+        unsafe { hm_event_wait(self.0, value, milliseconds) }
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: the handle is this object's.
+        unsafe { hm_event_release(self.0) };
+    }
+}
+
 pub(crate) struct CommandBuffer(pub(crate) HMCommandBuffer);
 // SAFETY: MTLCommandBuffer's methods used here may be called from any thread.
 unsafe impl Send for CommandBuffer {}
@@ -263,6 +299,16 @@ impl CommandBuffer {
         let encoder = unsafe { hm_blit_encoder_create(self.0, &mut text) };
         ok(text);
         Encoder(encoder)
+    }
+
+    pub(crate) fn signal(&self, event: &Event, value: u64) {
+        // SAFETY: the handles are valid.
+        ok(unsafe { hm_command_buffer_signal(self.0, event.0, value) });
+    }
+
+    pub(crate) fn wait_for(&self, event: &Event, value: u64) {
+        // SAFETY: the handles are valid.
+        ok(unsafe { hm_command_buffer_wait_event(self.0, event.0, value) });
     }
 
     pub(crate) fn compute(&self, record: impl FnOnce(&Encoder)) {

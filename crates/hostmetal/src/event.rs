@@ -1,0 +1,237 @@
+//! MTLEvent and MTLSharedEvent: a number that only grows, and who waits until it has reached a value.
+//!
+//! Command buffers wait without a thread: their queue is parked here, and whoever makes the number large enough has a
+//! worker go on with it. Host threads sleep. Notifications are called by a listener, one after the other, on a worker.
+//! A parked queue is given up when it has waited as long as a command buffer may run (HOSTMETAL_WATCHDOG).
+//! <https://developer.apple.com/documentation/metal/about-synchronization-events>
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::command::{self, ErrorCode, Failure};
+use crate::device::Device;
+use crate::executor::guard::{self, watchdog_limit};
+use crate::executor::{event as word, pool};
+use crate::queue::Queue;
+
+/// An MTLEvent or MTLSharedEvent.
+pub(crate) struct Event {
+    pub(crate) device: &'static Device,
+    /// Other devices and the host may use it too.
+    pub(crate) shared: bool,
+    label: Mutex<CString>,
+    /// Changed with the lock held.
+    value: AtomicU64,
+    waiting: Mutex<Waiting>,
+    grown: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    queues: Vec<Parked>,
+    notifications: Vec<(u64, Arc<Listener>, Notification)>,
+}
+
+/// A queue whose command buffer waits.
+struct Parked {
+    /// Of this wait.
+    number: u64,
+    value: u64,
+    queue: Arc<Queue>,
+}
+
+/// Called once with the event and its value, or dropped with the event.
+pub(crate) type Notification = Box<dyn FnOnce(Arc<Event>, u64) + Send>;
+
+/// Waits of queues by number, with the time at which each is given up. Locked alone or before an event's own lock.
+static DEADLINES: Mutex<BTreeMap<u64, (u64, Arc<Event>)>> = Mutex::new(BTreeMap::new());
+/// Numbers of waits, from 1.
+static WAITS: AtomicU64 = AtomicU64::new(0);
+
+fn deadlines() -> MutexGuard<'static, BTreeMap<u64, (u64, Arc<Event>)>> {
+    DEADLINES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Event {
+    pub(crate) fn new(device: &'static Device, shared: bool) -> Event {
+        Event {
+            device,
+            shared,
+            label: Mutex::default(),
+            value: AtomicU64::new(0),
+            waiting: Mutex::default(),
+            grown: Condvar::new(),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_label(&self, label: &CStr) {
+        *self.label.lock().unwrap_or_else(PoisonError::into_inner) = label.to_owned();
+    }
+
+    pub(crate) fn label(&self) -> CString {
+        self.label.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn value(&self) -> u64 {
+        self.value.load(Ordering::Acquire)
+    }
+
+    /// Makes the value at least `value`.
+    pub(crate) fn signal(self: &Arc<Event>, value: u64) {
+        let mut waiting = self.waiting();
+        if value <= self.value() {
+            return;
+        }
+        self.value.store(value, Ordering::Release);
+        self.grown.notify_all();
+        let queues: Vec<Parked> = waiting.queues.extract_if(.., |parked| parked.value <= value).collect();
+        let mut called: Vec<_> = waiting.notifications.extract_if(.., |(at, _, _)| *at <= value).collect();
+        drop(waiting);
+        if !queues.is_empty() {
+            let mut deadlines = deadlines();
+            queues.iter().for_each(|parked| drop(deadlines.remove(&parked.number)));
+        }
+        queues.into_iter().for_each(|parked| parked.queue.resume(None));
+        called.sort_by_key(|(at, _, _)| *at);
+        for (_, listener, notification) in called {
+            let event = self.clone();
+            listener.call(Box::new(move || notification(event, value)));
+        }
+    }
+
+    /// Has the queue go on when the value is reached, or has taken too long; false, and nothing is done, when it is reached
+    /// already.
+    pub(crate) fn park(self: &Arc<Event>, value: u64, queue: &Arc<Queue>) -> bool {
+        let number = WAITS.fetch_add(1, Ordering::Relaxed) + 1;
+        let limit = watchdog_limit().map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
+        // First, so that a signal finds it; the watchdog finds nothing here before the queue is listed.
+        if let Some(limit) = limit {
+            deadlines().insert(number, (word::now().saturating_add(limit), self.clone()));
+        }
+        let mut waiting = self.waiting();
+        if self.value() >= value {
+            drop(waiting);
+            deadlines().remove(&number);
+            return false;
+        }
+        waiting.queues.push(Parked { number, value, queue: queue.clone() });
+        drop(waiting);
+        if limit.is_some() {
+            guard::watch();
+        }
+        true
+    }
+
+    /// Ends a wait that is not over.
+    fn give_up(&self, number: u64) {
+        let mut waiting = self.waiting();
+        let position = waiting.queues.iter().position(|parked| parked.number == number);
+        let parked = position.map(|position| waiting.queues.swap_remove(position));
+        drop(waiting);
+        let Some(Parked { value, queue, .. }) = parked else { return };
+        let limit = watchdog_limit().map_or(0.0, |limit| limit.as_secs_f64());
+        let text = format!(
+            "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout): the command buffer waited longer \
+             than {limit} s (HOSTMETAL_WATCHDOG) until event {:?}, whose value is {}, would reach {value}",
+            self.label(),
+            self.value()
+        );
+        queue.resume(Some(Failure { code: ErrorCode::Timeout, text, place: (0, 0) }));
+    }
+
+    /// Waits on the calling thread; whether the value was reached in time.
+    pub(crate) fn wait(&self, value: u64, timeout: Duration) -> bool {
+        let patience = word::PATIENT.min(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX));
+        if word::spin(patience, || self.value() >= value) {
+            return true;
+        }
+        command::leave_queue();
+        let short = |_: &mut Waiting| self.value() < value;
+        let _slept = self.grown.wait_timeout_while(self.waiting(), timeout, short);
+        self.value() >= value
+    }
+
+    /// Has the listener call the notification once the value is reached, which may be so already.
+    pub(crate) fn notify(self: &Arc<Event>, listener: Arc<Listener>, value: u64, notification: Notification) {
+        let mut waiting = self.waiting();
+        let now = self.value();
+        if now < value {
+            waiting.notifications.push((value, listener, notification));
+            return;
+        }
+        drop(waiting);
+        let event = self.clone();
+        listener.call(Box::new(move || notification(event, now)));
+    }
+}
+
+/// Whether a queue waits that the watchdog has to look after.
+pub(crate) fn any_deadline() -> bool {
+    !deadlines().is_empty()
+}
+
+/// Gives up the waits whose time is over.
+pub(crate) fn give_up_late(now: u64) {
+    let mut deadlines = deadlines();
+    let mut late = Vec::new();
+    // All waits may last equally long, so their numbers are in the order of their deadlines, or nearly so.
+    while let Some(first) = deadlines.first_entry().filter(|first| first.get().0 < now) {
+        late.push(first.remove_entry());
+    }
+    drop(deadlines);
+    late.into_iter().for_each(|(number, (_, event))| event.give_up(number));
+}
+
+/// An MTLSharedEventListener: calls what it is given one after the other, on a worker.
+#[derive(Default)]
+pub(crate) struct Listener {
+    pending: Mutex<Pending>,
+}
+
+#[derive(Default)]
+struct Pending {
+    calls: VecDeque<Box<dyn FnOnce() + Send>>,
+    /// A worker calls them.
+    active: bool,
+}
+
+impl Listener {
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn call(self: &Arc<Listener>, call: Box<dyn FnOnce() + Send>) {
+        let mut pending = self.pending();
+        pending.calls.push_back(call);
+        if !std::mem::replace(&mut pending.active, true) {
+            drop(pending);
+            pool::listen(self.clone());
+        }
+    }
+
+    /// Calls what is pending and what comes meanwhile.
+    pub(crate) fn run(&self) {
+        loop {
+            let mut pending = self.pending();
+            let Some(call) = pending.calls.pop_front() else {
+                pending.active = false;
+                return;
+            };
+            drop(pending);
+            call();
+        }
+    }
+}
+
+/// An MTLFence. Encoders of a queue run one after the other, so there is nothing to wait for; that it is used as Metal asks is
+/// checked by the encoders.
+pub(crate) struct Fence {
+    pub(crate) device: &'static Device,
+}
