@@ -81,6 +81,51 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "atomic<T>: T must be",
     ),
     (
+        "order of an atomic function",
+        "kernel void run(device atomic_int *a) { atomic_fetch_add_explicit(a, 1, memory_order_seq_cst); }",
+        "the order of an atomic function must be memory_order_relaxed",
+    ),
+    (
+        "order that Metal does not have",
+        "kernel void run(device atomic_int *a) { atomic_load_explicit(a, memory_order_acquire); }",
+        "undeclared identifier 'memory_order_acquire'",
+    ),
+    (
+        "float atomic of a threadgroup",
+        "kernel void run(threadgroup atomic_float *a [[threadgroup(0)]]) { atomic_fetch_add_explicit(a, 1.0f, memory_order_relaxed); }",
+        "atomic_float and atomic_ulong are supported in address space 'device' only",
+    ),
+    (
+        "load of 64 bits",
+        "kernel void run(device atomic_ulong *a, device ulong *o) { o[0] = atomic_load_explicit(a, memory_order_relaxed); }",
+        "atomic_load_explicit is not defined for ulong",
+    ),
+    (
+        "minimum without a result of 32 bits",
+        "kernel void run(device atomic_uint *a) { atomic_min_explicit(a, 1u, memory_order_relaxed); }",
+        "atomic_min_explicit is defined for ulong only",
+    ),
+    (
+        "shuffle of 64 bits",
+        "kernel void run(device ulong *o) { o[0] = simd_shuffle(o[0], ushort(1)); }",
+        "simd_shuffle: the argument must be an integer or a floating-point number of at most 32 bits",
+    ),
+    (
+        "sum of booleans in a quad",
+        "kernel void run(device bool *o) { o[0] = quad_sum(o[0]); }",
+        "quad_sum: the argument must be an integer",
+    ),
+    (
+        "helper threads",
+        "kernel void run(device bool *o) { o[0] = simd_is_helper_thread(); }",
+        "simd_is_helper_thread is for fragment functions",
+    ),
+    (
+        "anisotropy beyond the limit",
+        "kernel void run() { constexpr sampler s(max_anisotropy(17)); }",
+        "max_anisotropy must be between 1 and 16",
+    ),
+    (
         "bitwise atomic of floats",
         "kernel void run(device atomic_float *a) { atomic_fetch_or_explicit(a, 1.0f, memory_order_relaxed); }",
         "not defined for bool and float",

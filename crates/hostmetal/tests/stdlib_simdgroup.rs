@@ -84,7 +84,6 @@ const INTEGER: &[(&str, Reference)] = &[
     ("simd_all(v != 12)", |v, _| i64::from(!v.contains(&12))),
     ("simd_any(v == 11)", |v, _| i64::from(v.contains(&11))),
     ("simd_is_first()", |_, l| i64::from(l == 0)),
-    ("simd_is_helper_thread()", |_, _| 0),
 ];
 const QUAD_INTEGER: &[(&str, Reference)] = &[
     ("quad_and(v)", |v, _| v.iter().fold(-1, |a, b| a & b)),

@@ -243,6 +243,14 @@ fn packing() {
         ("pack_float_to_unorm4x8(float4(NAN)) == 0u", &[1.]),
         // 0.5 is 187.5 of 255 in sRGB, 188 when rounded: 1.055 * 0.5^(1/2.4) - 0.055 = 0.73536.
         ("pack_float_to_srgb_unorm4x8(float4(0.5f, 0, 1, 0.5f)) == 0x80ff00bcu", &[1.]),
+        (
+            "pack_float_to_unorm565(float3(1, 0, 0)) == 0xf800 && pack_half_to_unorm565(half3(0, 1, 0.5h)) == 0x07f0",
+            &[1.],
+        ),
+        // 0.3 of 31 is 9.3, of 63 18.9; NaN is 0.
+        ("pack_float_to_unorm565(float3(0.3f, 0.3f, NAN)) == (9 << 11 | 19 << 5)", &[1.]),
+        ("unpack_unorm565_to_float(ushort(9 << 11 | 19 << 5 | 31))", &[9. / 31., 19. / 63., 1.]),
+        ("unpack_unorm565_to_half(ushort(31 << 11 | 63 << 5))", &[1., 1., 0.]),
         ("unpack_unorm4x8_to_float(0xff800001u)", &[1. / 255., 0., 128. / 255., 1.]),
         ("unpack_snorm4x8_to_float(0x7f8081ffu)", &[-1. / 127., -1., -1., 1.]),
         ("unpack_unorm2x16_to_float(0xffff0001u)", &[1. / 65535., 1.]),
@@ -303,7 +311,7 @@ fn atomic_functions() {
           o[k++] = atomic_load_explicit(i, r); atomic_store_explicit(i, -3, r); o[k++] = atomic_load_explicit(i, r);\n\
           o[k++] = atomic_fetch_max_explicit(u, 4000000000u, r); o[k++] = atomic_fetch_min_explicit(u, 7u, r); o[k++] = atomic_load_explicit(u, r);\n\
           o[k++] = long(atomic_fetch_add_explicit(f, 1.5f, r) * 100); o[k++] = long(atomic_fetch_sub_explicit(f, 0.25f, r) * 100); o[k++] = long(atomic_load_explicit(f, r) * 100);\n\
-          atomic_max_explicit(l, 1ul << 40, r); o[k++] = atomic_load_explicit(l, r); atomic_min_explicit(l, 5ul, r); o[k++] = atomic_load_explicit(l, r);\n\
+          device ulong *words = (device ulong *)l; atomic_max_explicit(l, 1ul << 40, r); o[k++] = *words; atomic_min_explicit(l, 5ul, r); o[k++] = *words;\n\
           atomic_store_explicit(b, true, r); o[k++] = atomic_exchange_explicit(b, false, r); o[k++] = atomic_load_explicit(b, r);\n\
           atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);\n}\n";
     let zero = || Buffer::of(&[0u64]);

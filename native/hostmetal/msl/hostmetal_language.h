@@ -42,7 +42,7 @@
 #define atomic_uint __metal_atomic_uint
 #define atomic_bool __metal_atomic_bool
 #define atomic_float __metal_atomic_float
-#define atomic_long __metal_atomic_long
+#define atomic_long __id_atomic_long
 #define atomic_ulong __metal_atomic_ulong
 #define atomic_double __id_atomic_double
 #define atomic_flag __id_atomic_flag

@@ -6,7 +6,7 @@
 
 namespace metal {
 
-// Which types Metal's SIMD-group functions take: scalars of up to 32 bits and vectors of them. Ours take any type; sources ask.
+// Which types SIMD-group and quad-group functions take (MSL 6.9.2, 6.9.3): scalars of up to 32 bits but bool, and vectors of them.
 template <class T>
 struct __is_valid_simdgroup_type
     : bool_constant<is_arithmetic_v<make_scalar_t<T>> && !is_same_v<make_scalar_t<T>, bool> && sizeof(make_scalar_t<T>) <= 4> {};
@@ -169,13 +169,18 @@ METAL_FUNC ballot vote(bool value) {
 
 } // namespace hostmetal
 
+#define HOSTMETAL_LANE_TYPE(T, name)                                                                                               \
+  static_assert(__is_valid_simdgroup_type<T>::value,                                                                               \
+                name ": the argument must be an integer or a floating-point number of at most 32 bits, or a vector of these");
 #define HOSTMETAL_GROUP_REDUCTION(group, width, name)                                                                              \
   template <class T> METAL_FUNC T group##_##name(T data) {                                                                         \
+    HOSTMETAL_LANE_TYPE(T, #group "_" #name)                                                                                       \
     return hostmetal::reduce(hostmetal::combine_reduction<T, width, hostmetal::op_##name>, data, width);                           \
   }
 #define HOSTMETAL_GROUP_BITWISE(group, width, name)                                                                                \
   template <class T> METAL_FUNC T group##_##name(T data) {                                                                         \
     static_assert(is_integral_v<make_scalar_t<T>>, #group "_" #name ": the argument must be an integer or a vector of integers");  \
+    HOSTMETAL_LANE_TYPE(T, #group "_" #name)                                                                                       \
     return hostmetal::reduce(hostmetal::combine_reduction<T, width, hostmetal::op_##name>, data, width);                           \
   }
 #define HOSTMETAL_GROUP_REDUCTIONS(group, width)                                                                                   \
@@ -188,9 +193,11 @@ METAL_FUNC ballot vote(bool value) {
   HOSTMETAL_GROUP_BITWISE(group, width, xor)
 #define HOSTMETAL_GROUP_SCAN(group, width, name)                                                                                   \
   template <class T> METAL_FUNC T group##_prefix_inclusive_##name(T data) {                                                        \
+    HOSTMETAL_LANE_TYPE(T, #group "_prefix_inclusive_" #name)                                                                        \
     return hostmetal::reduce(hostmetal::combine_scan<T, width, hostmetal::op_##name, true>, data, width);                          \
   }                                                                                                                                \
   template <class T> METAL_FUNC T group##_prefix_exclusive_##name(T data) {                                                        \
+    HOSTMETAL_LANE_TYPE(T, #group "_prefix_exclusive_" #name)                                                                        \
     return hostmetal::reduce(hostmetal::combine_scan<T, width, hostmetal::op_##name, false>, data, width);                         \
   }
 #define HOSTMETAL_GROUP_SCANS(group, width)                                                                                        \
@@ -198,13 +205,16 @@ METAL_FUNC ballot vote(bool value) {
   HOSTMETAL_GROUP_SCAN(group, width, product)
 #define HOSTMETAL_GROUP_SHUFFLE(group, width, name, from)                                                                          \
   template <class T> METAL_FUNC T group##_##name(T data, ushort argument) {                                                        \
+    HOSTMETAL_LANE_TYPE(T, #group "_" #name)                                                                                       \
     return hostmetal::shuffle(hostmetal::combine_shuffle<T, width, hostmetal::from>, data, data, argument, width, width);          \
   }
 #define HOSTMETAL_GROUP_FILL(group, width, name, up)                                                                               \
   template <class T> METAL_FUNC T group##_shuffle_and_fill_##name(T data, type_identity_t<T> filling_data, ushort delta) {         \
+    HOSTMETAL_LANE_TYPE(T, #group "_shuffle_and_fill_" #name)                                                                      \
     return hostmetal::shuffle(hostmetal::combine_fill<T, width, up>, data, filling_data, delta, width, width);                     \
   }                                                                                                                                \
   template <class T> METAL_FUNC T group##_shuffle_and_fill_##name(T data, type_identity_t<T> filling_data, ushort delta, ushort modulo) { \
+    HOSTMETAL_LANE_TYPE(T, #group "_shuffle_and_fill_" #name)                                                                      \
     uint run = modulo == 0 || modulo > width ? width : modulo;                                                                     \
     return hostmetal::shuffle(hostmetal::combine_fill<T, width, up>, data, filling_data, delta, run, width);                       \
   }
@@ -219,6 +229,7 @@ METAL_FUNC ballot vote(bool value) {
   HOSTMETAL_GROUP_FILL(group, width, down, false)                                                                                  \
   HOSTMETAL_GROUP_FILL(group, width, up, true)                                                                                     \
   template <class T> METAL_FUNC T group##_broadcast_first(T data) {                                                                \
+    HOSTMETAL_LANE_TYPE(T, #group "_broadcast_first")                                                                              \
     return hostmetal::shuffle(hostmetal::combine_first<T, width>, data, data, 0, width, width);                                    \
   }
 #define HOSTMETAL_GROUP_VOTES(group, width, vote_type)                                                                             \

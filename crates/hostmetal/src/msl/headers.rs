@@ -25,6 +25,7 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "metal_atomic",
     "metal_common",
     "metal_compute",
+    "metal_curves",
     "metal_extended_vector",
     "metal_geometric",
     "metal_graphics",

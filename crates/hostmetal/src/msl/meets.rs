@@ -48,7 +48,7 @@ pub(super) struct Names<'a> {
 }
 
 /// Types and functions that are named like meeting ones, but only hold or move values of their own lane.
-const LONELY: [&str; 15] = [
+const LONELY: [&str; 13] = [
     "simdgroup_matrix",
     "simdgroup_float8x8",
     "simdgroup_half8x8",
@@ -59,8 +59,6 @@ const LONELY: [&str; 15] = [
     "make_filled_simdgroup_matrix",
     "simd_vote",
     "quad_vote",
-    "simd_is_helper_thread",
-    "quad_is_helper_thread",
     "simdgroup_async_copy",
     "simdgroup_index_in_threadgroup",
     "quadgroup_index_in_threadgroup",
