@@ -300,6 +300,28 @@ const CASES: &[Case] = &[
         "kernel void k(device float *y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] = 0.5 * y[i]; }",
     ),
     // ---- accepted
+    accepted(
+        "defaulted assignments for each address space",
+        "struct S { float x; S() device = default; S() thread = default; device S &operator=(const thread S &o) device = default;\n  thread S &operator=(const device S &o) thread { x = o.x; return *this; } };\nkernel void k(device S *p) { S s = S(); s = p[1]; p[0] = s; }",
+    ),
+    accepted(
+        "a braced list for a constructor",
+        "struct S { float x, y; S(metal::initializer_list<float> l) : x(l.begin()[0]), y(l.size()) {} };\nkernel void k(device float *p) { S s{p[0], p[1]}; p[2] = s.x + s.y; }",
+    ),
+    accepted(
+        "a class that converts to bool given to a bfloat",
+        "struct Yes { constexpr operator bool() const { return true; } constexpr operator bool() const device { return true; } };\nkernel void k(device bfloat *p, device Yes *y) { p[0] = y[0]; Yes z; p[1] = z; }",
+    ),
+    accepted(
+        "a pointer moved by an object that converts to an integer",
+        "template <int N> struct Int { constexpr operator int() const { return N; } };\ntemplate <class P, class S> void move(P p, S s) { p += s; p -= s; p[0] = 1; }\nkernel void k(device float *p) { move(p, 1); move(p, Int<1>{}); }",
+    ),
+    rejected(
+        "a pointer moved by a float",
+        "kernel void k(device float *p) {\n  p += 1.5;\n  p[0] = 1;\n}",
+        &["2:5: error: invalid operands to binary expression"],
+    ),
+    accepted("the default log", "kernel void k(device float *p) { metal::os_log_default.log(\"%f\", p[0]); }"),
     accepted("nothing", ""),
     accepted(
         "attributes in every place",

@@ -46,6 +46,10 @@ fn arguments_are_described_by_the_compiler() {
         ),
         // Free indices are given in order, around those that are taken.
         (
+            "kernel void k(device float *a [[user(x)]], device float *b [[buffer(0)]]) { a[0] = b[0]; }",
+            &["a b1 rw 3 4/4 *", "b b0 rw 3 4/4 *"],
+        ),
+        (
             "kernel void k(device half *a, device uchar2 *b [[buffer(0)]], constant bool &c, threadgroup int *d, threadgroup short *e) { a[0] = b[0].x + c; d[0] = e[0]; }",
             &["a b1 rw 16 2/2 *", "b b0 rw 50 2/2 *", "c b2 r 53 1/1 &", "d t0 rw 29 4/4 *", "e t1 rw 37 2/2 *"],
         ),

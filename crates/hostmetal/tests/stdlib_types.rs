@@ -58,6 +58,15 @@ fn vectors() {
         ("float4(p[0], 9)", &[1., 2., 3., 9.]),
         ("float4(2.5f)", &[2.5, 2.5, 2.5, 2.5]),
         ("float4 z = 3; z", &[3., 3., 3., 3.]),
+        // In braces what is missing is zero, as for any aggregate (C++17 11.6.1), one value included.
+        ("uint i = 7; uint4 z = {i, i + 1, i ^ 2}; z", &[7., 8., 5., 0.]),
+        ("float4 z = {c.x}; z", &[11., 0., 0., 0.]),
+        ("float2 z{c.y}; z", &[12., 0.]),
+        ("float4{a, 1, 2}", &[5., 6., 1., 2.]),
+        ("packed_float3 z = {1, 2}; z", &[1., 2., 0.]),
+        ("bfloat3 z = {2.0bf, 3.0bf}; z", &[2., 3., 0.]),
+        ("struct S { float2 v; int n; }; S s = {{1}, 2}, t = {1, 2}; float4(s.v, t.v)", &[1., 0., 1., 1.]),
+        ("volatile device float4 *z = d; z[0] = v; z[1] = 2; float4 w = z[0]; w + float4(z[1])", &[3., 4., 5., 6.]),
         ("float4 z = {1, 2, 3, 4}; z", &[1., 2., 3., 4.]),
         ("float4 z = {}; z", &[0., 0., 0., 0.]),
         ("float4(int4(1, -2, 3, 4))", &[1., -2., 3., 4.]),
@@ -156,6 +165,22 @@ fn bfloat_arithmetic_and_conversions() {
 fn matrices() {
     // The matrix m has the columns 1 2 3 and 4 5 6; its transpose t the columns 1 4, 2 5, 3 6.
     check_rows(&[
+        // A column has the address space of its matrix.
+        (
+            "device float2x4 *m = (device float2x4 *)(d + 4); device float4 *q = &m[0][1]; *q = v; d[5]",
+            &[1., 2., 3., 4.],
+        ),
+        ("constant float2x4 *m = (constant float2x4 *)&c; constant float4 *q = &(*m)[0]; *q", &[11., 12., 13., 14.]),
+        (
+            "device float2x4 *m = (device float2x4 *)(d + 4); device float4 &q = (*m)[0]; q = v * 2; d[4]",
+            &[2., 4., 6., 8.],
+        ),
+        ("threadgroup float2x2 m; threadgroup float2 *q = &m[1]; *q = a; m[1]", &[5., 6.]),
+        (
+            "device array<float2, 3> *m = (device array<float2, 3> *)(d + 8); device float2 &q = (*m)[1]; q = a; d[8].zw",
+            &[5., 6.],
+        ),
+        ("float2x2(1, 2, 3, 4)[1]", &[3., 4.]),
         ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); transpose(m)[1]", &[2., 5.]),
         ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); m * float2(1, 10)", &[41., 52., 63.]),
         ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); float3(1, 10, 100) * m", &[321., 654.]),
@@ -271,6 +296,7 @@ fn limits_and_constants() {
         ("numeric_limits<float>::min() == FLT_MIN && as_type<uint>(FLT_MIN) == 0x00800000u", &[1.]),
         ("numeric_limits<float>::infinity() == INFINITY && isnan(numeric_limits<float>::quiet_NaN())", &[1.]),
         ("float2(numeric_limits<half>::max(), numeric_limits<half>::lowest())", &[65504., -65504.]),
+        ("numeric_limits<float2>::max() + float2(numeric_limits<float2>::is_specialized)", &[0., 0.]),
         ("float3(HALF_MAX, HALF_MIN * 16384, HALF_EPSILON * 1024)", &[65504., 1., 1.]),
         (
             "float2(float(numeric_limits<bfloat>::max()) == 0x1.fep127f, numeric_limits<bfloat>::epsilon() * 128)",

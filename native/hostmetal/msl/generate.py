@@ -50,6 +50,14 @@ def scalar_conversions(name, n):
         yield f"  METAL_FUNC constexpr {explicit}{name}(S all) : {each(n, '{c}(T(all))')} {{}}"
 
 
+def volatiles(name, n):
+    """From and to volatile objects. A template, so that it is no copy constructor; with an argument that is converted, so that it is
+    the worse choice for an object that is not volatile."""
+    yield f"  template <class V, class = enable_if_t<is_same_v<remove_addrspace_t<V>, {name}>>>"
+    yield f"  METAL_FUNC constexpr {name}(const volatile V &v) : {each(n, '{c}(v.{c})')} {{}}"
+    yield f"  METAL_FUNC constexpr void operator=(hostmetal::stored<vec<T, {n}>> v) volatile {{ {each(n, '{c} = v.value.{c};', ' ')} }}"
+
+
 def swizzles(n):
     """Properties for .r .g .b .a and for every swizzle of 2 to 4 components; writable when no component repeats."""
     for i in range(n):
@@ -77,6 +85,9 @@ def vector(n):
            f"  METAL_FUNC constexpr vec(T all) : {each(n, '{c}(all)')} {{}}",
            *scalar_conversions("vec", n),
            f"  METAL_FUNC constexpr vec({each(n, 'T a{c}')}) : {each(n, '{c}(a{c})')} {{}}",
+           # In braces the components that are not given are zero, also where there is one: float4{1} is not float4(1).
+           f"  METAL_FUNC constexpr vec(std::initializer_list<T> l) : {each(n, '{c}(l.size() > {i} ? l.begin()[{i}] : T(0))')} {{}}",
+           *volatiles("vec", n),
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
            f"  METAL_FUNC constexpr explicit vec(const vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}",
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
@@ -124,6 +135,8 @@ def packed(n):
            f"  METAL_FUNC constexpr packed_vec(T all) : {each(n, '{c}(all)')} {{}}",
            *scalar_conversions("packed_vec", n),
            f"  METAL_FUNC constexpr packed_vec({each(n, 'T a{c}')}) : {each(n, '{c}(a{c})')} {{}}",
+           f"  METAL_FUNC constexpr packed_vec(std::initializer_list<T> l) : {each(n, '{c}(l.size() > {i} ? l.begin()[{i}] : T(0))')} {{}}",
+           *volatiles("packed_vec", n),
            f"  METAL_FUNC constexpr packed_vec(const vec<T, {n}> &v) : {each(n, '{c}(v.{c})')} {{}}",
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
            f"  METAL_FUNC constexpr explicit packed_vec(const vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}",

@@ -106,6 +106,15 @@ inline __attribute__((always_inline)) constexpr device T *in_device(device T *ob
   return object;
 }
 
+// What a pointer is moved by: an object of a class becomes the integer that it converts to.
+template <class T>
+inline __attribute__((always_inline)) constexpr auto offset(const T &by) {
+  if constexpr (metal::is_class_v<T> && __is_convertible(T, ptrdiff_t))
+    return (ptrdiff_t)T(by);
+  else
+    return by;
+}
+
 // T, where template argument deduction must not look.
 template <class T>
 struct same_as {

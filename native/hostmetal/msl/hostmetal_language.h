@@ -89,3 +89,34 @@ METAL_FUNC constexpr To as_type(From value) {
   static_assert(sizeof(To) == sizeof(From), "as_type: the two types differ in size");
   return __builtin_bit_cast(To, value);
 }
+
+// `operator[]` of a class whose elements have addresses: a reference has the address space of the object. Objects in `device` and in
+// `constant` come as __global; what is read through `constant` may be called `const device`, which converts to it. A value that is no
+// object (`f(x)[0]`) would fit all of them: it has one of its own.
+#define HOSTMETAL_ELEMENTS(T, Index, elements)                                                                                     \
+  METAL_FUNC constexpr T &operator[](Index i) & { return elements[i]; }                                                            \
+  METAL_FUNC constexpr const T &operator[](Index i) const & { return elements[i]; }                                                \
+  METAL_FUNC constexpr T operator[](Index i) && { return elements[i]; }                                                            \
+  METAL_FUNC constexpr device T &operator[](Index i) __global & { return (device T &)elements[i]; }                                \
+  METAL_FUNC constexpr const device T &operator[](Index i) const __global & { return (const device T &)elements[i]; }              \
+  METAL_FUNC constexpr threadgroup T &operator[](Index i) __local & { return elements[i]; }                                        \
+  METAL_FUNC constexpr const threadgroup T &operator[](Index i) const __local & { return elements[i]; }
+
+// What a braced list becomes for a constructor: clang knows the name and the two members. It wants the pointer without an address
+// space, which no declarator gives here, only the decay of an array.
+namespace std {
+template <class T>
+class initializer_list {
+  __decay(const T[1]) first;
+  size_t count;
+
+public:
+  METAL_FUNC constexpr initializer_list() : first(nullptr), count(0) {}
+  METAL_FUNC constexpr size_t size() const { return count; }
+  METAL_FUNC constexpr const T *begin() const { return first; }
+  METAL_FUNC constexpr const T *end() const { return first + count; }
+};
+} // namespace std
+namespace metal {
+using std::initializer_list;
+}

@@ -302,7 +302,8 @@ fn parameter(
                         .push(Finding::error(attribute.name, format!("'[[{word}]]' is not supported by hostmetal")));
                     return None;
                 }
-                "maybe_unused" => {}
+                // A name for a stage's interface: a kernel has none, and the argument its next free index.
+                "maybe_unused" | "user" => {}
                 _ => match INPUTS.iter().find(|(input, _)| *input == word) {
                     Some((input, _)) => role = Some(Role::Input(input)),
                     None => {

@@ -307,8 +307,15 @@ impl Pass<'_> {
     fn device_results(&mut self, program: &Program) {
         let s = self.s;
         for function in program.functions.iter().filter(|f| f.in_class) {
-            let Some((open, close)) = function.body else { continue };
             let (head, name, behind) = (function.head, function.name, function.params.1 + 1);
+            let Some((open, close)) = function.body else {
+                // `device S &operator=(const device S &) device = default;` must return clang's `__global S &`.
+                let qualified = (behind..function.end).any(|i| s.is(i, "device") && self.is_method_qualifier(i));
+                if qualified && s.is(function.end - 1, "default") {
+                    (head..name).filter(|&i| s.is(i, "device")).for_each(|i| self.edits.replace(i, "__global"));
+                }
+                continue;
+            };
             let qualified = (behind..open).take(3).any(|i| s.is(i, "device") && self.is_method_qualifier(i));
             if !qualified || !(head..name).any(|i| s.is(i, "device")) {
                 continue;
@@ -579,6 +586,21 @@ pub(crate) fn wrap_conditional(stream: &Stream, edits: &mut Edits, question: usi
     edits.before(question + 1, "hostmetal::value(");
     edits.behind(colon - 1, ")");
     edits.before(colon + 1, "hostmetal::value(");
+    edits.behind(end - 1, ")");
+    true
+}
+
+/// Wraps what the `+=` or `-=` at `operator` moves a pointer by in `hostmetal::offset()`: an object of a class that converts to an
+/// integer; false when its end cannot be told.
+pub(crate) fn wrap_offset(stream: &Stream, edits: &mut Edits, operator: usize) -> bool {
+    let mut end = operator + 1;
+    while end < stream.len() && !matches!(stream.at(end), ";" | "," | ")" | "]" | "}") {
+        end = stream.skip(end);
+    }
+    if end == operator + 1 || end >= stream.len() {
+        return false;
+    }
+    edits.before(operator + 1, "hostmetal::offset(");
     edits.behind(end - 1, ")");
     true
 }

@@ -11,6 +11,7 @@ use super::memo::Memo;
 use super::reconverge::{self, Unsupported};
 use super::rewrite::{
     Constant, Edits, Rewrite, bodies, emit, rewrite, set_constant, strip_address_space, undeduce, wrap_conditional,
+    wrap_offset,
 };
 use super::rules;
 use super::scan::{Program, scan};
@@ -207,7 +208,7 @@ fn print(stream: &Stream, source: &str, findings: &[Finding]) -> String {
     log
 }
 
-/// Lets clang check the program with a wrapper for every kernel. Three things it cannot do
+/// Lets clang check the program with a wrapper for every kernel. Four things it cannot do
 /// with address spaces are repaired where it says so, and it is asked again (see the functions at the end of
 /// rewrite.rs).
 #[allow(
@@ -255,6 +256,10 @@ fn accept(
                 wrap_conditional(stream, &mut edits, token)
             } else if finding.text.starts_with("automatic variable qualified with") {
                 strip_address_space(stream, &mut edits, token)
+            } else if finding.text.starts_with("invalid operands to binary expression")
+                && matches!(stream.at(token), "+=" | "-=")
+            {
+                wrap_offset(stream, &mut edits, token)
             } else if let Some(rest) = finding.text.split("deduced conflicting types for parameter '").nth(1) {
                 undeduce(stream, program, &mut edits, token, rest.split('\'').next().unwrap_or(""))
             } else {
