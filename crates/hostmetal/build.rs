@@ -21,6 +21,7 @@ const SOURCES: &[&str] = &[
     "MTLComputeCommandEncoder",
     "MTLComputePipeline",
     "MTLDevice",
+    "MTLDevices",
     "MTLFunctionConstantValues",
     "MTLHeap",
     "MTLLibrary",

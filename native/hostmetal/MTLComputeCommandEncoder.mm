@@ -17,10 +17,12 @@ HMTexture engineTexture(id<MTLTexture> texture, id encoder, SEL selector) {
   return ((HostMTLTexture *)texture)->_engine;
 }
 
-const HMSampler *engineSampler(id<MTLSamplerState> sampler, id encoder, SEL selector) {
+const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder> encoder, SEL selector) {
   static const Class samplerClass = [HostMTLSamplerState class];
   if (!sampler) return nullptr;
   if (object_getClass(sampler) != samplerClass) hostmetal_raise(encoder, selector, "the sampler is not one of this device");
+  if ([sampler device] != [encoder device])
+    hostmetal_raise(encoder, selector, "sampler was created with a different device than the command buffer.");
   return &((HostMTLSamplerState *)sampler)->_engine;
 }
 }  // namespace
@@ -110,7 +112,10 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id encoder, SEL sele
 
 - (void)memoryBarrierWithResources:(const id<MTLResource> [])resources count:(NSUInteger)count {
   HM_REQUIRE(resources != nullptr || count == 0, "the array must not be NULL");
-  for (NSUInteger i = 0; i < count; i++) HM_REQUIRE(resources[i] != nil, "a resource must not be nil");
+  for (NSUInteger i = 0; i < count; i++) {
+    HM_REQUIRE(resources[i] != nil, "a resource must not be nil");
+    HM_REQUIRE([resources[i] device] == [self device], "a resource was created with a different device than the command buffer.");
+  }
   HM_CHECK(hm_compute_barrier(_engine));
 }
 @end

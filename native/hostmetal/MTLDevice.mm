@@ -5,21 +5,6 @@
 #include <unistd.h>
 
 namespace {
-NSArray *makeDevices() {
-  NSMutableArray *devices = [[NSMutableArray alloc] init];
-  for (size_t i = 0; i < hm_device_count(); i++) {
-    HostMTLDevice *device = [[HostMTLDevice alloc] initWithEngine:hm_device_at(i)];
-    [devices addObject:device];
-    [device release];
-  }
-  return devices;
-}
-
-NSArray *allDevices() {
-  static NSArray *const devices = makeDevices();
-  return devices;
-}
-
 void callDeallocator(void *context, void *bytes, uint64_t length) {
   void (^deallocator)(void *, NSUInteger) = (void (^)(void *, NSUInteger))context;
   hostmetal_call_out("buffer's deallocator", ^{
@@ -29,23 +14,15 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 }
 }  // namespace
 
-id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
-  NSArray *devices = allDevices();
-  return [devices count] > 0 ? [[devices objectAtIndex:0] retain] : nil;
-}
-
-NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
-  return [allDevices() copy];
-}
-
 @implementation HostMTLDevice
-@synthesize name = _name;
+@synthesize name = _name, architecture = _architecture;
 
 - (instancetype)initWithEngine:(HMDevice)engine {
   if ((self = [super init])) {
     _engine = engine;
     hm_device_info(engine, &_info);
     _name = [[NSString alloc] initWithUTF8String:_info.name];
+    _architecture = [[MTLArchitecture alloc] initWithName:@"hostmetal"];
   }
   return self;
 }
@@ -58,24 +35,29 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
   return MTLSizeMake(size[0], size[1], size[2]);
 }
 - (BOOL)isLowPower {
-  return NO;
+  return _info.low_power;
 }
 - (BOOL)isHeadless {
   return YES;
 }
 - (BOOL)isRemovable {
-  return NO;
+  return _info.location == MTLDeviceLocationExternal;
 }
+// A GPU in a slot or outside has memory of its own.
 - (BOOL)hasUnifiedMemory {
-  return YES;
+  return _info.location == MTLDeviceLocationBuiltIn;
 }
 - (uint64_t)recommendedMaxWorkingSetSize {
   return _info.recommended_max_working_set_size;
 }
 - (MTLDeviceLocation)location {
-  return MTLDeviceLocationBuiltIn;
+  return (MTLDeviceLocation)_info.location;
 }
 - (NSUInteger)locationNumber {
+  return _info.location_number;
+}
+// 0 where no memory is apart, or the rate is not known (Apple, maxTransferRate).
+- (uint64_t)maxTransferRate {
   return 0;
 }
 - (NSUInteger)currentAllocatedSize {
@@ -88,27 +70,73 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
   return _info.max_buffer_length;
 }
 
-// By what the families ask of compute (Apple, Metal Feature Set Tables): non-uniform threadgroups, SIMD-group permutes,
-// reductions and matrices, 32-bit float atomics. Apple8 and later add 64-bit atomics and more, which are not there.
 - (BOOL)supportsFamily:(MTLGPUFamily)family {
-  switch (family) {
-    case MTLGPUFamilyApple1:
-    case MTLGPUFamilyApple2:
-    case MTLGPUFamilyApple3:
-    case MTLGPUFamilyApple4:
-    case MTLGPUFamilyApple5:
-    case MTLGPUFamilyApple6:
-    case MTLGPUFamilyApple7:
-    case MTLGPUFamilyMac1:
-    case MTLGPUFamilyMac2:
-    case MTLGPUFamilyCommon1:
-    case MTLGPUFamilyCommon2:
-    case MTLGPUFamilyCommon3:
-    case MTLGPUFamilyMetal3:
-      return YES;
-    default:
-      return NO;
-  }
+  return hm_device_supports_family(_engine, family);
+}
+
+// No device here has peers: each works with its own resources only.
+- (uint64_t)peerGroupID {
+  return 0;
+}
+- (uint32_t)peerIndex {
+  return 0;
+}
+- (uint32_t)peerCount {
+  return 0;
+}
+
+// ------------------------------------------------------------------ features
+
+- (MTLReadWriteTextureTier)readWriteTextureSupport {
+  return MTLReadWriteTextureTier2;
+}
+- (MTLArgumentBuffersTier)argumentBuffersSupport {
+  return MTLArgumentBuffersTier2;
+}
+- (BOOL)supports32BitFloatFiltering {
+  return YES;
+}
+- (BOOL)supportsTextureSampleCount:(NSUInteger)sampleCount {
+  return sampleCount == 1;
+}
+- (BOOL)supports32BitMSAA {
+  return NO;
+}
+- (BOOL)supportsQueryTextureLOD {
+  return NO;
+}
+- (BOOL)supportsBCTextureCompression {
+  return NO;
+}
+- (BOOL)supportsFunctionPointers {
+  return NO;
+}
+- (BOOL)supportsFunctionPointersFromRender {
+  return NO;
+}
+- (BOOL)supportsRaytracing {
+  return NO;
+}
+- (BOOL)supportsRaytracingFromRender {
+  return NO;
+}
+- (BOOL)supportsPrimitiveMotionBlur {
+  return NO;
+}
+- (BOOL)supportsPullModelInterpolation {
+  return NO;
+}
+- (BOOL)supportsShaderBarycentricCoordinates {
+  return NO;
+}
+- (BOOL)areRasterOrderGroupsSupported {
+  return NO;
+}
+- (BOOL)areProgrammableSamplePositionsSupported {
+  return NO;
+}
+- (BOOL)isDepth24Stencil8PixelFormatSupported {
+  return NO;
 }
 
 // ------------------------------------------------------------------ queues
@@ -200,16 +228,6 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
 }
 
 // ------------------------------------------------------------------ textures and samplers
-
-- (MTLReadWriteTextureTier)readWriteTextureSupport {
-  return MTLReadWriteTextureTier2;
-}
-- (MTLArgumentBuffersTier)argumentBuffersSupport {
-  return MTLArgumentBuffersTier2;
-}
-- (BOOL)supports32BitFloatFiltering {
-  return YES;
-}
 
 - (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)format {
   HM_REQUIRE(hm_pixel_format_known((uint32_t)format), "the pixel format is not one that hostmetal knows");
@@ -373,6 +391,7 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
 
 - (void)dealloc {
   [_name release];
+  [_architecture release];
   [super dealloc];
 }
 @end

@@ -47,10 +47,15 @@ typedef struct HMDeviceInfo {
   uint64_t max_threadgroup_memory_length;
   uint64_t max_threads_per_threadgroup[3];
   uint64_t max_total_threads_per_threadgroup;
+  uint64_t location;  // MTLDeviceLocation
+  uint64_t location_number;
+  bool low_power;
 } HMDeviceInfo;
+// 0 when the environment asks for devices that cannot be, which a line on stderr tells.
 size_t hm_device_count(void);
 HMDevice hm_device_at(size_t index);  // NULL when out of range
 void hm_device_info(HMDevice device, HMDeviceInfo *info);
+bool hm_device_supports_family(HMDevice device, int64_t family);  // MTLGPUFamily
 uint64_t hm_device_current_allocated_size(HMDevice device);
 
 // -------------------------------------------------------------- buffers

@@ -35,12 +35,17 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 
 @class HostMTLCommandBuffer, HostMTLCommandQueue, HostMTLHeap, HostMTLLibrary;
 
+@interface MTLArchitecture (Engine)
+- (instancetype)initWithName:(NSString *)name;
+@end
+
 @interface HostMTLDevice : NSObject <MTLDevice> {
  @public
   HMDevice _engine;
  @private
   HMDeviceInfo _info;
   NSString *_name;
+  MTLArchitecture *_architecture;
 }
 - (instancetype)initWithEngine:(HMDevice)engine;
 - (void)requireResourceOptions:(MTLResourceOptions)options selector:(SEL)selector;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::command::CommandBuffer;
-use crate::device::{MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP, SIMD_WIDTH};
+use crate::device::{Device, SIMD_WIDTH};
 use crate::event::Fence;
 use crate::executor::{SAMPLERS, SLOTS, Sampler, TEXTURES, Texture as Texels};
 use crate::memory::Buffer;
@@ -355,8 +355,9 @@ impl Encoder {
         if !length.is_multiple_of(16) {
             return Err(c"length must be a multiple of 16 bytes.");
         }
-        if length > MAX_THREADGROUP_MEMORY {
-            return Err(c"length must be <= 32768 bytes.");
+        let device = self.command_buffer.queue.device;
+        if length > device.threadgroup_memory() {
+            return Err(&device.texts.memory_length);
         }
         state.memory[index] = length as u32;
         Ok(())
@@ -372,6 +373,10 @@ impl Encoder {
         }
         if grid.contains(&0) {
             return Err(c"(threadsPerGrid.width * threadsPerGrid.height * threadsPerGrid.depth) must not be 0.");
+        }
+        let uneven = (0..3).any(|axis| !grid[axis].is_multiple_of(group_size[axis]));
+        if let Some(misuse) = self.command_buffer.queue.device.refuses_uneven_grids().filter(|_| uneven) {
+            return Err(misuse);
         }
         let groups = std::array::from_fn(|axis| grid[axis].div_ceil(group_size[axis]));
         state.dispatch(grid, groups, group_size)
@@ -408,6 +413,7 @@ impl Encoder {
         length: u64,
     ) -> Result<(), Misuse> {
         let mut state = self.open(Kind::Blit)?;
+        self.own([source.device(), destination.device()])?;
         if length == 0 {
             return Err(c"size must be > 0.");
         }
@@ -433,6 +439,7 @@ impl Encoder {
 
     pub(crate) fn fill(&self, buffer: &Arc<Buffer>, offset: u64, length: u64, value: u8) -> Result<(), Misuse> {
         let mut state = self.open(Kind::Blit)?;
+        self.own([buffer.device()])?;
         if length == 0 {
             return Err(c"range.length must be > 0.");
         }
@@ -459,6 +466,7 @@ impl Encoder {
         into_texture: bool,
     ) -> Result<(), Misuse> {
         let mut state = self.open(Kind::Blit)?;
+        self.own([texture.device(), buffer.device()])?;
         let rows = texture.with_buffer(at, region, (buffer, offset), apart, into_texture)?;
         state.recording.hold(buffer.clone());
         hold_texture(&mut state.recording.textures, texture);
@@ -474,11 +482,22 @@ impl Encoder {
         (destination, to, origin): (&Arc<Texture>, (u64, u64), [u64; 3]),
     ) -> Result<(), Misuse> {
         let mut state = self.open(Kind::Blit)?;
+        self.own([source.device(), destination.device()])?;
         let rows = source.to_texture(at, region, destination, to, origin)?;
         hold_texture(&mut state.recording.textures, source);
         hold_texture(&mut state.recording.textures, destination);
         state.recording.commands.push(Command::CopyRows(rows));
         Ok(())
+    }
+}
+
+impl Encoder {
+    /// Resources of a blit are of the command buffer's device.
+    fn own<const N: usize>(&self, devices: [&Device; N]) -> Result<(), Misuse> {
+        if devices.iter().all(|device| std::ptr::eq(*device, self.command_buffer.queue.device)) {
+            return Ok(());
+        }
+        Err(c"a resource was created with a different device than the command buffer.")
     }
 }
 
@@ -523,8 +542,8 @@ impl State {
         };
         let pipeline = &self.recording.pipelines[pipeline as usize];
         let total = size.iter().try_fold(1u64, |total, &n| total.checked_mul(n));
-        let Some(total) = total.filter(|&total| total <= u64::from(MAX_THREADS_PER_THREADGROUP)) else {
-            return Err(c"(threadsPerThreadgroup.width * threadsPerThreadgroup.height * threadsPerThreadgroup.depth) must be <= 1024. (device threadgroup size limit)");
+        let Some(total) = total.filter(|&total| total <= u64::from(pipeline.device.max_threads())) else {
+            return Err(&pipeline.device.texts.threads);
         };
         if total == 0 {
             return Err(c"(threadsPerThreadgroup.width * threadsPerThreadgroup.height * threadsPerThreadgroup.depth) must not be 0.");
@@ -589,14 +608,14 @@ impl State {
             recording.arguments.push(argument);
             Ok(())
         });
-        let too_much = lengths > MAX_THREADGROUP_MEMORY;
+        let device = pipeline.device;
         if let Err(misuse) = resolved {
             recording.arguments.truncate(first);
             return Err(misuse);
         }
-        if too_much {
+        if lengths > device.threadgroup_memory() {
             recording.arguments.truncate(first);
-            return Err(c"threadgroup memory of the dispatch, static and dynamic, must be <= 32768 bytes.");
+            return Err(&device.texts.memory_of_dispatch);
         }
         recording.commands.push(Command::Dispatch(Dispatch {
             pipeline: number,

@@ -15,7 +15,9 @@
 //! | variable | meaning | default |
 //! | --- | --- | --- |
 //! | HOSTMETAL_THREADS | threads that compute at the same time | one per core |
-//! | HOSTMETAL_MEMORY | bytes of device memory | half of this machine's |
+//! | HOSTMETAL_DEVICES | number of devices, 1 to 16 | 1 |
+//! | HOSTMETAL_MEMORY | bytes of each device's memory | half of this machine's, shared by all |
+//! | HOSTMETAL_DEVICE_0, _1, ... | how a device differs (simulate.rs) | not at all |
 //! | HOSTMETAL_WATCHDOG | seconds that a command buffer may run, 0 for no limit | 120 |
 
 mod command;
@@ -31,4 +33,5 @@ pub mod msl;
 mod pages;
 pub mod pipeline;
 mod queue;
+mod simulate;
 mod texture;

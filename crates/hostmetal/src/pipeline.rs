@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ffi::CString;
 use std::sync::atomic::AtomicU64;
 
-use crate::device::{Device, MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP};
+use crate::device::Device;
 use crate::executor::{Entry, SAMPLERS, SLOTS, TEXTURES, ThreadgroupVariable};
 
 /// MTLBindingType of a buffer.
@@ -97,11 +97,11 @@ impl Pipeline {
         whole_simdgroups: bool,
     ) -> Result<Pipeline, Unfit> {
         let Kernel { name, entry, mut bindings, variables, max_total_threads, code } = kernel;
-        let limit = u64::from(MAX_THREADS_PER_THREADGROUP);
+        let limit = u64::from(device.max_threads());
         if max_threads > limit {
             return Err(Unfit(format!("maxTotalThreadsPerThreadgroup ({max_threads}) of {name} must be <= {limit}")));
         }
-        let own = u64::from(max_total_threads.unwrap_or(MAX_THREADS_PER_THREADGROUP)).clamp(1, limit);
+        let own = max_total_threads.map_or(limit, u64::from).clamp(1, limit);
         let max_threads = if max_threads == 0 { own } else { max_threads.min(own) };
         for binding in &bindings {
             let places = match binding.kind {
@@ -125,9 +125,10 @@ impl Pipeline {
             };
             placed.push(PlacedVariable { id, size, offset: start as usize });
             offset = end;
-            if end > MAX_THREADGROUP_MEMORY {
+            let most = device.threadgroup_memory();
+            if end > most {
                 return Err(Unfit(format!(
-                    "Threadgroup memory size ({end}) exceeds the maximum threadgroup memory allowed ({MAX_THREADGROUP_MEMORY})"
+                    "Threadgroup memory size ({end}) exceeds the maximum threadgroup memory allowed ({most})"
                 )));
             }
         }

@@ -61,3 +61,6 @@ extern const FaceCase texture_cases[];  // textures and samplers
 extern const FaceCase heap_cases[];     // heaps and purgeable contents
 extern const FaceCase argument_cases[];  // argument buffers
 extern const FaceCase dispatch_cases[];  // our libdispatch
+// These are run in processes of their own.
+extern const FaceCase device_cases[];     // several devices with unequal limits
+extern const FaceCase no_device_cases[];  // settings that cannot be

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <vector>
 
 namespace {
 std::mutex notes_lock;
@@ -12,15 +13,22 @@ std::mutex living_lock;
 std::condition_variable living_changed;
 int living;
 
-const FaceCase *case_at(size_t number) {
-  for (const FaceCase *list : {
-           object_cases,
-           library_cases,
-           texture_cases,
-           heap_cases,
-           argument_cases,
-           dispatch_cases,
-       })
+// By what the environment asks for: one device, several, or what cannot be.
+const std::vector<const FaceCase *> groups[] = {
+    {
+        object_cases,
+        library_cases,
+        texture_cases,
+        heap_cases,
+        argument_cases,
+        dispatch_cases,
+    },
+    {device_cases},
+    {no_device_cases},
+};
+
+const FaceCase *case_at(size_t group, size_t number) {
+  for (const FaceCase *list : groups[group])
     for (; list->name; list++)
       if (number-- == 0) return list;
   return nullptr;
@@ -59,17 +67,17 @@ void faces_note(const char *file, int line, const std::string &text) {
 @end
 
 // NULL past the last.
-extern "C" const char *faces_case_name(size_t number) {
-  const FaceCase *found = case_at(number);
+extern "C" const char *faces_case_name(size_t group, size_t number) {
+  const FaceCase *found = case_at(group, number);
   return found ? found->name : nullptr;
 }
 
 // What did not hold, "" when all did; valid until the next call.
-extern "C" const char *faces_case_run(size_t number) {
+extern "C" const char *faces_case_run(size_t group, size_t number) {
   notes.clear();
   @autoreleasepool {
     @try {
-      case_at(number)->run();
+      case_at(group, number)->run();
     } @catch (NSException *exception) {
       faces_note("case", 0, std::string("raised ") + [[exception name] UTF8String] + ": " + [[exception reason] UTF8String]);
     }

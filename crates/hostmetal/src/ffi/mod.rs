@@ -23,7 +23,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use crate::command::CommandBuffer;
-use crate::device::{self, Device, MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP};
+use crate::device::{self, Device};
 use crate::encode::{Encoder, Misuse};
 use crate::event::{Event, Fence, Listener};
 use crate::heap::Heap;
@@ -31,6 +31,7 @@ use crate::library::{Function, Library};
 use crate::memory::Buffer;
 use crate::pipeline::Pipeline;
 use crate::queue::Queue;
+use crate::simulate::Location;
 use crate::texture::Texture;
 
 /// HMNotify: called with a context.
@@ -206,6 +207,12 @@ pub struct HMDeviceInfo {
     pub max_threads_per_threadgroup: [u64; 3],
     /// In all.
     pub max_total_threads_per_threadgroup: u64,
+    /// MTLDeviceLocation.
+    pub location: u64,
+    /// Among the devices at the same location.
+    pub location_number: u64,
+    /// Of a machine's GPUs, the one to use when power counts.
+    pub low_power: bool,
 }
 
 /// Number of devices.
@@ -228,18 +235,35 @@ pub extern "C" fn hm_device_at(index: usize) -> HMDevice {
 pub unsafe extern "C" fn hm_device_info(device: HMDevice, info: *mut HMDeviceInfo) {
     // SAFETY: as the module says.
     let device = unsafe { device_of(device) };
-    let threads = u64::from(MAX_THREADS_PER_THREADGROUP);
+    let threads = u64::from(device.max_threads());
     let value = HMDeviceInfo {
         name: device.name.as_ptr(),
         registry_id: device.registry_id,
-        recommended_max_working_set_size: device.memory_limit(),
+        recommended_max_working_set_size: device.settings.working_set,
         max_buffer_length: device.max_buffer_length(),
-        max_threadgroup_memory_length: MAX_THREADGROUP_MEMORY,
+        max_threadgroup_memory_length: device.threadgroup_memory(),
         max_threads_per_threadgroup: [threads; 3],
         max_total_threads_per_threadgroup: threads,
+        location: match device.settings.location {
+            Location::BuiltIn => 0,
+            Location::Slot => 1,
+            Location::External => 2,
+        },
+        location_number: device.location_number,
+        low_power: device.settings.low_power,
     };
     // SAFETY: as the module says.
     unsafe { put(info, value) };
+}
+
+/// Whether a device has what an MTLGPUFamily asks of compute.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_device_supports_family(device: HMDevice, family: i64) -> bool {
+    // SAFETY: as the module says.
+    unsafe { device_of(device) }.supports_family(family)
 }
 
 /// Bytes of live buffers, textures and heaps.

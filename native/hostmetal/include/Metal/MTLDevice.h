@@ -15,6 +15,17 @@ NS_ASSUME_NONNULL_BEGIN
 MTL_EXTERN id<MTLDevice> _Nullable MTLCreateSystemDefaultDevice(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
 MTL_EXTERN NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
 
+typedef NSString *MTLDeviceNotificationName;
+MTL_EXTERN MTLDeviceNotificationName const MTLDeviceWasAddedNotification API_AVAILABLE(macos(10.13));
+MTL_EXTERN MTLDeviceNotificationName const MTLDeviceRemovalRequestedNotification API_AVAILABLE(macos(10.13));
+MTL_EXTERN MTLDeviceNotificationName const MTLDeviceWasRemovedNotification API_AVAILABLE(macos(10.13));
+typedef void (^MTLDeviceNotificationHandler)(id<MTLDevice> device, MTLDeviceNotificationName notifyName);
+// observer is +1 and given to MTLRemoveDeviceObserver at the end.
+MTL_EXTERN NSArray<id<MTLDevice>> *MTLCopyAllDevicesWithObserver(id<NSObject> _Nullable *_Nonnull observer,
+                                                                 MTLDeviceNotificationHandler handler)
+    API_AVAILABLE(macos(10.13)) NS_RETURNS_RETAINED;
+MTL_EXTERN void MTLRemoveDeviceObserver(id<NSObject> observer) API_AVAILABLE(macos(10.13));
+
 typedef NS_ENUM(NSInteger, MTLGPUFamily) {
   MTLGPUFamilyApple1 = 1001,
   MTLGPUFamilyApple2 = 1002,
@@ -74,10 +85,19 @@ typedef void (^MTLNewLibraryCompletionHandler)(id<MTLLibrary> _Nullable library,
 typedef void (^MTLNewComputePipelineStateCompletionHandler)(id<MTLComputePipelineState> _Nullable computePipelineState,
                                                             NSError *_Nullable error);
 
+MTL_EXPORT API_AVAILABLE(macos(14.0))
+@interface MTLArchitecture : NSObject <NSCopying> {
+ @private
+  NSString *_name;
+}
+@property(readonly) NSString *name;
+@end
+
 API_AVAILABLE(macos(10.11))
 @protocol MTLDevice <NSObject>
 @property(readonly) NSString *name;
 @property(readonly) uint64_t registryID API_AVAILABLE(macos(10.13));
+@property(readonly) MTLArchitecture *architecture API_AVAILABLE(macos(14.0));
 @property(readonly) MTLSize maxThreadsPerThreadgroup API_AVAILABLE(macos(10.11));
 @property(readonly, getter=isLowPower) BOOL lowPower API_AVAILABLE(macos(10.11));
 @property(readonly, getter=isHeadless) BOOL headless API_AVAILABLE(macos(10.11));
@@ -86,12 +106,31 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) uint64_t recommendedMaxWorkingSetSize API_AVAILABLE(macos(10.12));
 @property(readonly) MTLDeviceLocation location API_AVAILABLE(macos(10.15));
 @property(readonly) NSUInteger locationNumber API_AVAILABLE(macos(10.15));
+@property(readonly) uint64_t maxTransferRate API_AVAILABLE(macos(10.15));
 @property(readonly) NSUInteger currentAllocatedSize API_AVAILABLE(macos(10.13));
 @property(readonly) NSUInteger maxThreadgroupMemoryLength API_AVAILABLE(macos(10.13));
 @property(readonly) NSUInteger maxBufferLength API_AVAILABLE(macos(10.14));
 @property(readonly) MTLReadWriteTextureTier readWriteTextureSupport API_AVAILABLE(macos(10.13));
 @property(readonly) MTLArgumentBuffersTier argumentBuffersSupport API_AVAILABLE(macos(10.13));
 @property(readonly) BOOL supports32BitFloatFiltering API_AVAILABLE(macos(11.0));
+@property(readonly) uint64_t peerGroupID API_AVAILABLE(macos(10.15));
+@property(readonly) uint32_t peerIndex API_AVAILABLE(macos(10.15));
+@property(readonly) uint32_t peerCount API_AVAILABLE(macos(10.15));
+@property(readonly, getter=isDepth24Stencil8PixelFormatSupported) BOOL depth24Stencil8PixelFormatSupported
+    API_AVAILABLE(macos(10.11));
+@property(readonly, getter=areRasterOrderGroupsSupported) BOOL rasterOrderGroupsSupported API_AVAILABLE(macos(10.13));
+@property(readonly, getter=areProgrammableSamplePositionsSupported) BOOL programmableSamplePositionsSupported
+    API_AVAILABLE(macos(10.13));
+@property(readonly) BOOL supports32BitMSAA API_AVAILABLE(macos(11.0));
+@property(readonly) BOOL supportsQueryTextureLOD API_AVAILABLE(macos(11.0));
+@property(readonly) BOOL supportsBCTextureCompression API_AVAILABLE(macos(11.0));
+@property(readonly) BOOL supportsPullModelInterpolation API_AVAILABLE(macos(11.0));
+@property(readonly) BOOL supportsShaderBarycentricCoordinates API_AVAILABLE(macos(10.15));
+@property(readonly) BOOL supportsRaytracing API_AVAILABLE(macos(11.0));
+@property(readonly) BOOL supportsRaytracingFromRender API_AVAILABLE(macos(12.0));
+@property(readonly) BOOL supportsPrimitiveMotionBlur API_AVAILABLE(macos(11.0));
+@property(readonly) BOOL supportsFunctionPointers API_AVAILABLE(macos(11.0));
+@property(readonly) BOOL supportsFunctionPointersFromRender API_AVAILABLE(macos(12.0));
 
 - (nullable id<MTLCommandQueue>)newCommandQueue;
 - (nullable id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:(NSUInteger)maxCommandBufferCount;
@@ -137,6 +176,7 @@ API_AVAILABLE(macos(10.11))
                                reflection:(MTLAutoreleasedComputePipelineReflection *_Nullable)reflection
                                     error:(__autoreleasing NSError **)error API_AVAILABLE(macos(10.11));
 
+- (BOOL)supportsTextureSampleCount:(NSUInteger)sampleCount API_AVAILABLE(macos(10.11));
 - (BOOL)supportsFamily:(MTLGPUFamily)gpuFamily API_AVAILABLE(macos(10.15));
 @end
 

@@ -6,15 +6,26 @@ use hostmetal as _;
 use std::ffi::{CStr, c_char};
 
 unsafe extern "C" {
-    fn faces_case_name(number: usize) -> *const c_char;
-    fn faces_case_run(number: usize) -> *const c_char;
+    fn faces_case_name(group: usize, number: usize) -> *const c_char;
+    fn faces_case_run(group: usize, number: usize) -> *const c_char;
     fn faces_plant(name: *const c_char) -> bool;
 }
 
-/// Name of a case; `None` past the last.
-pub fn name(number: usize) -> Option<&'static str> {
-    // SAFETY: takes any number.
-    let name = unsafe { faces_case_name(number) };
+/// Cases of the device that there is when nothing else is asked for.
+pub const ONE_DEVICE: usize = 0;
+/// Cases of three devices, whose limits tests/faces.rs gives them.
+pub const SEVERAL_DEVICES: usize = 1;
+/// Cases of an environment that asks for what cannot be.
+pub const NO_DEVICE: usize = 2;
+
+/// Name of a case; `None` past the last of its group.
+///
+/// # Panics
+/// When there is no such group.
+pub fn name(group: usize, number: usize) -> Option<&'static str> {
+    assert!(group <= NO_DEVICE, "no group {group}");
+    // SAFETY: the group exists; takes any number.
+    let name = unsafe { faces_case_name(group, number) };
     if name.is_null() {
         return None;
     }
@@ -26,10 +37,10 @@ pub fn name(number: usize) -> Option<&'static str> {
 ///
 /// # Panics
 /// When there is no case of that number.
-pub fn run(number: usize) -> String {
-    assert!(name(number).is_some(), "no case {number}");
+pub fn run(group: usize, number: usize) -> String {
+    assert!(name(group, number).is_some(), "no case {number}");
     // SAFETY: the case exists; one thread runs cases.
-    let notes = unsafe { faces_case_run(number) };
+    let notes = unsafe { faces_case_run(group, number) };
     // SAFETY: a text that is valid until the next case runs.
     unsafe { CStr::from_ptr(notes) }.to_string_lossy().into_owned()
 }

@@ -1,0 +1,291 @@
+// Cases of several devices with unequal limits, run with the environment that tests/faces.rs gives them, and of none.
+#import "faces.h"
+
+#include <vector>
+
+namespace {
+id<MTLDevice> at(NSUInteger number) {
+  return [[MTLCopyAllDevices() autorelease] objectAtIndex:number];
+}
+
+id<MTLBuffer> buffer(id<MTLDevice> device, NSUInteger length) {
+  return [[device newBufferWithLength:length options:MTLResourceStorageModeShared] autorelease];
+}
+
+id<MTLFunction> function(id<MTLDevice> device, NSString *source, NSString *name) {
+  NSError *error = nil;
+  NSString *text = [@"#include <metal_stdlib>\nusing namespace metal;\n" stringByAppendingString:source];
+  id<MTLLibrary> library = [[device newLibraryWithSource:text options:nil error:&error] autorelease];
+  if (!library) faces_note(__FILE__, __LINE__, [[error localizedDescription] UTF8String]);
+  return [[library newFunctionWithName:name] autorelease];
+}
+
+id<MTLComputePipelineState> pipeline(id<MTLDevice> device, NSString *source, NSString *name) {
+  NSError *error = nil;
+  id<MTLFunction> made = function(device, source, name);
+  id<MTLComputePipelineState> state =
+      made ? [[device newComputePipelineStateWithFunction:made error:&error] autorelease] : nil;
+  if (!state) faces_note(__FILE__, __LINE__, error ? [[error localizedDescription] UTF8String] : "no function");
+  return state;
+}
+
+NSString *const COUNT = @"kernel void count(device uint *out [[buffer(0)]], threadgroup uint *part [[threadgroup(0)]],\n"
+                         "    uint i [[thread_position_in_grid]], uint t [[thread_position_in_threadgroup]]) {\n"
+                         "  part[t] = i; threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = part[t] * 3 + 1;\n"
+                         "}\n";
+
+// Calls record with an open encoder; what it raises passes after the encoder has ended.
+void encode(id<MTLDevice> device, void (^record)(id<MTLComputeCommandEncoder> encoder)) {
+  id<MTLCommandBuffer> commandBuffer = [[[device newCommandQueue] autorelease] commandBuffer];
+  id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+  record(encoder);
+  [encoder endEncoding];
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  CHECK_EQUAL([commandBuffer status], MTLCommandBufferStatusCompleted);
+}
+
+// ------------------------------------------------------------------ what they tell
+
+void each_device_tells_of_itself() {
+  NSArray *all = [MTLCopyAllDevices() autorelease];
+  CHECK_EQUAL([all count], 3);
+  CHECK([MTLCreateSystemDefaultDevice() autorelease] == [all objectAtIndex:0]);
+  for (NSUInteger i = 0; i < 3; i++)
+    for (NSUInteger j = 0; j < i; j++) {
+      CHECK([at(i) registryID] != [at(j) registryID]);
+      CHECK(![[at(i) name] isEqualToString:[at(j) name]]);
+    }
+  CHECK_CONTAINS([at(0) name], @"hostmetal (");
+  CHECK([[at(1) name] isEqualToString:@"small one"]);
+  CHECK_EQUAL([at(0) location], MTLDeviceLocationBuiltIn);
+  CHECK_EQUAL([at(1) location], MTLDeviceLocationExternal);
+  CHECK_EQUAL([at(2) location], MTLDeviceLocationExternal);
+  CHECK_EQUAL([at(0) locationNumber], 0);
+  CHECK_EQUAL([at(1) locationNumber], 0);
+  CHECK_EQUAL([at(2) locationNumber], 1);
+  CHECK(![at(0) isLowPower] && [at(1) isLowPower] && ![at(2) isLowPower]);
+  CHECK(![at(0) isRemovable] && [at(1) isRemovable]);
+  CHECK([at(0) hasUnifiedMemory] && ![at(1) hasUnifiedMemory]);
+  for (NSUInteger i = 0; i < 3; i++) {
+    CHECK_EQUAL([at(i) peerGroupID], 0);
+    CHECK_EQUAL([at(i) peerCount], 0);
+    CHECK([[[at(i) architecture] name] isEqualToString:@"hostmetal"]);
+  }
+}
+
+void each_device_tells_its_own_limits() {
+  const NSUInteger M = 1 << 20;
+  CHECK_EQUAL([at(0) recommendedMaxWorkingSetSize], 256 * M);
+  CHECK_EQUAL([at(1) recommendedMaxWorkingSetSize], 12 * M);
+  CHECK_EQUAL([at(0) maxBufferLength], 256 * M);
+  CHECK_EQUAL([at(1) maxBufferLength], 8 * M);
+  CHECK_EQUAL([at(0) maxThreadgroupMemoryLength], 32768);
+  CHECK_EQUAL([at(1) maxThreadgroupMemoryLength], 16384);
+  CHECK_EQUAL([at(0) maxThreadsPerThreadgroup].width, 1024);
+  CHECK_EQUAL([at(1) maxThreadsPerThreadgroup].width, 256);
+  CHECK_EQUAL([at(1) maxThreadsPerThreadgroup].depth, 256);
+  CHECK([at(0) supportsFamily:MTLGPUFamilyApple7] && [at(0) supportsFamily:MTLGPUFamilyMetal3]);
+  CHECK(![at(1) supportsFamily:MTLGPUFamilyApple1] && [at(1) supportsFamily:MTLGPUFamilyMac2]);
+  CHECK([at(1) supportsFamily:MTLGPUFamilyCommon3] && [at(1) supportsFamily:MTLGPUFamilyMetal3]);
+  CHECK([at(2) supportsFamily:MTLGPUFamilyApple3] && ![at(2) supportsFamily:MTLGPUFamilyApple4]);
+  CHECK(![at(2) supportsFamily:MTLGPUFamilyMac2] && ![at(2) supportsFamily:MTLGPUFamilyMetal3]);
+}
+
+// ------------------------------------------------------------------ limits in force
+
+void each_device_has_its_own_account() {
+  const NSUInteger M = 1 << 20;
+  const NSUInteger before[2] = {[at(0) currentAllocatedSize], [at(1) currentAllocatedSize]};
+  @autoreleasepool {
+    CHECK(buffer(at(1), 8 * M + 1) == nil);
+    CHECK(buffer(at(0), 8 * M + 1) != nil);
+    id<MTLBuffer> first = buffer(at(1), 8 * M), second = buffer(at(1), 8 * M);
+    CHECK(first != nil && second != nil);
+    CHECK_EQUAL([at(1) currentAllocatedSize], before[1] + 16 * M);
+    CHECK(buffer(at(1), 1) == nil);
+    CHECK(buffer(at(2), 1) != nil);
+    MTLTextureDescriptor *texture = [[[MTLTextureDescriptor alloc] init] autorelease];
+    CHECK([at(1) newTextureWithDescriptor:texture] == nil);
+    MTLHeapDescriptor *heap = [[[MTLHeapDescriptor alloc] init] autorelease];
+    [heap setSize:1];
+    CHECK([at(1) newHeapWithDescriptor:heap] == nil);
+    CHECK_EQUAL([first setPurgeableState:MTLPurgeableStateVolatile], MTLPurgeableStateNonVolatile);
+    CHECK(buffer(at(0), M) != nil);
+    CHECK_EQUAL([first setPurgeableState:MTLPurgeableStateKeepCurrent], MTLPurgeableStateVolatile);
+    CHECK(buffer(at(1), M) != nil);
+    CHECK_EQUAL([first setPurgeableState:MTLPurgeableStateKeepCurrent], MTLPurgeableStateEmpty);
+  }
+  for (NSUInteger i = 0; i < 2; i++) CHECK_EQUAL([at(i) currentAllocatedSize], before[i]);
+}
+
+void threadgroup_memory_is_limited_by_device() {
+  encode(at(0), ^(id<MTLComputeCommandEncoder> encoder) {
+    [encoder setThreadgroupMemoryLength:32768 atIndex:0];
+  });
+  encode(at(1), ^(id<MTLComputeCommandEncoder> encoder) {
+    [encoder setThreadgroupMemoryLength:16384 atIndex:0];
+    CHECK_RAISES([encoder setThreadgroupMemoryLength:16400 atIndex:0], @"setThreadgroupMemoryLength:", @"<= 16384 bytes");
+    [encoder setComputePipelineState:pipeline(at(1), COUNT, @"count")];
+    [encoder setBuffer:buffer(at(1), 1024) offset:0 atIndex:0];
+    [encoder setThreadgroupMemoryLength:16384 atIndex:1];
+    [encoder dispatchThreads:MTLSizeMake(256, 1, 1) threadsPerThreadgroup:MTLSizeMake(256, 1, 1)];  // index 1 is not used
+  });
+  NSString *greedy = @"kernel void greedy(device float *out, uint t [[thread_position_in_threadgroup]]) {\n"
+                      "  threadgroup float part[5000]; part[t] = t;\n"
+                      "  threadgroup_barrier(mem_flags::mem_threadgroup); out[t] = part[t ^ 1];\n"
+                      "}\n";
+  CHECK(pipeline(at(0), greedy, @"greedy") != nil);
+  NSError *error = nil;
+  CHECK([at(1) newComputePipelineStateWithFunction:function(at(1), greedy, @"greedy") error:&error] == nil);
+  CHECK_CONTAINS([error localizedDescription], @"maximum threadgroup memory allowed (16384)");
+}
+
+void threads_are_limited_by_device() {
+  CHECK_EQUAL([pipeline(at(0), COUNT, @"count") maxTotalThreadsPerThreadgroup], 1024);
+  id<MTLComputePipelineState> small = pipeline(at(1), COUNT, @"count");
+  CHECK_EQUAL([small maxTotalThreadsPerThreadgroup], 256);
+  encode(at(1), ^(id<MTLComputeCommandEncoder> encoder) {
+    [encoder setComputePipelineState:small];
+    [encoder setBuffer:buffer(at(1), 4096) offset:0 atIndex:0];
+    [encoder setThreadgroupMemoryLength:4096 atIndex:0];
+    CHECK_RAISES([encoder dispatchThreads:MTLSizeMake(512, 1, 1) threadsPerThreadgroup:MTLSizeMake(512, 1, 1)],
+                 @"dispatchThreads:", @"must be <= 256. (device threadgroup size limit)");
+  });
+  MTLComputePipelineDescriptor *descriptor = [[[MTLComputePipelineDescriptor alloc] init] autorelease];
+  [descriptor setComputeFunction:function(at(1), COUNT, @"count")];
+  [descriptor setMaxTotalThreadsPerThreadgroup:512];
+  NSError *error = nil;
+  CHECK([at(1) newComputePipelineStateWithDescriptor:descriptor options:MTLPipelineOptionNone reflection:nullptr error:&error] == nil);
+  CHECK_CONTAINS([error localizedDescription], @"must be <= 256");
+}
+
+// Apple3 has whole threadgroups only.
+void uneven_grids_are_for_later_families() {
+  for (NSUInteger i = 0; i < 3; i++) {
+    id<MTLBuffer> out = buffer(at(i), 4 * 100);
+    encode(at(i), ^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:pipeline(at(i), COUNT, @"count")];
+      [encoder setBuffer:out offset:0 atIndex:0];
+      [encoder setThreadgroupMemoryLength:256 atIndex:0];
+      const MTLSize uneven = MTLSizeMake(100, 1, 1), even = MTLSizeMake(96, 1, 1), group = MTLSizeMake(32, 1, 1);
+      if (i == 2) CHECK_RAISES([encoder dispatchThreads:uneven threadsPerThreadgroup:group], @"dispatchThreads:", @"Non-Uniform");
+      [encoder dispatchThreads:i == 2 ? even : uneven threadsPerThreadgroup:group];
+    });
+    CHECK_EQUAL(((uint32_t *)[out contents])[99], i == 2 ? 0 : 298);
+    CHECK_EQUAL(((uint32_t *)[out contents])[95], 286);
+  }
+}
+
+// ------------------------------------------------------------------ together
+
+void all_devices_compute_at_once() {
+  std::vector<id<MTLCommandBuffer>> running;
+  std::vector<id<MTLBuffer>> results;
+  for (NSUInteger i = 0; i < 3; i++) {
+    id<MTLBuffer> out = buffer(at(i), 4 << 16);
+    id<MTLCommandBuffer> commandBuffer = [[[at(i) newCommandQueue] autorelease] commandBuffer];
+    id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+    [encoder setComputePipelineState:pipeline(at(i), COUNT, @"count")];
+    [encoder setBuffer:out offset:0 atIndex:0];
+    [encoder setThreadgroupMemoryLength:1024 atIndex:0];
+    [encoder dispatchThreadgroups:MTLSizeMake(256, 1, 1) threadsPerThreadgroup:MTLSizeMake(256, 1, 1)];
+    [encoder endEncoding];
+    [commandBuffer commit];
+    running.push_back(commandBuffer);
+    results.push_back(out);
+  }
+  for (NSUInteger i = 0; i < 3; i++) {
+    [running[i] waitUntilCompleted];
+    CHECK([running[i] device] == at(i));
+    CHECK_EQUAL([running[i] status], MTLCommandBufferStatusCompleted);
+    const uint32_t *values = (const uint32_t *)[results[i] contents];
+    NSUInteger wrong = 0;
+    for (uint32_t k = 0; k < 1 << 16; k++) wrong += values[k] != k * 3 + 1;
+    CHECK_EQUAL(wrong, 0);
+  }
+}
+
+void objects_of_another_device_raise() {
+  id<MTLBuffer> foreign = buffer(at(1), 4096), own = buffer(at(0), 4096);
+  MTLTextureDescriptor *descriptor = [MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR32Uint
+                                                                                        width:8
+                                                                                       height:8
+                                                                                    mipmapped:NO];
+  id<MTLTexture> texture = [[at(1) newTextureWithDescriptor:descriptor] autorelease];
+  id<MTLTexture> ownTexture = [[at(0) newTextureWithDescriptor:descriptor] autorelease];
+  MTLSamplerDescriptor *sampler = [[[MTLSamplerDescriptor alloc] init] autorelease];
+  id<MTLSamplerState> state = [[at(1) newSamplerStateWithDescriptor:sampler] autorelease];
+  id<MTLComputePipelineState> compiled = pipeline(at(1), COUNT, @"count");
+  NSString *const different = @"different device";
+  encode(at(0), ^(id<MTLComputeCommandEncoder> encoder) {
+    CHECK_RAISES([encoder setBuffer:foreign offset:0 atIndex:0], @"setBuffer:", different);
+    CHECK_RAISES([encoder setTexture:texture atIndex:0], @"setTexture:", different);
+    CHECK_RAISES([encoder setSamplerState:state atIndex:0], @"setSamplerState:", different);
+    CHECK_RAISES([encoder setComputePipelineState:compiled], @"setComputePipelineState:", different);
+    const id<MTLResource> resources[] = {own, foreign};
+    CHECK_RAISES([encoder memoryBarrierWithResources:resources count:2], @"memoryBarrierWithResources:", different);
+  });
+  id<MTLCommandBuffer> commandBuffer = [[[at(0) newCommandQueue] autorelease] commandBuffer];
+  id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
+  CHECK_RAISES([encoder fillBuffer:foreign range:NSMakeRange(0, 4) value:1], @"fillBuffer:", different);
+  CHECK_RAISES([encoder copyFromBuffer:foreign sourceOffset:0 toBuffer:own destinationOffset:0 size:4], @"copyFromBuffer:", different);
+  CHECK_RAISES([encoder copyFromBuffer:own sourceOffset:0 toBuffer:foreign destinationOffset:0 size:4], @"copyFromBuffer:", different);
+  CHECK_RAISES([encoder copyFromTexture:texture toTexture:ownTexture], @"copyFromTexture:", different);
+  CHECK_RAISES([encoder copyFromTexture:ownTexture toTexture:texture], @"copyFromTexture:", different);
+  const MTLOrigin origin = MTLOriginMake(0, 0, 0);
+  const MTLSize size = MTLSizeMake(8, 8, 1);
+  CHECK_RAISES([encoder copyFromBuffer:foreign sourceOffset:0 sourceBytesPerRow:32 sourceBytesPerImage:0 sourceSize:size
+                             toTexture:ownTexture destinationSlice:0 destinationLevel:0 destinationOrigin:origin],
+               @"copyFromBuffer:", different);
+  CHECK_RAISES([encoder copyFromTexture:texture sourceSlice:0 sourceLevel:0 sourceOrigin:origin sourceSize:size toBuffer:own
+                      destinationOffset:0 destinationBytesPerRow:32 destinationBytesPerImage:0],
+               @"copyFromTexture:", different);
+  [encoder endEncoding];
+  CHECK_RAISES([at(0) newComputePipelineStateWithFunction:function(at(1), COUNT, @"count") error:nullptr],
+               @"newComputePipelineStateWithFunction:", @"another device");
+}
+
+void an_observer_is_kept_until_it_is_removed() {
+  id<NSObject> observer = nil;
+  @autoreleasepool {
+    Probe *probe = [[[Probe alloc] init] autorelease];
+    NSArray *all = [MTLCopyAllDevicesWithObserver(&observer, ^(id<MTLDevice>, MTLDeviceNotificationName) {
+      (void)[probe self];
+    }) autorelease];
+    CHECK_EQUAL([all count], [[MTLCopyAllDevices() autorelease] count]);
+  }
+  CHECK_EQUAL([observer retainCount], 2);  // the caller's and Metal's
+  [observer release];
+  CHECK_EQUAL([Probe living], 1);
+  MTLRemoveDeviceObserver(observer);
+  CHECK_EQUAL([Probe living], 0);
+  CHECK(![MTLDeviceWasAddedNotification isEqualToString:MTLDeviceWasRemovedNotification]);
+}
+
+// ------------------------------------------------------------------ none
+
+void wrong_settings_leave_no_device() {
+  CHECK(MTLCreateSystemDefaultDevice() == nil);
+  CHECK_EQUAL([[MTLCopyAllDevices() autorelease] count], 0);
+}
+
+}  // namespace
+
+#define CASE(name) {#name, name}
+const FaceCase device_cases[] = {
+    CASE(each_device_tells_of_itself),
+    CASE(each_device_tells_its_own_limits),
+    CASE(each_device_has_its_own_account),
+    CASE(threadgroup_memory_is_limited_by_device),
+    CASE(threads_are_limited_by_device),
+    CASE(uneven_grids_are_for_later_families),
+    CASE(all_devices_compute_at_once),
+    CASE(objects_of_another_device_raise),
+    CASE(an_observer_is_kept_until_it_is_removed),
+    {nullptr, nullptr},
+};
+const FaceCase no_device_cases[] = {
+    CASE(wrong_settings_leave_no_device),
+    {nullptr, nullptr},
+};
