@@ -1,8 +1,10 @@
 // The plugin that clang loads, and the order of the pass's work.
 //
 // Everything happens before clang's own optimisation, on a module with one kernel: the runtime's calls get names, what may wait is inlined, the
-// body is simplified as clang would a function, and taken apart. Then clang optimises the loops like any others.
+// body is simplified as clang would a function, and taken apart. Then clang optimises the loops like any others. A kernel whose threads do not wait
+// for each other is a loop already (hostmetal_kernel.h) and says so itself; of the pass it takes what all loops over threads need.
 
+#include "joins.h"
 #include "pass.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Verifier.h"
@@ -37,10 +39,12 @@ void refuse(Module &module, const std::string &why) {
   }
 }
 
-// The kernel says which engine it is for.
+// Where a kernel says which engine it is for.
+constexpr const char *engineName = "hm_engine";
+
 void signArtefact(Module &module) {
   Constant *text = ConstantDataArray::getString(module.getContext(), "pass");
-  new GlobalVariable(module, text->getType(), true, GlobalValue::ExternalLinkage, text, "hm_engine");
+  new GlobalVariable(module, text->getType(), true, GlobalValue::ExternalLinkage, text, engineName);
 }
 
 struct Prepare : PassInfoMixin<Prepare> {
@@ -77,6 +81,16 @@ struct Split : PassInfoMixin<Split> {
   static bool isRequired() { return true; }
 };
 
+// All of it, for a kernel that waits to be taken apart.
+struct Expand : PassInfoMixin<Expand> {
+  ModulePassManager passes;
+  explicit Expand(ModulePassManager passes_) : passes(std::move(passes_)) {}
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
+    return module.getGlobalVariable(engineName) ? PreservedAnalyses::all() : passes.run(module, analyses);
+  }
+  static bool isRequired() { return true; }
+};
+
 } // namespace
 
 } // namespace hostmetal
@@ -84,11 +98,15 @@ struct Split : PassInfoMixin<Split> {
 extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "hostmetal", "1", [](PassBuilder &builder) {
             builder.registerPipelineStartEPCallback([&builder](ModulePassManager &manager, OptimizationLevel level) {
-              manager.addPass(hostmetal::Prepare());
-              manager.addPass(AlwaysInlinerPass(false));
+              ModulePassManager passes;
+              passes.addPass(hostmetal::Prepare());
+              passes.addPass(AlwaysInlinerPass(false));
               FunctionPassManager simplify = builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None);
-              manager.addPass(createModuleToFunctionPassAdaptor(std::move(simplify)));
-              manager.addPass(hostmetal::Split());
+              passes.addPass(createModuleToFunctionPassAdaptor(std::move(simplify)));
+              passes.addPass(hostmetal::Split());
+              manager.addPass(hostmetal::Expand(std::move(passes)));
             });
+            builder.registerVectorizerStartEPCallback(
+                [](FunctionPassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Joins()); });
           }};
 }

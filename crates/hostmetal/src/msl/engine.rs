@@ -123,6 +123,70 @@ pub(super) fn plugin(toolchain: &Toolchain) -> Result<PathBuf, String> {
 mod tests {
     use super::*;
 
+    /// Bodies of a loop over threads `i`, and whether the plugin must keep LLVM from joining some of its accesses. In all but one (`twice`)
+    /// the elements are a pixel's four bytes, which LLVM joins if it may.
+    const BODIES: [(&str, bool); 11] = [
+        // Loads before stores; the same place or another.
+        ("Pixel p = in[i]; out[i] = (Pixel){p.z, p.y, p.x, 255 - p.w};", false),
+        ("Pixel p = out[i]; out[i] = (Pixel){p.z, p.y, p.x, 255 - p.w};", false),
+        // Component by component: whole pixels are aligned, so that x is never y.
+        ("out[i].x = in[i].x / 3; out[i].y = in[i].y / 3; out[i].z = in[i].z / 3; out[i].w = in[i].w / 3;", false),
+        // A group of stores behind another.
+        ("out[i] = (Pixel){i, 1, 2, 3}; other[i] = (Pixel){4, 5, 6, i};", false),
+        // A single byte that may be any of those written before.
+        ("out[i] = (Pixel){i, i / 2, i / 3, i / 4}; any[i] = any[i + at[i]];", false),
+        ("out[i].x = i; out[i].y = 2; out[i].z = any[at[i]]; out[i].w = 4;", true),
+        ("out[i].x = i; out[i].y = 2; out[i].z = 3; any[i] = in[i].x + in[i].y + in[i].z + in[i].w;", false),
+        // Loads around a store that may change them.
+        ("int x = in[i].x; any[at[i]] = x; x += in[i].y; any[at[i] + 1] = x; any[i + 1] = in[i].z + in[i].w;", true),
+        // A second store to a place already written, read in between.
+        ("out[i].x = i; out[i].y = any[i]; out[i].z = 1; out[i].w = out[i].x; out[i].x = 7;", true),
+        // Unaligned pixels, so that a component may be the one before of the same thread.
+        (
+            "loose[4 * i] = any[4 * i] / 3; loose[4 * i + 1] = any[4 * i + 1] / 3; loose[4 * i + 2] = any[4 * i + 2] / 3; loose[4 * i + 3] = 3;",
+            true,
+        ),
+        ("words[2 * i] = in[i].x; words[2 * i + 1] = in[i].y; words[2 * i + at[i]] = in[i].z;", true),
+    ];
+
+    #[test]
+    fn accesses_are_joined_where_that_is_proved() {
+        if PLUGIN.is_empty() {
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a directory");
+        let plugin = folder.path().join("pass.so");
+        fs::write(&plugin, PLUGIN).expect("a file");
+        for (body, kept) in BODIES {
+            let source = format!(
+                "typedef struct {{ _Alignas(4) unsigned char x; unsigned char y, z, w; }} Pixel; const char hm_engine[] = \"loop\";\n\
+                 void run(const Pixel *in, Pixel *out, Pixel *other, unsigned char *any, unsigned char *loose, unsigned *words, const int *at, long n) {{\n\
+                 #pragma clang loop vectorize(assume_safety)\n  for (long i = 0; i < n; i++) {{ {body} }}\n}}\n"
+            );
+            let (from, to) = (folder.path().join("body.c"), folder.path().join("body.ll"));
+            fs::write(&from, source).expect("a file");
+            let mut command = std::process::Command::new("clang-19");
+            command.arg(format!("-fpass-plugin={}", plugin.display()));
+            command
+                .args([
+                    "--target=x86_64-linux-gnu",
+                    "-march=x86-64-v4",
+                    "-O3",
+                    "-fno-strict-aliasing",
+                    "-S",
+                    "-emit-llvm",
+                    "-Werror",
+                    "-o",
+                ])
+                .arg(&to)
+                .arg(&from);
+            assert!(command.status().expect("clang-19").success(), "{body}");
+            let code = fs::read_to_string(&to).expect("the code");
+            assert_eq!(code.contains("asm \"\", \"=r,0"), kept, "{body}");
+            assert!(kept || code.contains("shufflevector"), "not joined: {body}");
+        }
+    }
+
     #[test]
     fn engines_have_names() {
         assert_eq!(Engine::named(""), Ok(Engine::Pass));

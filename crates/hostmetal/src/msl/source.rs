@@ -283,10 +283,12 @@ fn with_foot(stream: &Stream, tail: &[(usize, String)]) -> Vec<(usize, String)> 
     all
 }
 
-/// Flags for loops over threads. Their accesses are marked as independent of other threads', and the vectoriser then takes
-/// them for independent within a thread too when it joins accesses with a stride to one: `a[4 * i + 3] = a[4 * i + j]` would
-/// be overtaken by the stores before it (LLVM 19, InterleavedAccessInfo). So it must not join them.
-const LOOPS: [&str; 4] = ["-mllvm", "-inline-threshold=2000", "-mllvm", "-enable-interleaved-mem-accesses=false"];
+/// Flags for loops over threads.
+const LOOPS: [&str; 2] = ["-mllvm", "-inline-threshold=2000"];
+
+/// Without the plugin, LLVM must not join a thread's accesses with a stride: see native/hostmetal/pass/joins.cpp, which proves where
+/// it may.
+const UNJOINED: [&str; 2] = ["-mllvm", "-enable-interleaved-mem-accesses=false"];
 
 /// Flags for a stack per thread. Later passes do not know that a synchronising call must stay one call (hostmetal_runtime.h). The
 /// executor takes the order of addresses for the order of the text (executor/schedule.rs), so no branch is so unlikely that
@@ -450,8 +452,12 @@ impl Inner {
         );
         let (text, map) = emit(&self.stream, edits, HEAD, &with_foot(&self.stream, &[(kernel.token, entry)]));
         let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
+        let pass = !matches!(mode, Mode::Thread { .. }) && engine::usable(&self.toolchain).is_ok();
         match mode {
-            Mode::Group { .. } | Mode::Pass => flags.extend(LOOPS),
+            Mode::Group { .. } | Mode::Pass => {
+                flags.extend(LOOPS);
+                flags.extend(UNJOINED.iter().filter(|_| !pass));
+            }
             Mode::Thread { .. } => flags.extend(STACKS),
         }
         let mut keep: fn(&str) -> String = str::to_owned;
@@ -459,8 +465,7 @@ impl Inner {
             flags.extend(PRINTED);
             keep = |output| if keeps_memory(output) { KEEPS_MEMORY.to_owned() } else { String::new() };
         }
-        let (math, pass) = (self.options.math_mode, *mode == Mode::Pass);
-        let request = Request { math, text: &text, flags: &flags, pass, object: true };
+        let request = Request { math: self.options.math_mode, text: &text, flags: &flags, pass, object: true };
         let record = compile(&self.toolchain, &request, keep)?;
         if !record.success {
             return Err(source_failure(print(&self.stream, &self.source, &read_clang(&record.output, PROGRAM, &map))));
