@@ -321,6 +321,20 @@ const CASES: &[Case] = &[
         "kernel void k(device float *p) {\n  p += 1.5;\n  p[0] = 1;\n}",
         &["2:5: error: invalid operands to binary expression"],
     ),
+    accepted(
+        "const_cast to a reference in thread",
+        "struct S { float x; void go() thread { x = 1; } };\nkernel void k(device float *p) { const S s{p[0]}; S t{2}; const_cast<S thread &>(t).go(); p[1] = const_cast<thread S &>(s).x + t.x; }",
+    ),
+    rejected(
+        "const_cast to another type",
+        "struct S { float x; };\nkernel void k(device float *p) {\n  S s{p[0]};\n  p[1] = const_cast<int thread &>(s);\n}",
+        &["4:10: error: const_cast can only adjust type qualifiers"],
+    ),
+    rejected(
+        "const_cast from device to thread",
+        "kernel void k(const device float *p) {\n  const_cast<float thread &>(p[0]) = 1;\n}",
+        &["2:3: error: const_cast can only adjust type qualifiers"],
+    ),
     accepted("the default log", "kernel void k(device float *p) { metal::os_log_default.log(\"%f\", p[0]); }"),
     accepted("nothing", ""),
     accepted(

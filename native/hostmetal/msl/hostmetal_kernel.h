@@ -115,6 +115,16 @@ inline __attribute__((always_inline)) constexpr auto offset(const T &by) {
     return by;
 }
 
+// `const_cast<T thread &>(object)`: clang's own would have to say that the object is in `thread`, which is any address space here.
+template <class R, class T>
+inline __attribute__((always_inline)) constexpr R without_const(T &object) {
+  typedef metal::remove_addrspace_t<T> plain;
+  static_assert(__is_same(metal::remove_cv_t<metal::remove_addrspace_t<metal::remove_reference_t<R>>>, metal::remove_cv_t<plain>) &&
+                    (__is_same(T, plain) || __is_same(T, __private plain)),
+                "const_cast can only adjust type qualifiers");
+  return (R)object;
+}
+
 // T, where template argument deduction must not look.
 template <class T>
 struct same_as {

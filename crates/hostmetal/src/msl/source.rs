@@ -208,7 +208,7 @@ fn print(stream: &Stream, source: &str, findings: &[Finding]) -> String {
     log
 }
 
-/// Lets clang check the program with a wrapper for every kernel. Four things it cannot do
+/// Lets clang check the program with a wrapper for every kernel. Five things it cannot do
 /// with address spaces are repaired where it says so, and it is asked again (see the functions at the end of
 /// rewrite.rs).
 #[allow(
@@ -260,6 +260,9 @@ fn accept(
                 && matches!(stream.at(token), "+=" | "-=")
             {
                 wrap_offset(stream, &mut edits, token)
+            } else if finding.text.starts_with("const_cast from '") && stream.is(token, "const_cast") {
+                edits.replace(token, "hostmetal::without_const");
+                true
             } else if let Some(rest) = finding.text.split("deduced conflicting types for parameter '").nth(1) {
                 undeduce(stream, program, &mut edits, token, rest.split('\'').next().unwrap_or(""))
             } else {
