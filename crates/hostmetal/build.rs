@@ -25,6 +25,7 @@ const SOURCES: &[&str] = &[
     "MTLFunctionConstantValues",
     "MTLHeap",
     "MTLLibrary",
+    "MTLResidencySet",
     "MTLResource",
     "MTLSampler",
     "MTLTexture",

@@ -58,6 +58,12 @@ namespace {
 // The engine's two calls after a commit; context holds one reference for each.
 void callScheduled(void *context);
 void callCompleted(void *context);
+
+void releaseKept(void *context) {
+  hostmetal_call_out("deallocator", ^{
+    [(id)context release];
+  });
+}
 }  // namespace
 
 @interface HostMTLCommandBuffer (Calls)
@@ -107,8 +113,36 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   HM_CHECK(hm_command_buffer_enqueue(_engine));
 }
 
+- (void)keep:(id)object {
+  if (!_kept) _kept = [[NSMutableArray alloc] initWithCapacity:1];
+  [_kept addObject:object];
+}
+
+- (void)useResidencySets:(const id<MTLResidencySet> [])sets count:(NSUInteger)count {
+  HM_REQUIRE(hm_command_buffer_status(_engine) < MTLCommandBufferStatusCommitted, "the command buffer is already committed");
+  if (!_residencySets) _residencySets = [[HostMTLResidencySets alloc] init];
+  HM_CHECK([_residencySets add:sets count:count device:[self device]]);
+}
+
+- (void)useResidencySet:(id<MTLResidencySet>)set {
+  HM_REQUIRE(hm_command_buffer_status(_engine) < MTLCommandBufferStatusCommitted, "the command buffer is already committed");
+  if (!_residencySets) _residencySets = [[HostMTLResidencySets alloc] init];
+  HM_CHECK([_residencySets add:&set count:1 device:[self device]]);
+}
+
+// What residency sets hold at the commit is kept as what was recorded is, whether this object is or not.
+- (void)giveKeptToEngine {
+  for (NSArray *allocations in [_queue->_residencySets committedAllocations]) [self keep:allocations];
+  for (NSArray *allocations in [_residencySets committedAllocations]) [self keep:allocations];
+  if (!_kept) return;
+  NSMutableArray *const kept = _kept;
+  _kept = nil;
+  if (!hm_command_buffer_keep(_engine, kept, releaseKept)) [kept release];  // it was committed before
+}
+
 // Each call that the engine will make holds a reference; without handlers it makes none.
 - (void)commit {
+  [self giveKeptToEngine];
   const HMNotify scheduled = _scheduledHandlers ? callScheduled : nullptr;
   const HMNotify completed = _completedHandlers ? callCompleted : nullptr;
   if (scheduled) [self retain];
@@ -236,6 +270,8 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   [_label release];
   [_scheduledHandlers release];
   [_completedHandlers release];
+  [_residencySets release];
+  [_kept release];
   [super dealloc];
 }
 @end

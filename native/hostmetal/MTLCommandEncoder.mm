@@ -15,6 +15,10 @@
   if (hm_encoder_ended(_engine)) hostmetal_raise(self, selector, "the encoder has ended");
 }
 
+- (void)keep:(id)object {
+  [_commandBuffer keep:object];
+}
+
 - (id<MTLDevice>)device {
   return [_commandBuffer device];
 }

@@ -8,6 +8,7 @@
   if ((self = [super init])) {
     _device = device;
     _engine = engine;
+    _residencySets = [[HostMTLResidencySets alloc] init];
   }
   return self;
 }
@@ -48,9 +49,28 @@
   return made;
 }
 
+// ------------------------------------------------------------------ residency sets
+
+- (void)addResidencySets:(const id<MTLResidencySet> [])sets count:(NSUInteger)count {
+  HM_CHECK([_residencySets add:sets count:count device:_device]);
+}
+
+- (void)addResidencySet:(id<MTLResidencySet>)set {
+  HM_CHECK([_residencySets add:&set count:1 device:_device]);
+}
+
+- (void)removeResidencySets:(const id<MTLResidencySet> [])sets count:(NSUInteger)count {
+  HM_CHECK([_residencySets remove:sets count:count]);
+}
+
+- (void)removeResidencySet:(id<MTLResidencySet>)set {
+  HM_CHECK([_residencySets remove:&set count:1]);
+}
+
 - (void)dealloc {
   hm_queue_release(_engine);
   [_label release];
+  [_residencySets release];
   [super dealloc];
 }
 @end

@@ -118,4 +118,45 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder
   }
   HM_CHECK(hm_compute_barrier(_engine));
 }
+
+// ------------------------------------------------------------------ what is reached through argument buffers
+
+- (void)useResources:(const id<MTLResource> [])resources
+               count:(NSUInteger)count
+               usage:(MTLResourceUsage)usage
+            selector:(SEL)selector {
+  [self requireOpen:selector];
+  if (!resources && count > 0) hostmetal_raise(self, selector, "the array must not be NULL");
+  if (usage & ~(MTLResourceUsage)(MTLResourceUsageRead | MTLResourceUsageWrite | MTLResourceUsageSample))
+    hostmetal_raise(self, selector, "unknown resource usage");
+  [self keepAll:(const id *)resources count:count selector:selector];
+}
+
+- (void)keepAll:(const id *)objects count:(NSUInteger)count selector:(SEL)selector {
+  for (NSUInteger i = 0; i < count; i++) {
+    if (!objects[i]) hostmetal_raise(self, selector, "the resource or heap must not be nil");
+    if ([(id<MTLResource>)objects[i] device] != [self device])
+      hostmetal_raise(self, selector, "a resource was created with a different device than the command buffer.");
+  }
+  for (NSUInteger i = 0; i < count; i++) [self keep:objects[i]];
+}
+
+- (void)useResource:(id<MTLResource>)resource usage:(MTLResourceUsage)usage {
+  [self useResources:&resource count:1 usage:usage selector:_cmd];
+}
+
+- (void)useResources:(const id<MTLResource> [])resources count:(NSUInteger)count usage:(MTLResourceUsage)usage {
+  [self useResources:resources count:count usage:usage selector:_cmd];
+}
+
+- (void)useHeap:(id<MTLHeap>)heap {
+  [self requireOpen:_cmd];
+  [self keepAll:&heap count:1 selector:_cmd];
+}
+
+- (void)useHeaps:(const id<MTLHeap> [])heaps count:(NSUInteger)count {
+  [self requireOpen:_cmd];
+  HM_REQUIRE(heaps != nullptr || count == 0, "the array must not be NULL");
+  [self keepAll:(const id *)heaps count:count selector:_cmd];
+}
 @end

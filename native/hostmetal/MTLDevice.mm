@@ -227,6 +227,12 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   return {size, HM_HEAP_ALIGNMENT};
 }
 
+- (id<MTLResidencySet>)newResidencySetWithDescriptor:(MTLResidencySetDescriptor *)descriptor error:(NSError **)error {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  if (error) *error = nil;
+  return [[HostMTLResidencySet alloc] initWithDevice:self descriptor:descriptor];
+}
+
 // ------------------------------------------------------------------ textures and samplers
 
 - (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)format {

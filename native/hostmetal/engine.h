@@ -215,6 +215,9 @@ const char *hm_command_buffer_enqueue(HMCommandBuffer command_buffer);
 // is final and before hm_command_buffer_wait_completed returns. context must stay valid until then. Either may be NULL.
 typedef void (*HMNotify)(void *context);
 const char *hm_command_buffer_commit(HMCommandBuffer command_buffer, HMNotify scheduled, HMNotify completed, void *context);
+// Calls release once with context, on any thread, when the command buffer has run or is gone without; false, without
+// calling it, once the command buffer is committed.
+bool hm_command_buffer_keep(HMCommandBuffer command_buffer, void *context, HMNotify release);
 const char *hm_command_buffer_wait_scheduled(HMCommandBuffer command_buffer);
 const char *hm_command_buffer_wait_completed(HMCommandBuffer command_buffer);
 uint32_t hm_command_buffer_status(HMCommandBuffer command_buffer);  // MTLCommandBufferStatus

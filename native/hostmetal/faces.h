@@ -94,6 +94,29 @@ void hostmetal_call_out(const char *what, void (^work)(void));
                        options:(MTLResourceOptions)options;
 @end
 
+@interface HostMTLResidencySet : NSObject <MTLResidencySet> {
+  HostMTLDevice *_device;
+  NSString *_label;
+  NSMutableSet *_members;  // with those that are pending
+  NSMutableSet *_leaving;  // at the next commit
+  NSArray *_committed;     // never changed, replaced at a commit
+  uint64_t _allocatedSize;
+}
+- (instancetype)initWithDevice:(HostMTLDevice *)device descriptor:(MTLResidencySetDescriptor *)descriptor;
+- (NSArray *)committedAllocations;
+@end
+
+// The residency sets of a queue or a command buffer.
+@interface HostMTLResidencySets : NSObject {
+  NSArray *_sets;
+  NSUInteger _count;  // read without a lock by every commit
+}
+- (NSArray *)committedAllocations;  // an array for each set; nil without sets
+// The text of misuse, or NULL.
+- (const char *)add:(const id<MTLResidencySet> [])sets count:(NSUInteger)count device:(id<MTLDevice>)device;
+- (const char *)remove:(const id<MTLResidencySet> [])sets count:(NSUInteger)count;
+@end
+
 @interface MTLTextureDescriptor (Engine)
 - (HMTextureDescriptor)engineDescriptor;
 @end
@@ -191,6 +214,7 @@ const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampl
  @public
   HMQueue _engine;
   HostMTLDevice *_device;
+  HostMTLResidencySets *_residencySets;
  @private
   NSString *_label;
 }
@@ -209,7 +233,11 @@ const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampl
   NSString *_label;
   NSMutableArray *_scheduledHandlers;
   NSMutableArray *_completedHandlers;
+  HostMTLResidencySets *_residencySets;  // nil while there are none, as is the next
+  NSMutableArray *_kept;                 // given to the engine at the commit
 }
+// Keeps an object until the command buffer has completed or is gone.
+- (void)keep:(id)object;
 @end
 
 @interface HostMTLCommandEncoder : NSObject <MTLCommandEncoder> {
@@ -222,6 +250,7 @@ const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampl
 - (instancetype)initWithCommandBuffer:(HostMTLCommandBuffer *)commandBuffer engine:(HMEncoder)engine;
 // For calls that the engine takes without an answer.
 - (void)requireOpen:(SEL)selector;
+- (void)keep:(id)object;  // as its command buffer does
 @end
 
 @interface HostMTLComputeCommandEncoder : HostMTLCommandEncoder <MTLComputeCommandEncoder> {

@@ -70,6 +70,22 @@ pub(crate) struct Callbacks {
 // SAFETY: the interface says that both are called on a thread of the engine.
 unsafe impl Send for Callbacks {}
 
+/// Something of the program's, given back when this is dropped.
+pub(crate) struct Kept {
+    context: *mut c_void,
+    release: Notify,
+}
+
+// SAFETY: the interface says that it is given back on any thread.
+unsafe impl Send for Kept {}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // SAFETY: the program gave the function for one call with this context.
+        unsafe { (self.release)(self.context) };
+    }
+}
+
 /// Seconds of CLOCK_MONOTONIC, 0 before they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Times {
@@ -105,6 +121,10 @@ pub(crate) enum Step {
     Encoder(Recording),
     Signal(Arc<Event>, u64),
     Wait(Arc<Event>, u64),
+    /// Runs nothing, and is given back with the others.
+    Keep {
+        _kept: Kept,
+    },
 }
 
 /// An MTLCommandBuffer.
@@ -122,6 +142,7 @@ struct Record {
     encoders: Vec<EncoderRecord>,
     /// Signals and waits, each with the number of encoders before it.
     events: Vec<(usize, Step)>,
+    kept: Vec<Kept>,
     open: bool,
     /// Its place in the queue's order, when enqueued.
     ticket: Option<u64>,
@@ -219,6 +240,16 @@ impl CommandBuffer {
             ENQUEUED => Err(c"enqueue called on a command buffer that is already enqueued"),
             _ => Err(c"enqueue called on a command buffer that is already committed"),
         }
+    }
+
+    /// Keeps something until what was recorded is given back; false, without calling `release`, once committed.
+    pub(crate) fn keep(&self, context: *mut c_void, release: Notify) -> bool {
+        let mut record = self.record();
+        if self.status() >= COMMITTED {
+            return false;
+        }
+        record.kept.push(Kept { context, release });
+        true
     }
 
     /// Hands the command buffer to its queue.
@@ -350,6 +381,7 @@ impl CommandBuffer {
             work.push(Step::Encoder(std::mem::take(&mut encoder.recording)));
         }
         work.extend(events.map(|(_, step)| step));
+        work.extend(std::mem::take(&mut record.kept).into_iter().map(|kept| Step::Keep { _kept: kept }));
         drop(record);
         if let Some((function, context)) = scheduled {
             self.publish(SCHEDULED, 0);

@@ -225,6 +225,7 @@ void objects_of_another_device_raise() {
     CHECK_RAISES([encoder setComputePipelineState:compiled], @"setComputePipelineState:", different);
     const id<MTLResource> resources[] = {own, foreign};
     CHECK_RAISES([encoder memoryBarrierWithResources:resources count:2], @"memoryBarrierWithResources:", different);
+    CHECK_RAISES([encoder useResource:foreign usage:MTLResourceUsageRead], @"useResource:", different);
   });
   id<MTLCommandBuffer> commandBuffer = [[[at(0) newCommandQueue] autorelease] commandBuffer];
   id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
@@ -242,6 +243,11 @@ void objects_of_another_device_raise() {
                       destinationOffset:0 destinationBytesPerRow:32 destinationBytesPerImage:0],
                @"copyFromTexture:", different);
   [encoder endEncoding];
+  MTLResidencySetDescriptor *set = [[[MTLResidencySetDescriptor alloc] init] autorelease];
+  id<MTLResidencySet> foreignSet = [[at(1) newResidencySetWithDescriptor:set error:nullptr] autorelease];
+  CHECK_RAISES([foreignSet addAllocation:own], @"addAllocations:", different);
+  CHECK_RAISES([commandBuffer useResidencySet:foreignSet], @"useResidencySet:", different);
+  CHECK_RAISES([[commandBuffer commandQueue] addResidencySet:foreignSet], @"addResidencySet:", different);
   CHECK_RAISES([at(0) newComputePipelineStateWithFunction:function(at(1), COUNT, @"count") error:nullptr],
                @"newComputePipelineStateWithFunction:", @"another device");
 }

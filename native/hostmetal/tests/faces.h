@@ -61,6 +61,7 @@ extern const FaceCase texture_cases[];  // textures and samplers
 extern const FaceCase heap_cases[];     // heaps and purgeable contents
 extern const FaceCase argument_cases[];  // argument buffers
 extern const FaceCase dispatch_cases[];  // our libdispatch
+extern const FaceCase residency_cases[];  // residency sets, resources that encoders are told of
 // These are run in processes of their own.
 extern const FaceCase device_cases[];     // several devices with unequal limits
 extern const FaceCase no_device_cases[];  // settings that cannot be

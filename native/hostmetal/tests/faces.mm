@@ -22,6 +22,7 @@ const std::vector<const FaceCase *> groups[] = {
         heap_cases,
         argument_cases,
         dispatch_cases,
+        residency_cases,
     },
     {device_cases},
     {no_device_cases},

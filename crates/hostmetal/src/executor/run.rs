@@ -127,7 +127,7 @@ fn finish(execution: Execution, failure: Option<Failure>, begun_encoders: usize)
 fn owed_signal(step: &Step) -> Option<(Arc<Event>, u64)> {
     match step {
         Step::Signal(event, value) => Some((event.clone(), *value)),
-        Step::Encoder(_) | Step::Wait(..) => None,
+        Step::Encoder(_) | Step::Wait(..) | Step::Keep { .. } => None,
     }
 }
 
@@ -159,7 +159,7 @@ fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(A
                 execution.ran += event::now() - start;
                 return Ok(Some(wait));
             }
-            Step::Wait(..) => {}
+            Step::Wait(..) | Step::Keep { .. } => {}
         }
         execution.next += 1;
     }

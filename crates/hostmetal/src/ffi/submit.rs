@@ -82,6 +82,20 @@ pub unsafe extern "C" fn hm_command_buffer_commit(
     answer(command_buffer.commit(Callbacks { scheduled, completed, context }))
 }
 
+/// Keeps something of the program's until the command buffer has run or is gone; false when it is committed already.
+///
+/// # Safety
+/// As the module says; `release` may be called once with `context`, on any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_command_buffer_keep(
+    command_buffer: HMCommandBuffer,
+    context: *mut c_void,
+    release: Notify,
+) -> bool {
+    // SAFETY: as the module says.
+    unsafe { borrow(command_buffer) }.keep(context, release)
+}
+
 /// Returns once the scheduled callback has run.
 ///
 /// # Safety

@@ -4,7 +4,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLDevice, MTLCommandQueue, MTLCommandBuffer, MTLComputeCommandEncoder, MTLBlitCommandEncoder;
+@protocol MTLDevice, MTLCommandQueue, MTLCommandBuffer, MTLComputeCommandEncoder, MTLBlitCommandEncoder, MTLResidencySet;
 
 typedef NS_ENUM(NSUInteger, MTLCommandBufferStatus) {
   MTLCommandBufferStatusNotEnqueued = 0,
@@ -93,6 +93,9 @@ API_AVAILABLE(macos(10.11))
 - (nullable id<MTLComputeCommandEncoder>)computeCommandEncoder;
 - (nullable id<MTLComputeCommandEncoder>)computeCommandEncoderWithDispatchType:(MTLDispatchType)dispatchType
     API_AVAILABLE(macos(10.14));
+- (void)useResidencySet:(id<MTLResidencySet>)residencySet API_AVAILABLE(macos(15.0));
+- (void)useResidencySets:(const id<MTLResidencySet> _Nonnull[_Nonnull])residencySets
+                   count:(NSUInteger)count API_AVAILABLE(macos(15.0));
 - (void)pushDebugGroup:(NSString *)string API_AVAILABLE(macos(10.13));
 - (void)popDebugGroup API_AVAILABLE(macos(10.13));
 @end

@@ -6,6 +6,12 @@ NS_ASSUME_NONNULL_BEGIN
 
 @protocol MTLDevice;
 
+typedef NS_OPTIONS(NSUInteger, MTLResourceUsage) {
+  MTLResourceUsageRead = 1 << 0,
+  MTLResourceUsageWrite = 1 << 1,
+  MTLResourceUsageSample = 1 << 2,  // is reading
+} API_AVAILABLE(macos(10.13));
+
 typedef NS_OPTIONS(NSUInteger, MTLBarrierScope) {
   MTLBarrierScopeBuffers = 1 << 0,
   MTLBarrierScopeTextures = 1 << 1,

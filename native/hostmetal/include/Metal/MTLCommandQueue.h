@@ -4,7 +4,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLDevice, MTLCommandBuffer;
+@protocol MTLDevice, MTLCommandBuffer, MTLResidencySet;
 @class MTLCommandBufferDescriptor;
 
 API_AVAILABLE(macos(10.11))
@@ -15,6 +15,12 @@ API_AVAILABLE(macos(10.11))
 - (nullable id<MTLCommandBuffer>)commandBufferWithDescriptor:(MTLCommandBufferDescriptor *)descriptor
     API_AVAILABLE(macos(11.0));
 - (nullable id<MTLCommandBuffer>)commandBufferWithUnretainedReferences;
+- (void)addResidencySet:(id<MTLResidencySet>)residencySet API_AVAILABLE(macos(15.0));
+- (void)addResidencySets:(const id<MTLResidencySet> _Nonnull[_Nonnull])residencySets
+                   count:(NSUInteger)count API_AVAILABLE(macos(15.0));
+- (void)removeResidencySet:(id<MTLResidencySet>)residencySet API_AVAILABLE(macos(15.0));
+- (void)removeResidencySets:(const id<MTLResidencySet> _Nonnull[_Nonnull])residencySets
+                      count:(NSUInteger)count API_AVAILABLE(macos(15.0));
 @end
 
 NS_ASSUME_NONNULL_END

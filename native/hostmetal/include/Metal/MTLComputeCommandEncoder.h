@@ -6,7 +6,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLBuffer, MTLResource, MTLComputePipelineState, MTLSamplerState, MTLTexture;
+@protocol MTLBuffer, MTLHeap, MTLResource, MTLComputePipelineState, MTLSamplerState, MTLTexture;
 
 API_AVAILABLE(macos(10.11))
 @protocol MTLComputeCommandEncoder <MTLCommandEncoder>
@@ -33,6 +33,12 @@ API_AVAILABLE(macos(10.11))
 - (void)memoryBarrierWithScope:(MTLBarrierScope)scope API_AVAILABLE(macos(10.14));
 - (void)memoryBarrierWithResources:(const id<MTLResource> _Nonnull[_Nonnull])resources
                              count:(NSUInteger)count API_AVAILABLE(macos(10.14));
+- (void)useResource:(id<MTLResource>)resource usage:(MTLResourceUsage)usage API_AVAILABLE(macos(10.13));
+- (void)useResources:(const id<MTLResource> _Nonnull[_Nonnull])resources
+               count:(NSUInteger)count
+               usage:(MTLResourceUsage)usage API_AVAILABLE(macos(10.13));
+- (void)useHeap:(id<MTLHeap>)heap API_AVAILABLE(macos(10.13));
+- (void)useHeaps:(const id<MTLHeap> _Nonnull[_Nonnull])heaps count:(NSUInteger)count API_AVAILABLE(macos(10.13));
 @end
 
 NS_ASSUME_NONNULL_END

@@ -8,8 +8,8 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@class MTLHeapDescriptor, MTLSamplerDescriptor, MTLTextureDescriptor;
-@protocol MTLDevice, MTLCommandQueue, MTLBuffer, MTLHeap, MTLSamplerState, MTLTexture;
+@class MTLHeapDescriptor, MTLResidencySetDescriptor, MTLSamplerDescriptor, MTLTextureDescriptor;
+@protocol MTLDevice, MTLCommandQueue, MTLBuffer, MTLHeap, MTLResidencySet, MTLSamplerState, MTLTexture;
 
 // The first device; +1. nil on a machine without one.
 MTL_EXTERN id<MTLDevice> _Nullable MTLCreateSystemDefaultDevice(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
@@ -148,6 +148,8 @@ API_AVAILABLE(macos(10.11))
 - (MTLSizeAndAlign)heapBufferSizeAndAlignWithLength:(NSUInteger)length
                                             options:(MTLResourceOptions)options API_AVAILABLE(macos(10.13));
 - (nullable id<MTLHeap>)newHeapWithDescriptor:(MTLHeapDescriptor *)descriptor API_AVAILABLE(macos(10.13));
+- (nullable id<MTLResidencySet>)newResidencySetWithDescriptor:(MTLResidencySetDescriptor *)desc
+                                                        error:(__autoreleasing NSError **)error API_AVAILABLE(macos(15.0));
 
 - (nullable id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor;
 - (nullable id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)descriptor;

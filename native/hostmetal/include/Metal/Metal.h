@@ -17,6 +17,7 @@
 #import <Metal/MTLHeap.h>
 #import <Metal/MTLLibrary.h>
 #import <Metal/MTLPixelFormat.h>
+#import <Metal/MTLResidencySet.h>
 #import <Metal/MTLResource.h>
 #import <Metal/MTLSampler.h>
 #import <Metal/MTLTexture.h>
