@@ -6,6 +6,8 @@
 extern "C" {
 #endif
 
+// libMetal.so exports them: GNUstep has functions of these names too, which know nothing of our blocks' classes.
+#pragma GCC visibility push(default)
 void *_Block_copy(const void *block);
 void _Block_release(const void *block);
 // Called by compiler-generated code only.
@@ -13,6 +15,7 @@ void _Block_object_assign(void *destination, const void *object, const int flags
 void _Block_object_dispose(const void *object, const int flags);
 extern void *_NSConcreteGlobalBlock[];
 extern void *_NSConcreteStackBlock[];
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,24 @@
+// libdispatch from C, with and without blocks.
+#include <dispatch/dispatch.h>
+#include <stdio.h>
+
+static void add(void *context) {
+  ++*(int *)context;
+}
+
+int main(void) {
+  int count = 0;
+  dispatch_queue_t queue = dispatch_queue_create("counts", DISPATCH_QUEUE_SERIAL);
+  dispatch_group_t group = dispatch_group_create();
+  for (int i = 0; i < 100; i++) dispatch_group_async_f(group, queue, &count, add);
+  dispatch_group_wait(group, DISPATCH_TIME_FOREVER);
+  int *place = &count;
+  dispatch_sync(queue, ^{ *place += 1; });
+  dispatch_queue_t concurrent = dispatch_queue_create("concurrent", DISPATCH_QUEUE_CONCURRENT);
+  dispatch_barrier_sync_f(concurrent, &count, add);
+  dispatch_release(concurrent);
+  dispatch_release(group);
+  dispatch_release(queue);
+  printf("%d\n", count);
+  return count == 102 ? 0 : 1;
+}
