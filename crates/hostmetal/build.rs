@@ -13,6 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SOURCES: &[&str] = &[
+    "MTLBinaryArchive",
     "MTLBlitCommandEncoder",
     "MTLBuffer",
     "MTLCommandBuffer",

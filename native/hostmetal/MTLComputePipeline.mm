@@ -18,6 +18,10 @@
 @interface HostMTLTextureBinding : HostMTLBinding <MTLTextureBinding>
 @end
 
+namespace {
+const NSUInteger places = 31;  // of the argument table of buffers
+}
+
 @interface MTLComputePipelineReflection (Engine)
 - (instancetype)initWithPipeline:(HMPipeline)pipeline count:(size_t)count;
 @end
@@ -120,10 +124,88 @@
 }
 @end
 
+@implementation MTLPipelineBufferDescriptor
+@synthesize mutability = _mutability;
+
+- (id)copyWithZone:(NSZone *)zone {
+  MTLPipelineBufferDescriptor *copy = [[[self class] allocWithZone:zone] init];
+  [copy setMutability:_mutability];
+  return copy;
+}
+@end
+
+@implementation MTLPipelineBufferDescriptorArray
+- (MTLPipelineBufferDescriptor *)objectAtIndexedSubscript:(NSUInteger)index {
+  HM_REQUIRE(index < places, "the index must be < 31");
+  if (!_descriptors[index]) _descriptors[index] = [[MTLPipelineBufferDescriptor alloc] init];
+  return _descriptors[index];
+}
+
+// nil is the descriptor of a buffer of which nothing is promised.
+- (void)setObject:(MTLPipelineBufferDescriptor *)buffer atIndexedSubscript:(NSUInteger)index {
+  HM_REQUIRE(index < places, "the index must be < 31");
+  MTLPipelineBufferDescriptor *copy = [buffer copy];
+  [_descriptors[index] release];
+  _descriptors[index] = copy;
+}
+
+- (void)dealloc {
+  for (NSUInteger i = 0; i < places; i++) [_descriptors[i] release];
+  [super dealloc];
+}
+@end
+
+@implementation MTLLinkedFunctions
+@synthesize functions = _functions, binaryFunctions = _binaryFunctions, groups = _groups,
+            privateFunctions = _privateFunctions;
+
++ (MTLLinkedFunctions *)linkedFunctions {
+  return [[[self alloc] init] autorelease];
+}
+
+- (id)copyWithZone:(NSZone *)zone {
+  MTLLinkedFunctions *copy = [[[self class] allocWithZone:zone] init];
+  [copy setFunctions:_functions];
+  [copy setBinaryFunctions:_binaryFunctions];
+  [copy setGroups:_groups];
+  [copy setPrivateFunctions:_privateFunctions];
+  return copy;
+}
+
+- (void)dealloc {
+  [_functions release];
+  [_binaryFunctions release];
+  [_groups release];
+  [_privateFunctions release];
+  [super dealloc];
+}
+@end
+
 @implementation MTLComputePipelineDescriptor
 @synthesize label = _label, computeFunction = _computeFunction,
             threadGroupSizeIsMultipleOfThreadExecutionWidth = _threadGroupSizeIsMultipleOfThreadExecutionWidth,
-            maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup;
+            maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup, buffers = _buffers,
+            binaryArchives = _binaryArchives, supportAddingBinaryFunctions = _supportAddingBinaryFunctions,
+            maxCallStackDepth = _maxCallStackDepth;
+
+- (instancetype)init {
+  if ((self = [super init])) {
+    _buffers = [[MTLPipelineBufferDescriptorArray alloc] init];
+    _maxCallStackDepth = 1;
+  }
+  return self;
+}
+
+- (MTLLinkedFunctions *)linkedFunctions {
+  if (!_linkedFunctions) _linkedFunctions = [[MTLLinkedFunctions alloc] init];
+  return _linkedFunctions;
+}
+
+- (void)setLinkedFunctions:(MTLLinkedFunctions *)functions {
+  MTLLinkedFunctions *copy = [functions copy];
+  [_linkedFunctions release];
+  _linkedFunctions = copy;
+}
 
 - (id)copyWithZone:(NSZone *)zone {
   MTLComputePipelineDescriptor *copy = [[[self class] allocWithZone:zone] init];
@@ -131,6 +213,11 @@
   [copy setComputeFunction:_computeFunction];
   [copy setThreadGroupSizeIsMultipleOfThreadExecutionWidth:_threadGroupSizeIsMultipleOfThreadExecutionWidth];
   [copy setMaxTotalThreadsPerThreadgroup:_maxTotalThreadsPerThreadgroup];
+  for (NSUInteger i = 0; i < places; i++) [copy->_buffers setObject:[_buffers objectAtIndexedSubscript:i] atIndexedSubscript:i];
+  [copy setBinaryArchives:_binaryArchives];
+  [copy setLinkedFunctions:_linkedFunctions];
+  [copy setSupportAddingBinaryFunctions:_supportAddingBinaryFunctions];
+  [copy setMaxCallStackDepth:_maxCallStackDepth];
   return copy;
 }
 
@@ -139,12 +226,35 @@
   [self setComputeFunction:nil];
   _threadGroupSizeIsMultipleOfThreadExecutionWidth = NO;
   _maxTotalThreadsPerThreadgroup = 0;
+  for (NSUInteger i = 0; i < places; i++) [_buffers setObject:nil atIndexedSubscript:i];
+  [self setBinaryArchives:nil];
+  [self setLinkedFunctions:nil];
+  _supportAddingBinaryFunctions = NO;
+  _maxCallStackDepth = 1;
 }
 
 - (void)dealloc {
   [_label release];
   [_computeFunction release];
+  [_buffers release];
+  [_binaryArchives release];
+  [_linkedFunctions release];
   [super dealloc];
+}
+@end
+
+@implementation MTLComputePipelineDescriptor (Engine)
+- (NSError *)unsupported {
+  NSString *text = nil;
+  if ([[_linkedFunctions functions] count] || [[_linkedFunctions binaryFunctions] count] || [[_linkedFunctions groups] count] ||
+      [[_linkedFunctions privateFunctions] count])
+    text = @"linkedFunctions: hostmetal has no visible functions";
+  else if (_supportAddingBinaryFunctions)
+    text = @"supportAddingBinaryFunctions: hostmetal has no visible functions";
+  if (!text) return nil;
+  return [NSError errorWithDomain:MTLLibraryErrorDomain
+                             code:MTLLibraryErrorUnsupported
+                         userInfo:@{NSLocalizedDescriptionKey : text}];
 }
 @end
 

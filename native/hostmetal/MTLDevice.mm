@@ -274,6 +274,11 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
                                  error:(NSError **)error {
   HM_REQUIRE(source != nil, "the source must not be nil");
   if (error) *error = nil;
+  NSError *const unsupported = [options unsupported];
+  if (unsupported) {
+    if (error) *error = unsupported;
+    return nil;
+  }
   NSData *text = [source dataUsingEncoding:NSUTF8StringEncoding];
   if (!text) {
     if (error)
@@ -311,12 +316,76 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   });
 }
 
+// A library file is MSL source here. What Apple's tools write begins with the letters MTLB.
+- (id<MTLLibrary>)newLibraryWithPath:(NSString *)path error:(NSError **)error {
+  NSData *const data = path ? [NSData dataWithContentsOfFile:path] : nil;
+  NSString *text = nil;
+  NSInteger code = MTLLibraryErrorUnsupported;
+  if (!data) {
+    code = MTLLibraryErrorFileNotFound;
+    text = [NSString stringWithFormat:@"there is no library '%@'", path];
+  } else if ([data length] >= 4 && memcmp([data bytes], "MTLB", 4) == 0) {
+    text = [NSString stringWithFormat:@"'%@' holds code for Apple's GPUs, which hostmetal cannot run: put the library's source "
+                                      @"into the file instead",
+                                      path];
+  } else {
+    NSString *const source = [[[NSString alloc] initWithData:data encoding:NSUTF8StringEncoding] autorelease];
+    if (source) return [self newLibraryWithSource:source options:nil error:error];
+    text = [NSString stringWithFormat:@"'%@' is no text, and so no MSL source", path];
+  }
+  if (error)
+    *error = [NSError errorWithDomain:MTLLibraryErrorDomain code:code userInfo:@{NSLocalizedDescriptionKey : text}];
+  return nil;
+}
+
+- (id<MTLLibrary>)newLibraryWithURL:(NSURL *)url error:(NSError **)error {
+  HM_REQUIRE(url != nil, "the URL must not be nil");
+  return [self newLibraryWithPath:[url isFileURL] ? [url path] : [url absoluteString] error:error];
+}
+
+- (id<MTLLibrary>)newLibraryWithFile:(NSString *)path error:(NSError **)error {
+  HM_REQUIRE(path != nil, "the path must not be nil");
+  return [self newLibraryWithPath:path error:error];
+}
+
+// default.metallib of the bundle's resources; the main bundle of a program that is no application is its folder.
+- (id<MTLLibrary>)newDefaultLibraryWithBundle:(NSBundle *)bundle error:(NSError **)error {
+  HM_REQUIRE(bundle != nil, "the bundle must not be nil");
+  NSString *path = [bundle pathForResource:@"default" ofType:@"metallib"];
+  char program[PATH_MAX];
+  const ssize_t length = path || bundle != [NSBundle mainBundle] ? 0 : readlink("/proc/self/exe", program, sizeof program);
+  if (length > 0) {
+    NSString *const place = [[NSFileManager defaultManager] stringWithFileSystemRepresentation:program length:length];
+    path = [[place stringByDeletingLastPathComponent] stringByAppendingPathComponent:@"default.metallib"];
+  }
+  if (!path) path = [[bundle bundlePath] stringByAppendingPathComponent:@"default.metallib"];
+  return [self newLibraryWithPath:path error:error];
+}
+
+- (id<MTLLibrary>)newDefaultLibrary {
+  return [self newDefaultLibraryWithBundle:[NSBundle mainBundle] error:nullptr];
+}
+
+- (id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor *)descriptor error:(NSError **)error {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  if (error) *error = nil;
+  return [[HostMTLBinaryArchive alloc] initWithDevice:self descriptor:descriptor error:error];
+}
+
 // ------------------------------------------------------------------ pipelines
 
 - (void)requireFunction:(id<MTLFunction>)function selector:(SEL)selector {
   static const Class functionClass = [HostMTLFunction class];
   if (object_getClass(function) != functionClass) hostmetal_raise(self, selector, "the compute function must not be nil");
   if ([function device] != self) hostmetal_raise(self, selector, "the compute function is of another device");
+}
+
+- (void)appendArchives:(NSArray<id<MTLBinaryArchive>> *)archives to:(NSMutableData *)engines selector:(SEL)selector {
+  for (HostMTLBinaryArchive *archive in archives) {
+    if (![archive isKindOfClass:[HostMTLBinaryArchive class]] || [archive device] != self)
+      hostmetal_raise(self, selector, "a binary archive is of another device");
+    [engines appendBytes:&archive->_engine length:sizeof archive->_engine];
+  }
 }
 
 - (id<MTLComputePipelineState>)newPipelineWithFunction:(id<MTLFunction>)function
@@ -333,9 +402,22 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
     if (error) *error = [[host->_missing retain] autorelease];
     return nil;
   }
+  NSError *const unsupported = [descriptor unsupported];
+  if (unsupported) {
+    if (error) *error = unsupported;
+    return nil;
+  }
+  NSMutableData *archives = [NSMutableData data];
+  [self appendArchives:[descriptor binaryArchives] to:archives selector:selector];
+  [self appendArchives:host->_binaryArchives to:archives selector:selector];
+  const bool onlyFromArchives = (options & MTLPipelineOptionFailOnBinaryArchiveMiss) ||
+                                (host->_options & MTLFunctionOptionFailOnBinaryArchiveMiss);
+  const HMPipelineOptions engineOptions = {[descriptor maxTotalThreadsPerThreadgroup],
+                                           (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
+                                           onlyFromArchives, (const HMArchive *)[archives bytes],
+                                           [archives length] / sizeof(HMArchive)};
   HMError failure = {};
-  HMPipeline pipeline = hm_pipeline_create(_engine, host->_engine, [descriptor maxTotalThreadsPerThreadgroup],
-                                           [descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth], &failure);
+  HMPipeline pipeline = hm_pipeline_create(_engine, host->_engine, &engineOptions, &failure);
   if (!pipeline) {
     NSError *told = hostmetal_error(MTLLibraryErrorDomain, &failure, nil);
     if (error) *error = told;
@@ -392,6 +474,40 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
     NSError *error = nil;
     id<MTLComputePipelineState> state = [self newComputePipelineStateWithFunction:function error:&error];
     handler([state autorelease], error);
+  });
+}
+
+- (void)newComputePipelineStateWithFunction:(id<MTLFunction>)function
+                                    options:(MTLPipelineOption)options
+                          completionHandler:(MTLNewComputePipelineStateWithReflectionCompletionHandler)handler {
+  [self requireFunction:function selector:_cmd];
+  HM_REQUIRE(handler != nil, "the completion handler must not be nil");
+  hostmetal_async(^{
+    NSError *error = nil;
+    MTLComputePipelineReflection *reflection = nil;
+    id<MTLComputePipelineState> state = [self newComputePipelineStateWithFunction:function
+                                                                          options:options
+                                                                       reflection:&reflection
+                                                                            error:&error];
+    handler([state autorelease], reflection, error);
+  });
+}
+
+- (void)newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor *)descriptor
+                                      options:(MTLPipelineOption)options
+                            completionHandler:(MTLNewComputePipelineStateWithReflectionCompletionHandler)handler {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  [self requireFunction:[descriptor computeFunction] selector:_cmd];
+  HM_REQUIRE(handler != nil, "the completion handler must not be nil");
+  MTLComputePipelineDescriptor *copy = [[descriptor copy] autorelease];
+  hostmetal_async(^{
+    NSError *error = nil;
+    MTLComputePipelineReflection *reflection = nil;
+    id<MTLComputePipelineState> state = [self newComputePipelineStateWithDescriptor:copy
+                                                                            options:options
+                                                                         reflection:&reflection
+                                                                              error:&error];
+    handler([state autorelease], reflection, error);
   });
 }
 

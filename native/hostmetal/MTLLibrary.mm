@@ -4,7 +4,10 @@
 NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 
 @implementation MTLCompileOptions
-@synthesize preprocessorMacros = _preprocessorMacros, languageVersion = _languageVersion;
+@synthesize preprocessorMacros = _preprocessorMacros, languageVersion = _languageVersion, installName = _installName,
+            preserveInvariance = _preserveInvariance,
+            allowReferencingUndefinedSymbols = _allowReferencingUndefinedSymbols,
+            maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -18,7 +21,15 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
   MTLCompileOptions *copy = [[[self class] allocWithZone:zone] init];
   [copy setPreprocessorMacros:_preprocessorMacros];
   copy->_mathMode = _mathMode;
+  copy->_mathFloatingPointFunctions = _mathFloatingPointFunctions;
   [copy setLanguageVersion:_languageVersion];
+  copy->_libraryType = _libraryType;
+  [copy setInstallName:_installName];
+  copy->_preserveInvariance = _preserveInvariance;
+  copy->_optimizationLevel = _optimizationLevel;
+  copy->_compileSymbolVisibility = _compileSymbolVisibility;
+  copy->_allowReferencingUndefinedSymbols = _allowReferencingUndefinedSymbols;
+  copy->_maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup;
   return copy;
 }
 
@@ -37,15 +48,69 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 
 - (void)setFastMathEnabled:(BOOL)enabled {
   _mathMode = enabled ? MTLMathModeFast : MTLMathModeSafe;
+  _mathFloatingPointFunctions = enabled ? MTLMathFloatingPointFunctionsFast : MTLMathFloatingPointFunctionsPrecise;
+}
+
+- (MTLMathFloatingPointFunctions)mathFloatingPointFunctions {
+  return (MTLMathFloatingPointFunctions)_mathFloatingPointFunctions;
+}
+
+- (void)setMathFloatingPointFunctions:(MTLMathFloatingPointFunctions)functions {
+  HM_REQUIRE(functions == MTLMathFloatingPointFunctionsFast || functions == MTLMathFloatingPointFunctionsPrecise,
+             "unknown kind of math functions");
+  _mathFloatingPointFunctions = functions;
+}
+
+- (MTLLibraryType)libraryType {
+  return (MTLLibraryType)_libraryType;
+}
+
+- (void)setLibraryType:(MTLLibraryType)type {
+  HM_REQUIRE(type == MTLLibraryTypeExecutable || type == MTLLibraryTypeDynamic, "unknown library type");
+  _libraryType = type;
+}
+
+- (MTLLibraryOptimizationLevel)optimizationLevel {
+  return (MTLLibraryOptimizationLevel)_optimizationLevel;
+}
+
+- (void)setOptimizationLevel:(MTLLibraryOptimizationLevel)level {
+  HM_REQUIRE(level == MTLLibraryOptimizationLevelDefault || level == MTLLibraryOptimizationLevelSize,
+             "unknown optimization level");
+  _optimizationLevel = level;
+}
+
+- (MTLCompileSymbolVisibility)compileSymbolVisibility {
+  return (MTLCompileSymbolVisibility)_compileSymbolVisibility;
+}
+
+- (void)setCompileSymbolVisibility:(MTLCompileSymbolVisibility)visibility {
+  HM_REQUIRE(visibility == MTLCompileSymbolVisibilityDefault || visibility == MTLCompileSymbolVisibilityHidden,
+             "unknown symbol visibility");
+  _compileSymbolVisibility = visibility;
 }
 
 - (void)dealloc {
   [_preprocessorMacros release];
+  [_installName release];
   [super dealloc];
 }
 @end
 
+static NSError *libraryError(MTLLibraryError code, NSString *text) {
+  return [NSError errorWithDomain:MTLLibraryErrorDomain code:code userInfo:@{NSLocalizedDescriptionKey : text}];
+}
+
 @implementation MTLCompileOptions (Engine)
+- (NSError *)unsupported {
+  if (_libraryType == MTLLibraryTypeDynamic)
+    return libraryError(MTLLibraryErrorUnsupported, @"libraryType MTLLibraryTypeDynamic: hostmetal has no dynamic libraries");
+  if (_allowReferencingUndefinedSymbols)
+    return libraryError(MTLLibraryErrorUnsupported,
+                        @"allowReferencingUndefinedSymbols: hostmetal has no dynamic libraries that could define them");
+  return nil;
+}
+
 - (void)withEngineOptions:(void (^)(const HMCompileOptions *))body {
   NSMutableData *macros = [NSMutableData dataWithCapacity:[_preprocessorMacros count] * sizeof(HMMacro)];
   for (NSString *name in _preprocessorMacros) {
@@ -60,8 +125,9 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
     HM_REQUIRE(macro.name && macro.value, "preprocessorMacros holds text that is not Unicode");
     [macros appendBytes:&macro length:sizeof macro];
   }
-  const HMCompileOptions options = {(uint32_t)_mathMode, (uint32_t)_languageVersion, (const HMMacro *)[macros bytes],
-                                    [macros length] / sizeof(HMMacro)};
+  const bool precise = _mathFloatingPointFunctions == MTLMathFloatingPointFunctionsPrecise;
+  const HMCompileOptions options = {(uint32_t)_mathMode, precise, (uint32_t)_languageVersion, (const HMMacro *)[macros bytes],
+                                    [macros length] / sizeof(HMMacro), _maxTotalThreadsPerThreadgroup};
   body(&options);
 }
 @end
@@ -113,6 +179,10 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
   return MTLLibraryTypeExecutable;
 }
 
+- (NSString *)installName {
+  return nil;
+}
+
 - (id<MTLFunction>)newFunctionWithName:(NSString *)name {
   HM_REQUIRE(name != nil, "the name must not be nil");
   HMError failure = {};
@@ -159,6 +229,40 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
   });
 }
 
+- (id<MTLFunction>)newFunctionWithDescriptor:(MTLFunctionDescriptor *)descriptor error:(NSError **)error {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  HM_REQUIRE([descriptor name] != nil, "the descriptor's name must not be nil");
+  if (error) *error = nil;
+  if ([descriptor options] & ~MTLFunctionOptionFailOnBinaryArchiveMiss) {
+    if (error)
+      *error = libraryError(MTLLibraryErrorUnsupported,
+                            @"of MTLFunctionOptions hostmetal has only MTLFunctionOptionFailOnBinaryArchiveMiss");
+    return nil;
+  }
+  HostMTLFunction *function = nil;
+  if ([descriptor constantValues]) {
+    function = [self newFunctionWithName:[descriptor name] constantValues:[descriptor constantValues] error:error];
+  } else if (!(function = [self newFunctionWithName:[descriptor name]])) {
+    NSString *text = [NSString stringWithFormat:@"Function %@ was not found in the library", [descriptor name]];
+    if (error) *error = libraryError(MTLLibraryErrorFunctionNotFound, text);
+  }
+  [function takeDescriptor:descriptor];
+  return function;
+}
+
+- (void)newFunctionWithDescriptor:(MTLFunctionDescriptor *)descriptor
+                completionHandler:(void (^)(id<MTLFunction>, NSError *))handler {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  HM_REQUIRE([descriptor name] != nil, "the descriptor's name must not be nil");
+  HM_REQUIRE(handler != nil, "the completion handler must not be nil");
+  MTLFunctionDescriptor *copy = [[descriptor copy] autorelease];
+  hostmetal_async(^{
+    NSError *error = nil;
+    id<MTLFunction> function = [self newFunctionWithDescriptor:copy error:&error];
+    handler([function autorelease], error);
+  });
+}
+
 - (void)dealloc {
   hm_library_release(_engine);
   [_label release];
@@ -166,8 +270,35 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 }
 @end
 
+@implementation MTLFunctionDescriptor
+@synthesize name = _name, specializedName = _specializedName, constantValues = _constantValues, options = _options,
+            binaryArchives = _binaryArchives;
+
++ (MTLFunctionDescriptor *)functionDescriptor {
+  return [[[self alloc] init] autorelease];
+}
+
+- (id)copyWithZone:(NSZone *)zone {
+  MTLFunctionDescriptor *copy = [[[self class] allocWithZone:zone] init];
+  [copy setName:_name];
+  [copy setSpecializedName:_specializedName];
+  [copy setConstantValues:_constantValues];
+  [copy setOptions:_options];
+  [copy setBinaryArchives:_binaryArchives];
+  return copy;
+}
+
+- (void)dealloc {
+  [_name release];
+  [_specializedName release];
+  [_constantValues release];
+  [_binaryArchives release];
+  [super dealloc];
+}
+@end
+
 @implementation HostMTLFunction
-@synthesize name = _name, label = _label;
+@synthesize options = _options, label = _label;
 
 - (instancetype)initWithLibrary:(HostMTLLibrary *)library
                            name:(NSString *)name
@@ -184,6 +315,16 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 
 - (id<MTLDevice>)device {
   return [_library device];
+}
+
+- (NSString *)name {
+  return _specializedName ? _specializedName : _name;
+}
+
+- (void)takeDescriptor:(MTLFunctionDescriptor *)descriptor {
+  _options = [descriptor options];
+  _specializedName = [[descriptor specializedName] copy];
+  _binaryArchives = [[descriptor binaryArchives] copy];
 }
 
 - (MTLFunctionType)functionType {
@@ -209,6 +350,8 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
   [_missing release];
   [_library release];
   [_name release];
+  [_specializedName release];
+  [_binaryArchives release];
   [_label release];
   [super dealloc];
 }

@@ -23,6 +23,7 @@ typedef struct HMHeap_s *HMHeap;
 typedef struct HMLibrary_s *HMLibrary;
 typedef struct HMFunction_s *HMFunction;
 typedef struct HMPipeline_s *HMPipeline;
+typedef struct HMArchive_s *HMArchive;
 typedef struct HMQueue_s *HMQueue;
 typedef struct HMCommandBuffer_s *HMCommandBuffer;
 typedef struct HMEncoder_s *HMEncoder;
@@ -142,9 +143,11 @@ typedef struct HMMacro {
 } HMMacro;
 typedef struct HMCompileOptions {
   uint32_t math_mode;         // MTLMathMode: 0 safe, 1 relaxed, 2 fast
+  bool precise_functions;     // MTLMathFloatingPointFunctions
   uint32_t language_version;  // MTLLanguageVersion: (major << 16) + minor; 0 for the newest
   const HMMacro *macros;
   size_t macro_count;
+  uint64_t max_total_threads_per_threadgroup;  // of all kernels of the library; 0 for none
 } HMCompileOptions;
 // Never NULL-and-silent: on failure returns NULL with code (MTLLibraryError: 3 compile failure, 4 compile warning,
 // 2 internal) and the compiler's log; on success with warnings returns the library and code 4 with the log.
@@ -196,11 +199,27 @@ typedef struct HMBinding {
   uint32_t texture_type;  // MTLTextureType
   uint32_t count;         // places of the argument table: more than 1 for an array of textures or samplers
 } HMBinding;
-HMPipeline hm_pipeline_create(HMDevice device, HMFunction function, uint64_t max_total_threads_per_threadgroup,
-                              bool size_is_multiple_of_execution_width, HMError *error);
+typedef struct HMPipelineOptions {
+  uint64_t max_total_threads_per_threadgroup;  // 0 for no limit besides the kernel's
+  bool size_is_multiple_of_execution_width;
+  bool fail_on_archive_miss;  // what is in no archive is an error (code 5) and not compiled
+  const HMArchive *archives;  // looked into first
+  size_t archive_count;
+} HMPipelineOptions;
+// options may be NULL.
+HMPipeline hm_pipeline_create(HMDevice device, HMFunction function, const HMPipelineOptions *options, HMError *error);
 void hm_pipeline_info(HMPipeline pipeline, HMPipelineInfo *info);
 bool hm_pipeline_binding(HMPipeline pipeline, size_t position, HMBinding *binding);
 void hm_pipeline_release(HMPipeline pipeline);
+
+// -------------------------------------------------------------- binary archives
+// Codes of errors are those of MTLBinaryArchiveError: 1 invalid file, 3 compilation failure, 4 internal.
+HMArchive hm_archive_create(void);
+HMArchive hm_archive_read(const char *path, HMError *error);  // NULL with the error
+// Compiles the function, unless the archive has it, and keeps its code. Of the options, the archives are not looked at.
+bool hm_archive_add(HMArchive archive, HMDevice device, HMFunction function, const HMPipelineOptions *options, HMError *error);
+bool hm_archive_write(HMArchive archive, const char *path, HMError *error);
+void hm_archive_release(HMArchive archive);
 
 // -------------------------------------------------------------- queues and command buffers
 HMQueue hm_queue_create(HMDevice device, size_t max_command_buffers);

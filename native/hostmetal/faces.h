@@ -49,6 +49,7 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 }
 - (instancetype)initWithEngine:(HMDevice)engine;
 - (void)requireResourceOptions:(MTLResourceOptions)options selector:(SEL)selector;
+- (void)requireFunction:(id<MTLFunction>)function selector:(SEL)selector;
 @end
 
 // Devices live as long as the process, so nothing retains them.
@@ -173,20 +174,44 @@ const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampl
  @public
   HMFunction _engine;
   NSError *_missing;
+  MTLFunctionOptions _options;
+  NSArray<id<MTLBinaryArchive>> *_binaryArchives;
  @private
   HostMTLLibrary *_library;
   NSString *_name;
+  NSString *_specializedName;
   NSString *_label;
 }
 - (instancetype)initWithLibrary:(HostMTLLibrary *)library
                            name:(NSString *)name
                          engine:(HMFunction)engine
                         missing:(NSError *)missing;
+- (void)takeDescriptor:(MTLFunctionDescriptor *)descriptor;
+@end
+
+@interface HostMTLBinaryArchive : NSObject <MTLBinaryArchive> {
+ @public
+  HMArchive _engine;
+ @private
+  HostMTLDevice *_device;
+  NSString *_label;
+}
+// nil with the error when the descriptor's file is none.
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                    descriptor:(MTLBinaryArchiveDescriptor *)descriptor
+                         error:(NSError **)error;
 @end
 
 @interface MTLCompileOptions (Engine)
+// What of it hostmetal cannot do, as the error of a library, or nil.
+- (NSError *)unsupported;
 // Calls body with the options in the engine's form, valid during the call.
 - (void)withEngineOptions:(void (^)(const HMCompileOptions *options))body;
+@end
+
+@interface MTLComputePipelineDescriptor (Engine)
+// As of MTLCompileOptions.
+- (NSError *)unsupported;
 @end
 
 @interface MTLFunctionConstant (Engine)

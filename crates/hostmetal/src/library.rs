@@ -7,10 +7,10 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use crate::device::Device;
+use crate::device::{Device, MAX_THREADS_PER_THREADGROUP};
 use crate::msl::{
-    Access, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue, Failure, KernelInfo,
-    check,
+    Access, Archives, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue, Failure,
+    KernelInfo, check,
 };
 use crate::msl::{BindingKind, LoadedKernel};
 use crate::pipeline::{BUFFER, Binding, Kernel, Pipeline, SAMPLER, TEXTURE, THREADGROUP_MEMORY};
@@ -38,6 +38,7 @@ impl From<CompileFailure> for LibraryError {
     fn from(failure: CompileFailure) -> LibraryError {
         let code = match failure.kind {
             Failure::Source => COMPILE_FAILURE,
+            Failure::ArchiveMiss => FUNCTION_NOT_FOUND,
             Failure::Deadline | Failure::Crash | Failure::Toolchain => INTERNAL,
         };
         LibraryError::new(code, failure.log)
@@ -48,6 +49,8 @@ impl From<CompileFailure> for LibraryError {
 pub(crate) struct Library {
     device: &'static Device,
     checked: Checked,
+    /// The most threads per threadgroup of all kernels; 0 for no limit.
+    max_threads: u64,
     /// Sorted by name.
     names: Vec<FunctionNames>,
 }
@@ -71,10 +74,16 @@ impl Library {
         device: &'static Device,
         source: &str,
         options: &CompileOptions,
+        max_threads: u64,
     ) -> Result<Library, LibraryError> {
+        if max_threads > u64::from(MAX_THREADS_PER_THREADGROUP) {
+            let text =
+                format!("maxTotalThreadsPerThreadgroup ({max_threads}) must be <= {MAX_THREADS_PER_THREADGROUP}");
+            return Err(LibraryError::new(COMPILE_FAILURE, text));
+        }
         let checked = check(source, options)?;
         let names = checked.kernels().iter().map(function_names).collect::<Result<_, _>>()?;
-        Ok(Library { device, checked, names })
+        Ok(Library { device, checked, max_threads, names })
     }
 
     /// The compiler's warnings.
@@ -161,6 +170,7 @@ impl Function {
         device: &'static Device,
         max_threads: u64,
         whole_simdgroups: bool,
+        archives: &Archives,
     ) -> Result<Pipeline, LibraryError> {
         if !std::ptr::eq(device, self.library.device) {
             return Err(LibraryError::new(
@@ -168,8 +178,18 @@ impl Function {
                 format!("Function {} was created with a different device than the pipeline", self.name),
             ));
         }
-        let loaded = self.library.checked.build(&self.name, &self.constants)?;
-        let kernel = kernel(&self.name, loaded)?;
+        let loaded = self.library.checked.build_with(&self.name, &self.constants, archives).map_err(|failure| {
+            let log = match failure.kind {
+                Failure::ArchiveMiss => format!("Function {}: {}", self.name, failure.log),
+                _ => failure.log,
+            };
+            CompileFailure { log, ..failure }
+        })?;
+        let mut kernel = kernel(&self.name, loaded)?;
+        if self.library.max_threads > 0 {
+            let most = self.library.max_threads as u32;
+            kernel.max_total_threads = Some(kernel.max_total_threads.map_or(most, |own| own.min(most)));
+        }
         Pipeline::new(device, kernel, max_threads, whole_simdgroups)
             .map_err(|unfit| LibraryError::new(COMPILE_FAILURE, unfit.0))
     }

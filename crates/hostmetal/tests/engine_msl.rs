@@ -47,7 +47,7 @@ fn pipeline(library: &Library, name: &str, values: &[HMConstantValue]) -> Result
         return Err(taken(error));
     }
     // SAFETY: the function is valid.
-    let handle = unsafe { hm_pipeline_create(device(), function, 0, false, &mut error) };
+    let handle = unsafe { hm_pipeline_create(device(), function, ptr::null(), &mut error) };
     // SAFETY: the pipeline does not need it.
     unsafe { hm_function_release(function) };
     if handle.is_null() { Err(taken(error)) } else { Ok(Pipeline(handle)) }

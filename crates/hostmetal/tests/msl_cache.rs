@@ -4,7 +4,9 @@
 mod stdlib;
 mod support;
 
-use hostmetal::msl::{Built, Checked, CompileOptions, LoadedKernel, Toolchain, ToolchainOptions};
+use hostmetal::msl::{
+    Archive, Archives, Built, Checked, CompileOptions, Failure, LoadedKernel, Toolchain, ToolchainOptions,
+};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -310,4 +312,49 @@ fn a_source_that_reads_a_file_is_read_anew() {
     Checked::new(&toolchain, &text, &options).unwrap().build("run", &[]).unwrap();
     fs::write(&header, "#define FACTOR 3\n").unwrap();
     computes(Checked::new(&toolchain, &text, &options).unwrap().build("run", &[]).unwrap());
+}
+
+#[test]
+fn what_is_in_an_archive_is_not_compiled() {
+    let place = Place::new();
+    let toolchain = |size: u64| {
+        let options = ToolchainOptions {
+            clang: Some(place.clang().into()),
+            cache: Some(place.cache()),
+            cache_size: Some(size),
+            ..ToolchainOptions::default()
+        };
+        Arc::new(Toolchain::new(&options).unwrap())
+    };
+    // Without records on disk every compilation shows.
+    let none = toolchain(0);
+    let archive = Archive::default();
+    for body in SOURCES {
+        let checked = Checked::new(&none, &source(body), &CompileOptions::default()).unwrap();
+        let only = |archive: &Archive| {
+            checked.build_with("run", &[], &Archives { search: &[archive], only: true, into: None })
+        };
+        assert_eq!(only(&archive).unwrap_err().kind, Failure::ArchiveMiss, "{body}");
+        checked.build_with("run", &[], &Archives { into: Some(&archive), ..Archives::default() }).unwrap();
+        place.runs();
+        let read = Archive::decode(&archive.encode()).expect("it is an archive");
+        computes(only(&read).unwrap());
+        computes(checked.build_with("run", &[], &Archives { search: &[&read], ..Archives::default() }).unwrap());
+        assert_eq!(place.runs(), [""; 0], "{body}");
+    }
+    // For another processor or compiler it is a miss: here the compiler says that it is of another version.
+    let script = place.folder.path().join("other");
+    fs::write(
+        &script,
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'clang version 19.1.99'; exit 0; fi\nexec clang-19 \"$@\"\n",
+    )
+    .unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let options =
+        ToolchainOptions { clang: Some(script.into()), cache: Some(place.cache()), ..ToolchainOptions::default() };
+    let other = Arc::new(Toolchain::new(&options).unwrap());
+    let checked = Checked::new(&other, &source(LOOP), &CompileOptions::default()).unwrap();
+    let missed = checked.build_with("run", &[], &Archives { search: &[&archive], only: true, into: None });
+    assert_eq!(missed.unwrap_err().kind, Failure::ArchiveMiss);
+    computes(checked.build_with("run", &[], &Archives { search: &[&archive], ..Archives::default() }).unwrap());
 }

@@ -59,6 +59,7 @@ extern const FaceCase object_cases[];   // buffers, queues, command buffers, blo
 extern const FaceCase library_cases[];  // what is compiled from source
 extern const FaceCase texture_cases[];  // textures and samplers
 extern const FaceCase heap_cases[];     // heaps and purgeable contents
+extern const FaceCase archive_cases[];  // binary archives, descriptors, library files
 extern const FaceCase argument_cases[];  // argument buffers
 extern const FaceCase dispatch_cases[];  // our libdispatch
 extern const FaceCase residency_cases[];  // residency sets, resources that encoders are told of

@@ -20,6 +20,7 @@ const std::vector<const FaceCase *> groups[] = {
         library_cases,
         texture_cases,
         heap_cases,
+        archive_cases,
         argument_cases,
         dispatch_cases,
         residency_cases,

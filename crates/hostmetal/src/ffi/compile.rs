@@ -5,12 +5,12 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::{
-    HMDevice, HMError, HMFunction, HMLibrary, HMPipeline, Handle, borrow, device_of, elements, give, hm_string_release,
-    put, release, share, text,
+    HMArchive, HMDevice, HMError, HMFunction, HMLibrary, HMPipeline, Handle, borrow, device_of, elements, give,
+    hm_string_release, put, release, share, text,
 };
 use crate::device::SIMD_WIDTH;
 use crate::library::{COMPILE_FAILURE, COMPILE_WARNING, Function, Library, LibraryError};
-use crate::msl::{CompileOptions, ConstantKey, ConstantValue, DataType, MathMode};
+use crate::msl::{Archive, Archives, CompileOptions, ConstantKey, ConstantValue, DataType, MathMode};
 use crate::pipeline::{Kernel, Pipeline};
 
 /// HMMacro.
@@ -29,12 +29,16 @@ pub struct HMMacro {
 pub struct HMCompileOptions {
     /// MTLMathMode.
     pub math_mode: u32,
+    /// MTLMathFloatingPointFunctions is precise.
+    pub precise_functions: bool,
     /// MTLLanguageVersion; 0 for the newest.
     pub language_version: u32,
     /// `macro_count` of them.
     pub macros: *const HMMacro,
     /// Length of `macros`.
     pub macro_count: usize,
+    /// Of all kernels of the library; 0 for none.
+    pub max_total_threads_per_threadgroup: u64,
 }
 
 impl From<LibraryError> for HMError {
@@ -47,7 +51,7 @@ impl From<LibraryError> for HMError {
 ///
 /// # Safety
 /// `error` is NULL or valid for writes.
-unsafe fn give_or<H: Handle>(result: Result<H::Object, HMError>, error: *mut HMError) -> H {
+pub(super) unsafe fn give_or<H: Handle>(result: Result<H::Object, HMError>, error: *mut HMError) -> H {
     let (handle, value) = match result {
         Ok(object) => (give(Arc::new(object)), HMError::NONE),
         Err(value) => (H::from_raw(ptr::null()), value),
@@ -85,11 +89,11 @@ unsafe fn compile_options(options: *const HMCompileOptions) -> Result<CompileOpt
         version => (version >> 16, version & 0xffff),
     };
     // SAFETY: `macros` has `macro_count` elements.
-    let given = unsafe { elements(given.macros, given.macro_count) };
+    let listed = unsafe { elements(given.macros, given.macro_count) };
     // SAFETY: the texts end with NUL.
     let owned = |part: *const c_char| unsafe { text(part) }.to_string_lossy().into_owned();
-    let macros = given.iter().map(|one| (owned(one.name), owned(one.value))).collect();
-    Ok(CompileOptions { math_mode, language_version, macros })
+    let macros = listed.iter().map(|one| (owned(one.name), owned(one.value))).collect();
+    Ok(CompileOptions { math_mode, precise_functions: given.precise_functions, language_version, macros })
 }
 
 /// Compiles MSL source; NULL with the error's code and text, or a library with code 4 and the warnings if there are any.
@@ -108,10 +112,12 @@ pub unsafe extern "C" fn hm_library_create(
     let device = unsafe { device_of(device) };
     // SAFETY: as the module says.
     let source = unsafe { elements(source.cast::<u8>(), length) };
+    // SAFETY: as the module says.
+    let max_threads = unsafe { options.as_ref() }.map_or(0, |options| options.max_total_threads_per_threadgroup);
     let made = match std::str::from_utf8(source) {
         // SAFETY: as the module says.
         Ok(source) => match unsafe { compile_options(options) } {
-            Ok(options) => Library::new(device, source, &options).map_err(HMError::from),
+            Ok(compile) => Library::new(device, source, &compile, max_threads).map_err(HMError::from),
             Err(error) => Err(error),
         },
         Err(wrong) => {
@@ -287,6 +293,34 @@ pub unsafe extern "C" fn hm_function_release(function: HMFunction) {
     unsafe { release(function) };
 }
 
+/// HMPipelineOptions.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HMPipelineOptions {
+    /// 0 for no limit besides the kernel's.
+    pub max_total_threads_per_threadgroup: u64,
+    /// A promise about dispatches.
+    pub size_is_multiple_of_execution_width: bool,
+    /// What is in no archive is not compiled.
+    pub fail_on_archive_miss: bool,
+    /// `archive_count` of them, looked into first.
+    pub archives: *const HMArchive,
+    /// Length of `archives`.
+    pub archive_count: usize,
+}
+
+impl Default for HMPipelineOptions {
+    fn default() -> Self {
+        Self {
+            max_total_threads_per_threadgroup: 0,
+            size_is_multiple_of_execution_width: false,
+            fail_on_archive_miss: false,
+            archives: ptr::null(),
+            archive_count: 0,
+        }
+    }
+}
+
 /// Compiles a function's code; NULL with a code of MTLLibraryError and the compiler's log.
 ///
 /// # Safety
@@ -295,17 +329,22 @@ pub unsafe extern "C" fn hm_function_release(function: HMFunction) {
 pub unsafe extern "C" fn hm_pipeline_create(
     device: HMDevice,
     function: HMFunction,
-    max_total_threads_per_threadgroup: u64,
-    size_is_multiple_of_execution_width: bool,
+    options: *const HMPipelineOptions,
     error: *mut HMError,
 ) -> HMPipeline {
     // SAFETY: as the module says.
     let device = unsafe { device_of(device) };
     // SAFETY: as the module says.
+    let options = unsafe { options.as_ref() }.copied().unwrap_or_default();
+    // SAFETY: as the module says.
+    let archives = unsafe { elements(options.archives, options.archive_count) };
+    // SAFETY: as the module says.
+    let search: Vec<&Archive> = archives.iter().map(|archive| unsafe { borrow(*archive) }).collect();
+    let archives = Archives { search: &search, only: options.fail_on_archive_miss, into: None };
+    let (most, whole) = (options.max_total_threads_per_threadgroup, options.size_is_multiple_of_execution_width);
+    // SAFETY: as the module says.
     let made = match unsafe { share(function) } {
-        Some(function) => function
-            .pipeline(device, max_total_threads_per_threadgroup, size_is_multiple_of_execution_width)
-            .map_err(HMError::from),
+        Some(function) => function.pipeline(device, most, whole, &archives).map_err(HMError::from),
         None => Err(HMError::new(COMPILE_FAILURE, "a pipeline of no function")),
     };
     // SAFETY: as the module says.

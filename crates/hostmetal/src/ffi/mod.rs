@@ -6,12 +6,14 @@
 //! passed with a length is that long. A panic in here would be our own mistake; it ends the process with its message,
 //! because it cannot leave an `extern "C"` function.
 
+mod archive;
 mod compile;
 mod heap;
 mod submit;
 mod sync;
 mod texture;
 
+pub use archive::*;
 pub use compile::*;
 pub use heap::*;
 pub use submit::*;
@@ -29,6 +31,7 @@ use crate::event::{Event, Fence, Listener};
 use crate::heap::Heap;
 use crate::library::{Function, Library};
 use crate::memory::Buffer;
+use crate::msl::Archive;
 use crate::pipeline::Pipeline;
 use crate::queue::Queue;
 use crate::simulate::Location;
@@ -92,6 +95,8 @@ handles! {
     HMFunction => Function;
     /// An MTLComputePipelineState.
     HMPipeline => Pipeline;
+    /// An MTLBinaryArchive.
+    HMArchive => Archive;
     /// An MTLCommandQueue.
     HMQueue => Queue;
     /// An MTLCommandBuffer.

@@ -1,11 +1,12 @@
 //! What clang is asked: to preprocess, to check, to compile.
 
+use super::archive::Archives;
 use super::diagnose::{Finding, SOURCE_NAME, read_clang};
 use super::rewrite::{Edits, emit};
 use super::store::Record;
 use super::token::Stream;
 use super::toolchain::{Toolchain, language_flags, libraries};
-use super::{CompileFailure, CompileOptions, Failure, MathMode, engine};
+use super::{Arithmetic, CompileFailure, CompileOptions, Failure, engine};
 use std::ffi::OsString;
 use std::fs;
 
@@ -142,8 +143,8 @@ pub(super) fn syntax(
 ) -> Result<Vec<Finding>, CompileFailure> {
     let (text, map) = emit(stream, edits, HEAD, tail);
     let request =
-        Request { math: options.math_mode, text: &text, flags: &["-fsyntax-only"], pass: false, object: false };
-    let record = compile(toolchain, &request, str::to_owned)?;
+        Request { math: options.arithmetic(), text: &text, flags: &["-fsyntax-only"], pass: false, object: false };
+    let record = compile(toolchain, &request, str::to_owned, &Archives::default())?;
     Ok(read_clang(&record.output, PROGRAM, &map))
 }
 
@@ -153,9 +154,9 @@ pub(super) const FOOT: &str = "\n#pragma clang attribute pop\n";
 
 /// What clang is asked to do with a rewritten text.
 pub(super) struct Request<'a> {
-    pub(super) math: MathMode,
+    pub(super) math: Arithmetic,
     pub(super) text: &'a str,
-    /// Besides those of the math mode.
+    /// Besides those of the arithmetic.
     pub(super) flags: &'a [&'a str],
     /// With the LLVM pass (engine.rs).
     pub(super) pass: bool,
@@ -174,15 +175,37 @@ impl Request<'_> {
     }
 }
 
-/// What clang makes of a rewritten text, from the cache when it is there. `keep` takes from its output what is needed. The
+/// What clang makes of a rewritten text, from an archive or the cache when it is there. `keep` takes from its output what is needed. The
 /// record succeeds, or what it says is about the text.
 pub(super) fn compile(
     toolchain: &Toolchain,
     request: &Request,
     keep: fn(&str) -> String,
+    archives: &Archives,
 ) -> Result<Record, CompileFailure> {
     let key = request.key(toolchain);
-    if let Some(record) = toolchain.store().get(&key) {
+    let record = match archives.find(&key) {
+        Some(record) => record,
+        None if archives.only => {
+            let log = "it is not in the binary archives, for this compiler and this processor".to_owned();
+            return Err(CompileFailure { kind: Failure::ArchiveMiss, log });
+        }
+        None => stored(toolchain, request, keep, &key)?,
+    };
+    if let Some(archive) = archives.into {
+        archive.insert(&key, &record);
+    }
+    Ok(record)
+}
+
+/// From the cache, else from the compiler.
+fn stored(
+    toolchain: &Toolchain,
+    request: &Request,
+    keep: fn(&str) -> String,
+    key: &str,
+) -> Result<Record, CompileFailure> {
+    if let Some(record) = toolchain.store().get(key) {
         return Ok(record);
     }
     let finished = run(toolchain, request)?;
@@ -191,7 +214,7 @@ pub(super) fn compile(
     // Whatever else may have gone wrong can go right the next time.
     let of_text = |line: &str| !line.contains("error: ") || line.starts_with(PROGRAM);
     if record.success || (!request.object && record.output.lines().all(of_text)) {
-        toolchain.store().put(&key, &record);
+        toolchain.store().put(key, &record);
     }
     Ok(record)
 }

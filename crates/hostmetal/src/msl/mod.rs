@@ -17,6 +17,7 @@
 //! Checked sources and built kernels are remembered by content, so that the same request compiles once per process; what
 //! the compiler made is kept on disk (store.rs), so that it compiles once per machine.
 
+mod archive;
 mod compile;
 mod constants;
 mod diagnose;
@@ -40,6 +41,7 @@ mod tests;
 mod token;
 mod toolchain;
 
+pub use archive::{Archive, Archives};
 pub use constants::{ConstantKey, ConstantValue, DataType};
 pub use discover::{ConstantInfo, KernelInfo};
 pub use engine::{Built, Engine};
@@ -66,6 +68,9 @@ pub enum MathMode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileOptions {
     pub math_mode: MathMode,
+    /// Functions without a namespace are the precise ones whatever the mode (`MTLMathFloatingPointFunctions`); with `Safe`
+    /// they always are.
+    pub precise_functions: bool,
     /// Major and minor, for `__METAL_VERSION__`.
     pub language_version: (u32, u32),
     /// Preprocessor macros: name and value (empty: defined as nothing).
@@ -74,7 +79,26 @@ pub struct CompileOptions {
 
 impl Default for CompileOptions {
     fn default() -> Self {
-        Self { math_mode: MathMode::Fast, language_version: (3, 2), macros: Vec::new() }
+        Self { math_mode: MathMode::Fast, precise_functions: false, language_version: (3, 2), macros: Vec::new() }
+    }
+}
+
+/// What of the options decides the code's arithmetic, and so the precompiled header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arithmetic {
+    Safe = 0,
+    /// Operations as `Fast`, functions as `Safe`.
+    PreciseFunctions = 1,
+    Fast = 2,
+}
+
+impl CompileOptions {
+    pub(crate) fn arithmetic(&self) -> Arithmetic {
+        match (self.math_mode, self.precise_functions) {
+            (MathMode::Safe, _) => Arithmetic::Safe,
+            (_, true) => Arithmetic::PreciseFunctions,
+            (_, false) => Arithmetic::Fast,
+        }
     }
 }
 
@@ -89,6 +113,8 @@ pub enum Failure {
     Crash,
     /// There is no usable compiler, or its files cannot be written.
     Toolchain,
+    /// The kernel's code is in none of the archives, and was not to be compiled.
+    ArchiveMiss,
 }
 
 /// A failed compilation.

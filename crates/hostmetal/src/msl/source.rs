@@ -1,5 +1,6 @@
 //! A checked source and its kernels: the way from text to `Checked`, and from there to a loaded kernel.
 
+use super::archive::Archives;
 use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, Printer, SOURCE_NAME, Severity, read_clang};
 use super::discover::{ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish};
@@ -90,6 +91,19 @@ impl Checked {
         self.build_for(kernel, constants, Engine::from_environment()?)
     }
 
+    /// As `build`, with binary archives.
+    ///
+    /// # Errors
+    /// As `build`, and [`Failure::ArchiveMiss`].
+    pub fn build_with(
+        &self,
+        kernel: &str,
+        constants: &[ConstantValue],
+        archives: &Archives,
+    ) -> Result<LoadedKernel, CompileFailure> {
+        self.made(kernel, constants, Engine::from_environment()?, archives)
+    }
+
     /// As `build`, for an engine instead of the one that the environment names.
     ///
     /// # Errors
@@ -100,17 +114,30 @@ impl Checked {
         constants: &[ConstantValue],
         engine: Engine,
     ) -> Result<LoadedKernel, CompileFailure> {
+        self.made(kernel, constants, engine, &Archives::default())
+    }
+
+    fn made(
+        &self,
+        kernel: &str,
+        constants: &[ConstantValue],
+        engine: Engine,
+        archives: &Archives,
+    ) -> Result<LoadedKernel, CompileFailure> {
         let inner = &self.inner;
         let Ok(number) = inner.infos.binary_search_by(|k| k.name.as_str().cmp(kernel)) else {
             return Err(source_failure(format!("there is no kernel named '{kernel}'")));
         };
         let values = inner.values(number, constants)?;
+        if !archives.is_none() {
+            return inner.build(number, &values, engine, archives);
+        }
         let engine_name = format!("{engine:?}");
         let mut parts: Vec<&str> = vec![&inner.key, kernel, &engine_name];
         for value in &values {
             parts.push(value.as_deref().unwrap_or("undefined"));
         }
-        BUILT.get(&fingerprint(&parts), abandoned(), || inner.build(number, &values, engine))
+        BUILT.get(&fingerprint(&parts), abandoned(), || inner.build(number, &values, engine, archives))
     }
 }
 
@@ -373,7 +400,13 @@ impl Inner {
         Ok(values)
     }
 
-    fn build(&self, number: usize, values: &[Option<String>], engine: Engine) -> Result<LoadedKernel, CompileFailure> {
+    fn build(
+        &self,
+        number: usize,
+        values: &[Option<String>],
+        engine: Engine,
+        archives: &Archives,
+    ) -> Result<LoadedKernel, CompileFailure> {
         let kernel = &self.kernels[number];
         let mut edits = self.edits.clone();
         for ((constant, _), value) in self.constants.iter().zip(values) {
@@ -387,10 +420,10 @@ impl Inner {
             .map(|p| p.name.map_or(String::new(), |n| self.stream.at(n).to_owned()))
             .collect();
         let code = if kernel.group {
-            let (code, output) = self.object(kernel, &edits, &Mode::Group { independent: true })?;
+            let (code, output) = self.object(kernel, &edits, archives, &Mode::Group { independent: true })?;
             // See hostmetal_kernel.h: a thread's own memory must not have survived.
             if output == KEEPS_MEMORY {
-                self.object(kernel, &edits, &Mode::Group { independent: false })?.0
+                self.object(kernel, &edits, archives, &Mode::Group { independent: false })?.0
             } else {
                 code
             }
@@ -399,9 +432,9 @@ impl Inner {
                 let finding = Finding::error(token, text);
                 source_failure(print(&self.stream, &self.source, &[finding]))
             })?;
-            match self.passed(kernel, &edits, engine)? {
+            match self.passed(kernel, &edits, engine, archives)? {
                 Ok(code) => code,
-                Err(why) => self.object(kernel, &edits, &Mode::Thread { why })?.0,
+                Err(why) => self.object(kernel, &edits, archives, &Mode::Thread { why })?.0,
             }
         };
         let broken = |log: String| {
@@ -425,6 +458,7 @@ impl Inner {
         kernel: &Kernel,
         edits: &Edits,
         engine: Engine,
+        archives: &Archives,
     ) -> Result<Result<Vec<u8>, String>, CompileFailure> {
         if engine == Engine::Stack {
             return Ok(Err("it was asked for".to_owned()));
@@ -432,19 +466,25 @@ impl Inner {
         if let Err(why) = engine::usable(&self.toolchain) {
             return Ok(Err(why));
         }
-        match self.object(kernel, edits, &Mode::Pass) {
+        match self.object(kernel, edits, archives, &Mode::Pass) {
             Ok((code, output)) => Ok(match output.lines().find_map(|line| line.strip_prefix(engine::REFUSAL)) {
                 None => Ok(code),
                 Some(why) => Err(why.to_owned()),
             }),
-            Err(failure) if failure.kind == Failure::Source => Err(failure),
+            Err(failure) if matches!(failure.kind, Failure::Source | Failure::ArchiveMiss) => Err(failure),
             // What the compiler cannot do with the pass it may do without.
             Err(failure) => Ok(Err(failure.log.lines().next().unwrap_or_default().to_owned())),
         }
     }
 
     /// A shared object, and what matters of what clang said.
-    fn object(&self, kernel: &Kernel, edits: &Edits, mode: &Mode) -> Result<(Vec<u8>, String), CompileFailure> {
+    fn object(
+        &self,
+        kernel: &Kernel,
+        edits: &Edits,
+        archives: &Archives,
+        mode: &Mode,
+    ) -> Result<(Vec<u8>, String), CompileFailure> {
         let entry = wrapper(
             &self.stream,
             &kernel.signature,
@@ -468,8 +508,9 @@ impl Inner {
             flags.extend(PRINTED);
             keep = |output| if keeps_memory(output) { KEEPS_MEMORY.to_owned() } else { String::new() };
         }
-        let request = Request { math: self.options.math_mode, text: &text, flags: &flags, pass, object: true };
-        let record = compile(&self.toolchain, &request, keep)?;
+        let math = self.options.arithmetic();
+        let request = Request { math, text: &text, flags: &flags, pass, object: true };
+        let record = compile(&self.toolchain, &request, keep, archives)?;
         if !record.success {
             return Err(source_failure(print(&self.stream, &self.source, &read_clang(&record.output, PROGRAM, &map))));
         }

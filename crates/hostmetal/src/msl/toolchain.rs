@@ -15,7 +15,7 @@
 use super::compile::{self, Finished};
 use super::headers::{EMPTY, HEADERS};
 use super::store::{self, Record, Store, USUAL_SIZE};
-use super::{CompileFailure, Failure, MathMode};
+use super::{Arithmetic, CompileFailure, Failure, MathMode};
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -62,7 +62,7 @@ pub struct Toolchain {
     store: Store,
     /// A hash of what every result depends on: the compiler, our headers, the processor.
     base: String,
-    /// By math mode: the precompiled header, once it has been found or made and verified.
+    /// By arithmetic: the precompiled header, once it has been found or made and verified.
     precompiled: [Mutex<Option<PathBuf>>; 3],
 }
 
@@ -209,21 +209,21 @@ impl Toolchain {
     ///
     /// # Errors
     /// When the precompiled header cannot be made.
-    pub(crate) fn compile_flags(&self, math: MathMode) -> Result<Vec<OsString>, CompileFailure> {
+    pub(crate) fn compile_flags(&self, math: Arithmetic) -> Result<Vec<OsString>, CompileFailure> {
         let mut flags: Vec<OsString> = language_flags(math).into_iter().map(OsString::from).collect();
         flags.extend(["-include-pch".into(), self.precompiled(math)?.into()]);
         Ok(flags)
     }
 
     /// Forgets and removes a precompiled header that clang did not accept.
-    pub(crate) fn renew(&self, math: MathMode) {
+    pub(crate) fn renew(&self, math: Arithmetic) {
         let mut known = self.precompiled[math as usize].lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = known.take().as_deref().and_then(Path::parent) {
             discard(&self.cache, path);
         }
     }
 
-    fn precompiled(&self, math: MathMode) -> Result<PathBuf, CompileFailure> {
+    fn precompiled(&self, math: Arithmetic) -> Result<PathBuf, CompileFailure> {
         let mut known = self.precompiled[math as usize].lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = known.as_ref().filter(|p| p.exists()) {
             return Ok(path.clone());
@@ -280,7 +280,7 @@ impl Toolchain {
 }
 
 /// Flags that the precompiled header, the check and the build share: clang refuses a header that was made with others.
-pub(crate) fn language_flags(math: MathMode) -> Vec<String> {
+pub(crate) fn language_flags(math: Arithmetic) -> Vec<String> {
     let architecture = std::env::consts::ARCH;
     let mut flags: Vec<String> = [
         "-x",
@@ -320,15 +320,19 @@ pub(crate) fn language_flags(math: MathMode) -> Vec<String> {
         // Metal's default. Apple's compiler may assume that there are no infinities and NaNs, but kernels that use
         // INFINITY as a start value work there
         // all the same; clang's version of the assumption breaks them, so it is not made.
-        MathMode::Fast | MathMode::Relaxed => {
+        Arithmetic::Fast | Arithmetic::PreciseFunctions => {
             flags.extend(["-ffast-math", "-fhonor-nans", "-fhonor-infinities"].map(str::to_owned));
-            // Estimates with a Newton step make NaN of 1 / sqrt(0). The macro makes rsqrt the fast one.
-            flags.extend(["-mrecip=none", "-DHOSTMETAL_FAST_MATH"].map(str::to_owned));
+            // Estimates with a Newton step make NaN of 1 / sqrt(0).
+            flags.push("-mrecip=none".to_owned());
+            if matches!(math, Arithmetic::Fast) {
+                // Makes rsqrt the fast one.
+                flags.push("-DHOSTMETAL_FAST_MATH".to_owned());
+            }
             if architecture == "x86_64" {
                 flags.push("-fveclib=libmvec".to_owned());
             }
         }
-        MathMode::Safe => flags.push("-ffp-contract=on".to_owned()),
+        Arithmetic::Safe => flags.push("-ffp-contract=on".to_owned()),
     }
     flags
 }

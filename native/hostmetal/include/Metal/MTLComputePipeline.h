@@ -1,10 +1,12 @@
 // Kernels ready to run. https://developer.apple.com/documentation/metal/mtlcomputepipelinestate
 #pragma once
 #import <Metal/MTLArgument.h>
+#import <Metal/MTLPipeline.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLDevice, MTLFunction;
+@protocol MTLBinaryArchive, MTLDevice, MTLFunction;
+@class MTLLinkedFunctions;
 
 MTL_EXPORT API_AVAILABLE(macos(10.11))
 @interface MTLComputePipelineReflection : NSObject {
@@ -13,17 +15,29 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readonly) NSArray<id<MTLBinding>> *bindings API_AVAILABLE(macos(13.0));
 @end
 
+// Kernels call nothing through pointers here: a pipeline that links functions or wants to be able to is an error
+// (MTLLibraryErrorUnsupported), and maxCallStackDepth changes nothing.
 MTL_EXPORT API_AVAILABLE(macos(10.11))
 @interface MTLComputePipelineDescriptor : NSObject <NSCopying> {
   NSString *_label;
   id<MTLFunction> _computeFunction;
   BOOL _threadGroupSizeIsMultipleOfThreadExecutionWidth;
   NSUInteger _maxTotalThreadsPerThreadgroup;
+  MTLPipelineBufferDescriptorArray *_buffers;
+  NSArray<id<MTLBinaryArchive>> *_binaryArchives;
+  MTLLinkedFunctions *_linkedFunctions;
+  BOOL _supportAddingBinaryFunctions;
+  NSUInteger _maxCallStackDepth;
 }
 @property(nullable, copy, nonatomic) NSString *label;
 @property(nullable, readwrite, nonatomic, strong) id<MTLFunction> computeFunction;
 @property(readwrite, nonatomic) BOOL threadGroupSizeIsMultipleOfThreadExecutionWidth;
 @property(readwrite, nonatomic) NSUInteger maxTotalThreadsPerThreadgroup API_AVAILABLE(macos(10.14));
+@property(readonly) MTLPipelineBufferDescriptorArray *buffers API_AVAILABLE(macos(10.13));
+@property(readwrite, nullable, nonatomic, copy) NSArray<id<MTLBinaryArchive>> *binaryArchives API_AVAILABLE(macos(11.0));
+@property(null_resettable, copy, nonatomic) MTLLinkedFunctions *linkedFunctions API_AVAILABLE(macos(11.0));
+@property(readwrite, nonatomic) BOOL supportAddingBinaryFunctions API_AVAILABLE(macos(11.0));
+@property(readwrite, nonatomic) NSUInteger maxCallStackDepth API_AVAILABLE(macos(11.0));
 - (void)reset;
 @end
 

@@ -8,8 +8,8 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@class MTLHeapDescriptor, MTLResidencySetDescriptor, MTLSamplerDescriptor, MTLTextureDescriptor;
-@protocol MTLDevice, MTLCommandQueue, MTLBuffer, MTLHeap, MTLResidencySet, MTLSamplerState, MTLTexture;
+@class MTLBinaryArchiveDescriptor, MTLHeapDescriptor, MTLResidencySetDescriptor, MTLSamplerDescriptor, MTLTextureDescriptor;
+@protocol MTLBinaryArchive, MTLDevice, MTLCommandQueue, MTLBuffer, MTLHeap, MTLResidencySet, MTLSamplerState, MTLTexture;
 
 // The first device; +1. nil on a machine without one.
 MTL_EXTERN id<MTLDevice> _Nullable MTLCreateSystemDefaultDevice(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
@@ -77,6 +77,7 @@ typedef NS_OPTIONS(NSUInteger, MTLPipelineOption) {
   MTLPipelineOptionArgumentInfo = 1 << 0,
   MTLPipelineOptionBindingInfo = 1 << 0,
   MTLPipelineOptionBufferTypeInfo = 1 << 1,
+  MTLPipelineOptionFailOnBinaryArchiveMiss = 1 << 2,
 } API_AVAILABLE(macos(10.11));
 
 typedef __autoreleasing MTLComputePipelineReflection *_Nullable MTLAutoreleasedComputePipelineReflection;
@@ -84,6 +85,10 @@ typedef __autoreleasing MTLComputePipelineReflection *_Nullable MTLAutoreleasedC
 typedef void (^MTLNewLibraryCompletionHandler)(id<MTLLibrary> _Nullable library, NSError *_Nullable error);
 typedef void (^MTLNewComputePipelineStateCompletionHandler)(id<MTLComputePipelineState> _Nullable computePipelineState,
                                                             NSError *_Nullable error);
+
+typedef void (^MTLNewComputePipelineStateWithReflectionCompletionHandler)(
+    id<MTLComputePipelineState> _Nullable computePipelineState,
+    MTLComputePipelineReflection *_Nullable_result reflection, NSError *_Nullable error);
 
 MTL_EXPORT API_AVAILABLE(macos(14.0))
 @interface MTLArchitecture : NSObject <NSCopying> {
@@ -156,6 +161,15 @@ API_AVAILABLE(macos(10.11))
 - (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)format API_AVAILABLE(macos(10.13));
 - (NSUInteger)minimumTextureBufferAlignmentForPixelFormat:(MTLPixelFormat)format API_AVAILABLE(macos(10.14));
 
+// A library file of hostmetal is MSL source; what Apple's tools make is code for Apple's GPUs and an error.
+- (nullable id<MTLLibrary>)newDefaultLibrary;
+- (nullable id<MTLLibrary>)newDefaultLibraryWithBundle:(NSBundle *)bundle
+                                                 error:(__autoreleasing NSError **)error API_AVAILABLE(macos(10.12));
+- (nullable id<MTLLibrary>)newLibraryWithFile:(NSString *)filepath
+                                        error:(__autoreleasing NSError **)error
+    API_DEPRECATED("Use -newLibraryWithURL:error: instead", macos(10.11, 13.0));
+- (nullable id<MTLLibrary>)newLibraryWithURL:(NSURL *)url
+                                       error:(__autoreleasing NSError **)error API_AVAILABLE(macos(10.13));
 - (nullable id<MTLLibrary>)newLibraryWithSource:(NSString *)source
                                         options:(nullable MTLCompileOptions *)options
                                           error:(__autoreleasing NSError **)error;
@@ -172,11 +186,22 @@ API_AVAILABLE(macos(10.11))
                                   error:(__autoreleasing NSError **)error;
 - (void)newComputePipelineStateWithFunction:(id<MTLFunction>)computeFunction
                           completionHandler:(MTLNewComputePipelineStateCompletionHandler)completionHandler;
+- (void)newComputePipelineStateWithFunction:(id<MTLFunction>)computeFunction
+                                    options:(MTLPipelineOption)options
+                          completionHandler:(MTLNewComputePipelineStateWithReflectionCompletionHandler)completionHandler;
 - (nullable id<MTLComputePipelineState>)
     newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor *)descriptor
                                   options:(MTLPipelineOption)options
                                reflection:(MTLAutoreleasedComputePipelineReflection *_Nullable)reflection
                                     error:(__autoreleasing NSError **)error API_AVAILABLE(macos(10.11));
+- (void)newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor *)descriptor
+                                      options:(MTLPipelineOption)options
+                            completionHandler:(MTLNewComputePipelineStateWithReflectionCompletionHandler)completionHandler
+    API_AVAILABLE(macos(10.11));
+
+- (nullable id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor *)descriptor
+                                                          error:(__autoreleasing NSError **)error
+    API_AVAILABLE(macos(11.0));
 
 - (BOOL)supportsTextureSampleCount:(NSUInteger)sampleCount API_AVAILABLE(macos(10.11));
 - (BOOL)supportsFamily:(MTLGPUFamily)gpuFamily API_AVAILABLE(macos(10.15));

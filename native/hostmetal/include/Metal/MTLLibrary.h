@@ -1,6 +1,7 @@
 // Compiled source, its functions and compile options. https://developer.apple.com/documentation/metal/mtllibrary
 #pragma once
 #import <Metal/MTLDataType.h>
+#import <Metal/MTLFunctionDescriptor.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
@@ -37,6 +38,21 @@ typedef NS_ENUM(NSInteger, MTLMathMode) {
   MTLMathModeFast = 2,
 } API_AVAILABLE(macos(15.0));
 
+typedef NS_ENUM(NSInteger, MTLMathFloatingPointFunctions) {
+  MTLMathFloatingPointFunctionsFast = 0,
+  MTLMathFloatingPointFunctionsPrecise = 1,
+} API_AVAILABLE(macos(15.0));
+
+typedef NS_ENUM(NSInteger, MTLLibraryOptimizationLevel) {
+  MTLLibraryOptimizationLevelDefault = 0,
+  MTLLibraryOptimizationLevelSize = 1,
+} API_AVAILABLE(macos(13.0));
+
+typedef NS_ENUM(NSInteger, MTLCompileSymbolVisibility) {
+  MTLCompileSymbolVisibilityDefault = 0,
+  MTLCompileSymbolVisibilityHidden = 1,
+} API_AVAILABLE(macos(13.3));
+
 MTL_EXTERN NSErrorDomain const MTLLibraryErrorDomain API_AVAILABLE(macos(10.11));
 
 typedef NS_ENUM(NSUInteger, MTLLibraryError) {
@@ -48,17 +64,37 @@ typedef NS_ENUM(NSUInteger, MTLLibraryError) {
   MTLLibraryErrorFileNotFound = 6,
 } API_AVAILABLE(macos(10.11));
 
-// mathMode starts as MTLMathModeFast; fastMathEnabled is the older view of the same setting: NO is MTLMathModeSafe.
+// mathMode starts as MTLMathModeFast; fastMathEnabled is the older view of it and of mathFloatingPointFunctions: NO is
+// MTLMathModeSafe with precise functions.
+//
+// A library of MTLLibraryTypeDynamic and allowReferencingUndefinedSymbols are errors (MTLLibraryErrorUnsupported).
+// preserveInvariance is about vertices; optimizationLevel and compileSymbolVisibility change nothing here.
 MTL_EXPORT API_AVAILABLE(macos(10.11))
 @interface MTLCompileOptions : NSObject <NSCopying> {
   NSDictionary<NSString *, NSObject *> *_preprocessorMacros;
-  NSInteger _mathMode;  // MTLMathMode
+  NSInteger _mathMode;                    // MTLMathMode
+  NSInteger _mathFloatingPointFunctions;  // MTLMathFloatingPointFunctions
   MTLLanguageVersion _languageVersion;
+  NSInteger _libraryType;  // MTLLibraryType
+  NSString *_installName;
+  BOOL _preserveInvariance;
+  NSInteger _optimizationLevel;        // MTLLibraryOptimizationLevel
+  NSInteger _compileSymbolVisibility;  // MTLCompileSymbolVisibility
+  BOOL _allowReferencingUndefinedSymbols;
+  NSUInteger _maxTotalThreadsPerThreadgroup;
 }
 @property(nullable, readwrite, copy, nonatomic) NSDictionary<NSString *, NSObject *> *preprocessorMacros;
 @property(readwrite, nonatomic) BOOL fastMathEnabled API_DEPRECATED("Use mathMode instead", macos(10.11, 15.0));
 @property(readwrite, nonatomic) MTLMathMode mathMode API_AVAILABLE(macos(15.0));
+@property(nonatomic) MTLMathFloatingPointFunctions mathFloatingPointFunctions API_AVAILABLE(macos(15.0));
 @property(readwrite, nonatomic) MTLLanguageVersion languageVersion API_AVAILABLE(macos(10.11));
+@property(readwrite, nonatomic) MTLLibraryType libraryType API_AVAILABLE(macos(11.0));
+@property(readwrite, nullable, copy, nonatomic) NSString *installName API_AVAILABLE(macos(11.0));
+@property(readwrite, nonatomic) BOOL preserveInvariance API_AVAILABLE(macos(11.0));
+@property(readwrite, nonatomic) MTLLibraryOptimizationLevel optimizationLevel API_AVAILABLE(macos(13.0));
+@property(readwrite, nonatomic) MTLCompileSymbolVisibility compileSymbolVisibility API_AVAILABLE(macos(13.3));
+@property(readwrite, nonatomic) BOOL allowReferencingUndefinedSymbols API_AVAILABLE(macos(13.3));
+@property(readwrite, nonatomic) NSUInteger maxTotalThreadsPerThreadgroup API_AVAILABLE(macos(13.3));
 @end
 
 MTL_EXPORT API_AVAILABLE(macos(10.12))
@@ -82,6 +118,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) NSString *name;
 @property(readonly)
     NSDictionary<NSString *, MTLFunctionConstant *> *functionConstantsDictionary API_AVAILABLE(macos(10.12));
+@property(readonly) MTLFunctionOptions options API_AVAILABLE(macos(11.0));
 @end
 
 API_AVAILABLE(macos(10.11))
@@ -90,6 +127,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) id<MTLDevice> device;
 @property(readonly) NSArray<NSString *> *functionNames;
 @property(readonly) MTLLibraryType type API_AVAILABLE(macos(11.0));
+@property(readonly, nullable) NSString *installName API_AVAILABLE(macos(11.0));
 - (nullable id<MTLFunction>)newFunctionWithName:(NSString *)functionName;
 - (nullable id<MTLFunction>)newFunctionWithName:(NSString *)name
                                  constantValues:(MTLFunctionConstantValues *)constantValues
@@ -98,6 +136,11 @@ API_AVAILABLE(macos(10.11))
              constantValues:(MTLFunctionConstantValues *)constantValues
           completionHandler:(void (^)(id<MTLFunction> _Nullable function, NSError *_Nullable error))completionHandler
     API_AVAILABLE(macos(10.12));
+- (nullable id<MTLFunction>)newFunctionWithDescriptor:(MTLFunctionDescriptor *)descriptor
+                                                error:(__autoreleasing NSError **)error API_AVAILABLE(macos(11.0));
+- (void)newFunctionWithDescriptor:(MTLFunctionDescriptor *)descriptor
+                completionHandler:(void (^)(id<MTLFunction> _Nullable function, NSError *_Nullable error))completionHandler
+    API_AVAILABLE(macos(11.0));
 @end
 
 NS_ASSUME_NONNULL_END

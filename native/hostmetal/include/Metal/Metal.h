@@ -3,6 +3,7 @@
 #pragma once
 #import <Metal/MTLAllocation.h>
 #import <Metal/MTLArgument.h>
+#import <Metal/MTLBinaryArchive.h>
 #import <Metal/MTLBlitCommandEncoder.h>
 #import <Metal/MTLBuffer.h>
 #import <Metal/MTLCommandBuffer.h>
@@ -14,8 +15,11 @@
 #import <Metal/MTLDefines.h>
 #import <Metal/MTLDevice.h>
 #import <Metal/MTLFunctionConstantValues.h>
+#import <Metal/MTLFunctionDescriptor.h>
 #import <Metal/MTLHeap.h>
 #import <Metal/MTLLibrary.h>
+#import <Metal/MTLLinkedFunctions.h>
+#import <Metal/MTLPipeline.h>
 #import <Metal/MTLPixelFormat.h>
 #import <Metal/MTLResidencySet.h>
 #import <Metal/MTLResource.h>

@@ -124,6 +124,12 @@ typedef struct {
 FOUNDATION_EXPORT NSErrorUserInfoKey const NSUnderlyingErrorKey;
 FOUNDATION_EXPORT NSErrorUserInfoKey const NSLocalizedDescriptionKey;
 
+@interface NSURL : NSObject <NSCopying>
+@end
+
+@interface NSBundle : NSObject
+@end
+
 @interface NSError : NSObject <NSCopying>
 @property(readonly, copy) NSErrorDomain domain;
 @property(readonly) NSInteger code;

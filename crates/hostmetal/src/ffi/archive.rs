@@ -1,0 +1,124 @@
+//! The C interface: binary archives.
+
+use std::ffi::{OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::compile::{HMPipelineOptions, give_or};
+use super::{HMArchive, HMDevice, HMError, HMFunction, borrow, device_of, give, put, release, share, text};
+use crate::msl::{Archive, Archives};
+
+/// MTLBinaryArchiveError.
+const INVALID_FILE: i64 = 1;
+const COMPILATION_FAILURE: i64 = 3;
+const INTERNAL_ERROR: i64 = 4;
+
+/// # Safety
+/// `path` is NULL or ends with NUL.
+unsafe fn path_of(path: *const c_char) -> PathBuf {
+    // SAFETY: as the caller promises.
+    PathBuf::from(OsStr::from_bytes(unsafe { text(path) }.to_bytes()))
+}
+
+/// # Safety
+/// `error` is NULL or valid for writes.
+unsafe fn told(result: Result<(), HMError>, error: *mut HMError) -> bool {
+    let done = result.is_ok();
+    let value = result.err().unwrap_or(HMError::NONE);
+    if error.is_null() {
+        // SAFETY: the text was made a moment ago.
+        unsafe { super::hm_string_release(value.message) };
+    } else {
+        // SAFETY: as the caller promises.
+        unsafe { put(error, value) };
+    }
+    done
+}
+
+/// An empty archive.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_archive_create() -> HMArchive {
+    give(Arc::new(Archive::default()))
+}
+
+/// The archive of a file; NULL with a code of MTLBinaryArchiveError.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_archive_read(path: *const c_char, error: *mut HMError) -> HMArchive {
+    // SAFETY: as the module says.
+    let path = unsafe { path_of(path) };
+    let invalid = |why: &str| {
+        HMError::new(INVALID_FILE, &format!("'{}' cannot be used as a binary archive: {why}", path.display()))
+    };
+    let made = match std::fs::read(&path) {
+        Ok(bytes) => Archive::decode(&bytes)
+            .ok_or_else(|| invalid("it is damaged, or was not written by this version of hostmetal")),
+        Err(why) => Err(invalid(&why.to_string())),
+    };
+    // SAFETY: as the module says.
+    unsafe { give_or(made, error) }
+}
+
+/// Compiles a function's code, unless it is there, and keeps it.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_archive_add(
+    archive: HMArchive,
+    device: HMDevice,
+    function: HMFunction,
+    options: *const HMPipelineOptions,
+    error: *mut HMError,
+) -> bool {
+    // SAFETY: as the module says.
+    let device = unsafe { device_of(device) };
+    // SAFETY: as the module says.
+    let into = unsafe { borrow(archive) };
+    // SAFETY: as the module says.
+    let options = unsafe { options.as_ref() }.copied().unwrap_or_default();
+    // What is there already is taken from there.
+    let archives = Archives { search: &[into], only: false, into: Some(into) };
+    // SAFETY: as the module says.
+    let added = unsafe { share(function) }.map(|function| {
+        let (most, whole) = (options.max_total_threads_per_threadgroup, options.size_is_multiple_of_execution_width);
+        function.pipeline(device, most, whole, &archives).map(drop)
+    });
+    let result = match added {
+        Some(Ok(())) => Ok(()),
+        Some(Err(failure)) => Err(HMError::new(COMPILATION_FAILURE, &failure.text)),
+        None => Err(HMError::new(COMPILATION_FAILURE, "a pipeline of no function")),
+    };
+    // SAFETY: as the module says.
+    unsafe { told(result, error) }
+}
+
+/// Writes the file.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_archive_write(archive: HMArchive, path: *const c_char, error: *mut HMError) -> bool {
+    // SAFETY: as the module says.
+    let path = unsafe { path_of(path) };
+    // SAFETY: as the module says.
+    let written = unsafe { borrow(archive) }.write(&path);
+    let result = written.map_err(|why| {
+        HMError::new(INTERNAL_ERROR, &format!("the binary archive cannot be written to '{}': {why}", path.display()))
+    });
+    // SAFETY: as the module says.
+    unsafe { told(result, error) }
+}
+
+/// Gives up the caller's reference.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_archive_release(archive: HMArchive) {
+    // SAFETY: as the module says.
+    unsafe { release(archive) };
+}

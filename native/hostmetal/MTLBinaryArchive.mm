@@ -1,0 +1,123 @@
+// MTLBinaryArchiveDescriptor and MTLBinaryArchive.
+#import "faces.h"
+
+NSErrorDomain const MTLBinaryArchiveDomain = @"MTLBinaryArchiveDomain";
+
+@implementation MTLBinaryArchiveDescriptor
+@synthesize url = _url;
+
+- (id)copyWithZone:(NSZone *)zone {
+  MTLBinaryArchiveDescriptor *copy = [[[self class] allocWithZone:zone] init];
+  [copy setUrl:_url];
+  return copy;
+}
+
+- (void)dealloc {
+  [_url release];
+  [super dealloc];
+}
+@end
+
+namespace {
+// The path of a file that an URL names, or nil.
+NSString *pathOf(NSURL *url) {
+  return [url isFileURL] ? [url path] : nil;
+}
+
+BOOL fail(HMError *failure, NSError **error) {
+  NSError *told = hostmetal_error(MTLBinaryArchiveDomain, failure, nil);
+  if (error) *error = told;
+  return NO;
+}
+
+BOOL notAFile(NSURL *url, NSError **error) {
+  if (error)
+    *error = [NSError errorWithDomain:MTLBinaryArchiveDomain
+                                 code:MTLBinaryArchiveErrorInvalidFile
+                             userInfo:@{
+                               NSLocalizedDescriptionKey : [NSString stringWithFormat:@"%@ names no file", url]
+                             }];
+  return NO;
+}
+}  // namespace
+
+@implementation HostMTLBinaryArchive
+@synthesize label = _label;
+
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                    descriptor:(MTLBinaryArchiveDescriptor *)descriptor
+                         error:(NSError **)error {
+  if (!(self = [super init])) return nil;
+  _device = device;
+  NSURL *const url = [descriptor url];
+  if (!url) {
+    _engine = hm_archive_create();
+    return self;
+  }
+  NSString *const path = pathOf(url);
+  HMError failure = {};
+  if (!path)
+    notAFile(url, error);
+  else if (!(_engine = hm_archive_read([path fileSystemRepresentation], &failure)))
+    fail(&failure, error);
+  if (_engine) return self;
+  [self release];
+  return nil;
+}
+
+- (id<MTLDevice>)device {
+  return _device;
+}
+
+- (BOOL)addFunction:(id<MTLFunction>)function options:(const HMPipelineOptions *)options error:(NSError **)error {
+  HostMTLFunction *const host = (HostMTLFunction *)function;
+  HMError failure = {};
+  if (host->_engine) return hm_archive_add(_engine, _device->_engine, host->_engine, options, &failure) || fail(&failure, error);
+  if (error)
+    *error = [NSError errorWithDomain:MTLBinaryArchiveDomain
+                                 code:MTLBinaryArchiveErrorCompilationFailure
+                             userInfo:[host->_missing userInfo]];
+  return NO;
+}
+
+- (BOOL)addComputePipelineFunctionsWithDescriptor:(MTLComputePipelineDescriptor *)descriptor error:(NSError **)error {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  if (error) *error = nil;
+  id<MTLFunction> const function = [descriptor computeFunction];
+  [_device requireFunction:function selector:_cmd];
+  NSError *const unsupported = [descriptor unsupported];
+  if (unsupported) {
+    if (error) *error = unsupported;
+    return NO;
+  }
+  const HMPipelineOptions options = {[descriptor maxTotalThreadsPerThreadgroup],
+                                     (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth], false, nullptr, 0};
+  return [self addFunction:function options:&options error:error];
+}
+
+- (BOOL)addFunctionWithDescriptor:(MTLFunctionDescriptor *)descriptor
+                          library:(id<MTLLibrary>)library
+                            error:(NSError **)error {
+  HM_REQUIRE(library != nil, "the library must not be nil");
+  if (error) *error = nil;
+  id<MTLFunction> const function = [[library newFunctionWithDescriptor:descriptor error:error] autorelease];
+  if (!function) return NO;
+  [_device requireFunction:function selector:_cmd];
+  return [self addFunction:function options:nullptr error:error];
+}
+
+- (BOOL)serializeToURL:(NSURL *)url error:(NSError **)error {
+  HM_REQUIRE(url != nil, "the URL must not be nil");
+  if (error) *error = nil;
+  NSString *const path = pathOf(url);
+  if (!path) return notAFile(url, error);
+  HMError failure = {};
+  return hm_archive_write(_engine, [path fileSystemRepresentation], &failure) || fail(&failure, error);
+}
+
+- (void)dealloc {
+  if (_engine) hm_archive_release(_engine);
+  [_label release];
+  [super dealloc];
+}
+@end
