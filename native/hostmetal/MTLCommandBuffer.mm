@@ -253,6 +253,68 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   return engine ? [[[HostMTLBlitCommandEncoder alloc] initWithCommandBuffer:self engine:engine] autorelease] : nil;
 }
 
+// Checked before the encoder is opened.
+- (void)requireSamples:(id<MTLCounterSampleBuffer>)samples
+                 start:(NSUInteger)start
+                   end:(NSUInteger)end
+              selector:(SEL)selector {
+  if (!samples) return;
+  if (start != MTLCounterDontSample) hostmetal_samples(samples, start, self, selector);
+  if (end != MTLCounterDontSample) hostmetal_samples(samples, end, self, selector);
+}
+
+- (id<MTLComputeCommandEncoder>)computeCommandEncoderWithDescriptor:(MTLComputePassDescriptor *)descriptor {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  MTLComputePassSampleBufferAttachmentDescriptorArray *all = [descriptor sampleBufferAttachments];
+  for (NSUInteger i = 0; i < HM_PASS_ATTACHMENTS; i++) {
+    MTLComputePassSampleBufferAttachmentDescriptor *at = [all objectAtIndexedSubscript:i];
+    [self requireSamples:[at sampleBuffer]
+                   start:[at startOfEncoderSampleIndex]
+                     end:[at endOfEncoderSampleIndex]
+                selector:_cmd];
+  }
+  HostMTLComputeCommandEncoder *encoder =
+      (HostMTLComputeCommandEncoder *)[self computeCommandEncoderWithDispatchType:[descriptor dispatchType]];
+  for (NSUInteger i = 0; i < HM_PASS_ATTACHMENTS; i++) {
+    MTLComputePassSampleBufferAttachmentDescriptor *at = [all objectAtIndexedSubscript:i];
+    [encoder sampleInBuffer:[at sampleBuffer] start:[at startOfEncoderSampleIndex] end:[at endOfEncoderSampleIndex]];
+  }
+  return encoder;
+}
+
+- (id<MTLBlitCommandEncoder>)blitCommandEncoderWithDescriptor:(MTLBlitPassDescriptor *)descriptor {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  MTLBlitPassSampleBufferAttachmentDescriptorArray *all = [descriptor sampleBufferAttachments];
+  for (NSUInteger i = 0; i < HM_PASS_ATTACHMENTS; i++) {
+    MTLBlitPassSampleBufferAttachmentDescriptor *at = [all objectAtIndexedSubscript:i];
+    [self requireSamples:[at sampleBuffer]
+                   start:[at startOfEncoderSampleIndex]
+                     end:[at endOfEncoderSampleIndex]
+                selector:_cmd];
+  }
+  HostMTLBlitCommandEncoder *encoder = (HostMTLBlitCommandEncoder *)[self blitCommandEncoder];
+  for (NSUInteger i = 0; i < HM_PASS_ATTACHMENTS; i++) {
+    MTLBlitPassSampleBufferAttachmentDescriptor *at = [all objectAtIndexedSubscript:i];
+    [encoder sampleInBuffer:[at sampleBuffer] start:[at startOfEncoderSampleIndex] end:[at endOfEncoderSampleIndex]];
+  }
+  return encoder;
+}
+
+// ------------------------------------------------------------------ events
+
+- (HMEvent)engineEvent:(id<MTLEvent>)event selector:(SEL)selector {
+  if (![(id)event isKindOfClass:[HostMTLEvent class]]) hostmetal_raise(self, selector, "the event must be one of hostmetal's");
+  return ((HostMTLEvent *)event)->_engine;
+}
+
+- (void)encodeWaitForEvent:(id<MTLEvent>)event value:(uint64_t)value {
+  HM_CHECK(hm_command_buffer_wait_event(_engine, [self engineEvent:event selector:_cmd], value));
+}
+
+- (void)encodeSignalEvent:(id<MTLEvent>)event value:(uint64_t)value {
+  HM_CHECK(hm_command_buffer_signal(_engine, [self engineEvent:event selector:_cmd], value));
+}
+
 // Groups of a command buffer are for capture tools, which hostmetal has none of; that they balance is checked all the same.
 - (void)pushDebugGroup:(NSString *)text {
   HM_REQUIRE(text != nil, "the text must not be nil");

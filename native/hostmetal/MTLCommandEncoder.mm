@@ -54,6 +54,35 @@
   HM_CHECK(hm_encoder_pop_group(_engine));
 }
 
+- (HMFence)engineFence:(id<MTLFence>)fence selector:(SEL)selector {
+  if (object_getClass(fence) != [HostMTLFence class]) hostmetal_raise(self, selector, "the fence must be one of this device");
+  return ((HostMTLFence *)fence)->_engine;
+}
+
+- (void)updateFence:(id<MTLFence>)fence {
+  HM_CHECK(hm_encoder_update_fence(_engine, [self engineFence:fence selector:_cmd]));
+}
+
+- (void)waitForFence:(id<MTLFence>)fence {
+  HM_CHECK(hm_encoder_wait_for_fence(_engine, [self engineFence:fence selector:_cmd]));
+}
+
+// Commands of an encoder begin in order, and a sample ends what may overlap before it: there is always a barrier.
+- (void)sampleCountersInBuffer:(id<MTLCounterSampleBuffer>)samples
+                 atSampleIndex:(NSUInteger)index
+                   withBarrier:(BOOL)barrier {
+  (void)barrier;
+  HM_CHECK(hm_encoder_sample(_engine, hostmetal_samples(samples, index, self, _cmd), index, false));
+}
+
+- (void)sampleInBuffer:(id<MTLCounterSampleBuffer>)samples start:(NSUInteger)start end:(NSUInteger)end {
+  if (!samples) return;
+  if (start != MTLCounterDontSample)
+    HM_CHECK(hm_encoder_sample(_engine, hostmetal_samples(samples, start, self, _cmd), start, false));
+  if (end != MTLCounterDontSample)
+    HM_CHECK(hm_encoder_sample(_engine, hostmetal_samples(samples, end, self, _cmd), end, true));
+}
+
 - (void)endEncoding {
   HM_CHECK(hm_encoder_end(_engine));
 }

@@ -1,6 +1,21 @@
 // MTLCommandQueue.
 #import "faces.h"
 
+@implementation MTLCommandQueueDescriptor
+@synthesize maxCommandBufferCount = _maxCommandBufferCount;
+
+- (instancetype)init {
+  if ((self = [super init])) _maxCommandBufferCount = 64;
+  return self;
+}
+
+- (id)copyWithZone:(NSZone *)zone {
+  MTLCommandQueueDescriptor *copy = [[[self class] allocWithZone:zone] init];
+  [copy setMaxCommandBufferCount:_maxCommandBufferCount];
+  return copy;
+}
+@end
+
 @implementation HostMTLCommandQueue
 @synthesize label = _label;
 
@@ -65,6 +80,10 @@
 
 - (void)removeResidencySet:(id<MTLResidencySet>)set {
   HM_CHECK([_residencySets remove:&set count:1]);
+}
+
+// For capture tools, which hostmetal has none of.
+- (void)insertDebugCaptureBoundary {
 }
 
 - (void)dealloc {

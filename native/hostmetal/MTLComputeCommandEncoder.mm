@@ -87,6 +87,18 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder
   HM_CHECK(hm_compute_set_sampler(_engine, given ? &clamped : nullptr, index));
 }
 
+- (void)setSamplerStates:(const id<MTLSamplerState> [])samplers
+            lodMinClamps:(const float[])lodMinClamps
+            lodMaxClamps:(const float[])lodMaxClamps
+               withRange:(NSRange)range {
+  HM_REQUIRE(samplers != nullptr && lodMinClamps != nullptr && lodMaxClamps != nullptr, "the arrays must not be NULL");
+  for (NSUInteger i = 0; i < range.length; i++)
+    [self setSamplerState:samplers[i]
+              lodMinClamp:lodMinClamps[i]
+              lodMaxClamp:lodMaxClamps[i]
+                  atIndex:range.location + i];
+}
+
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index {
   HM_CHECK(hm_compute_set_threadgroup_memory(_engine, length, index));
 }
@@ -101,6 +113,13 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder
   const uint64_t grid[3] = {threads.width, threads.height, threads.depth};
   const uint64_t size[3] = {threadsPerThreadgroup.width, threadsPerThreadgroup.height, threadsPerThreadgroup.depth};
   HM_CHECK(hm_compute_dispatch_threads(_engine, grid, size));
+}
+
+- (void)dispatchThreadgroupsWithIndirectBuffer:(id<MTLBuffer>)buffer
+                          indirectBufferOffset:(NSUInteger)offset
+                         threadsPerThreadgroup:(MTLSize)threads {
+  const uint64_t size[3] = {threads.width, threads.height, threads.depth};
+  HM_CHECK(hm_compute_dispatch_indirect(_engine, engineBuffer(buffer, self, _cmd), offset, size));
 }
 
 - (void)memoryBarrierWithScope:(MTLBarrierScope)scope {

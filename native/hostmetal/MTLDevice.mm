@@ -151,6 +151,68 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   return queue ? [[HostMTLCommandQueue alloc] initWithDevice:self engine:queue] : nil;
 }
 
+- (id<MTLCommandQueue>)newCommandQueueWithDescriptor:(MTLCommandQueueDescriptor *)descriptor {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  return [self newCommandQueueWithMaxCommandBufferCount:[descriptor maxCommandBufferCount]];
+}
+
+// ------------------------------------------------------------------ events, fences, time
+
+- (id<MTLFence>)newFence {
+  return [[HostMTLFence alloc] initWithDevice:self engine:hm_fence_create(_engine)];
+}
+
+- (id<MTLEvent>)newEvent {
+  return [[HostMTLEvent alloc] initWithDevice:self engine:hm_event_create(_engine, false)];
+}
+
+- (id<MTLSharedEvent>)newSharedEvent {
+  return [[HostMTLSharedEvent alloc] initWithDevice:self engine:hm_event_create(_engine, true)];
+}
+
+- (id<MTLSharedEvent>)newSharedEventWithHandle:(MTLSharedEventHandle *)handle {
+  HM_REQUIRE(handle != nil, "the handle must not be nil");
+  return [[HostMTLSharedEvent alloc] initWithDevice:self engine:hm_event_share([handle engineEvent])];
+}
+
+- (NSArray<id<MTLCounterSet>> *)counterSets {
+  return @[ hostmetal_timestamps() ];
+}
+
+- (id<MTLCounterSampleBuffer>)newCounterSampleBufferWithDescriptor:(MTLCounterSampleBufferDescriptor *)descriptor
+                                                             error:(NSError **)error {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  if (error) *error = nil;
+  MTLCounterSampleBufferError code = MTLCounterSampleBufferErrorInvalid;
+  const char *why = nullptr;
+  const NSUInteger count = [descriptor sampleCount];
+  HMBuffer samples = nullptr;
+  if ([descriptor counterSet] != hostmetal_timestamps()) why = "the counter set must be one of the device's";
+  else if (count == 0) why = "the sample count must not be 0";
+  else if ([descriptor storageMode] != MTLStorageModeShared && [descriptor storageMode] != MTLStorageModePrivate)
+    why = "the storage mode must be shared or private";
+  else if (count > _info.max_buffer_length / 8 || !(samples = hm_buffer_create(_engine, count * 8))) {
+    code = MTLCounterSampleBufferErrorOutOfMemory;
+    why = "there is no memory for so many samples";
+  }
+  if (!why) return [[HostMTLCounterSampleBuffer alloc] initWithDevice:self engine:samples descriptor:descriptor];
+  if (error)
+    *error = [NSError errorWithDomain:MTLCounterErrorDomain
+                                 code:code
+                             userInfo:@{NSLocalizedDescriptionKey : [NSString stringWithUTF8String:why]}];
+  return nil;
+}
+
+- (BOOL)supportsCounterSampling:(MTLCounterSamplingPoint)point {
+  return point == MTLCounterSamplingPointAtStageBoundary || point == MTLCounterSamplingPointAtDispatchBoundary ||
+         point == MTLCounterSamplingPointAtBlitBoundary;
+}
+
+- (void)sampleTimestamps:(MTLTimestamp *)cpu gpuTimestamp:(MTLTimestamp *)gpu {
+  HM_REQUIRE(cpu != nullptr && gpu != nullptr, "the pointers must not be NULL");
+  *cpu = *gpu = hm_clock_now();
+}
+
 // ------------------------------------------------------------------ buffers
 
 - (void)requireResourceOptions:(MTLResourceOptions)options selector:(SEL)selector {

@@ -28,7 +28,6 @@ typedef struct HMQueue_s *HMQueue;
 typedef struct HMCommandBuffer_s *HMCommandBuffer;
 typedef struct HMEncoder_s *HMEncoder;
 typedef struct HMEvent_s *HMEvent;
-typedef struct HMListener_s *HMListener;
 typedef struct HMFence_s *HMFence;
 
 // A failure: code in the error domain that the called object implies (MTLLibraryError, MTLCommandBufferError, ...) and its
@@ -305,13 +304,10 @@ char *hm_event_label(HMEvent event);  // for hm_string_release
 uint64_t hm_event_value(HMEvent event);
 void hm_event_signal(HMEvent event, uint64_t value);  // does nothing where the value is larger already
 bool hm_event_wait(HMEvent event, uint64_t value, uint64_t milliseconds);
-// Called exactly once, on any thread: with the event (one reference of the callee's) and its value, or with NULL when the
-// event went before it reached the value.
+// Called exactly once, by whoever makes the value large enough, and must not block: with the event (one reference of the
+// callee's) and its value, or with NULL when the event went before it reached the value.
 typedef void (*HMReached)(void *context, HMEvent event, uint64_t value);
-void hm_event_notify(HMEvent event, HMListener listener, uint64_t value, HMReached function, void *context);
-// Calls what it is given one after the other.
-HMListener hm_listener_create(void);
-void hm_listener_release(HMListener listener);
+void hm_event_notify(HMEvent event, uint64_t value, HMReached function, void *context);
 // Between encoders. A command buffer that waits longer than the watchdog allows fails; one that fails makes its signals all
 // the same, at its end.
 const char *hm_command_buffer_signal(HMCommandBuffer command_buffer, HMEvent event, uint64_t value);

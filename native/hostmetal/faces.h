@@ -235,6 +235,60 @@ const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampl
 - (MTLComputePipelineReflection *)makeReflection;  // autoreleased
 @end
 
+// Two of one engine event (one made of a handle, one given to a notification) are equal.
+@interface HostMTLEvent : NSObject <MTLEvent> {
+ @public
+  HMEvent _engine;
+ @private
+  HostMTLDevice *_device;
+}
+// Takes engine.
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMEvent)engine;
+@end
+
+@interface HostMTLSharedEvent : HostMTLEvent <MTLSharedEvent>
+@end
+
+@interface MTLSharedEventHandle (Engine)
+- (instancetype)initWithEvent:(HMEvent)event;  // takes event
+- (HMEvent)engineEvent;
+@end
+
+@interface HostMTLFence : NSObject <MTLFence> {
+ @public
+  HMFence _engine;
+ @private
+  HostMTLDevice *_device;
+  NSString *_label;
+}
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMFence)engine;
+@end
+
+// Its samples are a buffer of the engine, 8 bytes each.
+@interface HostMTLCounterSampleBuffer : NSObject <MTLCounterSampleBuffer> {
+ @public
+  HMBuffer _engine;
+ @private
+  HostMTLDevice *_device;
+  NSString *_label;
+  NSUInteger _sampleCount;
+  MTLStorageMode _storageMode;
+}
+// Takes engine.
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        engine:(HMBuffer)engine
+                    descriptor:(MTLCounterSampleBufferDescriptor *)descriptor;
+@end
+
+// Sample buffers of a pass, as many as Apple's.
+constexpr NSUInteger HM_PASS_ATTACHMENTS = 4;
+
+// The engine's buffer of a sample buffer that has the index; raises otherwise.
+HMBuffer hostmetal_samples(id<MTLCounterSampleBuffer> samples, NSUInteger index, id object, SEL selector);
+
+// The one set that there is: times.
+id<MTLCounterSet> hostmetal_timestamps(void);
+
 @interface HostMTLCommandQueue : NSObject <MTLCommandQueue> {
  @public
   HMQueue _engine;
@@ -276,6 +330,14 @@ const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampl
 // For calls that the engine takes without an answer.
 - (void)requireOpen:(SEL)selector;
 - (void)keep:(id)object;  // as its command buffer does
+// What compute and blit encoders have alike.
+- (void)updateFence:(id<MTLFence>)fence;
+- (void)waitForFence:(id<MTLFence>)fence;
+- (void)sampleCountersInBuffer:(id<MTLCounterSampleBuffer>)samples
+                 atSampleIndex:(NSUInteger)index
+                   withBarrier:(BOOL)barrier;
+// The two samples of a pass's attachment, either of which may be MTLCounterDontSample.
+- (void)sampleInBuffer:(id<MTLCounterSampleBuffer>)samples start:(NSUInteger)start end:(NSUInteger)end;
 @end
 
 @interface HostMTLComputeCommandEncoder : HostMTLCommandEncoder <MTLComputeCommandEncoder> {

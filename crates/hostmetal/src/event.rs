@@ -1,11 +1,11 @@
 //! MTLEvent and MTLSharedEvent: a number that only grows, and who waits until it has reached a value.
 //!
 //! Command buffers wait without a thread: their queue is parked here, and whoever makes the number large enough has a
-//! worker go on with it. Host threads sleep. Notifications are called by a listener, one after the other, on a worker.
+//! worker go on with it. Host threads sleep. Notifications are called by whoever makes the number large enough.
 //! A parked queue is given up when it has waited as long as a command buffer may run (HOSTMETAL_WATCHDOG).
 //! <https://developer.apple.com/documentation/metal/about-synchronization-events>
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use crate::command::{self, ErrorCode, Failure};
 use crate::device::Device;
+use crate::executor::event as word;
 use crate::executor::guard::{self, watchdog_limit};
-use crate::executor::{event as word, pool};
 use crate::queue::Queue;
 
 /// An MTLEvent or MTLSharedEvent.
@@ -32,7 +32,7 @@ pub(crate) struct Event {
 #[derive(Default)]
 struct Waiting {
     queues: Vec<Parked>,
-    notifications: Vec<(u64, Arc<Listener>, Notification)>,
+    notifications: Vec<(u64, Notification)>,
 }
 
 /// A queue whose command buffer waits.
@@ -43,7 +43,7 @@ struct Parked {
     queue: Arc<Queue>,
 }
 
-/// Called once with the event and its value, or dropped with the event.
+/// Called once with the event and its value, or dropped with the event; does not block.
 pub(crate) type Notification = Box<dyn FnOnce(Arc<Event>, u64) + Send>;
 
 /// Waits of queues by number, with the time at which each is given up. Locked alone or before an event's own lock.
@@ -92,18 +92,15 @@ impl Event {
         self.value.store(value, Ordering::Release);
         self.grown.notify_all();
         let queues: Vec<Parked> = waiting.queues.extract_if(.., |parked| parked.value <= value).collect();
-        let mut called: Vec<_> = waiting.notifications.extract_if(.., |(at, _, _)| *at <= value).collect();
+        let mut called: Vec<_> = waiting.notifications.extract_if(.., |(at, _)| *at <= value).collect();
         drop(waiting);
         if !queues.is_empty() {
             let mut deadlines = deadlines();
             queues.iter().for_each(|parked| drop(deadlines.remove(&parked.number)));
         }
         queues.into_iter().for_each(|parked| parked.queue.resume(None));
-        called.sort_by_key(|(at, _, _)| *at);
-        for (_, listener, notification) in called {
-            let event = self.clone();
-            listener.call(Box::new(move || notification(event, value)));
-        }
+        called.sort_by_key(|(at, _)| *at);
+        called.into_iter().for_each(|(_, notification)| notification(self.clone(), value));
     }
 
     /// Has the queue go on when the value is reached, or has taken too long; false, and nothing is done, when it is reached
@@ -158,17 +155,16 @@ impl Event {
         self.value() >= value
     }
 
-    /// Has the listener call the notification once the value is reached, which may be so already.
-    pub(crate) fn notify(self: &Arc<Event>, listener: Arc<Listener>, value: u64, notification: Notification) {
+    /// Calls the notification once the value is reached, which may be so already.
+    pub(crate) fn notify(self: &Arc<Event>, value: u64, notification: Notification) {
         let mut waiting = self.waiting();
         let now = self.value();
         if now < value {
-            waiting.notifications.push((value, listener, notification));
+            waiting.notifications.push((value, notification));
             return;
         }
         drop(waiting);
-        let event = self.clone();
-        listener.call(Box::new(move || notification(event, now)));
+        notification(self.clone(), now);
     }
 }
 
@@ -187,47 +183,6 @@ pub(crate) fn give_up_late(now: u64) {
     }
     drop(deadlines);
     late.into_iter().for_each(|(number, (_, event))| event.give_up(number));
-}
-
-/// An MTLSharedEventListener: calls what it is given one after the other, on a worker.
-#[derive(Default)]
-pub(crate) struct Listener {
-    pending: Mutex<Pending>,
-}
-
-#[derive(Default)]
-struct Pending {
-    calls: VecDeque<Box<dyn FnOnce() + Send>>,
-    /// A worker calls them.
-    active: bool,
-}
-
-impl Listener {
-    fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn call(self: &Arc<Listener>, call: Box<dyn FnOnce() + Send>) {
-        let mut pending = self.pending();
-        pending.calls.push_back(call);
-        if !std::mem::replace(&mut pending.active, true) {
-            drop(pending);
-            pool::listen(self.clone());
-        }
-    }
-
-    /// Calls what is pending and what comes meanwhile.
-    pub(crate) fn run(&self) {
-        loop {
-            let mut pending = self.pending();
-            let Some(call) = pending.calls.pop_front() else {
-                pending.active = false;
-                return;
-            };
-            drop(pending);
-            call();
-        }
-    }
 }
 
 /// An MTLFence. Encoders of a queue run one after the other, so there is nothing to wait for; that it is used as Metal asks is

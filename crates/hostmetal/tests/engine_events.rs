@@ -1,4 +1,4 @@
-//! Events between queues, the host and listeners; fences; indirect dispatches; samples of the clock.
+//! Events between queues and the host; fences; indirect dispatches; samples of the clock.
 #![allow(clippy::multiple_unsafe_ops_per_block, reason = "kernels and sequences of calls on the same valid handles")]
 
 mod support;
@@ -6,7 +6,7 @@ mod support;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 
 use hostmetal::executor::{Entry, Group};
 use hostmetal::ffi::*;
@@ -226,8 +226,9 @@ fn misuse_of_events_and_fences_is_told() {
     assert_eq!(event.value(), 0);
 }
 
-// ------------------------------------------------------------------ listeners
+// ------------------------------------------------------------------ notifications
 
+#[derive(Default)]
 struct Calls {
     order: Mutex<Vec<(u64, u64)>>,
     lost: AtomicU32,
@@ -236,7 +237,6 @@ struct Calls {
 struct Context {
     calls: Arc<Calls>,
     at: u64,
-    told: Option<mpsc::Sender<u64>>,
 }
 
 unsafe extern "C" fn reached(context: *mut c_void, event: HMEvent, value: u64) {
@@ -246,45 +246,33 @@ unsafe extern "C" fn reached(context: *mut c_void, event: HMEvent, value: u64) {
         context.calls.lost.fetch_add(1, Ordering::Relaxed);
         return;
     }
-    // SAFETY: the reference is ours.
-    let now = Event(event).value();
-    assert!(now >= value);
+    // The reference is ours.
+    assert!(Event(event).value() >= value);
     context.calls.order.lock().expect("no test panicked").push((context.at, value));
-    if let Some(told) = &context.told {
-        told.send(value).expect("the test waits");
-    }
 }
 
-fn notify(event: &Event, listener: HMListener, calls: &Arc<Calls>, at: u64, told: Option<mpsc::Sender<u64>>) {
-    let context = Box::new(Context { calls: calls.clone(), at, told });
-    // SAFETY: the handles are valid; the context is for the one call.
-    unsafe { hm_event_notify(event.0, listener, at, reached, Box::into_raw(context).cast()) };
+fn notify(event: &Event, calls: &Arc<Calls>, at: u64) {
+    let context = Box::new(Context { calls: calls.clone(), at });
+    // SAFETY: the handle is valid; the context is for the one call.
+    unsafe { hm_event_notify(event.0, at, reached, Box::into_raw(context).cast()) };
 }
 
 #[test]
-fn listeners_are_called_in_order_and_once() {
-    let calls = Arc::new(Calls { order: Mutex::default(), lost: AtomicU32::new(0) });
-    let listener = hm_listener_create();
-    let (sender, told) = mpsc::channel();
+fn notifications_come_in_order_and_once() {
+    let calls = Arc::new(Calls::default());
     let event = Event::new();
-    for at in [3, 1, 2, 1] {
-        notify(&event, listener, &calls, at, None);
+    for at in [3, 1, 2, 1, 9, 100] {
+        notify(&event, &calls, at);
     }
-    notify(&event, listener, &calls, 9, Some(sender.clone()));
-    notify(&event, listener, &calls, 100, None);
     event.signal(2);
     event.signal(8);
-    notify(&event, listener, &calls, 4, None);
+    notify(&event, &calls, 4);
     let queue = Queue::new();
-    let command_buffer = committed(&queue, |command_buffer| command_buffer.signal(&event, 10));
-    assert_eq!(told.recv(), Ok(10));
-    command_buffer.wait();
+    committed(&queue, |command_buffer| command_buffer.signal(&event, 10)).wait();
     assert_eq!(*calls.order.lock().expect("no panic"), [(1, 2), (1, 2), (2, 2), (3, 8), (4, 8), (9, 10)]);
     assert_eq!(calls.lost.load(Ordering::Relaxed), 0);
     drop(event);
     assert_eq!(calls.lost.load(Ordering::Relaxed), 1, "who waits for more than ever comes is let go");
-    // SAFETY: the handle is valid and not used again.
-    unsafe { hm_listener_release(listener) };
 }
 
 #[test]

@@ -63,6 +63,7 @@ extern const FaceCase archive_cases[];  // binary archives, descriptors, library
 extern const FaceCase argument_cases[];  // argument buffers
 extern const FaceCase dispatch_cases[];  // our libdispatch
 extern const FaceCase residency_cases[];  // residency sets, resources that encoders are told of
+extern const FaceCase event_cases[];     // events, fences, samples, passes, capture
 // These are run in processes of their own.
 extern const FaceCase device_cases[];     // several devices with unequal limits
 extern const FaceCase no_device_cases[];  // settings that cannot be

@@ -24,6 +24,7 @@ const std::vector<const FaceCase *> groups[] = {
         argument_cases,
         dispatch_cases,
         residency_cases,
+        event_cases,
     },
     {device_cases},
     {no_device_cases},

@@ -1,4 +1,4 @@
-//! The worker threads: all alike, each drives a queue, helps with a large dispatch, or calls what a listener was given.
+//! The worker threads: all alike, each drives a queue or helps with a large dispatch.
 //!
 //! Work is handed to a particular worker, the one that became idle last, because it may still be looking (event.rs spins
 //! for some microseconds) and its caches are warm. A queue to drive never waits for a worker: when all are busy, perhaps
@@ -13,7 +13,6 @@ use super::fiber::Place;
 use super::guard::{Record, Registration};
 use super::run::Share;
 use crate::device::worker_threads;
-use crate::event::Listener;
 use crate::queue::Queue;
 
 /// What a worker has of its own.
@@ -25,7 +24,6 @@ pub(crate) struct Worker {
 enum Job {
     Drive(Arc<Queue>),
     Help(Arc<Share>),
-    Listen(Arc<Listener>),
 }
 
 /// Where a worker gets its jobs.
@@ -60,19 +58,6 @@ pub(crate) fn drive(queue: Arc<Queue>) {
         None => {
             if let Err(Job::Drive(queue)) = start(Job::Drive(queue)) {
                 queue.run(None);
-            }
-        }
-    }
-}
-
-/// Has a worker call what the listener was given.
-pub(crate) fn listen(listener: Arc<Listener>) {
-    let seat = idle().pop();
-    match seat {
-        Some(seat) => seat.give(Job::Listen(listener)),
-        None => {
-            if let Err(Job::Listen(listener)) = start(Job::Listen(listener)) {
-                listener.run();
             }
         }
     }
@@ -164,14 +149,12 @@ fn work(seat: &Arc<Seat>) {
         match seat.take() {
             Job::Drive(queue) => queue.run(None),
             Job::Help(_) => drop(Computing(())),
-            Job::Listen(listener) => listener.run(),
         }
         return;
     };
     loop {
         match seat.take() {
             Job::Drive(queue) => queue.run(Some(&mut worker)),
-            Job::Listen(listener) => listener.run(),
             Job::Help(share) => {
                 let _computing = Computing(());
                 share.help(&mut worker);

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use crate::command::CommandBuffer;
 use crate::device::{self, Device};
 use crate::encode::{Encoder, Misuse};
-use crate::event::{Event, Fence, Listener};
+use crate::event::{Event, Fence};
 use crate::heap::Heap;
 use crate::library::{Function, Library};
 use crate::memory::Buffer;
@@ -105,8 +105,6 @@ handles! {
     HMEncoder => Encoder;
     /// An MTLEvent or MTLSharedEvent.
     HMEvent => Event;
-    /// An MTLSharedEventListener.
-    HMListener => Listener;
     /// An MTLFence.
     HMFence => Fence;
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    HMBuffer, HMCommandBuffer, HMDevice, HMEncoder, HMEvent, HMFence, HMListener, answer, borrow, device_of, give,
-    release, share, text,
+    HMBuffer, HMCommandBuffer, HMDevice, HMEncoder, HMEvent, HMFence, answer, borrow, device_of, give, release, share,
+    text,
 };
 use crate::command::Step;
-use crate::event::{Event, Fence, Listener};
+use crate::event::{Event, Fence};
 use crate::executor::event::now;
 
 /// HMReached: called with a context, the event (a reference of the callee's) and its value; with NULL and 0 when the event
@@ -123,42 +123,17 @@ impl Drop for Call {
     }
 }
 
-/// Has the listener call the function once the value is reached.
+/// Calls the function once the value is reached.
 ///
 /// # Safety
 /// As the module says; the function may be called once with `context` on any thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hm_event_notify(
-    event: HMEvent,
-    listener: HMListener,
-    value: u64,
-    function: Reached,
-    context: *mut c_void,
-) {
+pub unsafe extern "C" fn hm_event_notify(event: HMEvent, value: u64, function: Reached, context: *mut c_void) {
     let call = Call(function, context);
     // SAFETY: as the module says.
-    let event = unsafe { share(event) };
-    // SAFETY: as the module says.
-    let listener = unsafe { share(listener) };
-    if let (Some(event), Some(listener)) = (event, listener) {
-        event.notify(listener, value, Box::new(move |event, value| call.call(give(event), value)));
+    if let Some(event) = unsafe { share(event) } {
+        event.notify(value, Box::new(move |event, value| call.call(give(event), value)));
     }
-}
-
-/// A listener.
-#[unsafe(no_mangle)]
-pub extern "C" fn hm_listener_create() -> HMListener {
-    give(Arc::new(Listener::default()))
-}
-
-/// Gives up the caller's reference; what was asked for is still called.
-///
-/// # Safety
-/// As the module says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hm_listener_release(listener: HMListener) {
-    // SAFETY: as the module says.
-    unsafe { release(listener) };
 }
 
 /// Signals an event between encoders.

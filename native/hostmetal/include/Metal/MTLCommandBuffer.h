@@ -4,7 +4,9 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLDevice, MTLCommandQueue, MTLCommandBuffer, MTLComputeCommandEncoder, MTLBlitCommandEncoder, MTLResidencySet;
+@class MTLBlitPassDescriptor, MTLComputePassDescriptor;
+@protocol MTLDevice, MTLCommandQueue, MTLCommandBuffer, MTLComputeCommandEncoder, MTLBlitCommandEncoder,
+    MTLResidencySet, MTLEvent;
 
 typedef NS_ENUM(NSUInteger, MTLCommandBufferStatus) {
   MTLCommandBufferStatusNotEnqueued = 0,
@@ -96,6 +98,12 @@ API_AVAILABLE(macos(10.11))
 - (void)useResidencySet:(id<MTLResidencySet>)residencySet API_AVAILABLE(macos(15.0));
 - (void)useResidencySets:(const id<MTLResidencySet> _Nonnull[_Nonnull])residencySets
                    count:(NSUInteger)count API_AVAILABLE(macos(15.0));
+- (nullable id<MTLComputeCommandEncoder>)computeCommandEncoderWithDescriptor:
+    (MTLComputePassDescriptor *)computePassDescriptor API_AVAILABLE(macos(11.0));
+- (nullable id<MTLBlitCommandEncoder>)blitCommandEncoderWithDescriptor:(MTLBlitPassDescriptor *)blitPassDescriptor
+    API_AVAILABLE(macos(11.0));
+- (void)encodeWaitForEvent:(id<MTLEvent>)event value:(uint64_t)value API_AVAILABLE(macos(10.14));
+- (void)encodeSignalEvent:(id<MTLEvent>)event value:(uint64_t)value API_AVAILABLE(macos(10.14));
 - (void)pushDebugGroup:(NSString *)string API_AVAILABLE(macos(10.13));
 - (void)popDebugGroup API_AVAILABLE(macos(10.13));
 @end

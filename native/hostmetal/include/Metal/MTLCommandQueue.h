@@ -7,6 +7,14 @@ NS_ASSUME_NONNULL_BEGIN
 @protocol MTLDevice, MTLCommandBuffer, MTLResidencySet;
 @class MTLCommandBufferDescriptor;
 
+MTL_EXPORT API_AVAILABLE(macos(15.0))
+@interface MTLCommandQueueDescriptor : NSObject <NSCopying> {
+ @private
+  NSUInteger _maxCommandBufferCount;
+}
+@property(readwrite, nonatomic) NSUInteger maxCommandBufferCount;
+@end
+
 API_AVAILABLE(macos(10.11))
 @protocol MTLCommandQueue <NSObject>
 @property(nullable, copy, atomic) NSString *label;
@@ -21,6 +29,7 @@ API_AVAILABLE(macos(10.11))
 - (void)removeResidencySet:(id<MTLResidencySet>)residencySet API_AVAILABLE(macos(15.0));
 - (void)removeResidencySets:(const id<MTLResidencySet> _Nonnull[_Nonnull])residencySets
                       count:(NSUInteger)count API_AVAILABLE(macos(15.0));
+- (void)insertDebugCaptureBoundary API_DEPRECATED("Use MTLCaptureScope instead", macos(10.11, 10.13));
 @end
 
 NS_ASSUME_NONNULL_END

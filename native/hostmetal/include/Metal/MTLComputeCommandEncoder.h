@@ -6,7 +6,12 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLBuffer, MTLHeap, MTLResource, MTLComputePipelineState, MTLSamplerState, MTLTexture;
+@protocol MTLBuffer, MTLHeap, MTLResource, MTLComputePipelineState, MTLSamplerState, MTLTexture,
+    MTLCounterSampleBuffer, MTLFence;
+
+typedef struct {
+  uint32_t threadgroupsPerGrid[3];
+} MTLDispatchThreadgroupsIndirectArguments;
 
 API_AVAILABLE(macos(10.11))
 @protocol MTLComputeCommandEncoder <MTLCommandEncoder>
@@ -26,8 +31,15 @@ API_AVAILABLE(macos(10.11))
             lodMinClamp:(float)lodMinClamp
             lodMaxClamp:(float)lodMaxClamp
                 atIndex:(NSUInteger)index;
+- (void)setSamplerStates:(const id<MTLSamplerState> _Nullable[_Nonnull])samplers
+            lodMinClamps:(const float[_Nonnull])lodMinClamps
+            lodMaxClamps:(const float[_Nonnull])lodMaxClamps
+               withRange:(NSRange)range;
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index;
 - (void)dispatchThreadgroups:(MTLSize)threadgroupsPerGrid threadsPerThreadgroup:(MTLSize)threadsPerThreadgroup;
+- (void)dispatchThreadgroupsWithIndirectBuffer:(id<MTLBuffer>)indirectBuffer
+                          indirectBufferOffset:(NSUInteger)indirectBufferOffset
+                         threadsPerThreadgroup:(MTLSize)threadsPerThreadgroup API_AVAILABLE(macos(10.11));
 - (void)dispatchThreads:(MTLSize)threadsPerGrid
     threadsPerThreadgroup:(MTLSize)threadsPerThreadgroup API_AVAILABLE(macos(10.13));
 - (void)memoryBarrierWithScope:(MTLBarrierScope)scope API_AVAILABLE(macos(10.14));
@@ -39,6 +51,11 @@ API_AVAILABLE(macos(10.11))
                usage:(MTLResourceUsage)usage API_AVAILABLE(macos(10.13));
 - (void)useHeap:(id<MTLHeap>)heap API_AVAILABLE(macos(10.13));
 - (void)useHeaps:(const id<MTLHeap> _Nonnull[_Nonnull])heaps count:(NSUInteger)count API_AVAILABLE(macos(10.13));
+- (void)updateFence:(id<MTLFence>)fence API_AVAILABLE(macos(10.13));
+- (void)waitForFence:(id<MTLFence>)fence API_AVAILABLE(macos(10.13));
+- (void)sampleCountersInBuffer:(id<MTLCounterSampleBuffer>)sampleBuffer
+                 atSampleIndex:(NSUInteger)sampleIndex
+                   withBarrier:(BOOL)barrier API_AVAILABLE(macos(10.15));
 @end
 
 NS_ASSUME_NONNULL_END

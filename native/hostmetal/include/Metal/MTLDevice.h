@@ -1,6 +1,7 @@
 // Devices and what they make. https://developer.apple.com/documentation/metal/mtldevice
 #pragma once
 #import <Metal/MTLComputePipeline.h>
+#import <Metal/MTLCounters.h>
 #import <Metal/MTLLibrary.h>
 #import <Metal/MTLPixelFormat.h>
 #import <Metal/MTLResource.h>
@@ -10,6 +11,8 @@ NS_ASSUME_NONNULL_BEGIN
 
 @class MTLBinaryArchiveDescriptor, MTLHeapDescriptor, MTLResidencySetDescriptor, MTLSamplerDescriptor, MTLTextureDescriptor;
 @protocol MTLBinaryArchive, MTLDevice, MTLCommandQueue, MTLBuffer, MTLHeap, MTLResidencySet, MTLSamplerState, MTLTexture;
+@class MTLCommandQueueDescriptor, MTLSharedEventHandle;
+@protocol MTLEvent, MTLFence, MTLSharedEvent;
 
 // The first device; +1. nil on a machine without one.
 MTL_EXTERN id<MTLDevice> _Nullable MTLCreateSystemDefaultDevice(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
@@ -71,6 +74,16 @@ typedef struct {
   NSUInteger size;
   NSUInteger align;
 } MTLSizeAndAlign;
+
+typedef NS_ENUM(NSUInteger, MTLCounterSamplingPoint) {
+  MTLCounterSamplingPointAtStageBoundary = 0,
+  MTLCounterSamplingPointAtDrawBoundary = 1,
+  MTLCounterSamplingPointAtDispatchBoundary = 2,
+  MTLCounterSamplingPointAtTileDispatchBoundary = 3,
+  MTLCounterSamplingPointAtBlitBoundary = 4,
+} API_AVAILABLE(macos(11.0));
+
+typedef uint64_t MTLTimestamp;
 
 typedef NS_OPTIONS(NSUInteger, MTLPipelineOption) {
   MTLPipelineOptionNone = 0,
@@ -139,6 +152,23 @@ API_AVAILABLE(macos(10.11))
 
 - (nullable id<MTLCommandQueue>)newCommandQueue;
 - (nullable id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:(NSUInteger)maxCommandBufferCount;
+- (nullable id<MTLCommandQueue>)newCommandQueueWithDescriptor:(MTLCommandQueueDescriptor *)descriptor
+    API_AVAILABLE(macos(15.0));
+
+- (nullable id<MTLFence>)newFence API_AVAILABLE(macos(10.13));
+- (nullable id<MTLEvent>)newEvent API_AVAILABLE(macos(10.14));
+- (nullable id<MTLSharedEvent>)newSharedEvent API_AVAILABLE(macos(10.14));
+- (nullable id<MTLSharedEvent>)newSharedEventWithHandle:(MTLSharedEventHandle *)sharedEventHandle
+    API_AVAILABLE(macos(10.14));
+
+@property(nullable, readonly) NSArray<id<MTLCounterSet>> *counterSets API_AVAILABLE(macos(10.15));
+- (nullable id<MTLCounterSampleBuffer>)
+    newCounterSampleBufferWithDescriptor:(MTLCounterSampleBufferDescriptor *)descriptor
+                                   error:(__autoreleasing NSError **)error API_AVAILABLE(macos(10.15));
+- (BOOL)supportsCounterSampling:(MTLCounterSamplingPoint)samplingPoint API_AVAILABLE(macos(11.0));
+// Both are times of one clock, in nanoseconds.
+- (void)sampleTimestamps:(MTLTimestamp *)cpuTimestamp
+            gpuTimestamp:(MTLTimestamp *)gpuTimestamp API_AVAILABLE(macos(10.15));
 
 - (nullable id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options;
 - (nullable id<MTLBuffer>)newBufferWithBytes:(const void *)pointer
