@@ -378,26 +378,44 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   });
 }
 
-// A library file is MSL source here. What Apple's tools write begins with the letters MTLB.
-- (id<MTLLibrary>)newLibraryWithPath:(NSString *)path error:(NSError **)error {
-  NSData *const data = path ? [NSData dataWithContentsOfFile:path] : nil;
+// A library's file is MSL source here. What Apple's tools write begins with the letters MTLB.
+- (id<MTLLibrary>)newLibraryWithBytes:(NSData *)bytes of:(NSString *)origin error:(NSError **)error {
   NSString *text = nil;
-  NSInteger code = MTLLibraryErrorUnsupported;
-  if (!data) {
-    code = MTLLibraryErrorFileNotFound;
-    text = [NSString stringWithFormat:@"there is no library '%@'", path];
-  } else if ([data length] >= 4 && memcmp([data bytes], "MTLB", 4) == 0) {
-    text = [NSString stringWithFormat:@"'%@' holds code for Apple's GPUs, which hostmetal cannot run: put the library's source "
-                                      @"into the file instead",
-                                      path];
+  if ([bytes length] >= 4 && memcmp([bytes bytes], "MTLB", 4) == 0) {
+    text = [NSString stringWithFormat:@"%@ holds code for Apple's GPUs, which hostmetal cannot run: put the library's source in "
+                                      @"its place",
+                                      origin];
   } else {
-    NSString *const source = [[[NSString alloc] initWithData:data encoding:NSUTF8StringEncoding] autorelease];
+    NSString *const source = [[[NSString alloc] initWithData:bytes encoding:NSUTF8StringEncoding] autorelease];
     if (source) return [self newLibraryWithSource:source options:nil error:error];
-    text = [NSString stringWithFormat:@"'%@' is no text, and so no MSL source", path];
+    text = [NSString stringWithFormat:@"%@ is no text, and so no MSL source", origin];
   }
   if (error)
-    *error = [NSError errorWithDomain:MTLLibraryErrorDomain code:code userInfo:@{NSLocalizedDescriptionKey : text}];
+    *error = [NSError errorWithDomain:MTLLibraryErrorDomain
+                                 code:MTLLibraryErrorUnsupported
+                             userInfo:@{NSLocalizedDescriptionKey : text}];
   return nil;
+}
+
+- (id<MTLLibrary>)newLibraryWithPath:(NSString *)path error:(NSError **)error {
+  NSData *const bytes = path ? [NSData dataWithContentsOfFile:path] : nil;
+  if (bytes) return [self newLibraryWithBytes:bytes of:[NSString stringWithFormat:@"'%@'", path] error:error];
+  NSString *const text = [NSString stringWithFormat:@"there is no library '%@'", path];
+  if (error)
+    *error = [NSError errorWithDomain:MTLLibraryErrorDomain
+                                 code:MTLLibraryErrorFileNotFound
+                             userInfo:@{NSLocalizedDescriptionKey : text}];
+  return nil;
+}
+
+- (id<MTLLibrary>)newLibraryWithData:(dispatch_data_t)data error:(NSError **)error {
+  HM_REQUIRE(data != nil, "the data must not be nil");
+  const void *bytes = nullptr;
+  size_t length = 0;
+  dispatch_data_t map = dispatch_data_create_map(data, &bytes, &length);
+  NSData *const copy = [NSData dataWithBytes:bytes length:length];
+  dispatch_release(map);
+  return [self newLibraryWithBytes:copy of:@"the data" error:error];
 }
 
 - (id<MTLLibrary>)newLibraryWithURL:(NSURL *)url error:(NSError **)error {

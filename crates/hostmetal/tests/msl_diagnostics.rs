@@ -517,6 +517,21 @@ fn line_directives_name_their_file_and_show_its_line() {
     assert_eq!(failure.log, expected);
 }
 
+/// Their values are not known yet.
+#[test]
+fn function_constants_are_no_cause_of_warnings() {
+    let source = "#include <metal_stdlib>\nusing namespace metal;\n\
+        constant int n [[function_constant(0)]];\nconstant uint4 v [[function_constant(1)]];\n\
+        constant bool b [[function_constant(2)]];\nconstant half h [[function_constant(3)]];\n\
+        constant int m = is_function_constant_defined(n) ? n : 3;\n\
+        kernel void k(device int *p, uint i [[thread_position_in_grid]]) {\n\
+          const int rows = 32 / n;\n  p[i] = int(i) % n + rows / m + int(i / v.y) + (b ? 1 : 0) + int(h);\n}\n";
+    let checked = check(source, &CompileOptions::default()).unwrap();
+    assert_eq!(checked.warnings(), None);
+    let divided = check("kernel void k(device int *p) { p[0] = p[1] / 0; }", &CompileOptions::default()).unwrap();
+    assert!(divided.warnings().unwrap().contains("division by zero is undefined"));
+}
+
 #[test]
 fn warnings_do_not_fail_and_are_told() {
     let source = "vertex float4 v() { return float4(1); }\nkernel void k(device float *y) {\n  int unused = 1;\n  threadgroup float t[2] = {0};\n  t[0] = 1; y[0] = t[0];\n}";

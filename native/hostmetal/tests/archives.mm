@@ -413,6 +413,17 @@ void a_library_file_is_source() {
   id<MTLFunction> twice = [[by_path newFunctionWithName:@"twice"] autorelease];
   check_result(pipeline(descriptor(twice), MTLPipelineOptionNone, &error), 10, 14);
 
+  dispatch_data_t data = dispatch_data_create([source UTF8String], [source lengthOfBytesUsingEncoding:NSUTF8StringEncoding], nullptr,
+                                              DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+  id<MTLLibrary> by_data = [[device() newLibraryWithData:data error:&error] autorelease];
+  dispatch_release(data);
+  CHECK_EQUAL([[by_data functionNames] count], 3);
+  data = dispatch_data_create("MTLB", 4, nullptr, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+  CHECK([device() newLibraryWithData:data error:&error] == nil);
+  check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorUnsupported, @"the data holds code for Apple's GPUs");
+  dispatch_release(data);
+  CHECK_RAISES([device() newLibraryWithData:(dispatch_data_t)nil error:&error], @"newLibraryWithData:", @"nil");
+
   NSString *const absent = folder.file(@"absent.metallib");
   CHECK([device() newLibraryWithURL:[NSURL fileURLWithPath:absent] error:&error] == nil);
   check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorFileNotFound, absent);

@@ -554,10 +554,23 @@ impl Pass<'_> {
 
 /// Gives a function constant its value; without one it is zero and not defined.
 pub(crate) fn set_constant(stream: &Stream, edits: &mut Edits, constant: &Constant, value: Option<&str>) {
-    let text = value
-        .map_or_else(|| format!("= {}()", constant.spelling.replace("unsigned int", "uint")), |v| format!("= {v}"));
+    let text = value.map_or_else(|| of_constant(constant, ""), |v| format!("= {v}"));
+    give_constant(stream, edits, constant, text, value.is_some());
+}
+
+/// Gives a function constant a value that the source is checked with: clang knows it, so it is one that it does not warn of
+/// where it divides or shifts.
+pub(crate) fn assume_constant(stream: &Stream, edits: &mut Edits, constant: &Constant) {
+    give_constant(stream, edits, constant, of_constant(constant, "1"), false);
+}
+
+fn of_constant(constant: &Constant, value: &str) -> String {
+    format!("= {}({value})", constant.spelling.replace("unsigned int", "uint"))
+}
+
+fn give_constant(stream: &Stream, edits: &mut Edits, constant: &Constant, text: String, defined: bool) {
     edits.replace(constant.attribute, text);
-    let defined = u8::from(value.is_some());
+    let defined = u8::from(defined);
     edits.behind(constant.end, &format!(" enum {{ hm_defined_{} = {defined} }};", stream.at(constant.name)));
 }
 

@@ -11,8 +11,8 @@ use super::loaded;
 use super::memo::Memo;
 use super::reconverge::{self, Unsupported};
 use super::rewrite::{
-    Constant, Edits, Rewrite, bodies, emit, rewrite, set_constant, strip_address_space, undeduce, wrap_conditional,
-    wrap_offset,
+    Constant, Edits, Rewrite, assume_constant, bodies, emit, rewrite, set_constant, strip_address_space, undeduce,
+    wrap_conditional, wrap_offset,
 };
 use super::rules;
 use super::scan::{Program, scan};
@@ -178,7 +178,7 @@ fn check(toolchain: &Arc<Toolchain>, source: &str, options: &CompileOptions) -> 
         // Both views at once: what the rules found, and what clang finds besides.
         let mut checking = edits.clone();
         for (constant, _) in &constants {
-            set_constant(&stream, &mut checking, constant, None);
+            assume_constant(&stream, &mut checking, constant);
         }
         let said: BTreeSet<Option<u32>> = findings.iter().map(|f| f.token.map(|t| stream.tokens[t].line)).collect();
         let more = syntax(toolchain, options, &stream, &checking, &with_foot(&stream, &[]))?;
@@ -267,7 +267,7 @@ fn accept(
     loop {
         let mut checking = edits.clone();
         for (constant, _) in constants {
-            set_constant(stream, &mut checking, constant, None);
+            assume_constant(stream, &mut checking, constant);
         }
         let found = syntax(toolchain, options, stream, &checking, &with_foot(stream, &tail))?;
         if !found.iter().any(|f| f.severity == Severity::Error) {

@@ -6,6 +6,7 @@
 #import <Metal/MTLPixelFormat.h>
 #import <Metal/MTLResource.h>
 #import <Metal/MTLTypes.h>
+#import <dispatch/dispatch.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
@@ -200,6 +201,7 @@ API_AVAILABLE(macos(10.11))
     API_DEPRECATED("Use -newLibraryWithURL:error: instead", macos(10.11, 13.0));
 - (nullable id<MTLLibrary>)newLibraryWithURL:(NSURL *)url
                                        error:(__autoreleasing NSError **)error API_AVAILABLE(macos(10.13));
+- (nullable id<MTLLibrary>)newLibraryWithData:(dispatch_data_t)data error:(__autoreleasing NSError **)error;
 - (nullable id<MTLLibrary>)newLibraryWithSource:(NSString *)source
                                         options:(nullable MTLCompileOptions *)options
                                           error:(__autoreleasing NSError **)error;
