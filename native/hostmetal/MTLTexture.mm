@@ -137,6 +137,14 @@
 - (MTLTextureUsage)usage {
   return (MTLTextureUsage)_info.usage;
 }
+// Shared with other processes, or only a target of rendering: nothing here is.
+- (BOOL)isShareable {
+  return NO;
+}
+- (BOOL)isFramebufferOnly {
+  return NO;
+}
+
 // Of a view and of a linear texture only the resource whose memory it shares can be made aliasable.
 - (void)makeAliasable {
   HM_REQUIRE(!_parentTexture, "the texture must not be a view");

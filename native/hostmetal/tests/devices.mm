@@ -131,6 +131,21 @@ void threadgroup_memory_is_limited_by_device() {
     [encoder setThreadgroupMemoryLength:16384 atIndex:1];
     [encoder dispatchThreads:MTLSizeMake(256, 1, 1) threadsPerThreadgroup:MTLSizeMake(256, 1, 1)];  // index 1 is not used
   });
+  NSString *both = @"kernel void both(device uint *out, threadgroup uint *t [[threadgroup(0)]],\n"
+                    "    uint i [[thread_position_in_threadgroup]]) {\n"
+                    "  threadgroup uint part[32]; part[i] = i; t[i] = i;\n"
+                    "  threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = part[i ^ 1] + t[i ^ 2];\n"
+                    "}\n";
+  for (NSUInteger i = 0; i < 2; i++)
+    encode(at(i), ^(id<MTLComputeCommandEncoder> encoder) {
+      const MTLSize group = MTLSizeMake(32, 1, 1);
+      [encoder setComputePipelineState:pipeline(at(i), both, @"both")];
+      [encoder setBuffer:buffer(at(i), 128) offset:0 atIndex:0];
+      [encoder setThreadgroupMemoryLength:16384 atIndex:0];
+      if (i == 1)
+        CHECK_RAISES([encoder dispatchThreads:group threadsPerThreadgroup:group], @"dispatchThreads:", @"<= 16384 bytes");
+      if (i == 0) [encoder dispatchThreads:group threadsPerThreadgroup:group];
+    });
   NSString *greedy = @"kernel void greedy(device float *out, uint t [[thread_position_in_threadgroup]]) {\n"
                       "  threadgroup float part[5000]; part[t] = t;\n"
                       "  threadgroup_barrier(mem_flags::mem_threadgroup); out[t] = part[t ^ 1];\n"

@@ -82,6 +82,7 @@ void a_texture_tells_of_itself() {
     CHECK_EQUAL([t pixelFormat], MTLPixelFormatRG16Float);
     CHECK_EQUAL([t usage], MTLTextureUsageShaderRead | MTLTextureUsageShaderWrite);
     CHECK_EQUAL([t storageMode], MTLStorageModeManaged);
+    CHECK(![t isShareable] && ![t isFramebufferOnly]);
     CHECK_EQUAL([t hazardTrackingMode], MTLHazardTrackingModeTracked);
     CHECK([t sampleCount] == 1 && ![t parentTexture] && ![t buffer]);
     CHECK([t allocatedSize] >= 3 * (8 * 4 + 4 * 2) * 4 && [device() currentAllocatedSize] > before);

@@ -79,6 +79,8 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) NSUInteger sampleCount;
 @property(readonly) NSUInteger arrayLength;
 @property(readonly) MTLTextureUsage usage;
+@property(readonly, getter=isShareable) BOOL shareable API_AVAILABLE(macos(10.14));
+@property(readonly, getter=isFramebufferOnly) BOOL framebufferOnly;
 @property(readonly) MTLResourceID gpuResourceID API_AVAILABLE(macos(13.0));
 - (void)getBytes:(void *)pixelBytes
      bytesPerRow:(NSUInteger)bytesPerRow

@@ -1,0 +1,102 @@
+//! Several devices of unequal size, as code for several GPUs meets them. On Linux only, where hostmetal simulates them; the
+//! test starts itself again with the environment that asks for them.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::msl;
+use dcmetal::{Accelerator, Error, GpuFamily, Grid, Size, args};
+
+const CHILD: &str = "DCMETAL_TEST_DEVICES";
+
+#[test]
+fn work_runs_on_devices_of_unequal_size() {
+    if std::env::var_os(CHILD).is_some() {
+        return on_unequal_devices();
+    }
+    let this = std::env::current_exe().expect("the test's own executable");
+    let mut command = std::process::Command::new(this);
+    command.arg("--nocapture").env(CHILD, "1").env("HOSTMETAL_DEVICES", "3").env("HOSTMETAL_MEMORY", "256M");
+    command
+        .env("HOSTMETAL_DEVICE_1", "memory=32M,max_buffer=8M,threadgroup_memory=8K,max_threads=128,location=external");
+    command.env("HOSTMETAL_DEVICE_2", "family=apple3,name=old");
+    let output = command.output().expect("the test starts itself");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stdout));
+}
+
+const SOURCE: &str = "
+#include <metal_stdlib>
+using namespace metal;
+kernel void sums(device const uint* x [[buffer(0)]], device uint* y [[buffer(1)]], threadgroup uint* t [[threadgroup(0)]],
+                 uint i [[thread_position_in_grid]], uint l [[thread_position_in_threadgroup]],
+                 uint n [[threads_per_threadgroup]], uint g [[threadgroup_position_in_grid]]) {
+    t[l] = x[i];
+    for (uint half_n = n / 2; half_n > 0; half_n /= 2) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        if (l < half_n) t[l] += t[l + half_n];
+    }
+    if (l == 0) y[g] = t[0];
+}
+";
+
+fn on_unequal_devices() {
+    let all = Accelerator::all().expect("devices");
+    assert_eq!(all.len(), 3);
+    let [whole, small, old] = [&all[0], &all[1], &all[2]];
+    let limits = small.limits();
+    assert_eq!((limits.max_buffer_bytes, limits.max_threadgroup_memory), (8 << 20, 8192));
+    assert_eq!(limits.max_threads_per_threadgroup, Size { x: 128, y: 128, z: 128 });
+    assert!(limits.removable && !limits.unified_memory);
+    assert_eq!((old.name(), old.supports_family(GpuFamily::Apple4)), ("old", false));
+
+    // The same sum on each, in threadgroups as large as the device allows, all in flight at once.
+    let values: Vec<u32> = (0..1 << 16).map(|i| i * 7).collect();
+    let running: Vec<_> = all
+        .iter()
+        .map(|gpu| {
+            let group = gpu.limits().max_threads_per_threadgroup.x as usize;
+            let kernel = msl(gpu, SOURCE, "sums");
+            let x = gpu.buffer_from(&values).expect("a buffer");
+            let mut y = gpu.buffer_zeroed::<u32>(values.len() / group).expect("a buffer");
+            let shared = dcmetal::Arg::threadgroup::<u32>(group);
+            let grid = Grid::linear(values.len()).threadgroup(group);
+            let submission = kernel.launch(grid, args![&x, &mut y, shared]).expect("a launch");
+            (group, y, submission)
+        })
+        .collect();
+    for (group, y, submission) in running {
+        submission.wait().expect("a sum");
+        let sums: Vec<u32> = values.chunks(group).map(|part| part.iter().sum()).collect();
+        assert_eq!(*y.read().expect("results"), sums, "threadgroups of {group}");
+    }
+
+    // What the small device refuses, and the others take.
+    let memory = |gpu: &Accelerator, megabytes: usize| gpu.buffer_zeroed::<u8>(megabytes << 20);
+    assert!(memory(small, 9).is_err() && memory(whole, 9).is_ok());
+    let full: Vec<_> = (0..3).map(|_| memory(small, 8).expect("room")).collect();
+    let error = [memory(small, 8), memory(small, 8)].into_iter().find_map(Result::err).expect("32 MiB are full");
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+    assert!(memory(old, 8).is_ok());
+    drop(full);
+    assert!(memory(small, 8).is_ok());
+    let kernel = msl(small, SOURCE, "sums");
+    let (x, mut y) =
+        (small.buffer_from(&values).expect("a buffer"), small.buffer_zeroed::<u32>(1 << 16).expect("a buffer"));
+    let mut refused = |group: usize, shared: usize| {
+        let grid = Grid::linear(values.len()).threadgroup(group);
+        kernel.launch(grid, args![&x, &mut y, dcmetal::Arg::threadgroup::<u32>(shared)]).expect_err("is refused")
+    };
+    let error = refused(256, 256);
+    assert!(matches!(error, Error::ThreadgroupTooLarge { .. }), "{error}");
+    let error = refused(128, 4096).to_string();
+    assert!(error.contains("8192"), "{error}");
+
+    // Objects of different devices do not mix.
+    let foreign = whole.buffer_from(&values).expect("a buffer");
+    let mut own = small.buffer_zeroed::<u32>(1 << 9).expect("a buffer");
+    let grid = Grid::linear(values.len()).threadgroup(128usize);
+    let error =
+        kernel.launch(grid, args![&foreign, &mut own, dcmetal::Arg::threadgroup::<u32>(128)]).expect_err("is refused");
+    assert!(error.to_string().contains("another accelerator"), "{error}");
+}
