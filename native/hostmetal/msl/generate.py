@@ -86,7 +86,7 @@ def vector(n):
            *scalar_conversions("vec", n),
            f"  METAL_FUNC constexpr vec({each(n, 'T a{c}')}) : {each(n, '{c}(a{c})')} {{}}",
            # In braces the components that are not given are zero, also where there is one: float4{1} is not float4(1).
-           f"  METAL_FUNC constexpr vec(std::initializer_list<T> l) : {each(n, '{c}(l.size() > {i} ? l.begin()[{i}] : T(0))')} {{}}",
+           f"  METAL_FUNC constexpr vec(std::initializer_list<T> l) : {each(n, '{c}(l.__at({i}))')} {{}}",
            *volatiles("vec", n),
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
            f"  METAL_FUNC constexpr explicit vec(const vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}",
@@ -135,7 +135,7 @@ def packed(n):
            f"  METAL_FUNC constexpr packed_vec(T all) : {each(n, '{c}(all)')} {{}}",
            *scalar_conversions("packed_vec", n),
            f"  METAL_FUNC constexpr packed_vec({each(n, 'T a{c}')}) : {each(n, '{c}(a{c})')} {{}}",
-           f"  METAL_FUNC constexpr packed_vec(std::initializer_list<T> l) : {each(n, '{c}(l.size() > {i} ? l.begin()[{i}] : T(0))')} {{}}",
+           f"  METAL_FUNC constexpr packed_vec(std::initializer_list<T> l) : {each(n, '{c}(l.__at({i}))')} {{}}",
            *volatiles("packed_vec", n),
            f"  METAL_FUNC constexpr packed_vec(const vec<T, {n}> &v) : {each(n, '{c}(v.{c})')} {{}}",
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",

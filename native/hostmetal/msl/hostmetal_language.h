@@ -113,6 +113,8 @@ class initializer_list {
 public:
   METAL_FUNC constexpr initializer_list() : first(nullptr), count(0) {}
   METAL_FUNC constexpr size_t size() const { return count; }
+  // Zero behind the end. Not by begin(): no constant expression gives a pointer another address space.
+  METAL_FUNC constexpr T __at(size_t i) const { return i < count ? first[i] : T(0); }
   METAL_FUNC constexpr const T *begin() const { return first; }
   METAL_FUNC constexpr const T *end() const { return first + count; }
 };
