@@ -26,6 +26,11 @@
   HM_REQUIRE([resource storageMode] == MTLStorageModeManaged, "is for resources of managed storage");
 }
 
+- (void)generateMipmapsForTexture:(id<MTLTexture>)texture {
+  const HMPlace all = [self place:texture slice:0 level:0 origin:MTLOriginMake(0, 0, 0) selector:_cmd];
+  HM_CHECK(hm_blit_generate_mipmaps(_engine, all.texture));
+}
+
 - (void)fillBuffer:(id<MTLBuffer>)buffer range:(NSRange)range value:(uint8_t)value {
   HM_CHECK(hm_blit_fill(_engine, [self engineBuffer:buffer selector:_cmd], range.location, range.length, value));
 }

@@ -292,6 +292,7 @@ const char *hm_blit_copy_from_texture(HMEncoder encoder, const HMPlace *source, 
                                       const uint64_t size[3]);
 const char *hm_blit_copy_texture(HMEncoder encoder, const HMPlace *source, const HMPlace *destination,
                                  const uint64_t size[3]);
+const char *hm_blit_generate_mipmaps(HMEncoder encoder, HMTexture texture);
 const char *hm_blit_fill(HMEncoder encoder, HMBuffer buffer, uint64_t offset, uint64_t length, uint8_t value);
 
 // -------------------------------------------------------------- events, fences, time

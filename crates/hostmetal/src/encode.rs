@@ -15,6 +15,7 @@ use crate::device::{Device, SIMD_WIDTH};
 use crate::event::Fence;
 use crate::executor::{SAMPLERS, SLOTS, Sampler, TEXTURES, Texture as Texels};
 use crate::memory::Buffer;
+use crate::mipmap::{Mipmap, mipmaps};
 use crate::pipeline::{BUFFER, Binding, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE};
 use crate::texture::{Region, Rows, Texture};
 
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     },
     /// Between textures, or a texture and a buffer.
     CopyRows(Rows),
+    Mipmap(Mipmap),
     /// Writes the time.
     Sample {
         at: *const AtomicU64,
@@ -498,6 +500,18 @@ impl Encoder {
             return Ok(());
         }
         Err(c"a resource was created with a different device than the command buffer.")
+    }
+
+    /// Makes the levels of a texture from its first one.
+    pub(crate) fn generate_mipmaps(&self, texture: &Arc<Texture>) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Blit)?;
+        if !std::ptr::eq(texture.device(), self.command_buffer.queue.device) {
+            return Err(c"texture was created with a different device than the command buffer.");
+        }
+        let levels = mipmaps(texture)?;
+        hold_texture(&mut state.recording.textures, texture);
+        state.recording.commands.extend(levels.map(Command::Mipmap));
+        Ok(())
     }
 }
 

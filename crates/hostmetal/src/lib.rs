@@ -29,6 +29,7 @@ pub mod ffi;
 mod heap;
 mod library;
 mod memory;
+mod mipmap;
 pub mod msl;
 mod pages;
 pub mod pipeline;

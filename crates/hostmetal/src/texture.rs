@@ -38,13 +38,13 @@ const MOST_IN_BUFFER: u64 = 1 << 28;
 const LEVEL_ALIGNMENT: u64 = 16;
 
 /// `hostmetal::texel_kind`.
-const UNORM: u32 = 0;
-const SNORM: u32 = 1;
-const UINT: u32 = 2;
-const SINT: u32 = 3;
-const FLOAT: u32 = 4;
-const SRGB: u32 = 5;
-const RGB10A2: u32 = 6;
+pub(crate) const UNORM: u32 = 0;
+pub(crate) const SNORM: u32 = 1;
+pub(crate) const UINT: u32 = 2;
+pub(crate) const SINT: u32 = 3;
+pub(crate) const FLOAT: u32 = 4;
+pub(crate) const SRGB: u32 = 5;
+pub(crate) const RGB10A2: u32 = 6;
 
 /// `hostmetal::texel_order`.
 const RGBA: u32 = 0;

@@ -381,6 +381,26 @@ void passes_take_samples_in_order() {
 
 // ------------------------------------------------------------------ blits
 
+void mipmaps_are_generated() {
+  MTLTextureDescriptor *descriptor = [MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR8Unorm
+                                                                                        width:2
+                                                                                       height:2
+                                                                                    mipmapped:YES];
+  id<MTLTexture> texture = [[device() newTextureWithDescriptor:descriptor] autorelease];
+  const uint8_t texels[4] = {10, 20, 30, 40};
+  [texture replaceRegion:MTLRegionMake2D(0, 0, 2, 2) mipmapLevel:0 withBytes:texels bytesPerRow:2];
+  id<MTLCommandBuffer> commandBuffer = [queue() commandBuffer];
+  id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
+  CHECK_RAISES([encoder generateMipmapsForTexture:(id<MTLTexture>)nil], @"generateMipmapsForTexture:", @"texture");
+  [encoder generateMipmapsForTexture:texture];
+  [encoder endEncoding];
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  uint8_t smallest = 0;
+  [texture getBytes:&smallest bytesPerRow:1 fromRegion:MTLRegionMake2D(0, 0, 1, 1) mipmapLevel:1];
+  CHECK_EQUAL(smallest, 25);
+}
+
 void levels_and_slices_are_copied_by_range() {
   MTLTextureDescriptor *descriptor = [[[MTLTextureDescriptor alloc] init] autorelease];
   [descriptor setTextureType:MTLTextureType2DArray];
@@ -584,6 +604,7 @@ const FaceCase event_cases[] = {
     CASE(the_device_counts_time),
     CASE(sample_buffers_are_made_by_descriptor),
     CASE(passes_take_samples_in_order),
+    CASE(mipmaps_are_generated),
     CASE(levels_and_slices_are_copied_by_range),
     CASE(a_queue_is_made_by_descriptor),
     CASE(capture_says_that_it_captures_nothing),

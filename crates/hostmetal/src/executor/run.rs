@@ -202,6 +202,8 @@ fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Recording) -> 
                 continue;
             }
             Command::Barrier => {}
+            // SAFETY: the recording holds the texture; a program that uses it meanwhile races with its own command.
+            Command::Mipmap(mipmap) => unsafe { mipmap.make() },
             // SAFETY: the recording of the encoder that made it holds the buffer.
             Command::Sample { at } => unsafe { write_sample(at) },
             // SAFETY: the encoder checked both ranges against their buffers, which the recording holds. Two no-copy buffers

@@ -351,3 +351,15 @@ unsafe fn region(place: *const HMPlace, size: *const [u64; 3]) -> (HMPlace, Regi
     let size = unsafe { *size };
     (place, (place.origin, size))
 }
+
+/// Makes the levels of a texture from its first one.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_blit_generate_mipmaps(encoder: HMEncoder, texture: HMTexture) -> *const c_char {
+    // SAFETY: as the module says.
+    let Some(texture) = (unsafe { share(texture) }) else { return c"texture must not be nil.".as_ptr() };
+    // SAFETY: as the module says.
+    answer(unsafe { borrow(encoder) }.generate_mipmaps(&texture))
+}

@@ -17,6 +17,7 @@ typedef NS_OPTIONS(NSUInteger, MTLBlitOption) {
 API_AVAILABLE(macos(10.11))
 @protocol MTLBlitCommandEncoder <MTLCommandEncoder>
 - (void)synchronizeResource:(id<MTLResource>)resource API_AVAILABLE(macos(10.11));
+- (void)generateMipmapsForTexture:(id<MTLTexture>)texture;
 - (void)fillBuffer:(id<MTLBuffer>)buffer range:(NSRange)range value:(uint8_t)value;
 - (void)copyFromBuffer:(id<MTLBuffer>)sourceBuffer
           sourceOffset:(NSUInteger)sourceOffset
