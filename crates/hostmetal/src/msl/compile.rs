@@ -66,7 +66,12 @@ pub(crate) fn run(mut command: Command, directory: &Path, deadline: Duration) ->
     let mut text = Vec::new();
     let file = File::open(&path).map_err(|e| broken("cannot read the output of", &e))?;
     file.take(OUTPUT_CAP).read_to_end(&mut text).map_err(|e| broken("cannot read the output of", &e))?;
-    let output = String::from_utf8_lossy(&text).into_owned();
+    let mut output = String::from_utf8_lossy(&text).into_owned();
+    if !status.success() && output.trim().is_empty() {
+        // Its words go to the disk as well.
+        let free = rustix::fs::statvfs(directory).map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        output = format!("(it said nothing; the disk of '{}' has {free} bytes free)\n", directory.display());
+    }
     if let Some(log) = crash(&program, status, &output) {
         return Err(CompileFailure { kind: Failure::Crash, log });
     }

@@ -98,6 +98,10 @@ fn expand(
         SOURCE_NAME.into(),
     ]);
     let finished = toolchain.clang(job.path(), flags)?;
+    if !finished.success && !finished.output.contains("error:") {
+        let log = format!("{} failed:\n{}", toolchain.version(), finished.output);
+        return Err(CompileFailure { kind: Failure::Toolchain, log });
+    }
     // Our own headers go by their names, wherever they lie on this machine.
     let output = finished.output.replace(&format!("{}/", toolchain.headers().display()), "");
     let output = output.lines().filter(|l| !l.ends_with("generated.")).map(|l| format!("{l}\n")).collect();
