@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SOURCES: &[&str] = &[
     "MTLBinaryArchive",
+    "MTLArgumentEncoder",
     "MTLBlitCommandEncoder",
     "MTLBuffer",
     "MTLCapture",
@@ -34,6 +35,7 @@ const SOURCES: &[&str] = &[
     "MTLResource",
     "MTLSampler",
     "MTLTexture",
+    "MTLType",
     "blocks",
     "dispatch_queue",
     "dispatch_wait",

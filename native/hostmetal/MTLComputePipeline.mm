@@ -1,17 +1,6 @@
 // MTLComputePipelineDescriptor, MTLComputePipelineState and its reflection.
 #import "faces.h"
 
-@interface HostMTLBinding : NSObject <MTLBinding> {
-  NSString *_name;
- @protected
-  HMBinding _info;
-}
-- (instancetype)initWithInfo:(const HMBinding *)info;
-@end
-
-@interface HostMTLBufferBinding : HostMTLBinding <MTLBufferBinding>
-@end
-
 @interface HostMTLThreadgroupBinding : HostMTLBinding <MTLThreadgroupBinding>
 @end
 
@@ -68,6 +57,16 @@ const NSUInteger places = 31;  // of the argument table of buffers
 - (MTLDataType)bufferDataType {
   return (MTLDataType)_info.data_type;
 }
+- (MTLStructType *)bufferStructType {
+  return hostmetal_struct_type(_arguments);
+}
+- (MTLPointerType *)bufferPointerType {
+  return hostmetal_pointer_type(_arguments, &_info);
+}
+- (void)dealloc {
+  hm_arguments_release(_arguments);
+  [super dealloc];
+}
 @end
 
 @implementation HostMTLThreadgroupBinding
@@ -115,6 +114,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
                    : info.kind == MTLBindingTypeTexture           ? [HostMTLTextureBinding class]
                                                                   : [HostMTLBinding class];
       HostMTLBinding *binding = [(HostMTLBinding *)[face alloc] initWithInfo:&info];
+      if (info.kind == MTLBindingTypeBuffer) ((HostMTLBufferBinding *)binding)->_arguments = hm_pipeline_arguments(pipeline, i);
       [bindings addObject:binding];
       [binding release];
     }

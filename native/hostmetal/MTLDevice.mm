@@ -297,6 +297,29 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 
 // ------------------------------------------------------------------ textures and samplers
 
+- (id<MTLArgumentEncoder>)newArgumentEncoderWithArguments:(NSArray<MTLArgumentDescriptor *> *)arguments {
+  const NSUInteger count = [arguments count];
+  NSMutableData *given = [NSMutableData dataWithLength:count * sizeof(HMArgument)];
+  for (NSUInteger i = 0; i < count; i++) {
+    MTLArgumentDescriptor *one = [arguments objectAtIndex:i];
+    const NSUInteger most = UINT32_MAX / 2;
+    HM_REQUIRE([one index] <= most && [one arrayLength] <= most, "index and arrayLength must be < 2^31");
+    ((HMArgument *)[given mutableBytes])[i] = {(uint32_t)[one dataType],    (uint32_t)[one index],       (uint32_t)[one arrayLength],
+                                               (uint32_t)[one access], (uint32_t)[one textureType], [one constantBlockAlignment]};
+  }
+  const char *misuse = nullptr;
+  HMArguments made = hm_arguments_create((const HMArgument *)[given bytes], count, &misuse);
+  HM_CHECK(misuse);
+  return [[HostMTLArgumentEncoder alloc] initWithDevice:self engine:made];
+}
+
+- (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferBinding:(id<MTLBufferBinding>)binding {
+  static const Class bindingClass = [HostMTLBufferBinding class];
+  HM_REQUIRE(object_getClass(binding) == bindingClass, "the binding must be a buffer's, of a pipeline of this device");
+  return [[HostMTLArgumentEncoder alloc] initWithDevice:self
+                                                 engine:hm_arguments_retain(((HostMTLBufferBinding *)binding)->_arguments)];
+}
+
 - (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)format {
   HM_REQUIRE(hm_pixel_format_known((uint32_t)format), "the pixel format is not one that hostmetal knows");
   return 16;

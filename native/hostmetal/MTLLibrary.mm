@@ -345,6 +345,17 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
   return constants;
 }
 
+- (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)index {
+  HM_REQUIRE(_engine != nullptr, "the function needs values for its constants");
+  HostMTLDevice *device = (HostMTLDevice *)[self device];
+  HMError failure = {};
+  HMArguments arguments = hm_function_arguments(device->_engine, _engine, (uint32_t)index, &failure);
+  NSError *error = failure.message ? hostmetal_error(MTLLibraryErrorDomain, &failure, nil) : nil;
+  HM_REQUIRE(error == nil, [[error localizedDescription] UTF8String]);
+  HM_REQUIRE(arguments != nullptr, "the function has no buffer argument at this index");
+  return [[HostMTLArgumentEncoder alloc] initWithDevice:device engine:arguments];
+}
+
 - (void)dealloc {
   if (_engine) hm_function_release(_engine);
   [_missing release];

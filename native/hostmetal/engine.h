@@ -24,6 +24,7 @@ typedef struct HMLibrary_s *HMLibrary;
 typedef struct HMFunction_s *HMFunction;
 typedef struct HMPipeline_s *HMPipeline;
 typedef struct HMArchive_s *HMArchive;
+typedef struct HMArguments_s *HMArguments;
 typedef struct HMQueue_s *HMQueue;
 typedef struct HMCommandBuffer_s *HMCommandBuffer;
 typedef struct HMEncoder_s *HMEncoder;
@@ -219,6 +220,44 @@ HMArchive hm_archive_read(const char *path, HMError *error);  // NULL with the e
 bool hm_archive_add(HMArchive archive, HMDevice device, HMFunction function, const HMPipelineOptions *options, HMError *error);
 bool hm_archive_write(HMArchive archive, const char *path, HMError *error);
 void hm_archive_release(HMArchive archive);
+
+// -------------------------------------------------------------- argument buffers
+// The layout of what a buffer argument points to: a structure in memory, whose pointers, textures and samplers are eight
+// bytes each.
+typedef struct HMArgument {
+  uint32_t data_type;  // MTLDataType
+  uint32_t index, array_length;  // 0 for no array
+  uint32_t access;        // MTLBindingAccess
+  uint32_t texture_type;  // MTLTextureType
+  uint64_t alignment;     // at least; 0 for what the type asks for
+} HMArgument;
+typedef struct HMType {
+  const char *name;  // a member's, "" for other types; valid while the arguments live
+  uint32_t data_type;       // MTLDataType
+  uint32_t argument_index;  // of a member's first argument
+  uint32_t argument_count;
+  uint32_t access;             // MTLBindingAccess of a texture, or of what a pointer points to
+  uint32_t texture_type;       // MTLTextureType
+  uint32_t texture_data_type;  // MTLDataType
+  uint32_t count;              // of an array
+  uint32_t descendants;        // types below this one, which follow it: members, the element, what is pointed to
+  bool resources;              // textures, samplers, pointers and the like are in it
+  uint64_t offset;             // of a member
+  uint64_t size, alignment;
+} HMType;
+// NULL with *error set when the function does not compile, NULL without when it has no such buffer.
+HMArguments hm_function_arguments(HMDevice device, HMFunction function, uint32_t index, HMError *error);
+HMArguments hm_pipeline_arguments(HMPipeline pipeline, size_t position);  // NULL for what is no buffer
+HMArguments hm_arguments_create(const HMArgument *arguments, size_t count, const char **misuse);
+HMArguments hm_arguments_pointee(HMArguments arguments, uint32_t index, const char **misuse);
+uint64_t hm_arguments_length(HMArguments arguments);
+uint64_t hm_arguments_alignment(HMArguments arguments);
+// data_type: that of the argument, 0 for a value of any type.
+const char *hm_arguments_find(HMArguments arguments, uint32_t index, uint32_t data_type, uint64_t *offset);
+// In preorder, the buffer's own type first; false when out of range.
+bool hm_arguments_type(HMArguments arguments, size_t position, HMType *type);
+HMArguments hm_arguments_retain(HMArguments arguments);  // another reference
+void hm_arguments_release(HMArguments arguments);
 
 // -------------------------------------------------------------- queues and command buffers
 HMQueue hm_queue_create(HMDevice device, size_t max_command_buffers);

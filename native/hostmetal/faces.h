@@ -158,6 +158,36 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 // Checks a descriptor and packs it; the text of misuse, or NULL.
 const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampler);
 
+// The types in what a buffer argument points to; autoreleased, nil for what is none of these.
+MTLStructType *hostmetal_struct_type(HMArguments arguments);
+MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *binding);
+
+@interface HostMTLArgumentEncoder : NSObject <MTLArgumentEncoder> {
+  HMArguments _engine;
+  HostMTLDevice *_device;
+  NSString *_label;
+  HostMTLBuffer *_buffer;
+  NSUInteger _offset;
+}
+// Takes engine.
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMArguments)engine;
+@end
+
+// What a pipeline's reflection gives for a buffer.
+@interface HostMTLBinding : NSObject <MTLBinding> {
+  NSString *_name;
+ @protected
+  HMBinding _info;
+}
+- (instancetype)initWithInfo:(const HMBinding *)info;
+@end
+
+@interface HostMTLBufferBinding : HostMTLBinding <MTLBufferBinding> {
+ @public
+  HMArguments _arguments;
+}
+@end
+
 @interface HostMTLLibrary : NSObject <MTLLibrary> {
  @public
   HMLibrary _engine;

@@ -20,6 +20,7 @@
 //! | HOSTMETAL_DEVICE_0, _1, ... | how a device differs (simulate.rs) | not at all |
 //! | HOSTMETAL_WATCHDOG | seconds that a command buffer may run, 0 for no limit | 120 |
 
+mod arguments;
 mod command;
 mod device;
 mod encode;

@@ -220,6 +220,7 @@ fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
             used: binding.used,
             texture_type: binding.texture_type,
             count: binding.count,
+            types: binding.types.clone(),
         })
     });
     Ok(Kernel {

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::device::Device;
 use crate::executor::{Entry, SAMPLERS, SLOTS, TEXTURES, ThreadgroupVariable};
+use crate::msl::Type;
 
 /// MTLBindingType of a buffer.
 pub const BUFFER: u32 = 0;
@@ -41,6 +42,8 @@ pub struct Binding {
     pub texture_type: u32,
     /// Places of the argument table: more than 1 for an array of textures or samplers.
     pub count: u32,
+    /// Of a buffer: what it points to, a tree in preorder; empty when that is not known.
+    pub types: Vec<Type>,
 }
 
 /// Code that can become a pipeline: of a compiled MSL kernel, or of a native function with the same contract.

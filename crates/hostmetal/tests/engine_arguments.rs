@@ -232,3 +232,64 @@ fn a_sampler_that_is_none_faults() {
         }
     }
 }
+
+/// `name@offset` of the members of what the first buffer points to; deeper ones in parentheses.
+fn members(declarations: &str, parameter: &str) -> String {
+    let source = format!("{declarations}\nkernel void run({parameter} [[buffer(0)]]) {{ }}");
+    let loaded = load(&source, MathMode::Fast, Engine::Pass);
+    let types = &loaded.bindings()[0].types;
+    assert_eq!(types[0].descendants as usize, types.len() - 1);
+    let mut text = String::new();
+    let mut ends = Vec::new();
+    for (at, one) in types.iter().enumerate() {
+        while ends.last() == Some(&at) {
+            ends.pop();
+            text.push(')');
+        }
+        text.push_str(&format!(" {}@{}:{}", one.name, one.offset, one.data_type.0));
+        if one.descendants > 0 {
+            text.push('(');
+            ends.push(at + 1 + one.descendants as usize);
+        }
+    }
+    text + &")".repeat(ends.len())
+}
+
+#[test]
+fn members_of_structures_are_told_where_they_are_understood() {
+    for (declarations, parameter, expected) in [
+        // Names that are used again, several declarators, methods, initialisers, types inside.
+        (
+            "struct A { float x, y[3]; struct In { half h; }; In in; float sum() const constant { return x; } static constant int n = 3; \
+             enum E { one, two }; E e; using T = uint2; T t; uchar last = 7; };",
+            "constant A &a",
+            " @0:1( x@0:3 y@4:2( @0:3) in@16:1( h@0:16) e@20:33 t@24:34 last@32:49)",
+        ),
+        // An unnamed structure, as headers shared with C have them; in a namespace; behind an alias.
+        (
+            "namespace one { namespace two { typedef struct { device float *p; } Inner; } }\nusing Alias = one::two::Inner;",
+            "device Alias *a",
+            " @0:1( p@0:60( @0:3))",
+        ),
+        // A structure inside itself, and one that is never defined.
+        (
+            "struct Never; struct List { device List *next; device Never *never; device void *any; int value; };",
+            "device List *a",
+            " @0:1( next@0:60( @0:1) never@8:60( @0:1) any@16:60( @0:0) value@24:29)",
+        ),
+        // Instances of templates have no members to tell, but those around them do.
+        (
+            "template <class T> struct Box { T t; }; struct A { Box<float> box; packed_float3 f; int n; atomic_uint count; };",
+            "constant A &a",
+            " @0:1( box@0:1 f@4:5 n@16:29 count@20:33)",
+        ),
+        ("struct A { int a : 3; int b : 5; };", "constant A &a", " @0:1"),
+        ("struct Base { int n; }; struct A : Base { int m; };", "constant A &a", " @0:1"),
+        ("struct A { int n; private: int m; };", "constant A &a", " @0:1"),
+        ("struct A { union { int n; float f; }; };", "constant A &a", " @0:1"),
+        ("struct A { device float (*rows)[4]; };", "device A *a", " @0:1"),
+        ("struct alignas(32) A { public: int n; int m = 1 < 2; };", "device A *a", " @0:1( n@0:29 m@4:29)"),
+    ] {
+        assert_eq!(members(declarations, parameter), expected, "{declarations}");
+    }
+}

@@ -249,6 +249,7 @@ template <unsigned Kind, int Index, bool Present>
 struct argument {
   static_assert(Index >= 0 && Index <= 30, "the index of a buffer or threadgroup argument must be between 0 and 30");
   static constexpr bool bound = true;
+  static constexpr unsigned kind = Kind;
 
   static void *address(const hm_group *group) { return Kind == kind_buffer ? group->buffer[Index] : group->threadgroup_memory[Index]; }
 
@@ -351,6 +352,7 @@ struct resource<metal::array<T, N>> : resource<T> {
 template <unsigned Kind, int Index, bool Present>
 struct resource_argument {
   static constexpr bool bound = true;
+  static constexpr unsigned kind = Kind;
   template <class P>
   struct direct {
     typedef plain<P> object;
@@ -399,6 +401,7 @@ struct input<metal::vec<T, N>> {
 #define HM_INPUT_3(name, a, b, c, x_, y_, z_)                                                                                                        \
   struct input_##name {                                                                                                                             \
     static constexpr bool bound = false;                                                                                                            \
+    static constexpr unsigned kind = ~0u;                                                                                                           \
     template <class P>                                                                                                                              \
     struct direct {                                                                                                                                 \
       uint x, y, z;                                                                                                                                 \
@@ -475,6 +478,12 @@ inline __attribute__((always_inline)) void pass_group(const hm_group *group, Hel
   pass_body<f>(group->threads_per_threadgroup[0], group->threads_per_threadgroup[1], group->threads_per_threadgroup[2], 0, 0, hm_held...);
 }
 
+} // namespace hostmetal
+
+#include "hostmetal_types.h"
+
+namespace hostmetal {
+
 template <class Void, class... A>
 struct call {
   static constexpr unsigned count = (0u + ... + (A::bound ? 1u : 0u));
@@ -501,6 +510,26 @@ struct call {
     if constexpr (One::bound)
       table.bindings[filled++] = One::template binding<P>();
   }
+  template <class One, class P, class Table>
+  static constexpr void add_type(Table &table, unsigned &filled) {
+    if constexpr (One::kind == kind_buffer && parameter<P>::indirect)
+      put_type<plain<typename parameter<P>::target>>(table, filled, 0, -1, 0, chain<>());
+  }
+  // The types of the buffers, in the order of the parameters.
+  template <class... P>
+  static constexpr auto types_of(void (&)(P...)) {
+    constexpr unsigned nodes = [] {
+      no_types none;
+      unsigned filled = 0;
+      (add_type<A, P>(none, filled), ...);
+      return filled;
+    }();
+    types<nodes> table = {types_version, nodes, sizeof(hm_type), 0, {}};
+    unsigned filled = 0;
+    (add_type<A, P>(table, filled), ...);
+    return table;
+  }
+
   template <class... P>
   static constexpr info<count> describe(void (&)(P...), unsigned max_threads) {
     info<count> table = {info_version, count, max_threads, sizeof(hm_binding), {}};

@@ -7,6 +7,7 @@
 //! because it cannot leave an `extern "C"` function.
 
 mod archive;
+mod arguments;
 mod compile;
 mod heap;
 mod submit;
@@ -14,6 +15,7 @@ mod sync;
 mod texture;
 
 pub use archive::*;
+pub use arguments::*;
 pub use compile::*;
 pub use heap::*;
 pub use submit::*;
@@ -24,6 +26,7 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use crate::arguments::Arguments;
 use crate::command::CommandBuffer;
 use crate::device::{self, Device};
 use crate::encode::{Encoder, Misuse};
@@ -97,6 +100,8 @@ handles! {
     HMPipeline => Pipeline;
     /// An MTLBinaryArchive.
     HMArchive => Archive;
+    /// What a buffer argument points to.
+    HMArguments => Arguments;
     /// An MTLCommandQueue.
     HMQueue => Queue;
     /// An MTLCommandBuffer.

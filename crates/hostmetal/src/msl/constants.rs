@@ -71,6 +71,19 @@ impl DataType {
         self.row().map(|(name, _, width)| if width == 1 { name.to_owned() } else { format!("{name}{width}") })
     }
 
+    /// Size and alignment in memory of a scalar, a vector or a matrix.
+    pub(crate) fn layout(self) -> Option<(u64, u64)> {
+        let vector = |size: u64, width: u64| size * if width == 3 { 4 } else { width };
+        // float2x2 is 7, half2x2 is 20: columns, then rows.
+        for (first, size) in [(7, 4), (20, 2)] {
+            if let Some(number) = self.0.checked_sub(first).filter(|number| *number < 9) {
+                let column = vector(size, u64::from(number % 3 + 2));
+                return Some((column * u64::from(number / 3 + 2), column));
+            }
+        }
+        self.row().map(|(_, size, width)| vector(size as u64, width as u64)).map(|size| (size, size))
+    }
+
     /// The bytes of a value: those that `setConstantValue:type:atIndex:` reads (a vector of 3 has 3 components here).
     pub fn value_size(self) -> Option<usize> {
         self.row().map(|(_, size, width)| size * width)

@@ -20,6 +20,7 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "hostmetal_runtime.h",
     "hostmetal_sampler.h",
     "hostmetal_texel.h",
+    "hostmetal_types.h",
     "hostmetal_vectorize.h",
     "metal_array",
     "metal_atomic",

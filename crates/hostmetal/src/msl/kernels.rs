@@ -614,7 +614,9 @@ pub(crate) fn wrapper(
                 let bytes: Vec<String> = engine.bytes().map(|byte| byte.to_string()).collect();
                 text.push_str(&format!(" HM_EXPORT const char hm_engine[] = {{{}, 0}};", bytes.join(", ")));
             }
-            text.push_str(&format!(" HM_EXPORT const auto hm_kernel_info = {table};"));
+            text.push_str(&format!(
+                " HM_EXPORT const auto hm_kernel_info = {table}; HM_EXPORT const auto hm_kernel_types = {call}::types_of({instance});"
+            ));
         }
     }
     for _ in scope {

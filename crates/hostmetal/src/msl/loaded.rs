@@ -71,6 +71,34 @@ pub struct Binding {
     pub texture_type: u32,
     /// How many places of the table: more than 1 for an array of textures or samplers.
     pub count: u32,
+    /// Of a buffer: what the parameter points to, a tree in preorder.
+    pub types: Vec<Type>,
+}
+
+/// A type in a buffer: of a member, an array's elements or what a pointer points to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Type {
+    /// A member's name; "" for other types.
+    pub name: String,
+    pub data_type: DataType,
+    /// `[[id(n)]]` of a member.
+    pub id: Option<u32>,
+    /// `MTLBindingAccess` of a texture, or of what a pointer points to.
+    pub access: u32,
+    /// `MTLTextureType` of a texture.
+    pub texture_type: u32,
+    /// Of a texture's components.
+    pub element: DataType,
+    /// Elements of an array.
+    pub count: u32,
+    /// Types of the tree below this one, which follow it: members, the element, what is pointed to.
+    pub descendants: u32,
+    /// Of a member.
+    pub offset: u64,
+    /// In bytes.
+    pub size: u64,
+    /// In bytes, a power of two.
+    pub alignment: u64,
 }
 
 #[repr(C)]
@@ -97,6 +125,27 @@ struct InfoBinding {
     alignment: u64,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct InfoType {
+    data_type: u32,
+    name: u32,
+    id: i32,
+    access: u32,
+    texture_type: u32,
+    element: u32,
+    count: u32,
+    descendants: u32,
+    offset: u64,
+    size: u64,
+    alignment: u64,
+}
+
+/// `hostmetal::types_version` of the header.
+const TYPES_VERSION: u32 = 1;
+/// More types than any kernel's buffers are made of.
+const MOST_TYPES: u32 = 1 << 20;
+
 /// `hostmetal::threadgroup_slot`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -119,7 +168,12 @@ pub(crate) struct Object {
 /// Maps the shared object at `path` (which may be removed afterwards) and reads its tables. `names` are the names of
 /// its
 /// buffer and threadgroup parameters in order. The object says which of the two entries it has.
-pub(crate) fn load(path: &Path, names: &[String], table: &'static RuntimeTable) -> Result<Object, String> {
+pub(crate) fn load<'a>(
+    path: &Path,
+    names: &[String],
+    member: impl Fn(u32) -> Option<&'a str>,
+    table: &'static RuntimeTable,
+) -> Result<Object, String> {
     // SAFETY: loading runs the object's initialisers; it is our compiler's output, made from the headers of this crate,
     // and has none that
     // need anything of the process.
@@ -130,7 +184,16 @@ pub(crate) fn load(path: &Path, names: &[String], table: &'static RuntimeTable) 
         let found = unsafe { library.get::<*mut u8>(name.as_bytes()) };
         found.map(|s| s.into_raw().cast::<u8>()).map_err(|_| format!("the compiled kernel has no '{name}'"))
     };
-    let (max_total_threads, bindings) = bindings(symbol("hm_kernel_info")?, names)?;
+    let (max_total_threads, mut bindings) = bindings(symbol("hm_kernel_info")?, names)?;
+    let mut types = types(symbol("hm_kernel_types")?, member)?.into_iter();
+    for binding in bindings.iter_mut().filter(|binding| binding.kind == BindingKind::Buffer) {
+        let root = types.next();
+        let below = root.as_ref().map_or(0, |root| root.descendants as usize);
+        binding.types = root.into_iter().chain(types.by_ref().take(below)).collect();
+        if binding.types.len() != below + 1 {
+            return Err("the compiled kernel's table of types does not fit its arguments".to_owned());
+        }
+    }
     let variables = variables(symbol("hm_threadgroup_first")?, symbol("hm_threadgroup_last")?)?;
     let runtime: *mut *const RuntimeTable = symbol("hm_runtime")?.cast();
     // SAFETY: `const hm_runtime_table *hm_runtime` is a variable of the object, and nothing of the object runs yet.
@@ -209,6 +272,7 @@ fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Bindi
             used: raw.present == 1,
             texture_type: raw.texture_type,
             count: raw.count,
+            types: Vec::new(),
         });
     }
     for (i, one) in bindings.iter().enumerate().filter(|(_, b)| b.used) {
@@ -220,6 +284,42 @@ fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Bindi
         }
     }
     Ok(((head.max_threads > 0).then_some(head.max_threads), bindings))
+}
+
+/// Reads the types of all buffers, one tree behind the other.
+fn types<'a>(table: *const u8, member: impl Fn(u32) -> Option<&'a str>) -> Result<Vec<Type>, String> {
+    // SAFETY: the symbol is a `const hostmetal::types<n>`, which begins with this head and is aligned for it.
+    let head = unsafe { table.cast::<InfoHead>().read() };
+    let [version, count, size] = [head.version, head.count, head.max_threads];
+    if version != TYPES_VERSION || size as usize != size_of::<InfoType>() || count > MOST_TYPES {
+        return Err(format!(
+            "the compiled kernel's table of types is not the expected one (version {version}, {count} of {size} bytes)"
+        ));
+    }
+    let mut types = Vec::with_capacity(count as usize);
+    for number in 0..count {
+        let at = table.wrapping_add(size_of::<InfoHead>() + number as usize * size_of::<InfoType>());
+        // SAFETY: the head said that there are `count` types of this size, and number < count.
+        let raw = unsafe { at.cast::<InfoType>().read() };
+        let name = if raw.name == 0 { Some("") } else { member(raw.name) };
+        let (Some(name), true) = (name, raw.alignment.is_power_of_two() && raw.descendants < count - number) else {
+            return Err("the compiled kernel describes a type wrongly".to_owned());
+        };
+        types.push(Type {
+            name: name.to_owned(),
+            data_type: DataType(raw.data_type),
+            id: u32::try_from(raw.id).ok(),
+            access: raw.access,
+            texture_type: raw.texture_type,
+            element: DataType(raw.element),
+            count: raw.count,
+            descendants: raw.descendants,
+            offset: raw.offset,
+            size: raw.size,
+            alignment: raw.alignment,
+        });
+    }
+    Ok(types)
 }
 
 /// Reads the threadgroup variables: the symbols point to the ends of the section that holds their slots, or to null.

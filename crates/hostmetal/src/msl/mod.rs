@@ -28,6 +28,7 @@ mod invoke;
 mod kernels;
 mod loaded;
 mod meets;
+mod members;
 mod memo;
 mod reach;
 mod reconverge;
@@ -45,7 +46,7 @@ pub use archive::{Archive, Archives};
 pub use constants::{ConstantKey, ConstantValue, DataType};
 pub use discover::{ConstantInfo, KernelInfo};
 pub use engine::{Built, Engine};
-pub use loaded::{Access, Binding, BindingKind};
+pub use loaded::{Access, Binding, BindingKind, Type};
 pub use source::Checked;
 pub use toolchain::{Toolchain, ToolchainOptions};
 

@@ -8,6 +8,7 @@ use super::engine::{self, Engine};
 use super::invoke::{FOOT, HEAD, OBJECT, PROGRAM, Request, compile, is_lasting, preprocess, source_failure, syntax};
 use super::kernels::{Mode, Role, wrapper};
 use super::loaded;
+use super::members;
 use super::memo::Memo;
 use super::reconverge::{self, Unsupported};
 use super::rewrite::{
@@ -445,11 +446,23 @@ impl Inner {
         let job = self.toolchain.job()?;
         let path = job.path().join(OBJECT);
         std::fs::write(&path, code).map_err(|e| broken(format!("cannot write '{}': {e}", path.display())))?;
-        let object = loaded::load(&path, &names, crate::executor::runtime_table()).map_err(broken)?;
+        let object =
+            loaded::load(&path, &names, |number| members::name(&self.stream, number), crate::executor::runtime_table())
+                .map_err(broken)?;
         if std::env::var_os("HOSTMETAL_LOG").is_some_and(|level| level == "debug") {
             eprintln!("hostmetal: kernel '{}' was built for {}", self.infos[number].name, object.built);
         }
         Ok(LoadedKernel { object: Arc::new(object) })
+    }
+
+    /// What clang is told of the structures in the kernel's buffers.
+    fn members(&self, kernel: &Kernel) -> String {
+        let buffers = kernel.signature.parameters.iter().filter(|parameter| parameter.role == Role::Buffer);
+        let tokens = buffers.flat_map(|parameter| parameter.range.0..parameter.range.1);
+        let mut words: HashSet<&str> = tokens.map(|token| self.stream.at(token)).collect();
+        let of_instance = kernel.instance.values.values().chain(&kernel.instance.types).chain([&kernel.instance.text]);
+        words.extend(of_instance.flat_map(|text| text.split(|c: char| c != '_' && !c.is_alphanumeric())));
+        members::specialisations(&self.stream, &self.program, words)
     }
 
     /// The object as the pass makes it, or why it does not.
@@ -493,6 +506,7 @@ impl Inner {
             Some(mode),
             0,
         );
+        let entry = format!("{}{entry}", self.members(kernel));
         let (text, map) = emit(&self.stream, edits, HEAD, &with_foot(&self.stream, &[(kernel.token, entry)]));
         let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
         let pass = !matches!(mode, Mode::Thread { .. }) && engine::usable(&self.toolchain).is_ok();

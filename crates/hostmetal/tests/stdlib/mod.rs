@@ -48,6 +48,7 @@ pub(crate) fn pipeline(loaded: LoadedKernel) -> Pipeline {
             used: b.used,
             texture_type: b.texture_type,
             count: b.count,
+            types: b.types.clone(),
         })
         .collect();
     Pipeline::new(Kernel {

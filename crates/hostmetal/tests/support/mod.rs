@@ -39,6 +39,7 @@ pub(crate) fn buffer(index: u32, size: u64) -> Binding {
         used: true,
         texture_type: 0,
         count: 1,
+        types: Vec::new(),
     }
 }
 

@@ -18,6 +18,82 @@ typedef NS_ENUM(NSUInteger, MTLBindingAccess) {
   MTLBindingAccessWriteOnly = 2,
 } API_AVAILABLE(macos(10.11));
 
+@class MTLStructType, MTLArrayType, MTLPointerType, MTLTextureReferenceType;
+
+MTL_EXPORT API_AVAILABLE(macos(10.13))
+@interface MTLType : NSObject {
+  MTLDataType _dataType;
+}
+@property(readonly) MTLDataType dataType;
+@end
+
+MTL_EXPORT API_AVAILABLE(macos(10.11))
+@interface MTLStructMember : NSObject {
+  NSString *_name;
+  NSUInteger _offset, _argumentIndex;
+  MTLType *_type;
+}
+@property(readonly) NSString *name;
+@property(readonly) NSUInteger offset;
+@property(readonly) MTLDataType dataType;
+- (nullable MTLStructType *)structType;
+- (nullable MTLArrayType *)arrayType;
+- (nullable MTLTextureReferenceType *)textureReferenceType API_AVAILABLE(macos(10.13));
+- (nullable MTLPointerType *)pointerType API_AVAILABLE(macos(10.13));
+@property(readonly) NSUInteger argumentIndex API_AVAILABLE(macos(10.13));
+@end
+
+MTL_EXPORT API_AVAILABLE(macos(10.11))
+@interface MTLStructType : MTLType {
+  NSArray<MTLStructMember *> *_members;
+}
+@property(readonly) NSArray<MTLStructMember *> *members;
+- (nullable MTLStructMember *)memberByName:(NSString *)name;
+@end
+
+MTL_EXPORT API_AVAILABLE(macos(10.11))
+@interface MTLArrayType : MTLType {
+  NSUInteger _arrayLength, _stride, _argumentIndexStride;
+  MTLType *_element;
+}
+@property(readonly) MTLDataType elementType;
+@property(readonly) NSUInteger arrayLength;
+@property(readonly) NSUInteger stride;
+@property(readonly) NSUInteger argumentIndexStride API_AVAILABLE(macos(10.13));
+- (nullable MTLStructType *)elementStructType;
+- (nullable MTLArrayType *)elementArrayType;
+- (nullable MTLTextureReferenceType *)elementTextureReferenceType API_AVAILABLE(macos(10.13));
+- (nullable MTLPointerType *)elementPointerType API_AVAILABLE(macos(10.13));
+@end
+
+MTL_EXPORT API_AVAILABLE(macos(10.13))
+@interface MTLPointerType : MTLType {
+  MTLBindingAccess _access;
+  NSUInteger _alignment, _dataSize;
+  BOOL _elementIsArgumentBuffer;
+  MTLType *_element;
+}
+@property(readonly) MTLDataType elementType;
+@property(readonly) MTLBindingAccess access;
+@property(readonly) NSUInteger alignment;
+@property(readonly) NSUInteger dataSize;
+@property(readonly) BOOL elementIsArgumentBuffer API_AVAILABLE(macos(10.13));
+- (nullable MTLStructType *)elementStructType API_AVAILABLE(macos(10.13));
+- (nullable MTLArrayType *)elementArrayType API_AVAILABLE(macos(10.13));
+@end
+
+MTL_EXPORT API_AVAILABLE(macos(10.13))
+@interface MTLTextureReferenceType : MTLType {
+  MTLDataType _textureDataType;
+  MTLTextureType _textureType;
+  MTLBindingAccess _access;
+}
+@property(readonly) MTLDataType textureDataType;
+@property(readonly) MTLTextureType textureType;
+@property(readonly) MTLBindingAccess access;
+@property(readonly) BOOL isDepthTexture;
+@end
+
 API_AVAILABLE(macos(13.0))
 @protocol MTLBinding <NSObject>
 @property(readonly) NSString *name;
@@ -33,6 +109,8 @@ API_AVAILABLE(macos(13.0))
 @property(readonly) NSUInteger bufferAlignment;
 @property(readonly) NSUInteger bufferDataSize;
 @property(readonly) MTLDataType bufferDataType;
+@property(readonly, nullable) MTLStructType *bufferStructType;
+@property(readonly, nullable) MTLPointerType *bufferPointerType;
 @end
 
 API_AVAILABLE(macos(13.0))

@@ -112,6 +112,25 @@ MTL_EXPORT API_AVAILABLE(macos(14.0))
 @property(readonly) NSString *name;
 @end
 
+@protocol MTLArgumentEncoder;
+
+// An argument of an argument buffer that no structure of a kernel describes.
+MTL_EXPORT API_AVAILABLE(macos(10.13))
+@interface MTLArgumentDescriptor : NSObject <NSCopying> {
+  MTLDataType _dataType;
+  NSUInteger _index, _arrayLength, _constantBlockAlignment;
+  MTLBindingAccess _access;
+  MTLTextureType _textureType;
+}
++ (MTLArgumentDescriptor *)argumentDescriptor;
+@property(nonatomic) MTLDataType dataType;
+@property(nonatomic) NSUInteger index;
+@property(nonatomic) NSUInteger arrayLength;
+@property(nonatomic) MTLBindingAccess access;
+@property(nonatomic) MTLTextureType textureType;
+@property(nonatomic) NSUInteger constantBlockAlignment;
+@end
+
 API_AVAILABLE(macos(10.11))
 @protocol MTLDevice <NSObject>
 @property(readonly) NSString *name;
@@ -189,6 +208,9 @@ API_AVAILABLE(macos(10.11))
 
 - (nullable id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor;
 - (nullable id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)descriptor;
+- (nullable id<MTLArgumentEncoder>)newArgumentEncoderWithArguments:(NSArray<MTLArgumentDescriptor *> *)arguments
+    API_AVAILABLE(macos(10.13));
+- (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferBinding:(id<MTLBufferBinding>)bufferBinding API_AVAILABLE(macos(13.0));
 - (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)format API_AVAILABLE(macos(10.13));
 - (NSUInteger)minimumTextureBufferAlignmentForPixelFormat:(MTLPixelFormat)format API_AVAILABLE(macos(10.14));
 

@@ -5,7 +5,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLDevice, MTLFunction;
+@protocol MTLArgumentEncoder, MTLDevice, MTLFunction;
 @class MTLFunctionConstantValues;
 
 typedef NS_ENUM(NSUInteger, MTLFunctionType) {
@@ -119,6 +119,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly)
     NSDictionary<NSString *, MTLFunctionConstant *> *functionConstantsDictionary API_AVAILABLE(macos(10.12));
 @property(readonly) MTLFunctionOptions options API_AVAILABLE(macos(11.0));
+- (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)bufferIndex API_AVAILABLE(macos(10.13));
 @end
 
 API_AVAILABLE(macos(10.11))

@@ -1,0 +1,32 @@
+// Writes argument buffers. https://developer.apple.com/documentation/metal/mtlargumentencoder
+#pragma once
+#import <Metal/MTLTypes.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+@protocol MTLDevice, MTLBuffer, MTLTexture, MTLSamplerState;
+
+// The layout is that of the structure in memory, so a program may as well write addresses and gpuResourceIDs itself.
+API_AVAILABLE(macos(10.13))
+@protocol MTLArgumentEncoder <NSObject>
+@property(readonly) id<MTLDevice> device;
+@property(nullable, copy, atomic) NSString *label;
+@property(readonly) NSUInteger encodedLength;
+@property(readonly) NSUInteger alignment;
+- (void)setArgumentBuffer:(nullable id<MTLBuffer>)argumentBuffer offset:(NSUInteger)offset;
+- (void)setArgumentBuffer:(nullable id<MTLBuffer>)argumentBuffer
+              startOffset:(NSUInteger)startOffset
+             arrayElement:(NSUInteger)arrayElement;
+- (void)setBuffer:(nullable id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index;
+- (void)setBuffers:(const id<MTLBuffer> _Nullable[_Nonnull])buffers
+           offsets:(const NSUInteger[_Nonnull])offsets
+         withRange:(NSRange)range;
+- (void)setTexture:(nullable id<MTLTexture>)texture atIndex:(NSUInteger)index;
+- (void)setTextures:(const id<MTLTexture> _Nullable[_Nonnull])textures withRange:(NSRange)range;
+- (void)setSamplerState:(nullable id<MTLSamplerState>)sampler atIndex:(NSUInteger)index;
+- (void)setSamplerStates:(const id<MTLSamplerState> _Nullable[_Nonnull])samplers withRange:(NSRange)range;
+- (void *)constantDataAtIndex:(NSUInteger)index;
+- (nullable id<MTLArgumentEncoder>)newArgumentEncoderForBufferAtIndex:(NSUInteger)index;
+@end
+
+NS_ASSUME_NONNULL_END
