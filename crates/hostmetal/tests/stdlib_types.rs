@@ -63,7 +63,7 @@ fn vectors() {
         ("float4 z = {c.x}; z", &[11., 0., 0., 0.]),
         ("float2 z{c.y}; z", &[12., 0.]),
         ("float4{a, 1, 2}", &[5., 6., 1., 2.]),
-        ("constexpr int3 z = {13, 19}; constant bool2 y = {true}; float4(z.xyz, y.x + 2 * y.y)", &[13., 19., 0., 1.]),
+        ("constexpr int3 z = {13, 19}; constexpr bool2 y = {true}; int4(z, y.x + 2 * y.y)", &[13., 19., 0., 1.]),
         ("packed_float3 z = {1, 2}; z", &[1., 2., 0.]),
         ("bfloat3 z = {2.0bf, 3.0bf}; z", &[2., 3., 0.]),
         ("struct S { float2 v; int n; }; S s = {{1}, 2}, t = {1, 2}; float4(s.v, t.v)", &[1., 0., 1., 1.]),
