@@ -7,7 +7,7 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use crate::device::{Device, MAX_THREADS_PER_THREADGROUP};
+use crate::device::Device;
 use crate::msl::{
     Access, Archives, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue, Failure,
     KernelInfo, check,
@@ -76,9 +76,9 @@ impl Library {
         options: &CompileOptions,
         max_threads: u64,
     ) -> Result<Library, LibraryError> {
-        if max_threads > u64::from(MAX_THREADS_PER_THREADGROUP) {
-            let text =
-                format!("maxTotalThreadsPerThreadgroup ({max_threads}) must be <= {MAX_THREADS_PER_THREADGROUP}");
+        let most = device.max_threads();
+        if max_threads > u64::from(most) {
+            let text = format!("maxTotalThreadsPerThreadgroup ({max_threads}) must be <= {most}");
             return Err(LibraryError::new(COMPILE_FAILURE, text));
         }
         let checked = check(source, options)?;

@@ -136,6 +136,40 @@ fn parts_of_an_automatic_heap_against_a_model() {
     assert_eq!(allocated(device), 0);
 }
 
+/// Threads that take and give back parts of one heap get parts of their own.
+#[test]
+fn threads_share_a_heap() {
+    let (device, _one) = small_device();
+    let heap = Heap::new(device, 1 << 20, false);
+    struct Shared(Heap);
+    // SAFETY: the engine's calls may be made on any thread.
+    unsafe impl Sync for Shared {}
+    let shared = Shared(heap);
+    std::thread::scope(|scope| {
+        for thread in 0..4u8 {
+            let shared = &shared;
+            scope.spawn(move || {
+                let mut numbers = Numbers(u64::from(thread));
+                let mut parts: Vec<Buffer> = Vec::new();
+                for _ in 0..500 {
+                    let length = 1 + numbers.below(20_000);
+                    if let Some(part) = shared.0.part(length) {
+                        // SAFETY: the part is that long, and this thread's.
+                        unsafe { ptr::write_bytes(part.contents(), thread, length as usize) };
+                        parts.push(part);
+                    }
+                    if parts.len() > 8 {
+                        let part = parts.swap_remove(numbers.below(8) as usize);
+                        assert!(part.read::<u8>().iter().all(|&byte| byte == thread), "another thread's part");
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(shared.0.info().used, 0);
+    assert_eq!(shared.0.available(), 1 << 20);
+}
+
 #[test]
 fn heaps_count_against_the_devices_memory() {
     let (device, _one) = small_device();

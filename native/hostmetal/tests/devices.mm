@@ -1,6 +1,7 @@
 // Cases of several devices with unequal limits, run with the environment that tests/faces.rs gives them, and of none.
 #import "faces.h"
 
+#include <cstdlib>
 #include <vector>
 
 namespace {
@@ -258,6 +259,21 @@ void objects_of_another_device_raise() {
                       destinationOffset:0 destinationBytesPerRow:32 destinationBytesPerImage:0],
                @"copyFromTexture:", different);
   [encoder endEncoding];
+  CHECK_RAISES([commandBuffer encodeSignalEvent:[[at(1) newEvent] autorelease] value:1], @"encodeSignalEvent:", different);
+  CHECK_RAISES([commandBuffer encodeWaitForEvent:[[at(1) newEvent] autorelease] value:1], @"encodeWaitForEvent:", different);
+  id<MTLFence> fence = [[at(1) newFence] autorelease];
+  id<MTLComputePipelineState> ownPipeline = pipeline(at(0), COUNT, @"count");
+  encode(at(0), ^(id<MTLComputeCommandEncoder> compute) {
+    CHECK_RAISES([compute updateFence:fence], @"updateFence:", different);
+    CHECK_RAISES([compute waitForFence:fence], @"waitForFence:", different);
+    [compute setComputePipelineState:ownPipeline];
+    [compute setBuffer:own offset:0 atIndex:0];
+    [compute setThreadgroupMemoryLength:256 atIndex:0];
+    CHECK_RAISES([compute dispatchThreadgroupsWithIndirectBuffer:foreign
+                                            indirectBufferOffset:0
+                                           threadsPerThreadgroup:MTLSizeMake(32, 1, 1)],
+                 @"dispatchThreadgroupsWithIndirectBuffer:", different);
+  });
   MTLResidencySetDescriptor *set = [[[MTLResidencySetDescriptor alloc] init] autorelease];
   id<MTLResidencySet> foreignSet = [[at(1) newResidencySetWithDescriptor:set error:nullptr] autorelease];
   CHECK_RAISES([foreignSet addAllocation:own], @"addAllocations:", different);
@@ -265,6 +281,35 @@ void objects_of_another_device_raise() {
   CHECK_RAISES([[commandBuffer commandQueue] addResidencySet:foreignSet], @"addResidencySet:", different);
   CHECK_RAISES([at(0) newComputePipelineStateWithFunction:function(at(1), COUNT, @"count") error:nullptr],
                @"newComputePipelineStateWithFunction:", @"another device");
+}
+
+// What Metal has shared events for.
+void a_shared_event_orders_work_of_two_devices() {
+  id<MTLSharedEvent> event = [[at(0) newSharedEvent] autorelease];
+  const NSUInteger page = [buffer(at(0), 1) allocatedSize];
+  char *const memory = (char *)aligned_alloc(page, page);  // both devices' buffers are the same bytes
+  id<MTLBuffer> views[2];
+  for (NSUInteger i = 0; i < 2; i++)
+    views[i] = [at(i) newBufferWithBytesNoCopy:memory length:page options:MTLResourceStorageModeShared deallocator:nil];
+  id<MTLCommandBuffer> second = [[[at(1) newCommandQueue] autorelease] commandBuffer];
+  [second encodeWaitForEvent:event value:1];
+  id<MTLBlitCommandEncoder> encoder = [second blitCommandEncoder];
+  [encoder fillBuffer:views[1] range:NSMakeRange(0, page / 2) value:2];
+  [encoder endEncoding];
+  [second commit];  // first, and still the later one
+  id<MTLCommandBuffer> first = [[[at(0) newCommandQueue] autorelease] commandBuffer];
+  encoder = [first blitCommandEncoder];
+  [encoder fillBuffer:views[0] range:NSMakeRange(0, page) value:1];
+  [encoder endEncoding];
+  [first encodeSignalEvent:event value:1];
+  [first commit];
+  [second waitUntilCompleted];
+  CHECK_EQUAL([second status], MTLCommandBufferStatusCompleted);
+  CHECK_EQUAL(memory[0], 2);
+  CHECK_EQUAL(memory[page - 1], 1);
+  [first waitUntilCompleted];
+  for (id<MTLBuffer> view : views) [view release];
+  free(memory);
 }
 
 void an_observer_is_kept_until_it_is_removed() {
@@ -303,6 +348,7 @@ const FaceCase device_cases[] = {
     CASE(uneven_grids_are_for_later_families),
     CASE(all_devices_compute_at_once),
     CASE(objects_of_another_device_raise),
+    CASE(a_shared_event_orders_work_of_two_devices),
     CASE(an_observer_is_kept_until_it_is_removed),
     {nullptr, nullptr},
 };

@@ -1,6 +1,8 @@
 // Cases of residency sets, and of resources that an encoder is told of.
 #import "faces.h"
 
+#include <pthread.h>
+
 namespace {
 id<MTLDevice> device() {
   return [MTLCreateSystemDefaultDevice() autorelease];
@@ -211,6 +213,55 @@ void an_uncommitted_command_buffer_gives_back_what_it_was_told_of() {
   CHECK_EQUAL([device() currentAllocatedSize], before);
 }
 
+// Sets come and go on a queue, and members in a set, while other threads commit work that uses them.
+struct Changes {
+  id<MTLCommandQueue> queue;
+  id<MTLResidencySet> shared;
+  int failed;
+};
+
+void *changeAndCommit(void *context) {
+  Changes *const changes = (Changes *)context;
+  for (int round = 0; round < 100; round++) {
+    @autoreleasepool {
+      id<MTLResidencySet> own = residencySet();
+      id<MTLBuffer> target = buffer(64);
+      [own addAllocation:target];
+      [own commit];
+      [changes->queue addResidencySet:own];
+      [changes->shared addAllocation:target];
+      [changes->shared commit];
+      id<MTLCommandBuffer> commandBuffer = [changes->queue commandBuffer];
+      [commandBuffer useResidencySet:own];
+      id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
+      [encoder fillBuffer:target range:NSMakeRange(0, 64) value:(uint8_t)round];
+      [encoder endEncoding];
+      [commandBuffer commit];
+      [changes->queue removeResidencySet:own];
+      [changes->shared removeAllocation:target];
+      [changes->shared commit];
+      [commandBuffer waitUntilCompleted];
+      const bool right = [commandBuffer status] == MTLCommandBufferStatusCompleted && ((uint8_t *)[target contents])[63] == round;
+      if (!right) __atomic_fetch_add(&changes->failed, 1, __ATOMIC_RELAXED);
+    }
+  }
+  return nullptr;
+}
+
+void many_threads_change_residency_sets() {
+  const NSUInteger before = [device() currentAllocatedSize];
+  @autoreleasepool {
+    Changes changes = {[[device() newCommandQueue] autorelease], residencySet(), 0};
+    [changes.queue addResidencySet:changes.shared];
+    pthread_t threads[4];
+    for (pthread_t &thread : threads) pthread_create(&thread, nullptr, changeAndCommit, &changes);
+    for (pthread_t &thread : threads) pthread_join(thread, nullptr);
+    CHECK_EQUAL(changes.failed, 0);
+    CHECK_EQUAL([changes.shared allocationCount], 0);
+  }
+  CHECK_EQUAL([device() currentAllocatedSize], before);
+}
+
 void misuse_of_used_resources_raises() {
   id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
   id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
@@ -235,6 +286,7 @@ const FaceCase residency_cases[] = {
     CASE(a_queues_sets_keep_what_its_work_uses),
     CASE(a_command_buffers_sets_and_resources_are_kept_until_it_completes),
     CASE(an_uncommitted_command_buffer_gives_back_what_it_was_told_of),
+    CASE(many_threads_change_residency_sets),
     CASE(misuse_of_used_resources_raises),
     {nullptr, nullptr},
 };
