@@ -14,7 +14,7 @@ fn main() {
     let mut build = cc::Build::new();
     build.cpp(true).compiler(clang).warnings(true).extra_warnings(true).warnings_into_errors(true);
     build.file(folder.join(format!("message_{architecture}.s")));
-    for file in ["classes.cpp", "counting.mm", "strings.mm"] {
+    for file in ["classes.cpp", "counting.mm", "pools.mm", "strings.mm"] {
         build.file(folder.join(file));
     }
     for flag in flags.split('\u{1f}') {
