@@ -53,7 +53,11 @@ pub(super) fn preprocess(
         }
         own.push(format!("-D{name}={value}"));
     }
-    let setting = format!("{:?} {:?}", options.language_version, options.math_mode);
+    // Without the place of our headers: their texts are part of every key.
+    let headers = toolchain.headers().as_os_str();
+    let flags = toolchain.preprocess_flags(options.language_version, options.math_mode);
+    let flags: Vec<_> = flags.iter().filter(|flag| *flag != headers).map(|flag| flag.to_string_lossy()).collect();
+    let setting = flags.join("\n");
     let mut parts = vec!["preprocess", source, &setting];
     parts.extend(own.iter().map(String::as_str));
     let key = toolchain.key(&parts);
@@ -172,10 +176,10 @@ impl Request<'_> {
     /// The key of what clang makes of it.
     fn key(&self, toolchain: &Toolchain) -> String {
         let flags = language_flags(self.math).join("\n");
-        let own = self.flags.join("\n");
+        let own = [self.flags, &WARNINGS, libraries()].map(|flags| flags.join("\n"));
         let pass = if self.pass { engine::fingerprint() } else { "" };
         let kind = if self.object { "object" } else { "syntax" };
-        toolchain.key(&[kind, &flags, &own, pass, self.text])
+        toolchain.key(&[kind, &flags, &own[0], &own[1], &own[2], pass, self.text])
     }
 }
 

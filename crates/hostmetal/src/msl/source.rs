@@ -423,7 +423,7 @@ impl Inner {
         let code = if kernel.group {
             let (code, output) = self.object(kernel, &edits, archives, &Mode::Group { independent: true })?;
             // See hostmetal_kernel.h: a thread's own memory must not have survived.
-            if output == KEEPS_MEMORY {
+            if keeps_memory(&output) {
                 self.object(kernel, &edits, archives, &Mode::Group { independent: false })?.0
             } else {
                 code
@@ -520,7 +520,7 @@ impl Inner {
         let mut keep: fn(&str) -> String = str::to_owned;
         if *mode == (Mode::Group { independent: true }) {
             flags.extend(PRINTED);
-            keep = |output| if keeps_memory(output) { KEEPS_MEMORY.to_owned() } else { String::new() };
+            keep = allocations;
         }
         let math = self.options.arithmetic();
         let request = Request { math, text: &text, flags: &flags, pass, object: true };
@@ -532,21 +532,26 @@ impl Inner {
     }
 }
 
-/// What is kept of the output for a kernel whose threads keep memory.
-const KEEPS_MEMORY: &str = "its threads keep memory";
+/// Of what clang prints for `keeps_memory`, the lines that it looks at.
+fn allocations(output: &str) -> String {
+    let Some(at) = output.find("define dso_local void @hm_kernel_group").or_else(|| output.find("@hm_kernel_group("))
+    else {
+        return String::new();
+    };
+    let mut lines = output[at..].lines();
+    let first = lines.next().into_iter();
+    first.chain(lines.filter(|line| line.contains(" = alloca "))).map(|line| format!("{line}\n")).collect()
+}
 
 /// Whether the printed code of `hm_kernel_group` has stack memory of a thread (not only the arguments held per
 /// threadgroup), or was not printed.
-fn keeps_memory(output: &str) -> bool {
-    let Some(at) = output.find("define dso_local void @hm_kernel_group").or_else(|| output.find("@hm_kernel_group("))
-    else {
-        return true;
-    };
-    let mut allocations = output[at..].lines().filter_map(|line| line.split_once(" = alloca "));
+fn keeps_memory(allocations: &str) -> bool {
+    let mut lines = allocations.lines().filter_map(|line| line.split_once(" = alloca "));
     // Arguments that `each_thread` holds go by their name or by their type, whichever the optimiser has left them.
-    allocations.any(|(name, kind)| {
-        !name.trim_start().starts_with("%hm_held")
-            && !kind.starts_with("%\"struct.hostmetal::argument<")
-            && !kind.starts_with("%\"struct.hostmetal::resource_argument<")
-    })
+    allocations.is_empty()
+        || lines.any(|(name, kind)| {
+            !name.trim_start().starts_with("%hm_held")
+                && !kind.starts_with("%\"struct.hostmetal::argument<")
+                && !kind.starts_with("%\"struct.hostmetal::resource_argument<")
+        })
 }

@@ -26,7 +26,7 @@ use std::time::SystemTime;
 pub(super) const USUAL_SIZE: u64 = 1 << 30;
 /// No record is larger.
 const LARGEST: u64 = 256 << 20;
-/// What a record begins with; the number counts changes of the form.
+/// What a record begins with; the number counts changes of the form, and of what is kept of clang's output.
 const MAGIC: &[u8; 16] = b"hostmetal run 1\n";
 /// A key: 32 bytes of hash in hexadecimal digits.
 pub(super) const KEY: usize = 64;
