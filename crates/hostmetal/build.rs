@@ -29,6 +29,7 @@ const SOURCES: &[&str] = &[
     "MTLEvent",
     "MTLFunctionConstantValues",
     "MTLHeap",
+    "MTLIndirectCommandBuffer",
     "MTLLibrary",
     "MTLPass",
     "MTLResidencySet",

@@ -109,6 +109,31 @@
   for (NSUInteger i = 0; i < range.length; i++) [self setSamplerState:samplers[i] atIndex:range.location + i];
 }
 
+- (void)setComputePipelineState:(id<MTLComputePipelineState>)pipeline atIndex:(NSUInteger)index {
+  HM_REQUIRE(!pipeline || object_getClass(pipeline) == [HostMTLComputePipelineState class],
+             "the pipeline state is not one of this device");
+  [self setHandle:pipeline ? [pipeline gpuResourceID]._impl : 0 atIndex:index type:MTLDataTypeComputePipeline selector:_cmd];
+}
+
+- (void)setComputePipelineStates:(const id<MTLComputePipelineState> [])pipelines withRange:(NSRange)range {
+  HM_REQUIRE(pipelines != nullptr, "the array must not be NULL");
+  for (NSUInteger i = 0; i < range.length; i++) [self setComputePipelineState:pipelines[i] atIndex:range.location + i];
+}
+
+- (void)setIndirectCommandBuffer:(id<MTLIndirectCommandBuffer>)buffer atIndex:(NSUInteger)index {
+  HM_REQUIRE(!buffer || object_getClass(buffer) == [HostMTLIndirectCommandBuffer class],
+             "the indirect command buffer is not one of this device");
+  [self setHandle:buffer ? [buffer gpuResourceID]._impl : 0
+          atIndex:index
+             type:MTLDataTypeIndirectCommandBuffer
+         selector:_cmd];
+}
+
+- (void)setIndirectCommandBuffers:(const id<MTLIndirectCommandBuffer> [])buffers withRange:(NSRange)range {
+  HM_REQUIRE(buffers != nullptr, "the array must not be NULL");
+  for (NSUInteger i = 0; i < range.length; i++) [self setIndirectCommandBuffer:buffers[i] atIndex:range.location + i];
+}
+
 - (void *)constantDataAtIndex:(NSUInteger)index {
   return [self placeAtIndex:index type:MTLDataTypeNone selector:_cmd];
 }

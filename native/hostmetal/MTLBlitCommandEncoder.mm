@@ -235,4 +235,28 @@
   HMBuffer to = [self engineBuffer:destination selector:_cmd];
   HM_CHECK(hm_blit_copy(_engine, from, range.location * 8, to, offset, range.length * 8));
 }
+
+// ------------------------------------------------------------------ indirect command buffers
+
+- (HMCommands)engineCommands:(id<MTLIndirectCommandBuffer>)commands selector:(SEL)selector {
+  if (object_getClass(commands) != [HostMTLIndirectCommandBuffer class])
+    hostmetal_raise(self, selector, "the indirect command buffer must be one of this device");
+  return ((HostMTLIndirectCommandBuffer *)commands)->_engine;
+}
+
+- (void)resetCommandsInBuffer:(id<MTLIndirectCommandBuffer>)commands withRange:(NSRange)range {
+  HM_CHECK(hm_blit_reset_commands(_engine, [self engineCommands:commands selector:_cmd], range.location, range.length));
+}
+
+- (void)copyIndirectCommandBuffer:(id<MTLIndirectCommandBuffer>)source
+                      sourceRange:(NSRange)range
+                      destination:(id<MTLIndirectCommandBuffer>)destination
+                 destinationIndex:(NSUInteger)index {
+  HMCommands from = [self engineCommands:source selector:_cmd], to = [self engineCommands:destination selector:_cmd];
+  HM_CHECK(hm_blit_copy_commands(_engine, from, range.location, range.length, to, index));
+}
+
+- (void)optimizeIndirectCommandBuffer:(id<MTLIndirectCommandBuffer>)commands withRange:(NSRange)range {
+  HM_CHECK(hm_blit_optimize_commands(_engine, [self engineCommands:commands selector:_cmd], range.location, range.length));
+}
 @end

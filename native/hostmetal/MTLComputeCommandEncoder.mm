@@ -178,4 +178,21 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder
   HM_REQUIRE(heaps != nullptr || count == 0, "the array must not be NULL");
   [self keepAll:(const id *)heaps count:count selector:_cmd];
 }
+
+- (HMCommands)engineCommands:(id<MTLIndirectCommandBuffer>)commands selector:(SEL)selector {
+  if (object_getClass(commands) != [HostMTLIndirectCommandBuffer class])
+    hostmetal_raise(self, selector, "the indirect command buffer must be one of this device");
+  return ((HostMTLIndirectCommandBuffer *)commands)->_engine;
+}
+
+- (void)executeCommandsInBuffer:(id<MTLIndirectCommandBuffer>)commands withRange:(NSRange)range {
+  HM_CHECK(hm_compute_execute(_engine, [self engineCommands:commands selector:_cmd], range.location, range.length));
+}
+
+- (void)executeCommandsInBuffer:(id<MTLIndirectCommandBuffer>)commands
+                 indirectBuffer:(id<MTLBuffer>)buffer
+           indirectBufferOffset:(NSUInteger)offset {
+  HMCommands all = [self engineCommands:commands selector:_cmd];
+  HM_CHECK(hm_compute_execute_indirect(_engine, all, engineBuffer(buffer, self, _cmd), offset));
+}
 @end

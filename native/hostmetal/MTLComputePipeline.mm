@@ -186,7 +186,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
             threadGroupSizeIsMultipleOfThreadExecutionWidth = _threadGroupSizeIsMultipleOfThreadExecutionWidth,
             maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup, buffers = _buffers,
             binaryArchives = _binaryArchives, supportAddingBinaryFunctions = _supportAddingBinaryFunctions,
-            maxCallStackDepth = _maxCallStackDepth;
+            maxCallStackDepth = _maxCallStackDepth, supportIndirectCommandBuffers = _supportIndirectCommandBuffers;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -218,6 +218,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
   [copy setLinkedFunctions:_linkedFunctions];
   [copy setSupportAddingBinaryFunctions:_supportAddingBinaryFunctions];
   [copy setMaxCallStackDepth:_maxCallStackDepth];
+  [copy setSupportIndirectCommandBuffers:_supportIndirectCommandBuffers];
   return copy;
 }
 
@@ -231,6 +232,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
   [self setLinkedFunctions:nil];
   _supportAddingBinaryFunctions = NO;
   _maxCallStackDepth = 1;
+  _supportIndirectCommandBuffers = NO;
 }
 
 - (void)dealloc {
@@ -259,13 +261,16 @@ const NSUInteger places = 31;  // of the argument table of buffers
 @end
 
 @implementation HostMTLComputePipelineState
-@synthesize label = _label;
+@synthesize label = _label, supportIndirectCommandBuffers = _supportIndirectCommandBuffers;
 
-- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMPipeline)engine label:(NSString *)label {
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        engine:(HMPipeline)engine
+                    descriptor:(MTLComputePipelineDescriptor *)descriptor {
   if ((self = [super init])) {
     _device = device;
     _engine = engine;
-    _label = [label copy];
+    _label = [[descriptor label] copy];
+    _supportIndirectCommandBuffers = [descriptor supportIndirectCommandBuffers];
     hm_pipeline_info(engine, &_info);
   }
   return self;
@@ -283,6 +288,11 @@ const NSUInteger places = 31;  // of the argument table of buffers
 }
 - (NSUInteger)staticThreadgroupMemoryLength {
   return _info.static_threadgroup_memory_length;
+}
+
+- (MTLResourceID)gpuResourceID {
+  HM_REQUIRE(_supportIndirectCommandBuffers, "the pipeline state was made without supportIndirectCommandBuffers");
+  return (MTLResourceID){hm_pipeline_handle(_engine)};
 }
 
 - (MTLComputePipelineReflection *)makeReflection {

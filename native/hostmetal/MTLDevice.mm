@@ -297,6 +297,28 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 
 // ------------------------------------------------------------------ textures and samplers
 
+- (id<MTLIndirectCommandBuffer>)newIndirectCommandBufferWithDescriptor:(MTLIndirectCommandBufferDescriptor *)descriptor
+                                                       maxCommandCount:(NSUInteger)count
+                                                               options:(MTLResourceOptions)options {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  [self requireResourceOptions:options selector:_cmd];
+  const MTLIndirectCommandType types = [descriptor commandTypes];
+  const MTLIndirectCommandType known = MTLIndirectCommandTypeConcurrentDispatch | MTLIndirectCommandTypeConcurrentDispatchThreads;
+  HM_REQUIRE((types & ~known) == 0, "commandTypes has a command that is not a dispatch");
+  const NSUInteger buffers = [descriptor maxKernelBufferBindCount], memory = [descriptor maxKernelThreadgroupMemoryBindCount];
+  HM_REQUIRE(buffers <= 31 && memory <= 31, "maxKernelBufferBindCount and maxKernelThreadgroupMemoryBindCount must be <= 31");
+  const HMCommandsDescriptor wanted = {(types & MTLIndirectCommandTypeConcurrentDispatch) != 0,
+                                       (types & MTLIndirectCommandTypeConcurrentDispatchThreads) != 0,
+                                       (bool)[descriptor inheritBuffers],
+                                       (bool)[descriptor inheritPipelineState],
+                                       (uint32_t)buffers,
+                                       (uint32_t)memory};
+  const char *misuse = nullptr;
+  HMCommands made = hm_commands_create(_engine, &wanted, count, &misuse);
+  HM_CHECK(misuse);
+  return made ? [[HostMTLIndirectCommandBuffer alloc] initWithDevice:self engine:made options:options] : nil;
+}
+
 - (id<MTLArgumentEncoder>)newArgumentEncoderWithArguments:(NSArray<MTLArgumentDescriptor *> *)arguments {
   const NSUInteger count = [arguments count];
   NSMutableData *given = [NSMutableData dataWithLength:count * sizeof(HMArgument)];
@@ -528,7 +550,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   }
   hm_string_release(failure.message);
   HostMTLComputePipelineState *state =
-      [[HostMTLComputePipelineState alloc] initWithDevice:self engine:pipeline label:[descriptor label]];
+      [[HostMTLComputePipelineState alloc] initWithDevice:self engine:pipeline descriptor:descriptor];
   if (reflection && (options & (MTLPipelineOptionBindingInfo | MTLPipelineOptionBufferTypeInfo)))
     *reflection = [state makeReflection];
   return state;

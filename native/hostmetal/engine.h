@@ -25,6 +25,7 @@ typedef struct HMFunction_s *HMFunction;
 typedef struct HMPipeline_s *HMPipeline;
 typedef struct HMArchive_s *HMArchive;
 typedef struct HMArguments_s *HMArguments;
+typedef struct HMCommands_s *HMCommands;
 typedef struct HMQueue_s *HMQueue;
 typedef struct HMCommandBuffer_s *HMCommandBuffer;
 typedef struct HMEncoder_s *HMEncoder;
@@ -221,7 +222,36 @@ bool hm_archive_add(HMArchive archive, HMDevice device, HMFunction function, con
 bool hm_archive_write(HMArchive archive, const char *path, HMError *error);
 void hm_archive_release(HMArchive archive);
 
+// -------------------------------------------------------------- indirect command buffers
+typedef struct HMCommandsDescriptor {
+  bool threadgroups, threads;              // kinds of dispatches
+  bool inherit_buffers, inherit_pipeline;  // from the encoder that executes them
+  uint32_t buffers, memory;                // indices that buffers and threadgroup memory can be set at
+} HMCommandsDescriptor;
+// NULL with *misuse set for a wrong descriptor, NULL without when memory is out.
+HMCommands hm_commands_create(HMDevice device, const HMCommandsDescriptor *descriptor, uint64_t count, const char **misuse);
+HMBuffer hm_commands_memory(HMCommands commands);  // no reference, valid while the commands live
+uint64_t hm_commands_count(HMCommands commands);
+uint64_t hm_commands_handle(HMCommands commands);
+void hm_commands_release(HMCommands commands);
+const char *hm_commands_set_pipeline(HMCommands commands, uint64_t index, HMPipeline pipeline);  // which they keep
+const char *hm_commands_set_buffer(HMCommands commands, uint64_t index, HMBuffer buffer, uint64_t offset, uint64_t slot);
+const char *hm_commands_set_memory(HMCommands commands, uint64_t index, uint64_t length, uint64_t slot);
+const char *hm_commands_dispatch(HMCommands commands, uint64_t index, bool threads, const uint64_t grid[3],
+                                 const uint64_t per_threadgroup[3]);
+const char *hm_commands_set_barrier(HMCommands commands, uint64_t index, bool barrier);
+const char *hm_commands_reset(HMCommands commands, uint64_t first, uint64_t count);
+// What they hold is looked at when it runs.
+const char *hm_compute_execute(HMEncoder encoder, HMCommands commands, uint64_t first, uint64_t count);
+// The range is two 32-bit numbers in the buffer, read when it runs.
+const char *hm_compute_execute_indirect(HMEncoder encoder, HMCommands commands, HMBuffer buffer, uint64_t offset);
+const char *hm_blit_reset_commands(HMEncoder encoder, HMCommands commands, uint64_t first, uint64_t count);
+const char *hm_blit_optimize_commands(HMEncoder encoder, HMCommands commands, uint64_t first, uint64_t count);
+const char *hm_blit_copy_commands(HMEncoder encoder, HMCommands source, uint64_t first, uint64_t count, HMCommands destination,
+                                  uint64_t index);
+
 // -------------------------------------------------------------- argument buffers
+uint64_t hm_pipeline_handle(HMPipeline pipeline);  // the eight bytes that stand for it in memory
 // The layout of what a buffer argument points to: a structure in memory, whose pointers, textures and samplers are eight
 // bytes each.
 typedef struct HMArgument {

@@ -158,6 +158,14 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 // Checks a descriptor and packs it; the text of misuse, or NULL.
 const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampler);
 
+@interface HostMTLIndirectCommandBuffer : HostMTLResource <MTLIndirectCommandBuffer> {
+ @public
+  HMCommands _engine;
+}
+// Takes engine.
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMCommands)engine options:(MTLResourceOptions)options;
+@end
+
 // The types in what a buffer argument points to; autoreleased, nil for what is none of these.
 MTLStructType *hostmetal_struct_type(HMArguments arguments);
 MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *binding);
@@ -259,9 +267,12 @@ MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *b
  @private
   HostMTLDevice *_device;
   NSString *_label;
+  BOOL _supportIndirectCommandBuffers;
   HMPipelineInfo _info;
 }
-- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMPipeline)engine label:(NSString *)label;
+- (instancetype)initWithDevice:(HostMTLDevice *)device
+                        engine:(HMPipeline)engine
+                    descriptor:(MTLComputePipelineDescriptor *)descriptor;  // nil for the defaults
 - (MTLComputePipelineReflection *)makeReflection;  // autoreleased
 @end
 

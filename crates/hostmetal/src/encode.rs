@@ -4,6 +4,7 @@
 //! it is encoded. The recording holds the pipelines, buffers and bytes themselves, each once, until the command buffer has
 //! completed. Misuse is answered with a text in Metal's lines and records nothing.
 
+pub(crate) mod indirect;
 pub(crate) mod sync;
 
 use std::ffi::{CStr, CString};
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     /// Between textures, or a texture and a buffer.
     CopyRows(Rows),
     Mipmap(Mipmap),
+    /// Runs commands of an indirect command buffer.
+    Execute(Box<indirect::Execute>),
     /// Writes the time.
     Sample {
         at: *const AtomicU64,

@@ -22,6 +22,7 @@
 
 mod arguments;
 mod command;
+mod commands;
 mod device;
 mod encode;
 mod event;

@@ -1,8 +1,10 @@
 //! Compute pipelines: a kernel's code with what dispatches must know of it.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::device::Device;
 use crate::executor::{Entry, SAMPLERS, SLOTS, TEXTURES, ThreadgroupVariable};
@@ -84,7 +86,29 @@ pub(crate) struct Pipeline {
     pub(crate) whole_simdgroups: bool,
     /// Measured picoseconds per thread, 0 before the first run: decides whether a dispatch is worth waking other workers.
     pub(crate) cost: AtomicU64,
+    /// Once it was asked for.
+    handle: OnceLock<u64>,
     _code: Option<Box<dyn Any + Send + Sync>>,
+}
+
+/// The pipelines that have handles.
+struct Handles {
+    last: u64,
+    living: BTreeMap<u64, Weak<Pipeline>>,
+}
+
+static HANDLES: Mutex<Handles> = Mutex::new(Handles { last: 0, living: BTreeMap::new() });
+
+fn handles() -> MutexGuard<'static, Handles> {
+    HANDLES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.get() {
+            handles().living.remove(handle);
+        }
+    }
 }
 
 /// Why a kernel cannot become a pipeline.
@@ -145,8 +169,26 @@ impl Pipeline {
             max_threads: max_threads as u32,
             whole_simdgroups,
             cost: AtomicU64::new(0),
+            handle: OnceLock::new(),
             _code: code,
         })
+    }
+
+    /// What stands for it in memory; no other pipeline ever has the same.
+    pub(crate) fn handle(self: &Arc<Pipeline>) -> u64 {
+        *self.handle.get_or_init(|| {
+            let mut handles = handles();
+            handles.last += 1;
+            // No address, and not 0.
+            let handle = handles.last | 0x5000_0000_0000_0000;
+            handles.living.insert(handle, Arc::downgrade(self));
+            handle
+        })
+    }
+
+    /// The living pipeline with a handle, which may be any number.
+    pub(crate) fn of_handle(handle: u64) -> Option<Arc<Pipeline>> {
+        handles().living.get(&handle).and_then(Weak::upgrade)
     }
 }
 

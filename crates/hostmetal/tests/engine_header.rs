@@ -7,6 +7,7 @@ const SOURCES: &[&str] = &[
     include_str!("../src/ffi/mod.rs"),
     include_str!("../src/ffi/archive.rs"),
     include_str!("../src/ffi/arguments.rs"),
+    include_str!("../src/ffi/commands.rs"),
     include_str!("../src/ffi/compile.rs"),
     include_str!("../src/ffi/heap.rs"),
     include_str!("../src/ffi/submit.rs"),

@@ -189,6 +189,14 @@ template <int C, int R>
 struct data_type<metal::matrix<half, C, R>> {
   static constexpr unsigned value = 20 + (C - 2) * 3 + R - 2;
 };
+template <>
+struct data_type<metal::compute_pipeline_state> {
+  static constexpr unsigned value = 79;
+};
+template <>
+struct data_type<metal::command_buffer> {
+  static constexpr unsigned value = 80;
+};
 template <class T>
 struct data_type<metal::_atomic<T>> : data_type<T> {};
 

@@ -61,6 +61,7 @@ extern const FaceCase texture_cases[];  // textures and samplers
 extern const FaceCase heap_cases[];     // heaps and purgeable contents
 extern const FaceCase archive_cases[];  // binary archives, descriptors, library files
 extern const FaceCase argument_cases[];  // argument buffers
+extern const FaceCase command_cases[];   // indirect command buffers
 extern const FaceCase dispatch_cases[];  // our libdispatch
 extern const FaceCase residency_cases[];  // residency sets, resources that encoders are told of
 extern const FaceCase event_cases[];     // events, fences, samples, passes, capture

@@ -22,6 +22,7 @@ const std::vector<const FaceCase *> groups[] = {
         heap_cases,
         archive_cases,
         argument_cases,
+        command_cases,
         dispatch_cases,
         residency_cases,
         event_cases,

@@ -5,7 +5,7 @@
 //! handle with the one in the description before it uses it (`hostmetal::described`); for that places are never unmapped, and
 //! a place whose texture is gone holds no handle. A sampler's handle is the sampler itself, packed (`hostmetal::pack`).
 //!
-//! Handles that are none make a kernel access one of two addresses at which nothing can lie, so the executor knows the reason
+//! Handles that are none make a kernel access one of some addresses at which nothing can lie, so the executor knows the reason
 //! of the fault. An address of unmapped memory faults by itself.
 
 use std::collections::VecDeque;
@@ -16,12 +16,27 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::{Sampler, Texture};
 
 /// `hostmetal::not_a_texture`: the faults of bad handles lie from here on, up to `NOT_A_SAMPLER`.
-pub(crate) const NOT_A_TEXTURE: usize = 0x8000;
+const NOT_A_TEXTURE: usize = 0x8000;
 /// `hostmetal::not_a_sampler`.
-pub(crate) const NOT_A_SAMPLER: usize = 0x8800;
+const NOT_A_SAMPLER: usize = 0x8800;
+
+/// `hostmetal::not_a_command_buffer`, `hostmetal::not_a_command`.
+const NOT_A_COMMAND_BUFFER: usize = 0x9000;
+const NOT_A_COMMAND: usize = 0x9800;
+
+/// What an address at which nothing can lie says of the handle that a kernel used.
+pub(crate) fn bad_handle(address: usize) -> Option<&'static str> {
+    let places = [
+        (NOT_A_TEXTURE, "the handle of a texture in memory is not that of a living texture"),
+        (NOT_A_SAMPLER, "the handle of a sampler in memory is not that of a living sampler"),
+        (NOT_A_COMMAND_BUFFER, "the handle of an indirect command buffer in memory is not that of a living one"),
+        (NOT_A_COMMAND, "a command is not in the indirect command buffer, or beyond its limits"),
+    ];
+    places.into_iter().find(|(place, _)| (*place..*place + 2048).contains(&address)).map(|(_, text)| text)
+}
 
 /// Bytes between descriptions.
-pub(crate) const PLACE: usize = 1024;
+const PLACE: usize = 1024;
 
 /// A description's place.
 #[repr(C, align(1024))]

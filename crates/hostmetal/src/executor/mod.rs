@@ -18,7 +18,7 @@ pub(crate) mod sanitizer;
 pub(crate) mod schedule;
 mod texture;
 
-pub(crate) use handle::{Described, NOT_A_SAMPLER, NOT_A_TEXTURE, sampler_handle};
+pub(crate) use handle::{Described, bad_handle, sampler_handle};
 pub use texture::{LEVELS, Level, Sampler, Texture};
 
 use std::ffi::c_void;

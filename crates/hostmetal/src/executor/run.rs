@@ -18,9 +18,10 @@ use std::time::Duration;
 use super::fiber::{Halt, run_group};
 use super::guard::{Signal, interrupt, watchdog_limit};
 use super::pool::{self, Computing, Worker};
-use super::{Group, NOT_A_SAMPLER, NOT_A_TEXTURE, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture, event};
+use super::{Group, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture, bad_handle, event};
 use crate::command::{CommandBuffer, ErrorCode, Failure, Step};
 use crate::device::{SIMD_WIDTH, worker_threads};
+use crate::encode::indirect::resolve;
 use crate::encode::sync::{read_grids, write_sample};
 use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
 use crate::event::Event;
@@ -202,6 +203,11 @@ fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Recording) -> 
                 continue;
             }
             Command::Barrier => {}
+            Command::Execute(ref execute) => {
+                let mut commands = resolve(execute).map_err(|failure| Failure { place: (0, position), ..failure })?;
+                run_commands(worker, task, &mut commands)
+                    .map_err(|failure| Failure { place: (0, position), ..failure })?;
+            }
             // SAFETY: the recording holds the texture; a program that uses it meanwhile races with its own command.
             Command::Mipmap(mipmap) => unsafe { mipmap.make() },
             // SAFETY: the recording of the encoder that made it holds the buffer.
@@ -629,17 +635,11 @@ fn describe_signal(
         _ if worker.place.overflowed(address).is_some() || worker.record.near_stack(address) => {
             (ErrorCode::StackOverflow, format!("Stack Overflow: a thread used more than its stack: {place}"))
         }
-        _ if (NOT_A_TEXTURE..NOT_A_SAMPLER + 4).contains(&address) => {
-            let what = if address < NOT_A_SAMPLER { "texture" } else { "sampler" };
-            (
-                ErrorCode::InvalidResource,
-                format!(
-                    "Invalid Resource (00000009:kIOGPUCommandBufferCallbackErrorInvalidResource): the handle of a {what} in \
-                     memory is not that of a living {what}: {place}"
-                ),
-            )
-        }
         _ => {
+            if let Some(what) = bad_handle(address) {
+                let code = "Invalid Resource (00000009:kIOGPUCommandBufferCallbackErrorInvalidResource)";
+                return (ErrorCode::InvalidResource, format!("{code}: {what}: {place}"));
+            }
             let where_to = nearest(address, arguments, recording);
             // An access to an address that no memory can have (non-canonical) comes without the address.
             let address = if number == libc::SIGSEGV && code == SI_KERNEL {

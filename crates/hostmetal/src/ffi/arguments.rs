@@ -116,6 +116,16 @@ pub unsafe extern "C" fn hm_pipeline_arguments(pipeline: HMPipeline, position: u
         .map_or(HMArguments::NULL, |binding| give(Arc::new(Arguments::new(&binding.types))))
 }
 
+/// What stands for a pipeline in memory.
+///
+/// # Safety
+/// As the module above says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_pipeline_handle(pipeline: HMPipeline) -> u64 {
+    // SAFETY: as the module above says.
+    unsafe { share(pipeline) }.map_or(0, |pipeline| pipeline.handle())
+}
+
 /// A structure with these arguments in the order of their indices.
 ///
 /// # Safety

@@ -8,6 +8,7 @@
 
 mod archive;
 mod arguments;
+mod commands;
 mod compile;
 mod heap;
 mod submit;
@@ -16,6 +17,7 @@ mod texture;
 
 pub use archive::*;
 pub use arguments::*;
+pub use commands::*;
 pub use compile::*;
 pub use heap::*;
 pub use submit::*;
@@ -28,6 +30,7 @@ use std::sync::Arc;
 
 use crate::arguments::Arguments;
 use crate::command::CommandBuffer;
+use crate::commands::Commands;
 use crate::device::{self, Device};
 use crate::encode::{Encoder, Misuse};
 use crate::event::{Event, Fence};
@@ -100,6 +103,8 @@ handles! {
     HMPipeline => Pipeline;
     /// An MTLBinaryArchive.
     HMArchive => Archive;
+    /// An MTLIndirectCommandBuffer.
+    HMCommands => Commands;
     /// What a buffer argument points to.
     HMArguments => Arguments;
     /// An MTLCommandQueue.

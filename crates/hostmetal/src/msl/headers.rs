@@ -24,6 +24,7 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "hostmetal_vectorize.h",
     "metal_array",
     "metal_atomic",
+    "metal_command_buffer",
     "metal_common",
     "metal_compute",
     "metal_curves",

@@ -4,7 +4,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLDevice, MTLBuffer, MTLTexture, MTLSamplerState;
+@protocol MTLDevice, MTLBuffer, MTLComputePipelineState, MTLIndirectCommandBuffer, MTLTexture, MTLSamplerState;
 
 // The layout is that of the structure in memory, so a program may as well write addresses and gpuResourceIDs itself.
 API_AVAILABLE(macos(10.13))
@@ -25,6 +25,13 @@ API_AVAILABLE(macos(10.13))
 - (void)setTextures:(const id<MTLTexture> _Nullable[_Nonnull])textures withRange:(NSRange)range;
 - (void)setSamplerState:(nullable id<MTLSamplerState>)sampler atIndex:(NSUInteger)index;
 - (void)setSamplerStates:(const id<MTLSamplerState> _Nullable[_Nonnull])samplers withRange:(NSRange)range;
+- (void)setComputePipelineState:(nullable id<MTLComputePipelineState>)pipeline atIndex:(NSUInteger)index API_AVAILABLE(macos(11.0));
+- (void)setComputePipelineStates:(const id<MTLComputePipelineState> _Nullable[_Nonnull])pipelines
+                       withRange:(NSRange)range API_AVAILABLE(macos(11.0));
+- (void)setIndirectCommandBuffer:(nullable id<MTLIndirectCommandBuffer>)indirectCommandBuffer
+                         atIndex:(NSUInteger)index API_AVAILABLE(macos(10.14));
+- (void)setIndirectCommandBuffers:(const id<MTLIndirectCommandBuffer> _Nullable[_Nonnull])buffers
+                        withRange:(NSRange)range API_AVAILABLE(macos(10.14));
 - (void *)constantDataAtIndex:(NSUInteger)index;
 - (nullable id<MTLArgumentEncoder>)newArgumentEncoderForBufferAtIndex:(NSUInteger)index;
 @end

@@ -5,6 +5,8 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
+@protocol MTLIndirectCommandBuffer;
+
 @protocol MTLBuffer, MTLCounterSampleBuffer, MTLFence, MTLResource, MTLTexture;
 
 typedef NS_OPTIONS(NSUInteger, MTLBlitOption) {
@@ -92,6 +94,13 @@ API_AVAILABLE(macos(10.11))
 - (void)optimizeContentsForCPUAccess:(id<MTLTexture>)texture
                                slice:(NSUInteger)slice
                                level:(NSUInteger)level API_AVAILABLE(macos(10.14));
+- (void)resetCommandsInBuffer:(id<MTLIndirectCommandBuffer>)buffer withRange:(NSRange)range API_AVAILABLE(macos(10.14));
+- (void)copyIndirectCommandBuffer:(id<MTLIndirectCommandBuffer>)source
+                      sourceRange:(NSRange)sourceRange
+                      destination:(id<MTLIndirectCommandBuffer>)destination
+                 destinationIndex:(NSUInteger)destinationIndex API_AVAILABLE(macos(10.14));
+- (void)optimizeIndirectCommandBuffer:(id<MTLIndirectCommandBuffer>)indirectCommandBuffer
+                            withRange:(NSRange)range API_AVAILABLE(macos(10.14));
 - (void)updateFence:(id<MTLFence>)fence API_AVAILABLE(macos(10.13));
 - (void)waitForFence:(id<MTLFence>)fence API_AVAILABLE(macos(10.13));
 - (void)sampleCountersInBuffer:(id<MTLCounterSampleBuffer>)sampleBuffer

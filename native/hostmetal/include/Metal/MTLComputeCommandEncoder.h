@@ -6,6 +6,8 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
+@protocol MTLIndirectCommandBuffer;
+
 @protocol MTLBuffer, MTLHeap, MTLResource, MTLComputePipelineState, MTLSamplerState, MTLTexture,
     MTLCounterSampleBuffer, MTLFence;
 
@@ -51,6 +53,11 @@ API_AVAILABLE(macos(10.11))
                usage:(MTLResourceUsage)usage API_AVAILABLE(macos(10.13));
 - (void)useHeap:(id<MTLHeap>)heap API_AVAILABLE(macos(10.13));
 - (void)useHeaps:(const id<MTLHeap> _Nonnull[_Nonnull])heaps count:(NSUInteger)count API_AVAILABLE(macos(10.13));
+- (void)executeCommandsInBuffer:(id<MTLIndirectCommandBuffer>)indirectCommandBuffer
+                      withRange:(NSRange)executionRange API_AVAILABLE(macos(11.0));
+- (void)executeCommandsInBuffer:(id<MTLIndirectCommandBuffer>)indirectCommandbuffer
+                 indirectBuffer:(id<MTLBuffer>)indirectRangeBuffer
+           indirectBufferOffset:(NSUInteger)indirectBufferOffset API_AVAILABLE(macos(11.0));
 - (void)updateFence:(id<MTLFence>)fence API_AVAILABLE(macos(10.13));
 - (void)waitForFence:(id<MTLFence>)fence API_AVAILABLE(macos(10.13));
 - (void)sampleCountersInBuffer:(id<MTLCounterSampleBuffer>)sampleBuffer

@@ -28,6 +28,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   MTLLinkedFunctions *_linkedFunctions;
   BOOL _supportAddingBinaryFunctions;
   NSUInteger _maxCallStackDepth;
+  BOOL _supportIndirectCommandBuffers;
 }
 @property(nullable, copy, nonatomic) NSString *label;
 @property(nullable, readwrite, nonatomic, strong) id<MTLFunction> computeFunction;
@@ -38,6 +39,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(null_resettable, copy, nonatomic) MTLLinkedFunctions *linkedFunctions API_AVAILABLE(macos(11.0));
 @property(readwrite, nonatomic) BOOL supportAddingBinaryFunctions API_AVAILABLE(macos(11.0));
 @property(readwrite, nonatomic) NSUInteger maxCallStackDepth API_AVAILABLE(macos(11.0));
+@property(readwrite, nonatomic) BOOL supportIndirectCommandBuffers API_AVAILABLE(macos(11.0));
 - (void)reset;
 @end
 
@@ -48,6 +50,8 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) NSUInteger maxTotalThreadsPerThreadgroup;
 @property(readonly) NSUInteger threadExecutionWidth;
 @property(readonly) NSUInteger staticThreadgroupMemoryLength API_AVAILABLE(macos(10.13));
+@property(readonly) BOOL supportIndirectCommandBuffers API_AVAILABLE(macos(11.0));
+@property(readonly) MTLResourceID gpuResourceID API_AVAILABLE(macos(13.0));
 @end
 
 NS_ASSUME_NONNULL_END

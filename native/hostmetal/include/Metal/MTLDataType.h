@@ -64,6 +64,8 @@ typedef NS_ENUM(NSUInteger, MTLDataType) {
   MTLDataTypeTexture = 58,
   MTLDataTypeSampler = 59,
   MTLDataTypePointer = 60,
+  MTLDataTypeComputePipeline = 79,
+  MTLDataTypeIndirectCommandBuffer = 80,
   MTLDataTypeLong = 81,
   MTLDataTypeLong2 = 82,
   MTLDataTypeLong3 = 83,

@@ -112,7 +112,8 @@ MTL_EXPORT API_AVAILABLE(macos(14.0))
 @property(readonly) NSString *name;
 @end
 
-@protocol MTLArgumentEncoder;
+@class MTLIndirectCommandBufferDescriptor;
+@protocol MTLArgumentEncoder, MTLIndirectCommandBuffer;
 
 // An argument of an argument buffer that no structure of a kernel describes.
 MTL_EXPORT API_AVAILABLE(macos(10.13))
@@ -208,6 +209,10 @@ API_AVAILABLE(macos(10.11))
 
 - (nullable id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor;
 - (nullable id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)descriptor;
+- (nullable id<MTLIndirectCommandBuffer>)newIndirectCommandBufferWithDescriptor:(MTLIndirectCommandBufferDescriptor *)descriptor
+                                                                maxCommandCount:(NSUInteger)maxCount
+                                                                        options:(MTLResourceOptions)options
+    API_AVAILABLE(macos(10.14));
 - (nullable id<MTLArgumentEncoder>)newArgumentEncoderWithArguments:(NSArray<MTLArgumentDescriptor *> *)arguments
     API_AVAILABLE(macos(10.13));
 - (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferBinding:(id<MTLBufferBinding>)bufferBinding API_AVAILABLE(macos(13.0));

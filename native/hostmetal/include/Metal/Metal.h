@@ -25,6 +25,8 @@
 #import <Metal/MTLFunctionConstantValues.h>
 #import <Metal/MTLFunctionDescriptor.h>
 #import <Metal/MTLHeap.h>
+#import <Metal/MTLIndirectCommandBuffer.h>
+#import <Metal/MTLIndirectCommandEncoder.h>
 #import <Metal/MTLLibrary.h>
 #import <Metal/MTLLinkedFunctions.h>
 #import <Metal/MTLPipeline.h>
