@@ -92,7 +92,7 @@
 
 - (void)copyFromTexture:(id<MTLTexture>)source toTexture:(id<MTLTexture>)destination {
   HM_REQUIRE([source width] == [destination width] && [source height] == [destination height] &&
-                 [source depth] == [destination depth] && [source arrayLength] == [destination arrayLength] &&
+                 [source depth] == [destination depth] && hostmetal_slices(source) == hostmetal_slices(destination) &&
                  [source mipmapLevelCount] == [destination mipmapLevelCount],
              "the textures must have the same size, levels and slices");
   [self copyFromTexture:source
@@ -101,7 +101,7 @@
               toTexture:destination
        destinationSlice:0
        destinationLevel:0
-             sliceCount:[source arrayLength]
+             sliceCount:hostmetal_slices(source)
              levelCount:[source mipmapLevelCount]];
 }
 
@@ -117,7 +117,7 @@
   HMPlace from = [self place:source slice:sourceSlice level:sourceLevel origin:origin selector:_cmd];
   HMPlace to = [self place:destination slice:slice level:level origin:origin selector:_cmd];
   const auto holds = [](NSUInteger first, NSUInteger count, NSUInteger all) { return first <= all && count <= all - first; };
-  HM_REQUIRE(holds(sourceSlice, sliceCount, [source arrayLength]) && holds(slice, sliceCount, [destination arrayLength]),
+  HM_REQUIRE(holds(sourceSlice, sliceCount, hostmetal_slices(source)) && holds(slice, sliceCount, hostmetal_slices(destination)),
              "the slices must be ones of the textures");
   HM_REQUIRE(holds(sourceLevel, levelCount, [source mipmapLevelCount]) &&
                  holds(level, levelCount, [destination mipmapLevelCount]),

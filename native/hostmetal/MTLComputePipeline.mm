@@ -86,7 +86,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
   return (MTLDataType)_info.data_type;
 }
 - (BOOL)isDepthTexture {
-  return NO;
+  return _info.pointer;
 }
 - (NSUInteger)arrayLength {
   return _info.count;

@@ -353,7 +353,6 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 
 - (id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
-  HM_REQUIRE([descriptor sampleCount] == 1, "sampleCount must be 1");
   [self requireResourceOptions:[descriptor resourceOptions] selector:_cmd];
   const HMTextureDescriptor info = [descriptor engineDescriptor];
   const char *misuse = nullptr;

@@ -132,7 +132,6 @@
                                         at:(const uint64_t *)offset
                                   selector:(SEL)selector {
   if (!descriptor) hostmetal_raise(self, selector, "the descriptor must not be nil");
-  if ([descriptor sampleCount] != 1) hostmetal_raise(self, selector, "sampleCount must be 1");
   [self requireResourceOptions:[descriptor resourceOptions] selector:selector];
   const HMTextureDescriptor info = [descriptor engineDescriptor];
   const char *misuse = nullptr;

@@ -7,7 +7,7 @@
 @synthesize minFilter = _minFilter, magFilter = _magFilter, mipFilter = _mipFilter, maxAnisotropy = _maxAnisotropy,
             sAddressMode = _sAddressMode, tAddressMode = _tAddressMode, rAddressMode = _rAddressMode,
             borderColor = _borderColor, normalizedCoordinates = _normalizedCoordinates, lodMinClamp = _lodMinClamp,
-            lodMaxClamp = _lodMaxClamp, supportArgumentBuffers = _supportArgumentBuffers, label = _label;
+            lodMaxClamp = _lodMaxClamp, compareFunction = _compareFunction, supportArgumentBuffers = _supportArgumentBuffers, label = _label;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -31,6 +31,7 @@
   [copy setNormalizedCoordinates:_normalizedCoordinates];
   [copy setLodMinClamp:_lodMinClamp];
   [copy setLodMaxClamp:_lodMaxClamp];
+  [copy setCompareFunction:_compareFunction];
   [copy setSupportArgumentBuffers:_supportArgumentBuffers];
   [copy setLabel:_label];
   return copy;
@@ -101,6 +102,7 @@ const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampl
   if ([descriptor mipFilter] > MTLSamplerMipFilterLinear) return "mipFilter is unknown";
   if ([descriptor borderColor] > MTLSamplerBorderColorOpaqueWhite) return "borderColor is unknown";
   if ([descriptor maxAnisotropy] < 1 || [descriptor maxAnisotropy] > 16) return "maxAnisotropy must be between 1 and 16";
+  if ([descriptor compareFunction] > MTLCompareFunctionAlways) return "compareFunction is unknown";
   if (!([descriptor lodMinClamp] <= [descriptor lodMaxClamp])) return "lodMinClamp must be <= lodMaxClamp";
   const auto repeats = [](int mode) { return mode == 2 || mode == 3; };
   if (![descriptor normalizedCoordinates]) {
@@ -111,7 +113,8 @@ const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampl
   }
   sampler->bits = (uint32_t)(s | t << 3 | r << 6) | (uint32_t)[descriptor magFilter] << 9 |
                   (uint32_t)[descriptor minFilter] << 11 | (uint32_t)[descriptor mipFilter] << 13 |
-                  (uint32_t)![descriptor normalizedCoordinates] << 15 | (uint32_t)[descriptor borderColor] << 16;
+                  (uint32_t)![descriptor normalizedCoordinates] << 15 | (uint32_t)[descriptor borderColor] << 16 |
+                  (uint32_t)[descriptor compareFunction] << 18;
   sampler->lod_min = [descriptor lodMinClamp];
   sampler->lod_max = [descriptor lodMaxClamp];
   return nullptr;

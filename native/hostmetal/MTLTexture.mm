@@ -31,6 +31,15 @@
   return descriptor;
 }
 
++ (MTLTextureDescriptor *)textureCubeDescriptorWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                                          size:(NSUInteger)size
+                                                     mipmapped:(BOOL)mipmapped {
+  MTLTextureDescriptor *descriptor =
+      [self texture2DDescriptorWithPixelFormat:pixelFormat width:size height:size mipmapped:mipmapped];
+  [descriptor setTextureType:MTLTextureTypeCube];
+  return descriptor;
+}
+
 + (MTLTextureDescriptor *)textureBufferDescriptorWithPixelFormat:(MTLPixelFormat)pixelFormat
                                                            width:(NSUInteger)width
                                                  resourceOptions:(MTLResourceOptions)resourceOptions
@@ -84,9 +93,19 @@
 @implementation MTLTextureDescriptor (Engine)
 - (HMTextureDescriptor)engineDescriptor {
   return {(uint32_t)_textureType, (uint32_t)_pixelFormat, {_width, _height, _depth},
-          _mipmapLevelCount,      _arrayLength,           (uint32_t)_usage};
+          _mipmapLevelCount,      _arrayLength,           _sampleCount,
+          (uint32_t)_usage};
 }
 @end
+
+// Faces of an element: six slices of a cube are one.
+NSUInteger hostmetal_faces(uint32_t textureType) {
+  return textureType == MTLTextureTypeCube || textureType == MTLTextureTypeCubeArray ? 6 : 1;
+}
+
+NSUInteger hostmetal_slices(id<MTLTexture> texture) {
+  return [texture arrayLength] * hostmetal_faces((uint32_t)[texture textureType]);
+}
 
 @implementation HostMTLTexture
 @synthesize parentTexture = _parentTexture, parentRelativeLevel = _parentRelativeLevel,
@@ -129,7 +148,7 @@
   return _info.levels;
 }
 - (NSUInteger)sampleCount {
-  return 1;
+  return _info.samples;
 }
 - (NSUInteger)arrayLength {
   return _info.slices;
@@ -199,7 +218,7 @@
   return [self newTextureViewWithPixelFormat:pixelFormat
                                  textureType:[self textureType]
                                       levels:NSMakeRange(0, _info.levels)
-                                      slices:NSMakeRange(0, _info.slices)];
+                                      slices:NSMakeRange(0, _info.slices * hostmetal_faces((uint32_t)[self textureType]))];
 }
 
 - (id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat
@@ -217,7 +236,7 @@
   info.pixel_format = (uint32_t)pixelFormat;
   for (uint64_t &extent : info.size) extent = extent >> levels[0] ? extent >> levels[0] : 1;
   info.levels = levels[1];
-  info.slices = slices[1];
+  info.slices = slices[1] / hostmetal_faces((uint32_t)textureType);
   HostMTLTexture *view = [[HostMTLTexture alloc] initWithDevice:_device
                                                          engine:engine
                                                            heap:_heap

@@ -83,6 +83,7 @@ typedef struct HMTextureDescriptor {
   uint64_t size[3];                     // width, height, depth
   uint64_t levels;                      // of the mipmap chain
   uint64_t slices;                      // elements of an array, else 1
+  uint64_t samples;                     // of a multisampled texture, else 1
   uint32_t usage;                       // MTLTextureUsage
 } HMTextureDescriptor;
 // Zero-filled; NULL with *misuse set for a wrong descriptor, NULL without when memory is out.
@@ -195,7 +196,7 @@ typedef struct HMBinding {
   uint32_t data_type;   // MTLDataType of the element, or of a texture's components
   uint64_t data_size;   // of one element
   uint64_t alignment;
-  bool pointer;         // a pointer (many elements) rather than a reference (one)
+  bool pointer;         // a pointer (many elements) rather than a reference (one); of a texture: a depth texture
   bool used;
   uint32_t texture_type;  // MTLTextureType
   uint32_t count;         // places of the argument table: more than 1 for an array of textures or samplers

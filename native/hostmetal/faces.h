@@ -156,6 +156,9 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 @end
 
 // Checks a descriptor and packs it; the text of misuse, or NULL.
+// Slices of one element of a texture: 6 of a cube, else 1.
+NSUInteger hostmetal_faces(uint32_t textureType);
+NSUInteger hostmetal_slices(id<MTLTexture> texture);
 const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampler);
 
 @interface HostMTLIndirectCommandBuffer : HostMTLResource <MTLIndirectCommandBuffer> {

@@ -24,6 +24,9 @@ pub(crate) fn mipmaps(texture: &Texture) -> Result<impl Iterator<Item = Mipmap>,
     if matches!(texels.kind, UINT | SINT) {
         return Err(c"mipmaps are generated for formats that can be filtered, which those of integers cannot.");
     }
+    if texels.kind > RGB10A2 {
+        return Err(c"mipmaps of packed formats other than RGB10A2Unorm are not supported by hostmetal.");
+    }
     let (slices, levels) = (texels.slices, texels.levels);
     let of = |level| move |slice| (slice, level);
     let texels = std::ptr::from_ref(texels);

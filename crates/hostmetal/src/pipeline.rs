@@ -36,7 +36,7 @@ pub struct Binding {
     pub data_size: u64,
     /// Bytes that the element's address is a multiple of.
     pub alignment: u64,
-    /// Many elements (a pointer) rather than one (a reference).
+    /// Many elements (a pointer) rather than one (a reference). Of a texture: a depth texture.
     pub pointer: bool,
     /// Whether a dispatch needs it.
     pub used: bool,

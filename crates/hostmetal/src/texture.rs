@@ -19,8 +19,21 @@ const ONE: u32 = 0;
 const ONE_ARRAY: u32 = 1;
 const TWO: u32 = 2;
 const TWO_ARRAY: u32 = 3;
+const TWO_SAMPLES: u32 = 4;
+const CUBE: u32 = 5;
+const CUBE_ARRAY: u32 = 6;
 const THREE: u32 = 7;
+const TWO_SAMPLES_ARRAY: u32 = 8;
 const BUFFER: u32 = 9;
+
+fn is_array(texture_type: u32) -> bool {
+    matches!(texture_type, ONE_ARRAY | TWO_ARRAY | CUBE_ARRAY | TWO_SAMPLES_ARRAY)
+}
+
+/// Faces of an element.
+fn faces(texture_type: u32) -> u64 {
+    if matches!(texture_type, CUBE | CUBE_ARRAY) { 6 } else { 1 }
+}
 
 /// MTLTextureUsage.
 const SHADER_READ: u32 = 1;
@@ -45,6 +58,14 @@ pub(crate) const SINT: u32 = 3;
 pub(crate) const FLOAT: u32 = 4;
 pub(crate) const SRGB: u32 = 5;
 pub(crate) const RGB10A2: u32 = 6;
+const BGR10A2: u32 = 7;
+const B5G6R5: u32 = 8;
+const A1BGR5: u32 = 9;
+const ABGR4: u32 = 10;
+const BGR5A1: u32 = 11;
+const RGB10A2_UINT: u32 = 12;
+const RG11B10: u32 = 13;
+const RGB9E5: u32 = 14;
 
 /// `hostmetal::texel_order`.
 const RGBA: u32 = 0;
@@ -57,12 +78,19 @@ struct Format {
     kind: u32,
     order: u32,
     components: u32,
+    /// In bytes; of the whole texel where the components are fields of it.
     component_size: u32,
+    texel_size: u32,
 }
 
 impl Format {
     const fn new(kind: u32, components: u32, component_size: u32) -> Format {
-        Format { kind, order: RGBA, components, component_size }
+        Format { kind, order: RGBA, components, component_size, texel_size: components * component_size }
+    }
+
+    /// Components that are fields of one number.
+    const fn packed(kind: u32, components: u32, size: u32) -> Format {
+        Format { kind, order: RGBA, components, component_size: size, texel_size: size }
     }
 
     /// Of an MTLPixelFormat; none for those that kernels here do not know.
@@ -99,8 +127,15 @@ impl Format {
             74 => Format::new(SINT, 4, 1),
             80 => Format { order: BGRA, ..Format::new(UNORM, 4, 1) },
             81 => Format { order: BGRA, ..Format::new(SRGB, 4, 1) },
-            // One 32-bit word; the components are told by their number only.
-            90 => Format::new(RGB10A2, 4, 1),
+            40 => Format::packed(B5G6R5, 3, 2),
+            41 => Format::packed(A1BGR5, 4, 2),
+            42 => Format::packed(ABGR4, 4, 2),
+            43 => Format::packed(BGR5A1, 4, 2),
+            90 => Format::packed(RGB10A2, 4, 4),
+            91 => Format::packed(RGB10A2_UINT, 4, 4),
+            92 => Format::packed(RG11B10, 3, 4),
+            93 => Format::packed(RGB9E5, 3, 4),
+            94 => Format::packed(BGR10A2, 4, 4),
             103 => Format::new(UINT, 2, 4),
             104 => Format::new(SINT, 2, 4),
             105 => Format::new(FLOAT, 2, 4),
@@ -112,13 +147,17 @@ impl Format {
             123 => Format::new(UINT, 4, 4),
             124 => Format::new(SINT, 4, 4),
             125 => Format::new(FLOAT, 4, 4),
+            // Depth.
+            250 => Format::new(UNORM, 1, 2),
+            252 => Format::new(FLOAT, 1, 4),
             _ => return None,
         })
     }
+}
 
-    fn texel_size(self) -> u32 {
-        self.components * self.component_size
-    }
+/// Depth16Unorm, Depth32Float: no kernel writes them.
+fn is_depth(pixel_format: u32) -> bool {
+    matches!(pixel_format, 250 | 252)
 }
 
 /// Whether textures of an MTLPixelFormat can be made.
@@ -136,7 +175,10 @@ pub(crate) struct Descriptor {
     /// Width, height and depth of level 0.
     pub(crate) size: [u64; 3],
     pub(crate) levels: u64,
+    /// Elements of an array (arrayLength).
     pub(crate) slices: u64,
+    /// Of a texel (sampleCount).
+    pub(crate) samples: u64,
     /// MTLTextureUsage.
     pub(crate) usage: u32,
 }
@@ -156,10 +198,27 @@ impl Descriptor {
             ONE | ONE_ARRAY | BUFFER if (height, depth) != (1, 1) => {
                 return Err(c"height and depth of a texture of one dimension must be 1.");
             }
-            TWO | TWO_ARRAY if depth != 1 => return Err(c"depth of a texture of two dimensions must be 1."),
-            ONE | ONE_ARRAY | BUFFER | TWO | TWO_ARRAY | THREE => {}
-            _ => {
-                return Err(c"textureType is not one that hostmetal knows: 1D, 2D, 3D, their arrays, texture buffers.");
+            TWO | TWO_ARRAY | TWO_SAMPLES | TWO_SAMPLES_ARRAY | CUBE | CUBE_ARRAY if depth != 1 => {
+                return Err(c"depth of a texture of two dimensions must be 1.");
+            }
+            CUBE | CUBE_ARRAY if width != height => return Err(c"width and height of a cube texture must be equal."),
+            ONE | ONE_ARRAY | BUFFER | TWO | TWO_ARRAY | TWO_SAMPLES | TWO_SAMPLES_ARRAY | CUBE | CUBE_ARRAY
+            | THREE => {}
+            _ => return Err(c"textureType is not an MTLTextureType."),
+        }
+        let multisampled = matches!(self.texture_type, TWO_SAMPLES | TWO_SAMPLES_ARRAY);
+        if multisampled != (self.samples > 1) || !matches!(self.samples, 1 | 2 | 4 | 8) {
+            return Err(c"sampleCount must be 2, 4 or 8 of a multisampled texture, 1 of any other.");
+        }
+        if multisampled && (self.levels != 1 || self.usage & SHADER_WRITE != 0) {
+            return Err(c"a multisampled texture has one level and cannot have MTLTextureUsageShaderWrite.");
+        }
+        if is_depth(self.pixel_format) {
+            if matches!(self.texture_type, ONE | ONE_ARRAY | THREE | BUFFER) {
+                return Err(c"textureType of a depth format must be 2D or cube.");
+            }
+            if self.usage & SHADER_WRITE != 0 {
+                return Err(c"a depth format cannot have MTLTextureUsageShaderWrite.");
             }
         }
         if self.texture_type == THREE && self.size.iter().any(|&extent| extent > MOST_DEPTH) {
@@ -168,10 +227,10 @@ impl Descriptor {
         if width > most || height > most {
             return Err(c"width and height must be <= 16384, the width of a texture buffer <= 2^28.");
         }
-        if self.slices == 0 || self.slices > MOST_SLICES {
+        if self.slices == 0 || self.slices * faces(self.texture_type) > MOST_SLICES {
             return Err(c"arrayLength must be between 1 and 2048.");
         }
-        if self.slices != 1 && !matches!(self.texture_type, ONE_ARRAY | TWO_ARRAY) {
+        if self.slices != 1 && !is_array(self.texture_type) {
             return Err(c"arrayLength must be 1: the texture is not an array.");
         }
         let chain = 64 - width.max(height).max(depth).leading_zeros();
@@ -204,7 +263,7 @@ impl Descriptor {
         let mut offset = 0u64;
         for (number, level) in level.iter_mut().enumerate().take(self.levels as usize) {
             let [width, height, depth] = self.size.map(|extent| (extent >> number).max(1));
-            let row = width * u64::from(format.texel_size());
+            let row = width * u64::from(format.texel_size);
             let image = row * height;
             *level = Level {
                 offset,
@@ -217,7 +276,12 @@ impl Descriptor {
             };
             offset = (offset + image * depth).next_multiple_of(LEVEL_ALIGNMENT);
         }
-        (self.describe(format, offset, level), offset * self.slices)
+        (self.describe(format, offset, level), offset * self.all_slices())
+    }
+
+    /// Images of a level: what kernels and copies call slices.
+    fn all_slices(&self) -> u64 {
+        self.slices * faces(self.texture_type) * self.samples
     }
 
     fn describe(&self, format: Format, slice: u64, level: [Level; LEVELS]) -> Texels {
@@ -229,10 +293,10 @@ impl Descriptor {
             order: format.order,
             components: format.components,
             component_size: format.component_size,
-            texel_size: format.texel_size(),
-            slices: self.slices as u32,
+            texel_size: format.texel_size,
+            slices: self.all_slices() as u32,
             levels: self.levels as u32,
-            unused: 0,
+            samples: self.samples as u32,
             level,
         }
     }
@@ -329,7 +393,7 @@ impl Texture {
             return Err(c"offset must be a multiple of minimumLinearTextureAlignmentForPixelFormat (16).");
         }
         let [width, height, _] = descriptor.size;
-        if !row.is_multiple_of(LINEAR_ALIGNMENT) || row < width * u64::from(format.texel_size()) {
+        if !row.is_multiple_of(LINEAR_ALIGNMENT) || row < width * u64::from(format.texel_size) {
             return Err(
                 c"bytesPerRow must be a multiple of minimumLinearTextureAlignmentForPixelFormat (16) and hold a row.",
             );
@@ -363,7 +427,7 @@ impl Texture {
     ) -> Result<Texture, Misuse> {
         let Some(format) = Format::of(pixel_format) else { return Err(BAD_FORMAT) };
         let own = &self.descriptor;
-        if format.texel_size() != self.texels.texel_size {
+        if format.texel_size != self.texels.texel_size {
             return Err(c"pixelFormat of a view must have as many bits as the texture's.");
         }
         if pixel_format != own.pixel_format && own.usage & PIXEL_FORMAT_VIEW == 0 {
@@ -371,14 +435,11 @@ impl Texture {
                 c"a view with another pixelFormat needs a texture with the usage flag MTLTextureUsagePixelFormatView.",
             );
         }
-        let family = |t| {
-            if matches!(t, TWO | TWO_ARRAY) {
-                TWO
-            } else if matches!(t, ONE | ONE_ARRAY) {
-                ONE
-            } else {
-                t
-            }
+        let family = |t| match t {
+            TWO_ARRAY | CUBE | CUBE_ARRAY => TWO,
+            ONE_ARRAY => ONE,
+            TWO_SAMPLES_ARRAY => TWO_SAMPLES,
+            other => other,
         };
         if family(texture_type) != family(own.texture_type) {
             return Err(c"textureType of a view must have the dimensions of the texture's.");
@@ -388,19 +449,35 @@ impl Texture {
         if !within(levels, own.levels) {
             return Err(c"levelRange of a view must be within the texture's levels.");
         }
-        if !within(slices, own.slices) {
+        if !within(slices, own.slices * faces(own.texture_type)) {
             return Err(c"sliceRange of a view must be within the texture's slices.");
         }
-        if slices.1 != 1 && !matches!(texture_type, ONE_ARRAY | TWO_ARRAY) {
-            return Err(c"sliceRange of a view that is not an array must have one slice.");
+        let (faces, first) = (faces(texture_type), slices.0 * own.samples);
+        if !slices.1.is_multiple_of(faces) || (slices.1 != faces && !is_array(texture_type)) {
+            return Err(
+                c"sliceRange of a view must have one slice, six of a cube, or a multiple of these of an array.",
+            );
+        }
+        if is_depth(pixel_format) != is_depth(own.pixel_format) {
+            return Err(c"pixelFormat of a view of a depth texture must be a depth format.");
+        }
+        if faces == 6 && own.size[0] != own.size[1] {
+            return Err(c"width and height of a cube texture must be equal.");
         }
         let size = own.size.map(|extent| (extent >> levels.0).max(1));
-        let descriptor =
-            Descriptor { texture_type, pixel_format, size, levels: levels.1, slices: slices.1, usage: own.usage };
+        let descriptor = Descriptor {
+            texture_type,
+            pixel_format,
+            size,
+            levels: levels.1,
+            slices: slices.1 / faces,
+            samples: own.samples,
+            usage: own.usage,
+        };
         let mut level = [Level::default(); LEVELS];
         level[..levels.1 as usize].copy_from_slice(&self.texels.level[levels.0 as usize..][..levels.1 as usize]);
         let mut texels = descriptor.describe(format, self.texels.slice, level);
-        texels.texels = self.texels.texels.wrapping_add((slices.0 * self.texels.slice) as usize);
+        texels.texels = self.texels.texels.wrapping_add((first * self.texels.slice) as usize);
         Ok(Texture { memory: self.memory.clone(), texels: Described::new(texels), descriptor })
     }
 
@@ -431,8 +508,10 @@ impl Texture {
     pub(crate) fn holds(&self, data_type: u32) -> bool {
         match data_type {
             29 | 37 => self.texels.kind == SINT,
-            33 | 41 => self.texels.kind == UINT,
-            _ => !matches!(self.texels.kind, SINT | UINT),
+            33 | 41 => matches!(self.texels.kind, UINT | RGB10A2_UINT),
+            // ulong: atomic functions of two components of 32 bits.
+            85 => self.descriptor.pixel_format == 103,
+            _ => !matches!(self.texels.kind, SINT | UINT | RGB10A2_UINT),
         }
     }
 
@@ -449,8 +528,11 @@ impl Texture {
         if level >= self.descriptor.levels {
             return Err(c"level must be < [texture mipmapLevelCount].");
         }
-        if slice >= self.descriptor.slices {
-            return Err(c"slice must be < [texture arrayLength].");
+        if self.descriptor.samples != 1 {
+            return Err(c"the texels of a multisampled texture cannot be copied.");
+        }
+        if slice >= self.descriptor.slices * faces(self.descriptor.texture_type) {
+            return Err(c"slice must be < [texture arrayLength], six times that for a cube.");
         }
         let held = &self.texels.level[level as usize];
         let extents = [held.width, held.height, held.depth];

@@ -270,13 +270,13 @@ fn packing() {
         // 0.5 is 187.5 of 255 in sRGB, 188 when rounded: 1.055 * 0.5^(1/2.4) - 0.055 = 0.73536.
         ("pack_float_to_srgb_unorm4x8(float4(0.5f, 0, 1, 0.5f)) == 0x80ff00bcu", &[1.]),
         (
-            "pack_float_to_unorm565(float3(1, 0, 0)) == 0xf800 && pack_half_to_unorm565(half3(0, 1, 0.5h)) == 0x07f0",
+            "pack_float_to_unorm565(float3(1, 0, 0)) == 0x001f && pack_half_to_unorm565(half3(0.5h, 1, 0)) == 0x07f0",
             &[1.],
         ),
-        // 0.3 of 31 is 9.3, of 63 18.9; NaN is 0.
-        ("pack_float_to_unorm565(float3(0.3f, 0.3f, NAN)) == (9 << 11 | 19 << 5)", &[1.]),
-        ("unpack_unorm565_to_float(ushort(9 << 11 | 19 << 5 | 31))", &[9. / 31., 19. / 63., 1.]),
-        ("unpack_unorm565_to_half(ushort(31 << 11 | 63 << 5))", &[1., 1., 0.]),
+        // 0.3 of 31 is 9.3, of 63 18.9; NaN is 0. Products of 0.5, 2.5 and 4.5 go to the even neighbour.
+        ("pack_float_to_unorm565(float3(0.3f, 0.3f, NAN)) == (9 | 19 << 5)", &[1.]),
+        ("unpack_unorm565_to_float(ushort(9 | 19 << 5 | 31 << 11))", &[9. / 31., 19. / 63., 1.]),
+        ("unpack_unorm565_to_half(ushort(31 | 63 << 5))", &[1., 1., 0.]),
         ("unpack_unorm4x8_to_float(0xff800001u)", &[1. / 255., 0., 128. / 255., 1.]),
         ("unpack_snorm4x8_to_float(0x7f8081ffu)", &[-1. / 127., -1., -1., 1.]),
         ("unpack_unorm2x16_to_float(0xffff0001u)", &[1. / 65535., 1.]),

@@ -318,27 +318,37 @@ template <class P>
 struct resource {
   static constexpr unsigned kind = ~0u;
 };
-#define HM_TEXTURE(name, number)                                                                                                                     \
-  template <class T, metal::access A>                                                                                                               \
-  struct resource<metal::name<T, A>> {                                                                                                              \
-    static constexpr unsigned kind = kind_texture, type = number, count = 1, data_type = data_type_of<T>(),                                         \
+#define HM_TEXTURE(name, number, is_depth)                                                                                                                   \
+  template <class T, metal::access A, metal::memory_coherence C>                                                                                    \
+  struct resource<metal::name<T, A, C>> {                                                                                                              \
+    static constexpr unsigned kind = kind_texture, type = number, count = 1, data_type = data_type_of<T>(), depth = is_depth,                                         \
                               access = A == metal::access::write ? 2 : A == metal::access::read_write ? 1 : 0;                                      \
-    static metal::name<T, A> make(const hm_group *group, unsigned index) {                                                                          \
-      metal::name<T, A> object;                                                                                                                     \
+    static metal::name<T, A, C> make(const hm_group *group, unsigned index) {                                                                          \
+      metal::name<T, A, C> object;                                                                                                                     \
       object.__handle = group->texture[index]->handle;                                                                                                   \
       return object;                                                                                                                                \
     }                                                                                                                                               \
   };
-HM_TEXTURE(texture1d, 0)
-HM_TEXTURE(texture1d_array, 1)
-HM_TEXTURE(texture2d, 2)
-HM_TEXTURE(texture2d_array, 3)
-HM_TEXTURE(texture3d, 7)
-HM_TEXTURE(texture_buffer, 9)
+HM_TEXTURE(texture1d, 0, 0)
+HM_TEXTURE(texture1d_array, 1, 0)
+HM_TEXTURE(texture2d, 2, 0)
+HM_TEXTURE(texture2d_array, 3, 0)
+HM_TEXTURE(texture2d_ms, 4, 0)
+HM_TEXTURE(texturecube, 5, 0)
+HM_TEXTURE(texturecube_array, 6, 0)
+HM_TEXTURE(texture3d, 7, 0)
+HM_TEXTURE(texture2d_ms_array, 8, 0)
+HM_TEXTURE(depth2d, 2, 1)
+HM_TEXTURE(depth2d_array, 3, 1)
+HM_TEXTURE(depth2d_ms, 4, 1)
+HM_TEXTURE(depthcube, 5, 1)
+HM_TEXTURE(depthcube_array, 6, 1)
+HM_TEXTURE(depth2d_ms_array, 8, 1)
+HM_TEXTURE(texture_buffer, 9, 0)
 #undef HM_TEXTURE
 template <>
 struct resource<metal::sampler> {
-  static constexpr unsigned kind = kind_sampler, type = 0, count = 1, data_type = 0, access = 0;
+  static constexpr unsigned kind = kind_sampler, type = 0, count = 1, data_type = 0, depth = 0, access = 0;
   static metal::sampler make(const hm_group *group, unsigned index) {
     metal::sampler object;
     object.__handle = hostmetal::pack(group->sampler[index]);
@@ -380,7 +390,7 @@ struct resource_argument {
   static constexpr hm_binding binding() {
     typedef resource<plain<P>> object;
     if constexpr (object::kind == Kind)
-      return hm_binding{Kind, (unsigned)Index, object::access, object::data_type, 0, Present ? 1u : 0u, object::type, object::count, 1, 1};
+      return hm_binding{Kind, (unsigned)Index, object::access, object::data_type, object::depth, Present ? 1u : 0u, object::type, object::count, 1, 1};
     else
       return hm_binding{}; // refused by `direct`
   }

@@ -6,7 +6,7 @@
 extern "C" {
 
 struct hm_sampler {
-  // Bits from the lowest: s, t and r address (3 each), mag and min filter (2 each), mip filter (2), pixel coordinates (1), border color (2).
+  // Bits from the lowest: s, t and r address (3 each), mag and min filter (2 each), mip filter (2), pixel coordinates (1), border color (2), comparison (3).
   unsigned bits;
   float lod_min, lod_max;
 };
@@ -27,7 +27,7 @@ METAL_FUNC hm_sampler unpack(ulong handle) {
 }
 
 enum address_mode : uint { mode_zero, mode_edge, mode_repeat, mode_mirror, mode_border };
-enum : uint { mag_at = 9, min_at = 11, mip_at = 13, pixel_at = 15, border_at = 16 };
+enum : uint { mag_at = 9, min_at = 11, mip_at = 13, pixel_at = 15, border_at = 16, compare_at = 18 };
 enum : uint { nearest = 0, linear = 1 };
 
 // One coordinate's texels, -1 for the border, and the second one's weight.
@@ -107,11 +107,32 @@ METAL_FUNC typename Texels::vector texel_or_border(const hm_texture *t, hm_sampl
   return read_texel<Texels>(t, (uint)x, (uint)y, (uint)z, slice, level);
 }
 
+// Places that do not exist give a slice that does not exist.
+METAL_FUNC uint slice_of_face(uint face, uint element) { return face < 6 && element < 65536 ? element * 6 + face : ~0u; }
+METAL_FUNC uint slice_of_sample(const hm_texture *t, uint element, uint sample) {
+  return sample < t->samples && element < 65536 ? element * t->samples + sample : ~0u;
+}
 METAL_FUNC uint slice_of(const hm_texture *t, uint slice) { return slice < t->slices ? slice : t->slices - 1; }
 
-template <class Texels, int Dimensions>
+// What a sample does with a texel: takes it, or compares a reference value with it (1 where the comparison passes).
+template <class Texels>
+struct plain_use {
+  METAL_FUNC typename Texels::vector operator()(hm_sampler, typename Texels::vector texel) const { return texel; }
+};
+struct comparison {
+  float reference;
+  METAL_FUNC float_texels::vector operator()(hm_sampler s, float_texels::vector texel) const {
+    bool less = reference < texel.x, equal = reference == texel.x, greater = reference > texel.x;
+    // never, less, equal, less_equal, greater, not_equal, greater_equal, always
+    uint function = s.bits >> compare_at & 7;
+    bool passes = function == 7 || ((function & 1) && less) || ((function & 2) && equal) || ((function & 4) && greater);
+    return float_texels::vector(passes ? 1.0f : 0.0f);
+  }
+};
+
+template <class Texels, int Dimensions, class Use>
 METAL_FUNC typename Texels::vector sample_one(const hm_texture *t, hm_sampler s, float x, float y, float z, int dx, int dy, int dz, uint slice,
-                                              uint level, bool filtered) {
+                                              uint level, bool filtered, Use use) {
   HM_EXACT
   typedef typename Texels::vector vector;
   const hm_level *l = &t->level[level];
@@ -132,22 +153,21 @@ METAL_FUNC typename Texels::vector sample_one(const hm_texture *t, hm_sampler s,
           weight *= (down ? b : 1 - b);
         if constexpr (Dimensions > 2)
           weight *= (behind ? c : 1 - c);
-        sum = sum + vector(weight) * texel_or_border<Texels>(t, s, right ? i.second : i.first, down ? j.second : j.first,
-                                                             behind ? k.second : k.first, slice, level);
+        sum = sum + vector(weight) * use(s, texel_or_border<Texels>(t, s, right ? i.second : i.first, down ? j.second : j.first,
+                                                                    behind ? k.second : k.first, slice, level));
       }
       return sum;
     }
   }
-  return texel_or_border<Texels>(t, s, i.first, j.first, k.first, slice, level);
+  return use(s, texel_or_border<Texels>(t, s, i.first, j.first, k.first, slice, level));
 }
 
-// Integer textures are not filtered: their texel is the nearest one.
-template <class Texels, int Dimensions>
-inline __attribute__((noinline)) typename Texels::vector sample(const hm_texture *t, hm_sampler s, float x, float y, float z, int dx, int dy, int dz,
-                                                                uint slice, float lod) {
+// The levels that a level of detail names, each sampled by one(level, filtered), and their blend. Integer textures are not filtered: their
+// texel is the nearest one.
+template <class Texels, class One>
+METAL_FUNC typename Texels::vector over_levels(const hm_texture *t, hm_sampler s, float lod, One one) {
   HM_EXACT
   constexpr bool filterable = __is_same(Texels, float_texels);
-  slice = slice_of(t, slice);
   lod = lod > s.lod_min ? lod : s.lod_min;
   lod = lod < s.lod_max ? lod : s.lod_max;
   bool filtered = filterable && (s.bits >> (lod > 0 ? min_at : mag_at) & 3) == linear;
@@ -155,29 +175,141 @@ inline __attribute__((noinline)) typename Texels::vector sample(const hm_texture
   float most = (float)last;
   lod = lod > 0 ? lod < most ? lod : most : 0;
   uint level = mip == 0 ? 0 : (uint)(mip == 1 ? __builtin_floorf(lod + 0.5f) : __builtin_floorf(lod));
-  typename Texels::vector value = sample_one<Texels, Dimensions>(t, s, x, y, z, dx, dy, dz, slice, level, filtered);
+  typename Texels::vector value = one(level, filtered);
   if constexpr (filterable) {
     float weight = lod - __builtin_floorf(lod);
     if (mip == 2 && weight > 0) {
-      typename Texels::vector next = sample_one<Texels, Dimensions>(t, s, x, y, z, dx, dy, dz, slice, level + 1, filtered);
+      typename Texels::vector next = one(level + 1, filtered);
       value = typename Texels::vector(1 - weight) * value + typename Texels::vector(weight) * next;
     }
   }
   return value;
 }
 
+template <class Texels, int Dimensions, class Use = plain_use<Texels>>
+inline __attribute__((noinline)) typename Texels::vector sample(const hm_texture *t, hm_sampler s, float x, float y, float z, int dx, int dy, int dz,
+                                                                uint slice, float lod, Use use = {}) {
+  slice = slice_of(t, slice);
+  return over_levels<Texels>(t, s, lod, [=](uint level, bool filtered) {
+    return sample_one<Texels, Dimensions>(t, s, x, y, z, dx, dy, dz, slice, level, filtered, use);
+  });
+}
+
 // The four texels that a filtered sample of level 0 would use, counter-clockwise from the lower left: one component of each.
-template <class Texels>
+template <class Texels, class Use = plain_use<Texels>>
 inline __attribute__((noinline)) typename Texels::vector gather(const hm_texture *t, hm_sampler s, float x, float y, int dx, int dy, uint slice,
-                                                                int component) {
+                                                                int component, Use use = {}) {
   slice = slice_of(t, slice);
   const hm_level *l = &t->level[0];
   bool pixel = s.bits >> pixel_at & 1;
   along i = along_axis(x, l->width, s.bits & 7, pixel, true, dx), j = along_axis(y, l->height, s.bits >> 3 & 7, pixel, true, dy);
-  return typename Texels::vector(texel_or_border<Texels>(t, s, i.first, j.second, 0, slice, 0)[component],
-                                 texel_or_border<Texels>(t, s, i.second, j.second, 0, slice, 0)[component],
-                                 texel_or_border<Texels>(t, s, i.second, j.first, 0, slice, 0)[component],
-                                 texel_or_border<Texels>(t, s, i.first, j.first, 0, slice, 0)[component]);
+  auto at = [=](int column, int row) { return use(s, texel_or_border<Texels>(t, s, column, row, 0, slice, 0))[component]; };
+  return typename Texels::vector(at(i.first, j.second), at(i.second, j.second), at(i.second, j.first), at(i.first, j.first));
+}
+
+// ---------------------------------------------------------------- cubes
+
+// The face that a direction meets and where, from -s to s of `distance` (MSL table 6.22 for the numbers; Vulkan 1.3, "Cube Map Face Selection"
+// for the axes, which Metal shares: Vulkan's cubes run on it unchanged).
+struct on_face {
+  uint face;
+  float s, t, distance;
+};
+METAL_FUNC on_face face_of(float x, float y, float z) {
+  float ax = __builtin_fabsf(x), ay = __builtin_fabsf(y), az = __builtin_fabsf(z);
+  if (az >= ax && az >= ay)
+    return z < 0 ? on_face{5, -x, -y, az} : on_face{4, x, -y, az};
+  if (ay >= ax)
+    return y < 0 ? on_face{3, x, -z, ay} : on_face{2, x, z, ay};
+  return x < 0 ? on_face{1, z, -y, ax} : on_face{0, -z, -y, ax};
+}
+
+// A texel of a face of n by n, or, one beyond an edge, the texel of the face behind that edge. Beyond a corner there is none: false.
+METAL_FUNC bool across_edge(uint &face, int &i, int &j, int n) {
+  bool outside_i = i < 0 || i >= n, outside_j = j < 0 || j >= n;
+  if (!outside_i && !outside_j)
+    return true;
+  if (outside_i && outside_j)
+    return false;
+  // The texel's centre in units of half a texel from the face's centre; the faces are at a distance of n.
+  int s = 2 * i + 1 - n, t = 2 * j + 1 - n;
+  int x = face == 0 ? n : face == 1 ? -n : face == 5 ? -s : s;
+  int y = face == 2 ? n : face == 3 ? -n : -t;
+  int z = face == 0 ? -s : face == 1 ? s : face == 2 ? t : face == 3 ? -t : face == 4 ? n : -n;
+  on_face other = face_of((float)x, (float)y, (float)z);
+  int distance = n + 1;
+  face = other.face;
+  i = ((int)other.s + distance) * n / (2 * distance);
+  j = ((int)other.t + distance) * n / (2 * distance);
+  return true;
+}
+
+// Where on a face of n by n texels, from 0 to n.
+METAL_FUNC float across(float s, float distance, int n) {
+  HM_EXACT
+  return (s / distance + 1) * 0.5f * n;
+}
+METAL_FUNC int whole(float at, int low, int high) { return at > low ? at < high ? (int)at : high : low; }
+
+template <class Texels, class Use>
+METAL_FUNC typename Texels::vector sample_face(const hm_texture *t, hm_sampler s, on_face at, uint element, uint level, bool filtered, Use use) {
+  HM_EXACT
+  typedef typename Texels::vector vector;
+  int n = (int)t->level[level].width;
+  float u = across(at.s, at.distance, n), v = across(at.t, at.distance, n);
+  auto texel = [=](uint face, int i, int j) { return use(s, read_texel<Texels>(t, (uint)i, (uint)j, 0, element * 6 + face, level)); };
+  if constexpr (__is_same(Texels, float_texels)) {
+    if (filtered) {
+      float left = __builtin_floorf(u - 0.5f), top = __builtin_floorf(v - 0.5f), a = u - 0.5f - left, b = v - 0.5f - top;
+      vector sum(0), others(0);
+      float missing = 0;
+      for (int corner = 0; corner < 4; corner++) {
+        int right = corner & 1, down = corner >> 1;
+        float weight = (right ? a : 1 - a) * (down ? b : 1 - b);
+        uint face = at.face;
+        int i = whole(left, -1, n - 1) + right, j = whole(top, -1, n - 1) + down;
+        if (!across_edge(face, i, j, n)) {
+          missing = weight;
+          continue;
+        }
+        vector value = texel(face, i, j);
+        sum = sum + vector(weight) * value;
+        others = others + value;
+      }
+      // At a corner of the cube three texels meet: the fourth is their mean.
+      if (missing > 0)
+        sum = sum + vector(missing / 3) * others;
+      return sum;
+    }
+  }
+  return texel(at.face, whole(u, 0, n - 1), whole(v, 0, n - 1));
+}
+
+METAL_FUNC uint element_of(const hm_texture *t, uint element) { return element < t->slices / 6 ? element : t->slices / 6 - 1; }
+
+template <class Texels, class Use = plain_use<Texels>>
+inline __attribute__((noinline)) typename Texels::vector sample_cube(const hm_texture *t, hm_sampler s, float x, float y, float z, uint element, float lod,
+                                                                     Use use = {}) {
+  on_face at = face_of(x, y, z);
+  element = element_of(t, element);
+  return over_levels<Texels>(t, s, lod, [=](uint level, bool filtered) { return sample_face<Texels>(t, s, at, element, level, filtered, use); });
+}
+
+template <class Texels, class Use = plain_use<Texels>>
+inline __attribute__((noinline)) typename Texels::vector gather_cube(const hm_texture *t, hm_sampler s, float x, float y, float z, uint element,
+                                                                     int component, Use use = {}) {
+  on_face place = face_of(x, y, z);
+  element = element_of(t, element);
+  int n = (int)t->level[0].width;
+  int left = whole(__builtin_floorf(across(place.s, place.distance, n) - 0.5f), -1, n - 1);
+  int top = whole(__builtin_floorf(across(place.t, place.distance, n) - 0.5f), -1, n - 1);
+  auto at = [=](int i, int j) {
+    uint face = place.face;
+    if (!across_edge(face, i, j, n)) // a corner has no texel of its own
+      i = whole(i, 0, n - 1), j = whole(j, 0, n - 1);
+    return use(s, read_texel<Texels>(t, (uint)i, (uint)j, 0, element * 6 + face, 0))[component];
+  };
+  return typename Texels::vector(at(left, top + 1), at(left + 1, top + 1), at(left + 1, top), at(left, top));
 }
 
 } // namespace hostmetal

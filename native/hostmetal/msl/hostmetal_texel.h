@@ -25,8 +25,8 @@ struct hm_texture {
   unsigned components;
   unsigned component_size; // in bytes
   unsigned texel_size;     // in bytes
-  unsigned slices, levels;
-  unsigned unused;
+  unsigned slices, levels; // slices: elements of an array, times six faces of a cube, times samples of a texel
+  unsigned samples;        // of a multisampled texture, 1 for others
   hm_level level[15];
 };
 
@@ -44,7 +44,12 @@ METAL_FUNC const hm_texture *described(ulong handle) {
   return t;
 }
 
-enum texel_kind : unsigned { kind_unorm, kind_snorm, kind_uint, kind_sint, kind_float, kind_srgb, kind_rgb10a2_unorm };
+enum texel_kind : unsigned {
+  kind_unorm, kind_snorm, kind_uint, kind_sint, kind_float, kind_srgb,
+  // From here on the components are fields of one number of 16 or 32 bits.
+  kind_rgb10a2_unorm, kind_bgr10a2_unorm, kind_b5g6r5_unorm, kind_a1bgr5_unorm, kind_abgr4_unorm, kind_bgr5a1_unorm,
+  kind_rgb10a2_uint, kind_rg11b10_float, kind_rgb9e5_float
+};
 enum texel_order : unsigned { order_rgba, order_bgra, order_alpha };
 
 // Sums and products stay as written, whatever the program is compiled with.
@@ -134,13 +139,97 @@ METAL_FUNC uint encode(uint kind, uint size, float value, bool color) {
   }
 }
 
+// A component's field of a packed format.
+struct field_place {
+  uint at, width;
+};
+METAL_FUNC field_place field_of(uint kind, int component) {
+  // Bits of red, green, blue, alpha; a format's name lists them from the lowest.
+  constexpr uchar at[6][4] = {{0, 10, 20, 30}, {20, 10, 0, 30}, {11, 5, 0, 0}, {11, 6, 1, 0}, {12, 8, 4, 0}, {10, 5, 0, 15}};
+  constexpr uchar width[6][4] = {{10, 10, 10, 2}, {10, 10, 10, 2}, {5, 6, 5, 0}, {5, 5, 5, 1}, {4, 4, 4, 4}, {5, 5, 5, 1}};
+  uint row = kind - kind_rgb10a2_unorm;
+  return field_place{at[row][component], width[row][component]};
+}
+
+// Floats of 5 exponent bits and no sign (MSL 8.7.4): a half's, with fewer mantissa bits.
+METAL_FUNC float float_of_small(uint bits, uint mantissa) { return (float)__builtin_bit_cast(half, (ushort)(bits << (10 - mantissa))); }
+METAL_FUNC uint small_of_float(float value, uint mantissa) {
+  HM_EXACT
+  uint infinity = 31u << mantissa;
+  if (value != value)
+    return infinity | 1u << (mantissa - 1);
+  if (!(value > 0))
+    return 0;
+  if (value >= 65536.0f)
+    return infinity;
+  if (value < 0x1p-14f)
+    return (uint)__builtin_rintf(value * (float)(1u << (14 + mantissa)));
+  uint bits = __builtin_bit_cast(uint, value), lost = 23 - mantissa;
+  uint nearest = (bits + (1u << (lost - 1)) - 1 + (bits >> lost & 1)) >> lost;
+  uint rebased = nearest - (112u << mantissa);
+  return rebased < infinity ? rebased : infinity;
+}
+
+// Three mantissas of 9 bits and one exponent (MSL 8.7.5).
+METAL_FUNC uint shared_exponent(metal::vec<float, 4> v) {
+  HM_EXACT
+  const double most = 65408.0; // 511 / 512 * 2^16
+  double c[3], largest = 0;
+  for (int i = 0; i < 3; i++) {
+    double given = (double)v[i];
+    c[i] = given > 0 ? given < most ? given : most : 0;
+    largest = c[i] > largest ? c[i] : largest;
+  }
+  // floor(log2(largest)) + 1 + 15, and at least 0.
+  int exponent = (int)(__builtin_bit_cast(ulong, largest) >> 52) - 1023 + 16;
+  exponent = exponent > 0 ? exponent : 0;
+  double scale = __builtin_bit_cast(double, (ulong)(1023 + 24 - exponent) << 52);
+  if (__builtin_floor(largest * scale + 0.5) == 512.0) {
+    exponent++;
+    scale *= 0.5;
+  }
+  uint bits = (uint)exponent << 27;
+  for (int i = 0; i < 3; i++)
+    bits |= (uint)__builtin_floor(c[i] * scale + 0.5) << 9 * i;
+  return bits;
+}
+
+METAL_FUNC metal::vec<float, 4> decode_packed(const hm_texture *t, const char *at) {
+  metal::vec<float, 4> v(0, 0, 0, 1);
+  uint bits = load_bits(at, t->texel_size);
+  if (t->kind == kind_rg11b10_float)
+    return metal::vec<float, 4>(float_of_small(bits & 2047, 6), float_of_small(bits >> 11 & 2047, 6), float_of_small(bits >> 22, 5), 1.0f);
+  if (t->kind == kind_rgb9e5_float) {
+    float scale = __builtin_bit_cast(float, ((bits >> 27) + 127 - 24) << 23);
+    return metal::vec<float, 4>((float)(bits & 511) * scale, (float)(bits >> 9 & 511) * scale, (float)(bits >> 18 & 511) * scale, 1.0f);
+  }
+  for (int i = 0; i < (int)t->components; i++) {
+    field_place f = field_of(t->kind, i);
+    int most = (1 << f.width) - 1;
+    v[i] = fraction((int)(bits >> f.at) & most, most);
+  }
+  return v;
+}
+METAL_FUNC void encode_packed(const hm_texture *t, char *at, metal::vec<float, 4> v) {
+  HM_EXACT
+  uint bits = 0;
+  if (t->kind == kind_rg11b10_float) {
+    bits = small_of_float(v.x, 6) | small_of_float(v.y, 6) << 11 | small_of_float(v.z, 5) << 22;
+  } else if (t->kind == kind_rgb9e5_float) {
+    bits = shared_exponent(v);
+  } else {
+    for (int i = 0; i < (int)t->components; i++) {
+      field_place f = field_of(t->kind, i);
+      bits |= (uint)__builtin_rintf(within(v[i], 0) * (float)((1 << f.width) - 1)) << f.at;
+    }
+  }
+  store_bits(at, t->texel_size, bits);
+}
+
 inline __attribute__((noinline)) metal::vec<float, 4> decode_float(const hm_texture *t, const char *at) {
   metal::vec<float, 4> v(0, 0, 0, 1);
-  if (t->kind == kind_rgb10a2_unorm) {
-    uint bits = load<uint>(at);
-    return metal::vec<float, 4>(fraction(bits & 1023, 1023), fraction(bits >> 10 & 1023, 1023), fraction(bits >> 20 & 1023, 1023),
-                                fraction((int)(bits >> 30), 3));
-  }
+  if (t->kind >= kind_rgb10a2_unorm)
+    return decode_packed(t, at);
   uint size = t->component_size, kind = t->kind;
   if (t->order == order_alpha)
     return metal::vec<float, 4>(0, 0, 0, decode(kind, size, load_bits(at, size), false));
@@ -152,6 +241,10 @@ inline __attribute__((noinline)) metal::vec<float, 4> decode_float(const hm_text
 inline __attribute__((noinline)) metal::vec<uint, 4> decode_integer(const hm_texture *t, const char *at) {
   metal::vec<uint, 4> v(0, 0, 0, 1);
   uint size = t->component_size;
+  if (t->kind == kind_rgb10a2_uint) {
+    uint bits = load<uint>(at);
+    return metal::vec<uint, 4>(bits & 1023, bits >> 10 & 1023, bits >> 20 & 1023, bits >> 30);
+  }
   for (uint i = 0; i < t->components; i++) {
     uint bits = load_bits(at + i * size, size);
     v[(int)i] = t->kind != kind_sint || size == 4 ? bits : size == 1 ? (uint)(int)(signed char)bits : (uint)(int)(short)bits;
@@ -160,12 +253,8 @@ inline __attribute__((noinline)) metal::vec<uint, 4> decode_integer(const hm_tex
 }
 
 inline __attribute__((noinline)) void encode_float(const hm_texture *t, char *at, metal::vec<float, 4> v) {
-  HM_EXACT
-  if (t->kind == kind_rgb10a2_unorm) {
-    uint bits = (uint)__builtin_rintf(within(v.x, 0) * 1023.0f) | (uint)__builtin_rintf(within(v.y, 0) * 1023.0f) << 10 |
-                (uint)__builtin_rintf(within(v.z, 0) * 1023.0f) << 20 | (uint)__builtin_rintf(within(v.w, 0) * 3.0f) << 30;
-    return store<uint>(at, bits);
-  }
+  if (t->kind >= kind_rgb10a2_unorm)
+    return encode_packed(t, at, v);
   uint size = t->component_size, kind = t->kind;
   if (t->order == order_alpha)
     return store_bits(at, size, encode(kind, size, v.w, false));
@@ -177,6 +266,10 @@ inline __attribute__((noinline)) void encode_float(const hm_texture *t, char *at
 
 // Values that the format cannot hold become the nearest one that it can.
 inline __attribute__((noinline)) void encode_integer(const hm_texture *t, char *at, metal::vec<uint, 4> v) {
+  if (t->kind == kind_rgb10a2_uint) {
+    auto most = [](uint value, uint limit) { return value < limit ? value : limit; };
+    return store<uint>(at, most(v.x, 1023) | most(v.y, 1023) << 10 | most(v.z, 1023) << 20 | most(v.w, 3) << 30);
+  }
   uint size = t->component_size, bits = 8 * size;
   for (uint i = 0; i < t->components; i++) {
     uint value = v[(int)i];

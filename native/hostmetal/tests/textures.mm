@@ -143,8 +143,9 @@ void wrong_descriptors_are_refused() {
   refused(^(MTLTextureDescriptor *d) { [d setWidth:16385]; }, @"16384");
   refused(^(MTLTextureDescriptor *d) { [d setDepth:2]; }, @"depth");
   refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureType1D]; }, @"one dimension");
-  refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureTypeCube]; }, @"textureType");
-  refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureType2DMultisample]; }, @"textureType");
+  refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureTypeCube]; [d setHeight:8]; }, @"cube");
+  refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureType2DMultisample]; }, @"sampleCount");
+  refused(^(MTLTextureDescriptor *d) { [d setTextureType:(MTLTextureType)10]; }, @"textureType");
   refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureType3D]; [d setDepth:2049]; }, @"2048");
   refused(^(MTLTextureDescriptor *d) { [d setTextureType:MTLTextureTypeTextureBuffer]; [d setHeight:1]; }, @"buffer");
   refused(^(MTLTextureDescriptor *d) { [d setArrayLength:2]; }, @"arrayLength");
@@ -152,10 +153,51 @@ void wrong_descriptors_are_refused() {
   refused(^(MTLTextureDescriptor *d) { [d setMipmapLevelCount:6]; }, @"mipmapLevelCount");
   refused(^(MTLTextureDescriptor *d) { [d setMipmapLevelCount:0]; }, @"mipmapLevelCount");
   refused(^(MTLTextureDescriptor *d) { [d setPixelFormat:MTLPixelFormatInvalid]; }, @"pixelFormat");
-  refused(^(MTLTextureDescriptor *d) { [d setPixelFormat:(MTLPixelFormat)252]; }, @"pixelFormat");
+  refused(^(MTLTextureDescriptor *d) { [d setPixelFormat:(MTLPixelFormat)260]; }, @"pixelFormat");
   refused(^(MTLTextureDescriptor *d) { [d setSampleCount:4]; }, @"sampleCount");
   refused(^(MTLTextureDescriptor *d) { [d setStorageMode:MTLStorageModeMemoryless]; }, @"memoryless");
   CHECK_RAISES([device() newTextureWithDescriptor:(MTLTextureDescriptor *)nil], @"newTextureWithDescriptor:", @"nil");
+}
+
+// The slices of a cube are its faces; depth formats and multisampled textures say what they are.
+void cubes_depths_and_samples() {
+  MTLTextureDescriptor *d = [MTLTextureDescriptor textureCubeDescriptorWithPixelFormat:MTLPixelFormatR32Uint size:4 mipmapped:YES];
+  CHECK([d textureType] == MTLTextureTypeCube && [d width] == 4 && [d height] == 4 && [d mipmapLevelCount] == 3);
+  id<MTLTexture> cube = texture(d), other = texture(d);
+  CHECK([cube arrayLength] == 1 && [cube sampleCount] == 1);
+  uint32_t word = 0;
+  for (uint32_t face = 0; face < 6; face++) {
+    word = 100 + face;
+    [cube replaceRegion:MTLRegionMake2D(3, 1, 1, 1) mipmapLevel:0 slice:face withBytes:&word bytesPerRow:4 bytesPerImage:4];
+  }
+  CHECK_RAISES([cube replaceRegion:MTLRegionMake2D(0, 0, 1, 1) mipmapLevel:0 slice:6 withBytes:&word bytesPerRow:4 bytesPerImage:4],
+               @"replaceRegion:", @"slice");
+  id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+  id<MTLBlitCommandEncoder> blit = [commandBuffer blitCommandEncoder];
+  [blit copyFromTexture:cube toTexture:other];
+  [blit endEncoding];
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  [other getBytes:&word bytesPerRow:4 bytesPerImage:4 fromRegion:MTLRegionMake2D(3, 1, 1, 1) mipmapLevel:0 slice:5];
+  CHECK_EQUAL(word, 105);
+  CHECK_EQUAL([[[other newTextureViewWithPixelFormat:MTLPixelFormatR32Uint] autorelease] arrayLength], 1);
+  id<MTLTexture> faces = [[other newTextureViewWithPixelFormat:MTLPixelFormatR32Uint
+                                                   textureType:MTLTextureType2DArray
+                                                        levels:NSMakeRange(0, 1)
+                                                        slices:NSMakeRange(2, 3)] autorelease];
+  CHECK_EQUAL([faces arrayLength], 3);
+  MTLTextureDescriptor *samples = flat(MTLPixelFormatRGBA8Unorm, 4, 4);
+  [samples setTextureType:MTLTextureType2DMultisample];
+  [samples setSampleCount:4];
+  [samples setUsage:MTLTextureUsageShaderRead];
+  CHECK_EQUAL([texture(samples) sampleCount], 4);
+  CHECK_RAISES(put(texture(samples), &word), @"replaceRegion:", @"multisampled");
+  MTLSamplerDescriptor *s = [[[MTLSamplerDescriptor alloc] init] autorelease];
+  CHECK_EQUAL([s compareFunction], MTLCompareFunctionNever);
+  [s setCompareFunction:MTLCompareFunctionGreaterEqual];
+  CHECK_EQUAL([[[s copy] autorelease] compareFunction], MTLCompareFunctionGreaterEqual);
+  [s setCompareFunction:(MTLCompareFunction)8];
+  CHECK_RAISES([device() newSamplerStateWithDescriptor:s], @"newSamplerState", @"compareFunction");
 }
 
 void a_buffers_texture_is_its_bytes() {
@@ -437,6 +479,7 @@ const FaceCase texture_cases[] = {
     CASE(a_texture_tells_of_itself),
     CASE(regions_are_copied_exactly),
     CASE(wrong_descriptors_are_refused),
+    CASE(cubes_depths_and_samples),
     CASE(a_buffers_texture_is_its_bytes),
     CASE(a_view_shares_the_texels),
     CASE(wrong_samplers_are_refused),

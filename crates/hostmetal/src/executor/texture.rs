@@ -44,12 +44,12 @@ pub struct Texture {
     pub component_size: u32,
     /// In bytes.
     pub texel_size: u32,
-    /// Elements of an array, 1 for other textures.
+    /// Elements of an array, times six faces of a cube, times the samples of a texel.
     pub slices: u32,
     /// Mipmap levels.
     pub levels: u32,
-    /// 0.
-    pub unused: u32,
+    /// Of a multisampled texture, 1 for others.
+    pub samples: u32,
     /// As many as `levels`, the others 0.
     pub level: [Level; LEVELS],
 }

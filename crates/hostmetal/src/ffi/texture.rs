@@ -23,14 +23,16 @@ pub struct HMTextureDescriptor {
     pub levels: u64,
     /// Elements of an array, 1 for other textures.
     pub slices: u64,
+    /// Samples of a texel, 1 unless the texture is multisampled.
+    pub samples: u64,
     /// MTLTextureUsage.
     pub usage: u32,
 }
 
 impl HMTextureDescriptor {
     pub(super) fn read(&self) -> Descriptor {
-        let HMTextureDescriptor { texture_type, pixel_format, size, levels, slices, usage } = *self;
-        Descriptor { texture_type, pixel_format, size, levels, slices, usage }
+        let HMTextureDescriptor { texture_type, pixel_format, size, levels, slices, samples, usage } = *self;
+        Descriptor { texture_type, pixel_format, size, levels, slices, samples, usage }
     }
 }
 

@@ -117,12 +117,16 @@ pub(crate) const TEXTURE_1D: u32 = 0;
 pub(crate) const TEXTURE_1D_ARRAY: u32 = 1;
 pub(crate) const TEXTURE_2D: u32 = 2;
 pub(crate) const TEXTURE_2D_ARRAY: u32 = 3;
+pub(crate) const TEXTURE_2D_MULTISAMPLE: u32 = 4;
+pub(crate) const TEXTURE_CUBE: u32 = 5;
+pub(crate) const TEXTURE_CUBE_ARRAY: u32 = 6;
 pub(crate) const TEXTURE_3D: u32 = 7;
+pub(crate) const TEXTURE_2D_MULTISAMPLE_ARRAY: u32 = 8;
 pub(crate) const TEXTURE_BUFFER: u32 = 9;
 
 /// A texture for kernels to read and write: type, MTLPixelFormat, size; one level and slice.
 pub(crate) fn texture(texture_type: u32, pixel_format: u32, size: [u64; 3]) -> HMTextureDescriptor {
-    HMTextureDescriptor { texture_type, pixel_format, size, levels: 1, slices: 1, usage: 3 }
+    HMTextureDescriptor { texture_type, pixel_format, size, levels: 1, slices: 1, samples: 1, usage: 3 }
 }
 
 pub(crate) struct Texture(pub(crate) HMTexture, HMTextureDescriptor);

@@ -1,6 +1,7 @@
 // Samplers: how coordinates become texels. https://developer.apple.com/documentation/metal/mtlsamplerdescriptor
 #pragma once
 #import <Metal/MTLDefines.h>
+#import <Metal/MTLDepthStencil.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
@@ -42,6 +43,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   MTLSamplerBorderColor _borderColor;
   BOOL _normalizedCoordinates;
   float _lodMinClamp, _lodMaxClamp;
+  MTLCompareFunction _compareFunction;
   BOOL _supportArgumentBuffers;
   NSString *_label;
 }
@@ -56,6 +58,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(nonatomic) BOOL normalizedCoordinates;
 @property(nonatomic) float lodMinClamp;
 @property(nonatomic) float lodMaxClamp;
+@property(nonatomic) MTLCompareFunction compareFunction API_AVAILABLE(macos(10.11));
 @property(nonatomic) BOOL supportArgumentBuffers API_AVAILABLE(macos(10.13));
 @property(nullable, copy, nonatomic) NSString *label;
 @end

@@ -28,6 +28,7 @@ typedef NS_OPTIONS(NSUInteger, MTLTextureUsage) {
   MTLTextureUsageShaderWrite = 0x0002,
   MTLTextureUsageRenderTarget = 0x0004,
   MTLTextureUsagePixelFormatView = 0x0010,
+  MTLTextureUsageShaderAtomic API_AVAILABLE(macos(14.0)) = 0x0020,
 } API_AVAILABLE(macos(10.11));
 
 MTL_EXPORT API_AVAILABLE(macos(10.11))
@@ -43,6 +44,9 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
                                                        width:(NSUInteger)width
                                                       height:(NSUInteger)height
                                                    mipmapped:(BOOL)mipmapped;
++ (MTLTextureDescriptor *)textureCubeDescriptorWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                                          size:(NSUInteger)size
+                                                     mipmapped:(BOOL)mipmapped;
 + (MTLTextureDescriptor *)textureBufferDescriptorWithPixelFormat:(MTLPixelFormat)pixelFormat
                                                            width:(NSUInteger)width
                                                  resourceOptions:(MTLResourceOptions)resourceOptions

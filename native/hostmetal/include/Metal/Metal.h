@@ -19,6 +19,7 @@
 #import <Metal/MTLCounters.h>
 #import <Metal/MTLDataType.h>
 #import <Metal/MTLDefines.h>
+#import <Metal/MTLDepthStencil.h>
 #import <Metal/MTLDevice.h>
 #import <Metal/MTLEvent.h>
 #import <Metal/MTLFence.h>
