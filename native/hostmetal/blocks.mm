@@ -35,6 +35,11 @@ constexpr int countMask = 0xfffe, onHeap = 1 << 24, hasCopyDispose = 1 << 25, is
 // What _Block_object_assign is told to copy.
 constexpr int fieldIsObject = 3, fieldIsBlock = 7, fieldIsByref = 8, fieldMask = 15, byrefCaller = 128;
 
+// Other threads count in the same word.
+bool has(const int *flags, int flag) {
+  return __atomic_load_n(flags, __ATOMIC_RELAXED) & flag;
+}
+
 void addReference(int *flags) {
   __atomic_add_fetch(flags, 2, __ATOMIC_RELAXED);
 }
@@ -50,9 +55,11 @@ void *allocate(size_t size) {
   return memory;
 }
 
+// Several threads may move the same variable to the heap: a block that has not been copied, such as one given to dispatch_apply,
+// is called by them, and copies blocks that use it. The first one's copy counts.
 void copyByref(Byref **destination, Byref *source) {
-  Byref *original = source->forwarding;
-  if (original->flags & onHeap) {
+  Byref *original = __atomic_load_n(&source->forwarding, __ATOMIC_ACQUIRE);
+  if (has(&original->flags, onHeap)) {
     addReference(&original->flags);
     *destination = original;
     return;
@@ -61,14 +68,20 @@ void copyByref(Byref **destination, Byref *source) {
   memcpy(copy, original, original->size);
   copy->flags = (original->flags & ~countMask) | onHeap | 4;  // one reference for the frame it came from, one for the block
   copy->forwarding = copy;
-  original->forwarding = copy;
   if (copy->flags & hasCopyDispose) copy->keep(copy, original);
+  Byref *first = original;
+  if (!__atomic_compare_exchange_n(&original->forwarding, &first, copy, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (copy->flags & hasCopyDispose) copy->destroy(copy);
+    free(copy);
+    addReference(&first->flags);
+    copy = first;
+  }
   *destination = copy;
 }
 
 void releaseByref(Byref *byref) {
-  byref = byref->forwarding;
-  if (!(byref->flags & onHeap) || !dropReference(&byref->flags)) return;
+  byref = __atomic_load_n(&byref->forwarding, __ATOMIC_ACQUIRE);
+  if (!has(&byref->flags, onHeap) || !dropReference(&byref->flags)) return;
   if (byref->flags & hasCopyDispose) byref->destroy(byref);
   free(byref);
 }
@@ -79,8 +92,8 @@ extern void *_NSConcreteMallocBlock[];
 
 void *_Block_copy(const void *argument) {
   Block *block = (Block *)argument;
-  if (!block || (block->flags & isGlobal)) return block;
-  if (block->flags & onHeap) {
+  if (!block || has(&block->flags, isGlobal)) return block;
+  if (has(&block->flags, onHeap)) {
     addReference(&block->flags);
     return block;
   }
@@ -94,7 +107,7 @@ void *_Block_copy(const void *argument) {
 
 void _Block_release(const void *argument) {
   Block *block = (Block *)argument;
-  if (!block || !(block->flags & onHeap) || !dropReference(&block->flags)) return;
+  if (!block || !has(&block->flags, onHeap) || !dropReference(&block->flags)) return;
   if (block->flags & hasCopyDispose) block->descriptor->dispose(block);
   free(block);
 }

@@ -18,7 +18,7 @@
 //! | HOSTMETAL_DEVICES | number of devices, 1 to 16 | 1 |
 //! | HOSTMETAL_MEMORY | bytes of each device's memory | half of this machine's, shared by all |
 //! | HOSTMETAL_DEVICE_0, _1, ... | how a device differs (simulate.rs) | not at all |
-//! | HOSTMETAL_WATCHDOG | seconds that a command buffer may run, 0 for no limit | 120 |
+//! | HOSTMETAL_WATCHDOG | seconds that a command buffer may run, and may wait for an event; 0 for no limit | 120 |
 
 mod arguments;
 mod command;

@@ -250,6 +250,12 @@ void objects_of_another_device_raise() {
   CHECK_RAISES([encoder copyFromBuffer:own sourceOffset:0 toBuffer:foreign destinationOffset:0 size:4], @"copyFromBuffer:", different);
   CHECK_RAISES([encoder copyFromTexture:texture toTexture:ownTexture], @"copyFromTexture:", different);
   CHECK_RAISES([encoder copyFromTexture:ownTexture toTexture:texture], @"copyFromTexture:", different);
+  CHECK_RAISES([encoder generateMipmapsForTexture:texture], @"generateMipmapsForTexture:", different);
+  MTLCounterSampleBufferDescriptor *samples = [[[MTLCounterSampleBufferDescriptor alloc] init] autorelease];
+  [samples setCounterSet:[[at(1) counterSets] objectAtIndex:0]];
+  [samples setSampleCount:1];
+  id<MTLCounterSampleBuffer> times = [[at(1) newCounterSampleBufferWithDescriptor:samples error:nullptr] autorelease];
+  CHECK_RAISES([encoder sampleCountersInBuffer:times atSampleIndex:0 withBarrier:NO], @"sampleCountersInBuffer:", different);
   const MTLOrigin origin = MTLOriginMake(0, 0, 0);
   const MTLSize size = MTLSizeMake(8, 8, 1);
   CHECK_RAISES([encoder copyFromBuffer:foreign sourceOffset:0 sourceBytesPerRow:32 sourceBytesPerImage:0 sourceSize:size
