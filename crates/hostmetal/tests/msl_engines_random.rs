@@ -147,8 +147,8 @@ struct Generator {
     simd: bool,
 }
 
-/// SIMD-group functions with their arguments behind the value, and the lanes that they are for.
-const KINDS: [(&str, &str, usize); 8] = [
+/// SIMD-group functions with their arguments behind the value (VALUE is the value again), and the lanes that they are for.
+const KINDS: [(&str, &str, usize); 24] = [
     ("simd_sum", "", 32),
     ("quad_sum", "", 4),
     ("simd_max", "", 32),
@@ -157,22 +157,70 @@ const KINDS: [(&str, &str, usize); 8] = [
     ("simd_broadcast_first", "", 32),
     ("simd_shuffle_down", ", 3", 32),
     ("quad_prefix_exclusive_sum", "", 4),
+    ("simd_product", "", 32),
+    ("simd_min", "", 32),
+    ("simd_and", "", 32),
+    ("simd_or", "", 32),
+    ("simd_xor", "", 32),
+    ("simd_prefix_exclusive_sum", "", 32),
+    ("simd_prefix_inclusive_product", "", 32),
+    ("simd_shuffle_up", ", 2", 32),
+    ("simd_shuffle_rotate_down", ", 7", 32),
+    ("simd_shuffle", ", (ushort)(VALUE >> 9)", 32),
+    ("simd_broadcast", ", (ushort)4", 32),
+    ("quad_shuffle_xor", ", 2", 4),
+    ("quad_min", "", 4),
+    ("quad_broadcast_first", "", 4),
+    ("simd_shuffle_and_fill_down", ", VALUE + 1, 3, 8", 32),
+    ("simd_shuffle_and_fill_up", ", VALUE + 1, 5", 32),
 ];
 
 /// What the lanes of a whole or partial group get.
 fn combined(kind: u32, values: &[u32]) -> Vec<u32> {
-    let sum = |values: &[u32]| values.iter().fold(0u32, |sum, v| sum.wrapping_add(*v));
     let count = values.len();
+    let (name, _, width) = KINDS[kind as usize];
+    let all = |start: u32, operation: fn(u32, u32) -> u32| {
+        vec![values[1..].iter().fold(operation(start, values[0]), |all, &v| operation(all, v)); count]
+    };
+    let scan = |start: u32, operation: fn(u32, u32) -> u32, inclusive: usize| {
+        (0..count).map(|lane| values[..lane + inclusive].iter().fold(start, |all, &v| operation(all, v))).collect()
+    };
     // Metal leaves open what a lane that is not there gives; ours gives the reader its own value.
-    let of = |lane: usize, own: usize| if lane < count { values[lane] } else { values[own] };
-    match kind {
-        0 | 1 => vec![sum(values); count],
-        2 => vec![values.iter().copied().max().unwrap_or_default(); count],
-        3 => (0..count).map(|lane| sum(&values[..=lane])).collect(),
-        4 => (0..count).map(|lane| of(lane ^ 5, lane)).collect(),
-        5 => vec![values[0]; count],
-        6 => (0..count).map(|lane| of(if lane + 3 < 32 { lane + 3 } else { lane }, lane)).collect(),
-        _ => (0..count).map(|lane| sum(&values[..lane])).collect(),
+    let from = |source: &dyn Fn(usize) -> usize| {
+        (0..count).map(|lane| values[if source(lane) < count { source(lane) } else { lane }]).collect()
+    };
+    // Runs of `run` lanes; what comes from outside is the other end's fill, which is the value plus one.
+    let filled = |source: &dyn Fn(usize) -> (usize, bool)| {
+        (0..count)
+            .map(|lane| match source(lane) {
+                (from, _) if from >= count => values[lane],
+                (from, true) => values[from],
+                (from, false) => values[from].wrapping_add(1),
+            })
+            .collect()
+    };
+    match name {
+        "simd_sum" | "quad_sum" => all(0, u32::wrapping_add),
+        "simd_product" => all(1, u32::wrapping_mul),
+        "simd_max" => all(0, u32::max),
+        "simd_min" | "quad_min" => all(u32::MAX, u32::min),
+        "simd_and" => all(u32::MAX, |a, b| a & b),
+        "simd_or" => all(0, |a, b| a | b),
+        "simd_xor" => all(0, |a, b| a ^ b),
+        "simd_prefix_inclusive_sum" => scan(0, u32::wrapping_add, 1),
+        "simd_prefix_exclusive_sum" | "quad_prefix_exclusive_sum" => scan(0, u32::wrapping_add, 0),
+        "simd_prefix_inclusive_product" => scan(1, u32::wrapping_mul, 1),
+        "simd_shuffle_xor" => from(&|lane| lane ^ 5),
+        "quad_shuffle_xor" => from(&|lane| lane ^ 2),
+        "simd_broadcast_first" | "quad_broadcast_first" => vec![values[0]; count],
+        "simd_broadcast" => from(&|_| 4),
+        "simd_shuffle" => from(&|lane| (values[lane] >> 9 & 0xffff) as usize),
+        "simd_shuffle_down" => from(&|lane| if lane + 3 < width { lane + 3 } else { lane }),
+        "simd_shuffle_up" => from(&|lane| if lane >= 2 { lane - 2 } else { lane }),
+        "simd_shuffle_rotate_down" => from(&|lane| (lane + 7) % width),
+        "simd_shuffle_and_fill_down" => filled(&|lane| (lane / 8 * 8 + (lane % 8 + 3) % 8, lane % 8 + 3 < 8)),
+        "simd_shuffle_and_fill_up" => filled(&|lane| ((lane + width - 5) % width, lane >= 5)),
+        other => unreachable!("{other}"),
     }
 }
 
@@ -340,7 +388,8 @@ fn print(text: &mut String, block: &[Statement], program: usize, counters: &[u32
             }
             Statement::Lanes { id, kind } => {
                 let (name, arguments, _) = KINDS[*kind as usize];
-                write!(text, "x.h = x.h * 3 + {name}(x.h ^ {id}u{arguments}); ")
+                let value = format!("(x.h ^ {id}u)");
+                write!(text, "x.h = x.h * 3 + {name}({value}{}); ", arguments.replace("VALUE", &value))
             }
             Statement::SimdIf { bit, yes, no } => {
                 write!(text, "if ((x.simdgroup & {bit}u) != 0) {{ ").expect("a string");

@@ -3,6 +3,7 @@
 #pragma once
 #include "metal_math"
 #include "metal_integer"
+#include "hostmetal_columns.h"
 
 namespace metal {
 
@@ -29,29 +30,61 @@ template <class T> struct lane_value { T value, result; };
 template <class T> struct lane_shuffle { T value, fill, result; uint argument, modulo; };
 struct lane_vote { bool value; uint result, mask, position; };
 
-// The operations of reductions and scans: apply(a, b) and the value of an empty scan.
-#define HOSTMETAL_OPERATION(name, expression, empty)                                                                               \
+// The operations of reductions and scans: apply(a, b), the same for vectors, and the value of an empty scan.
+#define HOSTMETAL_OPERATION(name, expression, wider_, empty)                                                                       \
   struct name {                                                                                                                    \
     template <class T> METAL_FUNC static T apply(T a, T b) { return T(expression); }                                               \
+    template <class V> METAL_FUNC static V wider(V a, V b) { return wider_; }                                                      \
     template <class T> METAL_FUNC static T identity() { return T(empty); }                                                         \
   };
-HOSTMETAL_OPERATION(op_sum, a + b, 0)
-HOSTMETAL_OPERATION(op_product, a * b, 1)
-HOSTMETAL_OPERATION(op_min, metal::min(a, b), 0)
-HOSTMETAL_OPERATION(op_max, metal::max(a, b), 0)
-HOSTMETAL_OPERATION(op_and, a & b, 0)
-HOSTMETAL_OPERATION(op_or, a | b, 0)
-HOSTMETAL_OPERATION(op_xor, a ^ b, 0)
+HOSTMETAL_OPERATION(op_sum, a + b, a + b, 0)
+HOSTMETAL_OPERATION(op_product, a * b, a * b, 1)
+HOSTMETAL_OPERATION(op_min, metal::min(a, b), __builtin_elementwise_min(a, b), 0)
+HOSTMETAL_OPERATION(op_max, metal::max(a, b), __builtin_elementwise_max(a, b), 0)
+HOSTMETAL_OPERATION(op_and, a & b, a & b, 0)
+HOSTMETAL_OPERATION(op_or, a | b, a | b, 0)
+HOSTMETAL_OPERATION(op_xor, a ^ b, a ^ b, 0)
 #undef HOSTMETAL_OPERATION
+
+// A function that combines lanes is called with some lanes, or with columns and none: hostmetal_columns.h.
+template <uint Width>
+METAL_FUNC bool is_whole(uint mask) {
+  return Width == 32 && mask == ~0u;
+}
+
+template <class T, uint Width, class Op>
+METAL_FUNC void reduce_columns(T *result, const T *value) {
+  if constexpr (has_wide<T>) {
+    wide<T, 32> v = load_wide<T>(value);
+    if constexpr (Width == 32)
+      store_wide<T>(result, (wide<T, 32>)(fold_wide<Op, T>(v)));
+    else
+      store_wide<T>(result, fold_quads<Op, T>(v, hostmetal::lanes()));
+  } else {
+    __builtin_trap(); // such values are no numbers in memory, and so in no columns
+  }
+}
 
 template <class T, uint Width, class Op>
 void combine_reduction(const hm_simd_values *values, uint mask) {
+  typedef lane_value<T> value;
+  if (mask == 0)
+    return reduce_columns<T, Width, Op>(HOSTMETAL_COLUMN(values, value, result), HOSTMETAL_COLUMN(values, value, value));
   lanes_of<lane_value<T>, Width> lanes(values, mask);
   uint i = (uint)__builtin_ctz(mask) - lanes.first;
   T total = lanes[i]->value;
-  for (i++; i < Width; i++)
-    if (lanes.active(i))
-      total = Op::template apply<T>(total, lanes[i]->value);
+  if constexpr (has_wide<T>) {
+    if (is_whole<Width>(mask)) {
+      wide<T, 32> all;
+      for (i = 0; i < 32; i++)
+        all[i] = lanes[i]->value;
+      total = fold_wide<Op, T>(all);
+    }
+  }
+  if (!has_wide<T> || !is_whole<Width>(mask))
+    for (i++; i < Width; i++)
+      if (lanes.active(i))
+        total = Op::template apply<T>(total, lanes[i]->value);
   for (i = 0; i < Width; i++)
     if (lanes.active(i))
       lanes[i]->result = total;
@@ -59,7 +92,36 @@ void combine_reduction(const hm_simd_values *values, uint mask) {
 
 template <class T, uint Width, class Op, bool Inclusive>
 void combine_scan(const hm_simd_values *values, uint mask) {
+  typedef lane_value<T> value;
+  if constexpr (has_wide<T>) {
+    if (mask == 0) {
+      const T *from = HOSTMETAL_COLUMN(values, value, value);
+      T *to = HOSTMETAL_COLUMN(values, value, result);
+      if constexpr (Width == 32)
+        return store_wide<T>(to, scan_wide<Op, Inclusive, T>(load_wide<T>(from)));
+      for (uint quad = 0; quad < 32; quad += Width) {
+        T total = Op::template identity<T>();
+        for (uint i = quad; i < quad + Width; i++) {
+          T next = Op::template apply<T>(total, from[i]);
+          to[i] = Inclusive ? next : total;
+          total = next;
+        }
+      }
+      return;
+    }
+  }
   lanes_of<lane_value<T>, Width> lanes(values, mask);
+  if constexpr (has_wide<T>) {
+    if (is_whole<Width>(mask)) {
+      wide<T, 32> all;
+      for (uint i = 0; i < 32; i++)
+        all[i] = lanes[i]->value;
+      all = scan_wide<Op, Inclusive, T>(all);
+      for (uint i = 0; i < 32; i++)
+        lanes[i]->result = all[i];
+      return;
+    }
+  }
   T total = Op::template identity<T>();
   for (uint i = 0; i < Width; i++) {
     if (!lanes.active(i))
@@ -80,6 +142,16 @@ struct from_rotated_below { template <uint Width> METAL_FUNC static uint at(uint
 
 template <class T, uint Width, class From>
 void combine_shuffle(const hm_simd_values *values, uint mask) {
+  if (mask == 0) {
+    typedef lane_shuffle<T> value;
+    const uint *argument = HOSTMETAL_COLUMN(values, value, argument);
+    uint from[32];
+    for (uint i = 0; i < 32; i++) {
+      uint source = From::template at<Width>(i % Width, argument[i]);
+      from[i] = source < Width ? (i & ~(Width - 1)) + source : i;
+    }
+    return take_from<T>(HOSTMETAL_COLUMN(values, value, result), HOSTMETAL_COLUMN(values, value, value), from);
+  }
   lanes_of<lane_shuffle<T>, Width> lanes(values, mask);
   for (uint i = 0; i < Width; i++) {
     if (!lanes.active(i))
@@ -91,6 +163,12 @@ void combine_shuffle(const hm_simd_values *values, uint mask) {
 
 template <class T, uint Width>
 void combine_first(const hm_simd_values *values, uint mask) {
+  if (mask == 0) {
+    typedef lane_shuffle<T> value;
+    for (uint i = 0; i < 32; i++)
+      HOSTMETAL_COLUMN(values, value, result)[i] = HOSTMETAL_COLUMN(values, value, value)[i & ~(Width - 1)];
+    return;
+  }
   lanes_of<lane_shuffle<T>, Width> lanes(values, mask);
   T value = lanes[(uint)__builtin_ctz(mask) - lanes.first]->value;
   for (uint i = 0; i < Width; i++)
@@ -100,15 +178,32 @@ void combine_first(const hm_simd_values *values, uint mask) {
 
 // shuffle_and_fill: the group is cut into runs of `modulo` lanes (a power of two); what is shifted in from outside a run comes from the other
 // end of the fill data of that run.
+template <uint Width, bool Up>
+METAL_FUNC bool filled_from(uint position, uint argument, uint run, uint &source) {
+  uint start = position / run * run, within = position % run, delta = argument % run;
+  source = start + (Up ? within + run - delta : within + delta) % run;
+  return Up ? within >= delta : within + delta < run;
+}
+
 template <class T, uint Width, bool Up>
 void combine_fill(const hm_simd_values *values, uint mask) {
+  if (mask == 0) {
+    typedef lane_shuffle<T> value;
+    const uint *modulo = HOSTMETAL_COLUMN(values, value, modulo), *argument = HOSTMETAL_COLUMN(values, value, argument);
+    const T *own = HOSTMETAL_COLUMN(values, value, value), *fill = HOSTMETAL_COLUMN(values, value, fill);
+    for (uint i = 0; i < 32; i++) {
+      uint source;
+      bool inside = filled_from<Width, Up>(i % Width, argument[i], modulo[i], source);
+      HOSTMETAL_COLUMN(values, value, result)[i] = (inside ? own : fill)[(i & ~(Width - 1)) + source];
+    }
+    return;
+  }
   lanes_of<lane_shuffle<T>, Width> lanes(values, mask);
   for (uint i = 0; i < Width; i++) {
     if (!lanes.active(i))
       continue;
-    uint run = lanes[i]->modulo, start = i / run * run, within = i % run, delta = lanes[i]->argument % run;
-    bool inside = Up ? within >= delta : within + delta < run;
-    uint source = start + (Up ? within + run - delta : within + delta) % run;
+    uint source;
+    bool inside = filled_from<Width, Up>(i, lanes[i]->argument, lanes[i]->modulo, source);
     if (!lanes.active(source))
       source = i, inside = true;
     lanes[i]->result = inside ? lanes[source]->value : lanes[source]->fill;
@@ -117,6 +212,16 @@ void combine_fill(const hm_simd_values *values, uint mask) {
 
 template <uint Width>
 void combine_vote(const hm_simd_values *values, uint mask) {
+  if (mask == 0) {
+    const bool *value = HOSTMETAL_COLUMN(values, lane_vote, value);
+    wide<uint, 32> number = counted(hostmetal::lanes()), votes = __builtin_convertvector(load_wide<uchar>(value), wide<uint, 32>);
+    uint all = fold_wide<op_or, uint>(votes << number);
+    uint group = Width == 32 ? ~0u : (1u << Width % 32) - 1;
+    store_wide<uint>(HOSTMETAL_COLUMN(values, lane_vote, result), ((wide<uint, 32>)all >> (number & ~(Width - 1))) & group);
+    store_wide<uint>(HOSTMETAL_COLUMN(values, lane_vote, mask), (wide<uint, 32>)group);
+    store_wide<uint>(HOSTMETAL_COLUMN(values, lane_vote, position), number & (Width - 1));
+    return;
+  }
   lanes_of<lane_vote, Width> lanes(values, mask);
   uint votes = 0, present = 0;
   for (uint i = 0; i < Width; i++)

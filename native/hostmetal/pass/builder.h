@@ -64,6 +64,8 @@ struct Builder {
   const DataLayout &layout = body.getParent()->getDataLayout();
   std::vector<Variable> variables;
   DenseMap<BasicBlock *, BitVector> live;
+  // Of each object: how it lies in memory when that is in columns (simdgroups.cpp), else null.
+  std::vector<const StructLayout *> columns;
 
   BasicBlock *start(unsigned region) { return region == 0 ? &body.getEntryBlock() : regions.waits[region - 1].next; }
   // What a slot has in memory: a vector of i1 has no bytes of its own.
@@ -75,6 +77,8 @@ struct Builder {
     return alignTo(object->getAllocationSize(layout)->getFixedValue(), object->getAlign());
   }
 
+  void findColumns();
+  Value *blockOf(IRBuilder<> &builder, unsigned object, Value *place, Value *simdgroup);
   void findVariables();
   unsigned variable(const CallInst &call);
   void findLive();
@@ -91,7 +95,7 @@ struct Builder {
   void answer(IRBuilder<> &builder, Value *allOf, Value *anyOf, Value *end);
   Value *agreed(Group &group, Value *allOf, Value *anyOf);
   void branch(Group &group, const Region &region, const std::function<BasicBlock *(unsigned)> &target);
-  void combine(Group &group, const Wait &wait, Value *first, Value *lanes);
+  void combine(Group &group, const Wait &wait, Value *simdgroup, Value *first, Value *lanes);
   void makeGroup();
   void makeSimdgroups();
 };

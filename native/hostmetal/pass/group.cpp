@@ -25,7 +25,10 @@ void Builder::loop(IRBuilder<> &builder, Value *count, const char *name, MDNode 
   if (accesses) {
     Metadata *independent[] = {MDString::get(context, "llvm.loop.parallel_accesses"), accesses};
     Metadata *vectorize[] = {MDString::get(context, "llvm.loop.vectorize.enable"), ConstantAsMetadata::get(builder.getTrue())};
-    MDNode *loop = MDNode::getDistinct(context, {nullptr, MDNode::get(context, independent), MDNode::get(context, vectorize)});
+    // A loop of known length must reach the vectoriser as one.
+    Metadata *whole[] = {MDString::get(context, "llvm.loop.unroll.disable")};
+    MDNode *loop = MDNode::getDistinct(
+        context, {nullptr, MDNode::get(context, independent), MDNode::get(context, vectorize), MDNode::get(context, whole)});
     loop->replaceOperandWith(0, loop);
     latch->setMetadata(LLVMContext::MD_loop, loop);
   }
@@ -55,7 +58,11 @@ void Builder::openGroup(Group &group) {
       group.slots.push_back({place, place});
     }
   }
-  for (AllocaInst *object : regions.objects) {
+  for (unsigned i = 0; i < regions.objects.size(); i++) {
+    AllocaInst *object = regions.objects[i];
+    // Columns have room for whole SIMD-groups.
+    if (columns[i])
+      count = builder.CreateAnd(builder.CreateNUWAdd(count, builder.getInt64(31)), builder.getInt64(~31ull));
     AllocaInst *place = perThread(builder.getInt8Ty(), stride(object));
     place->setAlignment(std::max(Align(64), object->getAlign()));
     group.objects.push_back(place);
@@ -219,6 +226,7 @@ Refusal makeLoops(const Kernel &kernel, Regions &regions) {
     return refusal;
   builder.findVariables();
   builder.findLive();
+  builder.findColumns();
   if (regions.simd)
     builder.makeSimdgroups();
   else

@@ -6,11 +6,15 @@
 
 #include "builder.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 #include <map>
 
 namespace hostmetal {
+
+using namespace PatternMatch;
 
 void Builder::findVariables() {
   for (BasicBlock &block : body)
@@ -153,7 +157,19 @@ Region Builder::makeRegion(unsigned number) {
   }
   for (AllocaInst *object : regions.objects)
     places[object] = nullptr;
+  // A thread's number in its SIMD-group, so that it is seen to be the counter of the loop over lanes.
+  Value *lane = linear;
+  if (regions.simd) {
+    Value *first = builder.CreateShl(function.getArg(parameterSimdgroup), builder.getInt32(5));
+    lane = builder.CreateSub(function.getArg(parameterLinear), first);
+  }
+  std::map<const Value *, unsigned> inColumns;
   for (unsigned i : region.objects) {
+    if (columns[i]) {
+      places[regions.objects[i]] = blockOf(builder, i, &*next++, function.getArg(parameterSimdgroup));
+      inColumns[regions.objects[i]] = i;
+      continue;
+    }
     Value *offset = builder.CreateNUWMul(linear, builder.getInt64(stride(regions.objects[i])));
     places[regions.objects[i]] = builder.CreateInBoundsGEP(builder.getInt8Ty(), &*next++, offset);
   }
@@ -185,17 +201,29 @@ Region Builder::makeRegion(unsigned number) {
         if (!live[wait->next].test(region.out[i]))
           continue;
         Value *value = builder.CreateLoad(slot.place->getAllocatedType(), places[slot.place]);
-        auto *store = builder.CreateStore(builder.CreateZExtOrBitCast(value, stored(slot)), outs[i]);
-        if (!slot.uniform)
-          mark(store, region);
+        // A uniform value is the same from all threads, and nobody reads this place meanwhile.
+        mark(builder.CreateStore(builder.CreateZExtOrBitCast(value, stored(slot)), outs[i]), region);
       }
       builder.CreateRet(builder.getInt32(uint32_t(wait - regions.waits.begin()) + 1));
       continue;
     }
     for (Instruction &instruction : make_early_inc_range(*copy)) {
-      RemapInstruction(&instruction, map, RF_NoModuleLevelChanges);
       auto *load = dyn_cast<LoadInst>(&instruction);
       auto *store = dyn_cast<StoreInst>(&instruction);
+      if (load || store) {
+        int64_t offset = 0;
+        unsigned operand = load ? load->getPointerOperandIndex() : store->getPointerOperandIndex();
+        const Value *object = GetPointerBaseWithConstantOffset(instruction.getOperand(operand), offset, layout);
+        if (auto column = inColumns.find(object); column != inColumns.end()) {
+          builder.SetInsertPoint(&instruction);
+          Value *begin = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), places[regions.objects[column->second]], uint64_t(offset) * 32);
+          Type *type = load ? load->getType() : store->getValueOperand()->getType();
+          instruction.setOperand(operand, builder.CreateInBoundsGEP(type, begin, builder.CreateZExt(lane, i64)));
+          Align own(layout.getTypeStoreSize(type).getFixedValue());
+          load ? load->setAlignment(own) : store->setAlignment(own);
+        }
+      }
+      RemapInstruction(&instruction, map, RF_NoModuleLevelChanges | RF_IgnoreMissingLocals);
       Value *address = load ? load->getPointerOperand() : store ? store->getPointerOperand() : nullptr;
       if (address && !isa<AllocaInst>(address))
         mark(&instruction, region);
@@ -210,6 +238,12 @@ Region Builder::makeRegion(unsigned number) {
       }
     }
   }
+  if (regions.simd)
+    for (User *user : make_early_inc_range(function.getArg(parameterLinear)->users()))
+      if (match(user, m_And(m_Specific(function.getArg(parameterLinear)), m_SpecificInt(31)))) {
+        user->replaceAllUsesWith(lane);
+        cast<Instruction>(user)->eraseFromParent();
+      }
   return region;
 }
 

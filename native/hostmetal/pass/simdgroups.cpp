@@ -3,51 +3,151 @@
 //
 // A SIMD-group function is called once for a SIMD-group, as with stacks: with the addresses of the objects that its lanes brought, which are
 // private objects and so lie in an array. For a whole SIMD-group the addresses and the set of lanes are constants to the optimiser.
+//
+// An object whose members are numbers, each accessed as one, lies in columns: for each SIMD-group 32 of the first member, 32 of the second, and
+// so on, at 32 times its offset. Then lanes' accesses are consecutive, and a whole SIMD-group's function works on vectors: it is called with the address
+// of the columns and no lanes (native/hostmetal/msl/hostmetal_columns.h). A part of a SIMD-group is copied to objects and back.
 
 #include "builder.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include <array>
 #include <map>
 
 namespace hostmetal {
 
+// The functions of hostmetal_rendezvous.h and metal_simdgroup_matrix that can be given columns.
+static bool takesColumns(const Function &function) {
+  StringRef name = function.getName();
+  return name.consume_front("_ZN9hostmetal") && any_of(ArrayRef<StringRef>{"17combine_reductionI", "12combine_scanI", "15combine_shuffleI", "13combine_firstI",
+                                                                          "12combine_fillI", "12combine_voteI", "15combine_productI"},
+                                                       [&](StringRef known) { return name.starts_with(known); });
+}
+
+// Whether every use of an object is by one of its members, or by a function that can be given columns.
+static bool isInColumns(AllocaInst &object, StructType &type, const DataLayout &layout) {
+  const StructLayout &members = *layout.getStructLayout(&type);
+  for (Type *member : type.elements())
+    if ((!member->isIntegerTy() && !member->isFloatingPointTy()) || layout.getTypeStoreSize(member) != layout.getTypeAllocSize(member))
+      return false;
+  bool combined = false;
+  std::vector<Value *> open = {&object};
+  while (!open.empty()) {
+    Value *address = open.back();
+    open.pop_back();
+    for (User *user : address->users()) {
+      if (isCallOf(user, combineName)) {
+        auto *call = cast<CallInst>(user);
+        if (!takesColumns(*cast<Function>(call->getArgOperand(0))) || address != &object || call->getArgOperand(1) != &object)
+          return false;
+        combined = true;
+        continue;
+      }
+      if (auto *step = dyn_cast<GetElementPtrInst>(user)) {
+        if (!step->hasAllConstantIndices())
+          return false;
+        open.push_back(step);
+        continue;
+      }
+      auto *load = dyn_cast<LoadInst>(user);
+      auto *store = dyn_cast<StoreInst>(user);
+      if ((!load && !store) || (store && store->getValueOperand() == address) || !(load ? load->isSimple() : store->isSimple()))
+        return false;
+      int64_t offset = 0;
+      GetPointerBaseWithConstantOffset(address, offset, layout);
+      if (offset < 0 || uint64_t(offset) >= members.getSizeInBytes())
+        return false;
+      unsigned member = members.getElementContainingOffset(uint64_t(offset));
+      Type *accessed = getLoadStoreType(user);
+      bool whole = members.getElementOffset(member) == uint64_t(offset) && layout.getTypeStoreSize(accessed) == layout.getTypeAllocSize(accessed) &&
+                   layout.getTypeStoreSize(accessed) == layout.getTypeStoreSize(type.getElementType(member));
+      if (!whole)
+        return false;
+    }
+  }
+  return combined;
+}
+
+void Builder::findColumns() {
+  for (AllocaInst *object : regions.objects) {
+    auto *type = dyn_cast<StructType>(object->getAllocatedType());
+    bool found = regions.simd && type && !object->isArrayAllocation() && type->isSized() && isInColumns(*object, *type, layout);
+    columns.push_back(found ? layout.getStructLayout(type) : nullptr);
+  }
+}
+
+// The columns of a SIMD-group.
+Value *Builder::blockOf(IRBuilder<> &builder, unsigned object, Value *place, Value *simdgroup) {
+  Value *offset = builder.CreateNUWMul(builder.CreateZExt(simdgroup, i64), builder.getInt64(stride(regions.objects[object]) * 32));
+  return builder.CreateInBoundsGEP(builder.getInt8Ty(), place, offset);
+}
+
 // The operation of a wait for the lanes of one SIMD-group.
-void Builder::combine(Group &group, const Wait &wait, Value *first, Value *lanes) {
+void Builder::combine(Group &group, const Wait &wait, Value *simdgroup, Value *first, Value *lanes) {
   IRBuilder<> &builder = group.builder;
-  Type *table = ArrayType::get(pointer, 32);
-  auto number = find(regions.objects, wait.object);
-  Value *object = group.objects[size_t(number - regions.objects.begin())];
+  Type *table = ArrayType::get(pointer, 32), *byte = builder.getInt8Ty();
+  auto index = size_t(find(regions.objects, wait.object) - regions.objects.begin());
+  const StructLayout *members = columns[index];
+  Value *object = group.objects[index];
   uint64_t bytes = stride(wait.object);
   Value *places = group.entry.CreateAlloca(table);
-  auto place = [&](Value *lane) {
-    Value *thread = builder.CreateZExt(builder.CreateNUWAdd(first, lane), i64);
-    Value *address = builder.CreateInBoundsGEP(builder.getInt8Ty(), object, builder.CreateNUWMul(thread, builder.getInt64(bytes)));
+  auto operate = [&](Value *values, Value *mask) { builder.CreateCall(wait.combine, {values, mask}); };
+  auto operateOn = [&](Value *mask, Value *quads) {
+    if (wait.width == 32)
+      operate(places, mask);
+    else
+      loop(builder, quads, "quad", nullptr, [&](Value *quad) {
+        operate(places, builder.CreateAnd(mask, builder.CreateShl(builder.getInt32(15), builder.CreateShl(quad, builder.getInt32(2)))));
+      });
+  };
+  auto place = [&](Value *lane, Value *address) {
     builder.CreateStore(address, builder.CreateInBoundsGEP(pointer, places, builder.CreateZExt(lane, i64)));
   };
-  auto operate = [&](Value *mask) { builder.CreateCall(wait.combine, {places, mask}); };
+  auto own = [&](Value *lane) {
+    Value *thread = builder.CreateZExt(builder.CreateNUWAdd(first, lane), i64);
+    place(lane, builder.CreateInBoundsGEP(byte, object, builder.CreateNUWMul(thread, builder.getInt64(bytes))));
+  };
   // A whole SIMD-group, where the optimiser knows which lanes there are; and a part.
   auto *whole = BasicBlock::Create(context, "whole", group.function), *part = BasicBlock::Create(context, "part", group.function),
        *done = BasicBlock::Create(context, "combined", group.function);
   builder.CreateCondBr(builder.CreateICmpEQ(lanes, builder.getInt32(32)), whole, part);
+  Value *block = nullptr;
   builder.SetInsertPoint(whole);
-  for (uint32_t lane = 0; lane < 32; lane++)
-    place(builder.getInt32(lane));
-  if (wait.width == 32)
-    operate(builder.getInt32(~0u));
-  else
-    loop(builder, builder.getInt32(8), "quad", nullptr,
-         [&](Value *quad) { operate(builder.CreateShl(builder.getInt32(15), builder.CreateShl(quad, builder.getInt32(2)))); });
+  if (members) {
+    operate(blockOf(builder, unsigned(index), object, simdgroup), builder.getInt32(0));
+  } else {
+    for (uint32_t lane = 0; lane < 32; lane++)
+      own(builder.getInt32(lane));
+    operateOn(builder.getInt32(~0u), builder.getInt32(8));
+  }
   builder.CreateBr(done);
   builder.SetInsertPoint(part);
   builder.CreateStore(Constant::getNullValue(table), places);
-  loop(builder, lanes, "lane", nullptr, place);
   Value *mask = builder.CreateSub(builder.CreateShl(builder.getInt32(1), lanes), builder.getInt32(1));
-  if (wait.width == 32)
-    operate(mask);
-  else
-    loop(builder, builder.CreateLShr(builder.CreateNUWAdd(lanes, builder.getInt32(3)), builder.getInt32(2)), "quad", nullptr, [&](Value *quad) {
-      operate(builder.CreateAnd(mask, builder.CreateShl(builder.getInt32(15), builder.CreateShl(quad, builder.getInt32(2)))));
+  Value *quads = builder.CreateLShr(builder.CreateNUWAdd(lanes, builder.getInt32(3)), builder.getInt32(2));
+  if (members) {
+    auto *type = cast<StructType>(wait.object->getAllocatedType());
+    AllocaInst *copies = group.entry.CreateAlloca(type, builder.getInt32(32));
+    block = blockOf(builder, unsigned(index), object, simdgroup);
+    auto copyEach = [&](Value *lane, bool back) {
+      for (unsigned member = 0; member < type->getNumElements(); member++) {
+        Type *number = type->getElementType(member);
+        Value *begin = builder.CreateConstInBoundsGEP1_64(byte, block, members->getElementOffset(member).getFixedValue() * 32);
+        Value *column = builder.CreateInBoundsGEP(number, begin, builder.CreateZExt(lane, i64));
+        Value *copy = builder.CreateStructGEP(type, builder.CreateInBoundsGEP(type, copies, builder.CreateZExt(lane, i64)), member);
+        builder.CreateStore(builder.CreateLoad(number, back ? copy : column), back ? column : copy);
+      }
+    };
+    loop(builder, lanes, "lane", nullptr, [&](Value *lane) {
+      place(lane, builder.CreateInBoundsGEP(type, copies, builder.CreateZExt(lane, i64)));
+      copyEach(lane, false);
     });
+    operateOn(mask, quads);
+    loop(builder, lanes, "lane", nullptr, [&](Value *lane) { copyEach(lane, true); });
+  } else {
+    loop(builder, lanes, "lane", nullptr, own);
+    operateOn(mask, quads);
+  }
   builder.CreateBr(done);
   builder.SetInsertPoint(done);
 }
@@ -65,7 +165,10 @@ void Builder::makeSimdgroups() {
   Value *begin = entry.CreateAlloca(i32), *arrived = entry.CreateAlloca(i32);
   Value *allArrived = entry.CreateAlloca(i32), *anyArrived = entry.CreateAlloca(i32);
   Value *simdgroups = builder.CreateLShr(builder.CreateNUWAdd(group.count, builder.getInt32(31)), builder.getInt32(5));
+  // A whole SIMD-group lies in one row of threads when there is one row, or rows are multiples of it.
   Value *flat = builder.CreateICmpEQ(builder.CreateNUWMul(group.size[1], group.size[2]), builder.getInt32(1));
+  Value *even = builder.CreateICmpEQ(builder.CreateAnd(group.size[0], builder.getInt32(31)), builder.getInt32(0));
+  Value *inRow = builder.CreateOr(flat, even);
   builder.CreateStore(builder.getInt32(0), begin);
   BasicBlock *phase = block("phase");
   builder.CreateBr(phase);
@@ -75,6 +178,10 @@ void Builder::makeSimdgroups() {
     Value *first = builder.CreateShl(simdgroup, builder.getInt32(5), "", true, true);
     Value *left = builder.CreateNUWSub(group.count, first);
     Value *lanes = builder.CreateSelect(builder.CreateICmpULT(left, builder.getInt32(32)), left, builder.getInt32(32));
+    Value *whole = builder.CreateICmpEQ(lanes, builder.getInt32(32));
+    Value *row = builder.CreateUDiv(first, group.size[0]);
+    Value *rowX = builder.CreateURem(first, group.size[0]);
+    Value *rowY = builder.CreateURem(row, group.size[1]), *rowZ = builder.CreateUDiv(row, group.size[1]);
     auto *impossible = block("impossible"), *waiting = block("waiting");
     auto *choice = builder.CreateSwitch(builder.CreateLoad(i32, begin), impossible);
     choice->addCase(builder.getInt32(0), group.starts[0]);
@@ -90,10 +197,10 @@ void Builder::makeSimdgroups() {
       std::vector<Value *> rest = values(group, region, simdgroup);
       if (decides)
         ask(builder, group.allOf, group.anyOf);
-      auto threads = [&](const std::function<std::array<Value *, 3>(Value *)> &position) {
-        loop(builder, lanes, "lane", region.accesses, [&](Value *lane) {
+      auto threads = [&](Value *count, const std::function<std::array<Value *, 3>(Value *, Value *)> &position) {
+        loop(builder, count, "lane", region.accesses, [&](Value *lane) {
           Value *thread = builder.CreateAdd(first, lane, "", true, true);
-          auto [x, y, z] = position(thread);
+          auto [x, y, z] = position(thread, lane);
           std::vector<Value *> arguments = {x, y, z, thread, simdgroup};
           arguments.insert(arguments.end(), rest.begin(), rest.end());
           Value *end = builder.CreateCall(region.function, arguments);
@@ -101,29 +208,24 @@ void Builder::makeSimdgroups() {
             answer(builder, group.allOf, group.anyOf, end);
         });
       };
-      Value *zero = builder.getInt32(0);
-      auto inRow = [&](Value *thread) { return std::array<Value *, 3>{thread, zero, zero}; };
-      auto anywhere = [&](Value *thread) {
-        Value *row = builder.CreateUDiv(thread, group.size[0]);
-        return std::array<Value *, 3>{builder.CreateURem(thread, group.size[0]), builder.CreateURem(row, group.size[1]),
-                                      builder.CreateUDiv(row, group.size[1])};
-      };
       bool positioned = any_of(seq(unsigned(parameterX), unsigned(parameterLinear)),
                                [&](unsigned parameter) { return !region.function->getArg(parameter)->use_empty(); });
-      if (positioned) {
-        // In a threadgroup of one row the position is the number, so that accesses are visibly consecutive.
-        auto *row = block("row"), *box = block("box"), *end = block("end");
-        builder.CreateCondBr(flat, row, box);
-        builder.SetInsertPoint(row);
-        threads(inRow);
-        builder.CreateBr(end);
-        builder.SetInsertPoint(box);
-        threads(anywhere);
-        builder.CreateBr(end);
-        builder.SetInsertPoint(end);
-      } else {
-        threads(inRow);
-      }
+      // As many lanes as the optimiser knows, and in one row, so that accesses are visibly consecutive; and any.
+      auto *straight = block("row"), *box = block("box"), *end = block("end");
+      builder.CreateCondBr(positioned ? builder.CreateAnd(whole, inRow) : whole, straight, box);
+      builder.SetInsertPoint(straight);
+      threads(builder.getInt32(32), [&](Value *, Value *lane) {
+        return std::array<Value *, 3>{builder.CreateAdd(rowX, lane, "", true, true), rowY, rowZ};
+      });
+      builder.CreateBr(end);
+      builder.SetInsertPoint(box);
+      threads(lanes, [&](Value *thread, Value *) {
+        Value *number = builder.CreateUDiv(thread, group.size[0]);
+        return std::array<Value *, 3>{builder.CreateURem(thread, group.size[0]), builder.CreateURem(number, group.size[1]),
+                                      builder.CreateUDiv(number, group.size[1])};
+      });
+      builder.CreateBr(end);
+      builder.SetInsertPoint(end);
       carry(group, region, simdgroup);
       // A wait of the threadgroup or the end is the end of the phase; behind a SIMD-group function the SIMD-group goes on.
       std::map<unsigned, BasicBlock *> targets;
@@ -138,7 +240,7 @@ void Builder::makeSimdgroups() {
           continue;
         }
         if (regions.waits[end - 1].combine)
-          combine(group, regions.waits[end - 1], first, lanes);
+          combine(group, regions.waits[end - 1], simdgroup, first, lanes);
         builder.CreateBr(group.starts[end]);
       }
     }

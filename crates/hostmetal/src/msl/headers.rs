@@ -16,6 +16,7 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "hostmetal_kernel.h",
     "hostmetal_language.h",
     "hostmetal_math.inc",
+    "hostmetal_columns.h",
     "hostmetal_rendezvous.h",
     "hostmetal_runtime.h",
     "hostmetal_sampler.h",

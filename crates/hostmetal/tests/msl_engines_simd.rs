@@ -1,0 +1,104 @@
+//! SIMD-group functions of every type in both engines: the same bits, for whole SIMD-groups, of which the LLVM pass makes vectors, and for parts.
+//! What the bits must be, stdlib_simdgroup.rs and msl_engines_random.rs know.
+
+mod stdlib;
+mod support;
+
+use hostmetal::msl::{Engine, MathMode};
+use stdlib::*;
+use support::{Buffer, Queue};
+
+const THREADS: usize = 150;
+
+const FUNCTIONS: [&str; 17] = [
+    "simd_sum(v)",
+    "simd_product(v)",
+    "simd_min(v)",
+    "simd_max(v)",
+    "simd_prefix_inclusive_sum(v)",
+    "simd_prefix_exclusive_sum(v)",
+    "simd_prefix_inclusive_product(v)",
+    "simd_prefix_exclusive_product(v)",
+    "simd_shuffle(v, (ushort)(i * 7 % 40))",
+    "simd_shuffle_up(v, 3)",
+    "simd_shuffle_and_fill_down(v, (T)(v + v), 3, 16)",
+    "simd_broadcast_first(v)",
+    "quad_sum(v)",
+    "quad_max(v)",
+    "quad_prefix_inclusive_sum(v)",
+    "quad_shuffle_xor(v, 1)",
+    "quad_broadcast(v, 2)",
+];
+
+const VOTES: [&str; 5] = [
+    "(ulong)(simd_vote::vote_t)simd_ballot(i * 7 % 5 < 2)",
+    "simd_all(i < 80)",
+    "simd_any(i == 70)",
+    "simd_is_first()",
+    "quad_any(i % 9 == 0)",
+];
+
+fn run_on(source: &str, bytes: &[u8], size: usize, engine: Engine) -> Vec<u8> {
+    let pipeline = pipeline(load(source, MathMode::Safe, engine));
+    let (given, out) = (Buffer::of(bytes), Buffer::new(THREADS as u64 * 8 * 32));
+    Queue::new()
+        .run(|encoder| {
+            encoder.pipeline(&pipeline);
+            encoder.buffer(&given, 0);
+            encoder.buffer(&out, 1);
+            encoder.threads([THREADS as u64, 1, 1], [size as u64, 1, 1]);
+        })
+        .assert_completed();
+    out.read()
+}
+
+fn compare(name: &str, body: &str, bytes: &[u8]) {
+    let source = format!(
+        "kernel void run(const device {name} *in [[buffer(0)]], device {name} *out [[buffer(1)]], uint i [[thread_position_in_grid]], uint g [[threadgroup_position_in_grid]], uint s [[simdgroup_index_in_threadgroup]]) {{\n\
+         \x20 typedef {name} T; const uint n = {THREADS}; (void)g; (void)s;\n{body} }}\n"
+    );
+    // A whole number of SIMD-groups but in the last threadgroup, and parts in each.
+    for size in [64, 75] {
+        assert!(
+            run_on(&source, bytes, size, Engine::Pass) == run_on(&source, bytes, size, Engine::Stack),
+            "threadgroups of {size}:\n{source}"
+        );
+    }
+}
+
+#[test]
+fn engines_give_the_same_bits() {
+    let mut random = Random(11);
+    let integers: Vec<u8> = (0..THREADS * 8).map(|_| random.bits() as u8).collect();
+    // Some zeros of both signs among them.
+    let float = |random: &mut Random| if random.bits().is_multiple_of(9) { -0.0 } else { random.between(-2.0, 2.0) };
+    let floats: Vec<u8> = (0..THREADS).flat_map(|_| float(&mut random).to_le_bytes()).collect();
+    let halves: Vec<u8> =
+        (0..THREADS).flat_map(|_| (0x3800u16 | random.bits() as u16 & 0x87ff).to_le_bytes()).collect();
+    let bfloats: Vec<u8> =
+        (0..THREADS).flat_map(|_| (0x3f00u16 | random.bits() as u16 & 0x807f).to_le_bytes()).collect();
+    let body: String = FUNCTIONS
+        .iter()
+        .enumerate()
+        .map(|(f, call)| format!("  {{ T v = in[i]; out[{f} * n + i] = {call}; }}\n"))
+        .collect();
+    for name in ["int", "uint", "short", "ushort", "char", "uchar"] {
+        compare(name, &body, &integers);
+    }
+    compare("float", &body, &floats);
+    compare("half", &body, &halves);
+    compare("bfloat", &body, &bfloats);
+    let pairs = body.replace("in[i]", "T(in[i].x, in[i].y)");
+    compare("ushort2", &pairs, &integers);
+    let votes: String =
+        VOTES.iter().enumerate().map(|(f, call)| format!("  out[{f} * n + i] = (T){call};\n")).collect();
+    compare("uint", &votes, &integers);
+    for (element, bytes) in [("float", &floats), ("half", &halves)] {
+        let matrices = format!(
+            "  simdgroup_matrix<{element}, 8, 8> a, b, c = make_filled_simdgroup_matrix<{element}, 8>(({element})0.5f);\n\
+             \x20 simdgroup_load(a, in + i / 32 % 2, 8); simdgroup_load(b, in + 9, 8, ulong2(0), true);\n\
+             \x20 simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(c, c, b, a); simdgroup_store(c, out + (g * 4 + s) * 64, 8);\n"
+        );
+        compare(element, &matrices, bytes);
+    }
+}
