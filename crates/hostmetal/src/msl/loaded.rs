@@ -165,6 +165,14 @@ pub(crate) struct Object {
     _library: Library,
 }
 
+/// The version of the C library, which shared objects refer to by the versions of its symbols.
+pub(crate) fn c_library() -> String {
+    // SAFETY: it has no conditions.
+    let version = unsafe { libc::gnu_get_libc_version() };
+    // SAFETY: it gives a text that lives as long as the process.
+    unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned()
+}
+
 /// Maps the shared object at `path` (which may be removed afterwards) and reads its tables. `names` are the names of
 /// its
 /// buffer and threadgroup parameters in order. The object says which of the two entries it has.

@@ -14,6 +14,7 @@
 
 use super::compile::{self, Finished};
 use super::headers::{EMPTY, HEADERS};
+use super::loaded::c_library;
 use super::store::{self, Record, Store, USUAL_SIZE};
 use super::{Arithmetic, CompileFailure, Failure, MathMode};
 use sha2::{Digest, Sha256};
@@ -60,7 +61,7 @@ pub struct Toolchain {
     headers: PathBuf,
     deadline: Duration,
     store: Store,
-    /// A hash of what every result depends on: the compiler, our headers, the processor.
+    /// A hash of what every result depends on: the compiler, our headers, the processor, the C library.
     base: String,
     /// By arithmetic: the precompiled header, once it has been found or made and verified.
     precompiled: [Mutex<Option<PathBuf>>; 3],
@@ -105,7 +106,8 @@ impl Toolchain {
         let (clang, Version { line: version, wrapper }) = find_clang(options, &cache, &store, deadline)?;
         let headers = write_headers(&cache)?;
         let texts = headers.file_name().unwrap_or_default().as_bytes();
-        let base = hash([version.as_bytes(), wrapper.as_bytes(), texts, processor().as_bytes()]);
+        let base =
+            hash([version.as_bytes(), wrapper.as_bytes(), texts, processor().as_bytes(), c_library().as_bytes()]);
         let precompiled = [const { Mutex::new(None) }; 3];
         Ok(Self { clang, version, cache, headers, deadline, store, base, precompiled })
     }
@@ -149,7 +151,7 @@ impl Toolchain {
     }
 
     /// The key of a result that depends on `parts` and on what all results of this toolchain depend on. Equal on any
-    /// machine with the same compiler, headers and processor.
+    /// machine where those are the same.
     pub(crate) fn key(&self, parts: &[&str]) -> String {
         hash(std::iter::once(&self.base.as_str()).chain(parts).map(|part| part.as_bytes()))
     }
