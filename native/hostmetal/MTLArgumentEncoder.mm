@@ -44,7 +44,8 @@
 
 - (void)setArgumentBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset {
   if (buffer) {
-    HM_REQUIRE(object_getClass(buffer) == [HostMTLBuffer class], "the buffer is not one of this device");
+    HM_REQUIRE(object_getClass(buffer) == [HostMTLBuffer class] && [buffer device] == _device,
+               "the buffer is not one of this device");
     HM_REQUIRE([buffer contents] != nullptr, "the argument buffer must not be private");
     HM_REQUIRE(offset % [self alignment] == 0, "offset must be a multiple of alignment");
     const NSUInteger length = [buffer length], own = [self encodedLength];
@@ -79,7 +80,8 @@
 }
 
 - (void)setBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index {
-  HM_REQUIRE(!buffer || object_getClass(buffer) == [HostMTLBuffer class], "the buffer is not one of this device");
+  HM_REQUIRE(!buffer || (object_getClass(buffer) == [HostMTLBuffer class] && [buffer device] == _device),
+             "the buffer is not one of this device");
   HM_REQUIRE(!buffer || offset <= [buffer length], "offset must be <= [buffer length]");
   [self setHandle:buffer ? [buffer gpuAddress] + offset : 0 atIndex:index type:MTLDataTypePointer selector:_cmd];
 }
@@ -90,7 +92,8 @@
 }
 
 - (void)setTexture:(id<MTLTexture>)texture atIndex:(NSUInteger)index {
-  HM_REQUIRE(!texture || object_getClass(texture) == [HostMTLTexture class], "the texture is not one of this device");
+  HM_REQUIRE(!texture || (object_getClass(texture) == [HostMTLTexture class] && [texture device] == _device),
+             "the texture is not one of this device");
   [self setHandle:texture ? [texture gpuResourceID]._impl : 0 atIndex:index type:MTLDataTypeTexture selector:_cmd];
 }
 
@@ -100,7 +103,8 @@
 }
 
 - (void)setSamplerState:(id<MTLSamplerState>)sampler atIndex:(NSUInteger)index {
-  HM_REQUIRE(!sampler || object_getClass(sampler) == [HostMTLSamplerState class], "the sampler is not one of this device");
+  HM_REQUIRE(!sampler || (object_getClass(sampler) == [HostMTLSamplerState class] && [sampler device] == _device),
+             "the sampler is not one of this device");
   [self setHandle:sampler ? [sampler gpuResourceID]._impl : 0 atIndex:index type:MTLDataTypeSampler selector:_cmd];
 }
 
@@ -110,7 +114,7 @@
 }
 
 - (void)setComputePipelineState:(id<MTLComputePipelineState>)pipeline atIndex:(NSUInteger)index {
-  HM_REQUIRE(!pipeline || object_getClass(pipeline) == [HostMTLComputePipelineState class],
+  HM_REQUIRE(!pipeline || (object_getClass(pipeline) == [HostMTLComputePipelineState class] && [pipeline device] == _device),
              "the pipeline state is not one of this device");
   [self setHandle:pipeline ? [pipeline gpuResourceID]._impl : 0 atIndex:index type:MTLDataTypeComputePipeline selector:_cmd];
 }
@@ -121,7 +125,7 @@
 }
 
 - (void)setIndirectCommandBuffer:(id<MTLIndirectCommandBuffer>)buffer atIndex:(NSUInteger)index {
-  HM_REQUIRE(!buffer || object_getClass(buffer) == [HostMTLIndirectCommandBuffer class],
+  HM_REQUIRE(!buffer || (object_getClass(buffer) == [HostMTLIndirectCommandBuffer class] && [buffer device] == _device),
              "the indirect command buffer is not one of this device");
   [self setHandle:buffer ? [buffer gpuResourceID]._impl : 0
           atIndex:index

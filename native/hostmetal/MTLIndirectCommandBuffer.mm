@@ -74,7 +74,8 @@
 }
 
 - (void)setKernelBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index {
-  HM_REQUIRE(object_getClass(buffer) == [HostMTLBuffer class], "the buffer must be one of this device");
+  HM_REQUIRE(object_getClass(buffer) == [HostMTLBuffer class] && [buffer device] == [_buffer device],
+             "the buffer must be one of this device");
   HM_CHECK(hm_commands_set_buffer(_buffer->_engine, _index, ((HostMTLBuffer *)buffer)->_engine, offset, index));
 }
 

@@ -289,6 +289,34 @@ void objects_of_another_device_raise() {
                @"newComputePipelineStateWithFunction:", @"another device");
 }
 
+void what_holds_arguments_is_of_one_device_too() {
+  id<MTLBuffer> foreign = buffer(at(1), 4096), own = buffer(at(0), 4096);
+  MTLArgumentDescriptor *pointer = [MTLArgumentDescriptor argumentDescriptor];
+  [pointer setDataType:MTLDataTypePointer];
+  id<MTLArgumentEncoder> arguments = [[at(0) newArgumentEncoderWithArguments:@[ pointer ]] autorelease];
+  CHECK_RAISES([arguments setArgumentBuffer:foreign offset:0], @"setArgumentBuffer:", @"not one of this device");
+  [arguments setArgumentBuffer:own offset:0];
+  CHECK_RAISES([arguments setBuffer:foreign offset:0 atIndex:0], @"setBuffer:", @"not one of this device");
+  [arguments setBuffer:own offset:8 atIndex:0];
+  CHECK_EQUAL(*(uint64_t *)[own contents], [own gpuAddress] + 8);
+  [arguments setArgumentBuffer:nil offset:0];
+
+  MTLIndirectCommandBufferDescriptor *descriptor = [[[MTLIndirectCommandBufferDescriptor alloc] init] autorelease];
+  [descriptor setCommandTypes:MTLIndirectCommandTypeConcurrentDispatchThreads];
+  [descriptor setInheritPipelineState:NO];
+  [descriptor setInheritBuffers:NO];
+  id<MTLIndirectCommandBuffer> commands =
+      [[at(1) newIndirectCommandBufferWithDescriptor:descriptor maxCommandCount:1 options:MTLResourceStorageModeShared] autorelease];
+  id<MTLIndirectComputeCommand> command = [commands indirectComputeCommandAtIndex:0];
+  CHECK_RAISES([command setKernelBuffer:own offset:0 atIndex:0], @"setKernelBuffer:", @"one of this device");
+  [command setKernelBuffer:foreign offset:0 atIndex:0];
+  CHECK_RAISES([command setThreadgroupMemoryLength:16400 atIndex:0], @"setThreadgroupMemoryLength:", @"maxThreadgroupMemoryLength");
+  encode(at(0), ^(id<MTLComputeCommandEncoder> encoder) {
+    CHECK_RAISES([encoder executeCommandsInBuffer:commands withRange:NSMakeRange(0, 1)], @"executeCommandsInBuffer:",
+                 @"different device");
+  });
+}
+
 // What Metal has shared events for.
 void a_shared_event_orders_work_of_two_devices() {
   id<MTLSharedEvent> event = [[at(0) newSharedEvent] autorelease];
@@ -354,6 +382,7 @@ const FaceCase device_cases[] = {
     CASE(uneven_grids_are_for_later_families),
     CASE(all_devices_compute_at_once),
     CASE(objects_of_another_device_raise),
+    CASE(what_holds_arguments_is_of_one_device_too),
     CASE(a_shared_event_orders_work_of_two_devices),
     CASE(an_observer_is_kept_until_it_is_removed),
     {nullptr, nullptr},
