@@ -288,6 +288,9 @@ fn members_of_structures_are_told_where_they_are_understood() {
         ("struct A { int n; private: int m; };", "constant A &a", " @0:1"),
         ("struct A { union { int n; float f; }; };", "constant A &a", " @0:1"),
         ("struct A { device float (*rows)[4]; };", "device A *a", " @0:1"),
+        // What clang sees otherwise than the tokens is told without members, and compiles all the same.
+        ("struct run { int n; };", "constant run &a", " @0:1"),
+        ("struct A { device float &r; int n; };", "device A *a", " @0:1"),
         ("struct alignas(32) A { public: int n; int m = 1 < 2; };", "device A *a", " @0:1( n@0:29 m@4:29)"),
     ] {
         assert_eq!(members(declarations, parameter), expected, "{declarations}");

@@ -2,7 +2,7 @@
 //!
 //! clang knows types and offsets, but a C++ program cannot ask for the names of a structure's members. This file reads them
 //! off the tokens and writes a specialisation of `hostmetal::members` for each structure (hostmetal_types.h). A structure
-//! with anything that is not understood (bases, bit-fields, private members, pointers to arrays) is left out, and
+//! with anything that is not understood (bases, bit-fields, private members, references, pointers to arrays) is left out, and
 //! reflection tells it without members.
 
 use std::collections::HashSet;
@@ -190,6 +190,9 @@ fn members(s: &Stream, open: usize, close: usize) -> Option<Vec<Member>> {
             }
         } else {
             for (from, to) in s.split(start, end) {
+                if (from..to).any(|i| s.is(i, "&")) {
+                    return None;
+                }
                 members.push(Member { token: declared_name(s, from, to)?, id: id(s, from, to) });
             }
         }

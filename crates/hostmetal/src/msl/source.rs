@@ -506,8 +506,6 @@ impl Inner {
             Some(mode),
             0,
         );
-        let entry = format!("{}{entry}", self.members(kernel));
-        let (text, map) = emit(&self.stream, edits, HEAD, &with_foot(&self.stream, &[(kernel.token, entry)]));
         let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
         let pass = !matches!(mode, Mode::Thread { .. }) && engine::usable(&self.toolchain).is_ok();
         match mode {
@@ -523,12 +521,22 @@ impl Inner {
             keep = allocations;
         }
         let math = self.options.arithmetic();
-        let request = Request { math, text: &text, flags: &flags, pass, object: true };
-        let record = compile(&self.toolchain, &request, keep, archives)?;
-        if !record.success {
-            return Err(source_failure(print(&self.stream, &self.source, &read_clang(&record.output, PROGRAM, &map))));
+        // Members that the tokens show otherwise than clang sees them are not told.
+        let mut told = self.members(kernel);
+        loop {
+            let tail = with_foot(&self.stream, &[(kernel.token, format!("{told}{entry}"))]);
+            let (text, map) = emit(&self.stream, edits, HEAD, &tail);
+            let request = Request { math, text: &text, flags: &flags, pass, object: true };
+            let record = compile(&self.toolchain, &request, keep, archives)?;
+            if record.success {
+                return Ok((record.file, record.output));
+            }
+            if told.is_empty() {
+                let found = read_clang(&record.output, PROGRAM, &map);
+                return Err(source_failure(print(&self.stream, &self.source, &found)));
+            }
+            told.clear();
         }
-        Ok((record.file, record.output))
     }
 }
 
