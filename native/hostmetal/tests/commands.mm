@@ -2,6 +2,7 @@
 #import "faces.h"
 
 #include <cstring>
+#include <vector>
 
 namespace {
 id<MTLDevice> device() {
@@ -25,6 +26,11 @@ NSString *const source =
      "                 uint i [[thread_position_in_grid]], uint lane [[thread_index_in_threadgroup]],\n"
      "                 uint count [[threads_per_threadgroup]]) {\n"
      "  shared[lane] = out[i]; threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = shared[count - 1 - lane]; }\n"
+     "kernel void turn_all(device const uint *in [[buffer(0)]], device uint *out [[buffer(1)]], uint i [[thread_position_in_grid]],\n"
+     "                     uint count [[threads_per_grid]]) {\n"
+     "  uint value = in[count - 1 - i], odd = value | 1;\n"
+     "  for (uint round = 0; round < 60000; round++) odd = odd * 1664525u;\n"
+     "  out[i] = value + 1 + (odd == 0); }\n"
      "kernel void image(texture2d<float> t [[texture(0)]], device uint *out [[buffer(0)]]) { out[0] = t.get_width(); }\n"
      "struct Job { command_buffer commands; compute_pipeline_state pipeline; device uint *out; device uint *digits; uint first; };\n"
      "kernel void encode(constant Job &job [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
@@ -136,6 +142,29 @@ void commands_run_in_the_order_that_barriers_give() {
   memset([out contents], 0, 32);
   run(^(id<MTLCommandBuffer> commandBuffer) { execute(commandBuffer, all, NSMakeRange(0, 6)); });
   for (int i = 0; i < 4; i++) CHECK_EQUAL(words(out)[i], 13);
+}
+
+// Commands long enough for several threads, each of which reads first what the one before wrote last.
+void commands_that_several_threads_run_wait_at_barriers() {
+  const NSUInteger count = 1024, rounds = 8;
+  id<MTLIndirectCommandBuffer> all = commands(rounds);
+  id<MTLBuffer> sides[2] = {buffer(4 * count), buffer(4 * count)};
+  id<MTLComputePipelineState> state = pipeline(@"turn_all");
+  std::vector<uint32_t> expected(count), next(count);
+  for (NSUInteger i = 0; i < count; i++) words(sides[0])[i] = expected[i] = (uint32_t)i;
+  for (NSUInteger round = 0; round < rounds; round++) {
+    id<MTLIndirectComputeCommand> command = [all indirectComputeCommandAtIndex:round];
+    [command setComputePipelineState:state];
+    [command setKernelBuffer:sides[round % 2] offset:0 atIndex:0];
+    [command setKernelBuffer:sides[1 - round % 2] offset:0 atIndex:1];
+    [command setBarrier];
+    [command concurrentDispatchThreads:MTLSizeMake(count, 1, 1) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+    for (NSUInteger i = 0; i < count; i++) next[i] = expected[count - 1 - i] + 1;
+    expected.swap(next);
+  }
+  CHECK_EQUAL([run(^(id<MTLCommandBuffer> commandBuffer) { execute(commandBuffer, all, NSMakeRange(0, rounds)); }) status],
+              MTLCommandBufferStatusCompleted);
+  CHECK_EQUAL(memcmp([sides[0] contents], expected.data(), 4 * count), 0);
 }
 
 void commands_inherit_from_the_encoder() {
@@ -380,6 +409,7 @@ void what_a_kernel_writes_is_not_believed() {
 #define CASE(name) {#name, name}
 const FaceCase command_cases[] = {
     CASE(commands_run_in_the_order_that_barriers_give),
+    CASE(commands_that_several_threads_run_wait_at_barriers),
     CASE(commands_inherit_from_the_encoder),
     CASE(the_range_is_read_when_it_runs),
     CASE(commands_are_copied_and_reset_by_a_blit),
