@@ -161,10 +161,8 @@ id as(Class wanted, MTLType *type) {
 @end
 
 @implementation MTLTextureReferenceType
-@synthesize textureDataType = _textureDataType, textureType = _textureType, access = _access;
-- (BOOL)isDepthTexture {
-  return NO;
-}
+@synthesize textureDataType = _textureDataType, textureType = _textureType, access = _access,
+            isDepthTexture = _isDepthTexture;
 @end
 
 @implementation MTLTextureReferenceType (Engine)
@@ -173,6 +171,7 @@ id as(Class wanted, MTLType *type) {
     _textureDataType = (MTLDataType)info->texture_data_type;
     _textureType = (MTLTextureType)info->texture_type;
     _access = (MTLBindingAccess)info->access;
+    _isDepthTexture = info->count != 0;
   }
   return self;
 }

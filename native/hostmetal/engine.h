@@ -270,7 +270,7 @@ typedef struct HMType {
   uint32_t access;             // MTLBindingAccess of a texture, or of what a pointer points to
   uint32_t texture_type;       // MTLTextureType
   uint32_t texture_data_type;  // MTLDataType
-  uint32_t count;              // of an array
+  uint32_t count;              // of an array; of a texture: 1 when it is a depth texture
   uint32_t descendants;        // types below this one, which follow it: members, the element, what is pointed to
   bool resources;              // textures, samplers, pointers and the like are in it
   uint64_t offset;             // of a member

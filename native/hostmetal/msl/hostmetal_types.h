@@ -12,7 +12,7 @@ struct hm_type {
   unsigned access;       // MTLBindingAccess of a texture or of what a pointer points to
   unsigned texture_type; // MTLTextureType
   unsigned element;      // MTLDataType of a texture's components
-  unsigned count;        // elements of an array
+  unsigned count;        // elements of an array; of a texture: 1 when it is a depth texture
   unsigned descendants;  // nodes of the tree below: the members, the element, or what is pointed to
   unsigned long offset;  // of a member
   unsigned long size, alignment;
@@ -95,6 +95,7 @@ constexpr void put_type(Table &table, unsigned &at, unsigned name, int id, ulong
     node.access = resource<T>::access;
     node.texture_type = resource<T>::type;
     node.element = resource<T>::data_type;
+    node.count = resource<T>::depth;
   } else if constexpr (resource<T>::kind == kind_sampler) {
     node.data_type = 59;
   } else if constexpr (__is_class(T) && data_type_of<T>() == 1 && !(false || ... || __is_same(T, Around))) {

@@ -281,6 +281,17 @@ void reflection_tells_the_members_of_structures() {
   MTLStructType *light = [[lamps arrayType] elementStructType];
   CHECK([[light memberByName:@"color"] dataType] == MTLDataTypeFloat4 && [[light memberByName:@"color"] argumentIndex] == 0);
   CHECK([[light memberByName:@"image"] offset] == 16 && [[light memberByName:@"image"] argumentIndex] == 1);
+  CHECK(![[array elementTextureReferenceType] isDepthTexture]);
+  id<MTLComputePipelineState> shadows =
+      [[device() newComputePipelineStateWithFunction:function(@"struct Shadow { depth2d_array<float> map; };\n"
+                                                              "kernel void k(constant Shadow &shadow [[buffer(0)]]) {}")
+                                             options:MTLPipelineOptionBufferTypeInfo
+                                          reflection:&reflection
+                                               error:&error] autorelease];
+  CHECK(shadows != nil);
+  MTLStructType *shadow = [(id<MTLBufferBinding>)[[reflection bindings] objectAtIndex:0] bufferStructType];
+  MTLTextureReferenceType *map = [[shadow memberByName:@"map"] textureReferenceType];
+  CHECK([map isDepthTexture] && [map textureType] == MTLTextureType2DArray && [map textureDataType] == MTLDataTypeFloat);
   id<MTLArgumentEncoder> encoder = [[device() newArgumentEncoderWithBufferBinding:scenes] autorelease];
   CHECK_EQUAL([encoder encodedLength], sizeof(Scene));
 }

@@ -47,7 +47,7 @@ pub struct HMType {
     pub texture_type: u32,
     /// MTLDataType of a texture's components.
     pub texture_data_type: u32,
-    /// Elements of an array.
+    /// Elements of an array; of a texture: 1 when it is a depth texture.
     pub count: u32,
     /// Types below this one, which follow it.
     pub descendants: u32,

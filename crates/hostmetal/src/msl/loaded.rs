@@ -89,7 +89,7 @@ pub struct Type {
     pub texture_type: u32,
     /// Of a texture's components.
     pub element: DataType,
-    /// Elements of an array.
+    /// Elements of an array; of a texture: 1 when it is a depth texture.
     pub count: u32,
     /// Types of the tree below this one, which follow it: members, the element, what is pointed to.
     pub descendants: u32,

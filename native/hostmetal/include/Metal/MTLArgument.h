@@ -87,6 +87,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.13))
   MTLDataType _textureDataType;
   MTLTextureType _textureType;
   MTLBindingAccess _access;
+  BOOL _isDepthTexture;
 }
 @property(readonly) MTLDataType textureDataType;
 @property(readonly) MTLTextureType textureType;
