@@ -162,6 +162,21 @@ fn bfloat_arithmetic_and_conversions() {
     ]);
 }
 
+/// `vec<T, N>` chooses a template whatever integer type N has there.
+#[test]
+fn the_size_of_a_vector_is_deduced_as_any_integer() {
+    for size in ["uint", "int", "size_t", "ushort", "unsigned int"] {
+        let source = format!(
+            "template <class T> int which(T) {{ return 1; }}\n\
+             template <{size} N> int which(vec<bool, N>) {{ return 2 + N; }}\n\
+             kernel void run(device int *out [[buffer(0)]]) {{ out[0] = which(bool3(true)); out[1] = which(float3(1)); }}\n"
+        );
+        let out = Buffer::of(&[0i32; 2]);
+        run(&compile(&source, MathMode::Safe), &[&out], 1, 1);
+        assert_eq!(out.read::<[i32; 2]>(), [[5, 1]], "{size}");
+    }
+}
+
 #[test]
 fn matrices() {
     // The matrix m has the columns 1 2 3 and 4 5 6; its transpose t the columns 1 4, 2 5, 3 6.

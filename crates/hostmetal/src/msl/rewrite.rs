@@ -505,6 +505,7 @@ impl Pass<'_> {
         let s = self.s;
         let Some(close) = s.angle_close(open, s.len()) else { return };
         for (start, end) in s.split(open + 1, close) {
+            self.vector_size(start, end, close);
             for i in start..end {
                 if s.is(i, "(")
                     && s.is(i + 1, "*")
@@ -516,6 +517,29 @@ impl Pass<'_> {
                     self.edits.replace(i + 1, "&");
                 }
             }
+        }
+    }
+
+    /// `template <uint N> T f(vec<bool, N>)`: Metal deduces a vector's size as any integer type, as it does an array's; from our
+    /// class only the type deduces that it was declared with.
+    fn vector_size(&mut self, start: usize, end: usize, close: usize) {
+        let s = self.s;
+        let Some(name) = end.checked_sub(1).filter(|&name| name > start && s.is_ident(name)) else { return };
+        let typed = ["uint", "unsigned", "unsigned int", "ushort", "ulong", "size_t", "uint32_t", "short", "long"];
+        if !typed.contains(&s.words(start, name).as_str()) {
+            return;
+        }
+        let body = (close..s.len()).find(|&i| matches!(s.at(i), "{" | ";" | "")).unwrap_or(close);
+        let sized = (close..body).any(|i| {
+            matches!(s.at(i), "vec" | "packed_vec")
+                && s.is(i + 1, "<")
+                && s.angle_close(i + 1, body).is_some_and(|last| {
+                    s.split(i + 2, last).get(1).is_some_and(|&(from, to)| to == from + 1 && s.is(from, s.at(name)))
+                })
+        });
+        if sized {
+            self.edits.drop(start, name);
+            self.edits.replace(start, "int");
         }
     }
 
