@@ -425,6 +425,9 @@ mod tests {
             // Another moment each time, after the writers have begun.
             let begun = place.path().join("made");
             while !begun.exists() {
+                for child in &mut children {
+                    assert_eq!(child.try_wait().unwrap(), None, "a writer ended by itself");
+                }
                 std::thread::yield_now();
             }
             for read in 0..kill * 7919 % 100 {
