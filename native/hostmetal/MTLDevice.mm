@@ -97,7 +97,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   return YES;
 }
 - (BOOL)supportsTextureSampleCount:(NSUInteger)sampleCount {
-  return sampleCount == 1;
+  return sampleCount == 1 || sampleCount == 2 || sampleCount == 4 || sampleCount == 8;
 }
 - (BOOL)supports32BitMSAA {
   return NO;
