@@ -123,8 +123,8 @@ pub(super) fn plugin(toolchain: &Toolchain) -> Result<PathBuf, String> {
 mod tests {
     use super::*;
 
-    /// Bodies of a loop over threads `i`, and whether the plugin must keep LLVM from joining some of its accesses. In all but one (`twice`)
-    /// the elements are a pixel's four bytes, which LLVM joins if it may.
+    /// Bodies of a loop over threads `i`, and whether the plugin must keep LLVM from joining some of its accesses. In the others LLVM
+    /// joins the four bytes of a pixel.
     const BODIES: [(&str, bool); 11] = [
         // Loads before stores; the same place or another.
         ("Pixel p = in[i]; out[i] = (Pixel){p.z, p.y, p.x, 255 - p.w};", false),
