@@ -159,16 +159,7 @@ const CASES: &[Case] = &[
         "void f(device int *p) { static int n = 0; p[0] = ++n; }",
         &["1:25: error: static local variables must be in the constant address space"],
     ),
-    rejected(
-        "recursion",
-        "int f(int n) { return n < 2 ? n : f(n - 1); }",
-        &["1:35: error: recursive call of 'f': recursion is not supported in Metal"],
-    ),
-    rejected(
-        "mutual recursion",
-        "int g(int n);\nint f(int n) { return g(n); }\nint g(int n) { return f(n); }",
-        &["3:23: error: recursive call of 'f': recursion is not supported in Metal"],
-    ),
+    accepted("recursion", "int f(int n) { return n < 2 ? n : f(n - 1); }"),
     rejected(
         "initialised threadgroup variable",
         "kernel void k(device float *p) { threadgroup float a = 1; p[0] = a; }",
@@ -237,6 +228,22 @@ const CASES: &[Case] = &[
         "scalar input as a vector",
         "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device uint *a, uint2 i [[thread_index_in_threadgroup]]) { a[0] = i.x; }",
         &["3:37: error: invalid type 'uint2' for attribute 'thread_index_in_threadgroup'"],
+    ),
+    rejected(
+        "a scalar and a vector position",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device uint *a, uint2 i [[thread_position_in_grid]], uint n [[threads_per_threadgroup]]) { a[0] = i.x; }",
+        &[
+            "3:13: error: expecting input declarations with either all scalar types or all vector types with the same number of elements",
+        ],
+    ),
+    accepted(
+        "positions of one size beside scalar inputs",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device uint *a, uint2 i [[thread_position_in_grid]], ushort2 n [[threads_per_threadgroup]], uint l [[thread_index_in_threadgroup]]) { a[l] = i.x + n.y; }",
+    ),
+    rejected(
+        "a limit of threads behind the parameters",
+        "kernel void k(device float *a) [[max_total_threads_per_threadgroup(64)]] { a[0] = 1; }",
+        &["1:34: error: 'max_total_threads_per_threadgroup' attribute cannot be applied to types"],
     ),
     rejected(
         "unknown attribute on a parameter",
@@ -556,4 +563,21 @@ fn macros_and_the_language_version_reach_the_preprocessor() {
     assert_eq!(checked.kernels()[0].name, "renamed");
     let bad = CompileOptions { macros: vec![("A B".to_owned(), "1".to_owned())], ..CompileOptions::default() };
     assert_eq!(check("", &bad).unwrap_err().log, "'A B' = '1' is no preprocessor macro");
+}
+
+/// Recursion came to compute functions with Metal 2.4.
+#[test]
+fn recursion_before_metal_2_4() {
+    let sources = [
+        ("int f(int n) { return n < 2 ? n : f(n - 1); }", "program_source:1:35: error: recursive call of 'f'"),
+        (
+            "int g(int n);\nint f(int n) { return g(n); }\nint g(int n) { return f(n); }",
+            "program_source:3:23: error: recursive call of 'f'",
+        ),
+    ];
+    for (source, words) in sources {
+        let options = CompileOptions { language_version: (2, 3), ..CompileOptions::default() };
+        let log = check(source, &options).expect_err("recursion").log;
+        assert!(log.contains(words), "{log}");
+    }
 }

@@ -294,7 +294,7 @@ fn every_input_has_its_value() {
     ];
     for (spelled, input, expression, value) in inputs {
         let text = format!(
-            "kernel void k(device uint *out, {spelled} v [[{input}]], ushort3 at [[thread_position_in_threadgroup]]) {{ out[at.x + 4 * (at.y + 4 * at.z)] = {expression}; }}"
+            "kernel void k(device uint *out, {spelled} v [[{input}]], uint at [[thread_index_in_threadgroup]]) {{ out[at] = {expression}; }}"
         );
         let mut out = [u32::MAX; 32];
         let mut group = group(&[(0, out.as_mut_ptr().cast())], [4, 4, 2]);

@@ -212,6 +212,7 @@ pub(crate) fn signature(stream: &Stream, function: &Function, known: &Known, fin
         }
     }
     assign(stream, &mut parameters, findings);
+    positions_agree(stream, function.name, &parameters, findings);
     let mut max_threads = None;
     let mut i = function.start;
     while i < function.end {
@@ -224,6 +225,13 @@ pub(crate) fn signature(stream: &Stream, function: &Function, known: &Known, fin
         if let Some(behind) = stream.attribute(i) {
             for attribute in attributes(stream, i) {
                 match stream.at(attribute.name) {
+                    // Behind the parameters it would belong to the function's type.
+                    word @ "max_total_threads_per_threadgroup" if i > close => {
+                        findings.push(Finding::error(
+                            attribute.name,
+                            format!("'{word}' attribute cannot be applied to types"),
+                        ));
+                    }
                     "max_total_threads_per_threadgroup" => max_threads = attribute.arguments,
                     "required_threads_per_threadgroup" => {
                         let text = "'[[required_threads_per_threadgroup]]' is not supported by hostmetal";
@@ -412,6 +420,28 @@ fn check_type(
         return false;
     }
     true
+}
+
+/// The positions and sizes that a kernel asks for are all scalars, or all vectors of one size (MSL specification 5.2.3.6). Types that are
+/// aliases are not known here.
+fn positions_agree(stream: &Stream, name: usize, parameters: &[Parameter], findings: &mut Vec<Finding>) {
+    let size = |parameter: &Parameter| {
+        let Role::Input(input) = parameter.role else { return None };
+        INPUTS.iter().find(|(known, position)| *known == input && *position)?;
+        let (start, end) = (parameter.range.0, parameter.name.unwrap_or(parameter.range.1));
+        let words: Vec<&str> =
+            (start..end).map(|i| stream.at(i)).filter(|w| !matches!(*w, "const" | "metal" | "::")).collect();
+        let spelled = super::constants::DataType::of_spelling(&words.join(" "))?.spelling()?;
+        Some(spelled.chars().last().and_then(|c| c.to_digit(10)).unwrap_or(1))
+    };
+    let mut sizes = parameters.iter().filter_map(size);
+    let Some(first) = sizes.next() else { return };
+    if sizes.any(|size| size != first) {
+        findings.push(Finding::error(
+            name,
+            "expecting input declarations with either all scalar types or all vector types with the same number of elements",
+        ));
+    }
 }
 
 /// Inputs are ushort or uint, positions also their vectors of 2 and 3; a written builtin type is checked here, an alias

@@ -11,7 +11,13 @@ use super::token::{Kind, NONE, Stream};
 use std::collections::{HashMap, HashSet};
 
 /// Runs every rule.
-pub(crate) fn check(stream: &Stream, program: &Program, inside: &[bool], findings: &mut Vec<Finding>) {
+pub(crate) fn check(
+    stream: &Stream,
+    program: &Program,
+    inside: &[bool],
+    version: (u32, u32),
+    findings: &mut Vec<Finding>,
+) {
     let mut skipped = vec![false; stream.len()];
     for function in program.functions.iter().filter(|f| matches!(f.stage, Some(Stage::Graphics(_)))) {
         skipped[function.start..=function.end].fill(true);
@@ -21,7 +27,10 @@ pub(crate) fn check(stream: &Stream, program: &Program, inside: &[bool], finding
     rules.pointers(findings);
     rules.variables(findings);
     rules.functions(findings);
-    rules.recursion(findings);
+    // Compute functions have it since Metal 2.4 (MSL 1.5.4).
+    if version < (2, 4) {
+        rules.recursion(findings);
+    }
 }
 
 struct Rules<'a> {
@@ -360,7 +369,7 @@ impl Rules<'_> {
                 match colour.get(callee) {
                     Some(1) => findings.push(Finding::error(
                         call,
-                        format!("recursive call of '{callee}': recursion is not supported in Metal"),
+                        format!("recursive call of '{callee}': recursion is not supported before Metal 2.4"),
                     )),
                     Some(_) => {}
                     None => {

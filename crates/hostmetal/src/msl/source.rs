@@ -160,7 +160,7 @@ fn check(toolchain: &Arc<Toolchain>, source: &str, options: &CompileOptions) -> 
     let inside = bodies(&stream, &program);
     let known = enumerators(&stream, &program.enums);
     let Rewrite { mut edits, constants, tested } = rewrite(&stream, &program, &mut findings);
-    rules::check(&stream, &program, &inside, &mut findings);
+    rules::check(&stream, &program, &inside, options.language_version, &mut findings);
     let constants = describe_constants(&stream, constants, &tested, &known, &mut findings);
     let (mut kernels, removed) = find_kernels(&stream, &program, &known, &mut findings);
     for (start, end) in removed {

@@ -39,7 +39,7 @@ fn pass(text: String) -> String {
     let inside = bodies(&stream, &program);
     let known = enumerators(&stream, &program.enums);
     let Rewrite { mut edits, constants, tested } = rewrite(&stream, &program, &mut findings);
-    rules::check(&stream, &program, &inside, &mut findings);
+    rules::check(&stream, &program, &inside, (3, 2), &mut findings);
     let constants = describe_constants(&stream, constants, &tested, &known, &mut findings);
     let (kernels, removed) = find_kernels(&stream, &program, &known, &mut findings);
     for (start, end) in removed {
