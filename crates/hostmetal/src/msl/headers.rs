@@ -41,6 +41,7 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "metal_numeric",
     "metal_pack",
     "metal_packed_vector",
+    "metal_pixel",
     "metal_quadgroup",
     "metal_relational",
     "metal_simdgroup",
