@@ -34,15 +34,16 @@ void a_serial_queue_runs_one_block_after_the_other() {
 
 void serial_work_and_synchronous_work_exclude_each_other() {
   dispatch_queue_t queue = dispatch_queue_create(nullptr, nullptr);
-  __block int count = 0;  // no lock
+  int *count = new int(0);  // no lock; not __block, which several threads may not move to the heap at once
   dispatch_apply(8, nullptr, ^(size_t) {
     for (int i = 0; i < 200; i++) {
-      dispatch_async(queue, ^{ count++; });
-      dispatch_sync(queue, ^{ count++; });
+      dispatch_async(queue, ^{ ++*count; });
+      dispatch_sync(queue, ^{ ++*count; });
     }
   });
-  dispatch_sync(queue, ^{ CHECK_EQUAL(count, 8 * 200 * 2); });
+  dispatch_sync(queue, ^{ CHECK_EQUAL(*count, 8 * 200 * 2); });
   dispatch_release(queue);
+  delete count;
 }
 
 void blocks_of_a_concurrent_queue_run_at_the_same_time() {
