@@ -125,7 +125,7 @@ mod tests {
 
     /// Bodies of a loop over threads `i`, and whether the plugin must keep LLVM from joining some of its accesses. In the others LLVM
     /// joins the four bytes of a pixel.
-    const BODIES: [(&str, bool); 11] = [
+    const BODIES: [(&str, bool); 12] = [
         // Loads before stores; the same place or another.
         ("Pixel p = in[i]; out[i] = (Pixel){p.z, p.y, p.x, 255 - p.w};", false),
         ("Pixel p = out[i]; out[i] = (Pixel){p.z, p.y, p.x, 255 - p.w};", false),
@@ -139,6 +139,7 @@ mod tests {
         ("out[i].x = i; out[i].y = 2; out[i].z = 3; any[i] = in[i].x + in[i].y + in[i].z + in[i].w;", false),
         // Loads around a store that may change them.
         ("int x = in[i].x; any[at[i]] = x; x += in[i].y; any[at[i] + 1] = x; any[i + 1] = in[i].z + in[i].w;", true),
+        ("int x = in[i].x; words[at[i]] = 7; any[i] = x + in[i].y + in[i].z + in[i].w;", true),
         // A second store to a place already written, read in between.
         ("out[i].x = i; out[i].y = any[i]; out[i].z = 1; out[i].w = out[i].x; out[i].x = 7;", true),
         // Unaligned pixels, so that a component may be the one before of the same thread.
