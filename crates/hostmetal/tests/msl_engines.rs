@@ -258,9 +258,10 @@ fn faults_are_told_by_both_engines() {
         let wait = "threadgroup_barrier(mem_flags::mem_device);";
         let (code, text) = error(&format!("{wait} if (i == 70) out[1u << 30] = 1; {wait} out[i] = t;"), engine);
         assert!(code == 3 && text.contains("kernel \"run\", threadgroup (1, 0, 0)"), "{engine:?}: {code} {text}");
+        // By both threadgroups; either may be the first.
         let (code, text) =
             error(&format!("threadgroup uint s[64]; s[t + p[0] * 40000] = i; {wait} out[i] = s[t];"), engine);
-        assert!(code == 3 && text.contains("threadgroup (0, 0, 0)"), "{engine:?}: {code} {text}");
+        assert!(code == 3 && text.contains("kernel \"run\", threadgroup ("), "{engine:?}: {code} {text}");
         let (_, text) = error(&format!("uint d = p[0] - 3; {wait} out[i] = i / d; {wait}"), engine);
         assert!(text.contains("division by zero"), "{engine:?}: {text}");
     }
