@@ -373,6 +373,11 @@ mod tests {
         command
     }
 
+    /// A file that a writer makes when it has begun.
+    fn begun(place: &Path, process: u32) -> PathBuf {
+        place.join(format!("begun-{process}"))
+    }
+
     fn large(number: u32) -> Record {
         Record { file: vec![number as u8; 3_000 * number as usize], ..record(number) }
     }
@@ -390,6 +395,7 @@ mod tests {
                 for number in (0..16).cycle().take_while(|_| rustix::process::getppid() == parent) {
                     store.put(&key(number), &large(number));
                     assert!(store.get(&key(number)).is_none_or(|found| found == large(number)));
+                    fs::write(begun(&place, std::process::id()), "").unwrap();
                 }
             }
             "full" => {
@@ -423,12 +429,13 @@ mod tests {
             let mut children =
                 [process(place.path(), "write"), process(place.path(), "write")].map(|mut c| c.spawn().unwrap());
             // Another moment each time, after the writers have begun.
-            let begun = place.path().join("made");
-            while !begun.exists() {
-                for child in &mut children {
+            for child in &mut children {
+                let begun = begun(place.path(), child.id());
+                while !begun.exists() {
                     assert_eq!(child.try_wait().unwrap(), None, "a writer ended by itself");
+                    std::thread::yield_now();
                 }
-                std::thread::yield_now();
+                fs::remove_file(begun).unwrap();
             }
             for read in 0..kill * 7919 % 100 {
                 let number = (kill + read) as u32 % 16;
@@ -438,7 +445,7 @@ mod tests {
             for child in &mut children {
                 child.wait().unwrap();
             }
-            for entry in fs::read_dir(&begun).unwrap() {
+            for entry in fs::read_dir(place.path().join("made")).unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
                 let number = (0..16).find(|n| key(*n) == name).expect("only records are there");
                 assert_eq!(reader.get(&name), Some(large(number)), "after kill {kill}");
