@@ -290,7 +290,8 @@ fn bodies(count: usize, random: &mut Random) -> Problem {
         force
     };
     let expected = from.chunks_exact(4).flat_map(force).collect();
-    let problem = linear(count, vec![a], 18.0 * count as f64, Expected::Floats(expected, 1e-3));
+    // Forces of some fifty thousand in sum cancel to less than one: six digits of the sum are two behind the point.
+    let problem = linear(count, vec![a], 18.0 * count as f64, Expected::Floats(expected, 1e-2));
     Problem { output: count * 4, bytes: count as f64 * 32.0, work: (count * count) as f64, ..problem }
 }
 
