@@ -8,7 +8,7 @@ use opencl3::device::{CL_DEVICE_TYPE_ALL, Device, get_all_devices};
 use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::program::Program;
-use opencl3::types::{CL_BLOCKING, cl_float, cl_uint};
+use opencl3::types::{CL_BLOCKING, cl_uint};
 
 /// One kernel on the first OpenCL device, with a buffer of one number as its argument.
 pub struct Peer {
@@ -68,84 +68,6 @@ impl Peer {
         unsafe { self.queue.enqueue_read_buffer(&self.number, CL_BLOCKING, 0, &mut number, &[]) }
             .expect("an OpenCL read");
         number[0]
-    }
-}
-
-/// A kernel on the first OpenCL device over two inputs, an output of floats, and a number.
-pub struct Launch {
-    name: String,
-    queue: CommandQueue,
-    kernel: Kernel,
-    inputs: Vec<Buffer<cl_float>>,
-    output: Buffer<cl_float>,
-    elements: usize,
-    number: cl_uint,
-}
-
-impl Launch {
-    /// Builds `source` as fast mathematics allows, and copies the inputs; `None` without an OpenCL implementation.
-    ///
-    /// # Panics
-    /// When there is one and it fails.
-    pub fn open(source: &str, kernel: &str, inputs: &[&[f32]], elements: usize, number: u32) -> Option<Launch> {
-        let id = *get_all_devices(CL_DEVICE_TYPE_ALL).ok()?.first()?;
-        let device = Device::new(id);
-        let context = Context::from_device(&device).expect("an OpenCL context");
-        let queue = CommandQueue::create_default_with_properties(&context, 0, 0).expect("an OpenCL queue");
-        let options = "-cl-fast-relaxed-math -cl-mad-enable";
-        let program = Program::create_and_build_from_source(&context, source, options).expect("an OpenCL program");
-        let kernel = Kernel::create(&program, kernel).expect("an OpenCL kernel");
-        let create = |length: usize| {
-            // SAFETY: no host memory is passed.
-            unsafe { Buffer::<cl_float>::create(&context, CL_MEM_READ_WRITE, length, null_mut()) }
-                .expect("an OpenCL buffer")
-        };
-        let copied = inputs.iter().map(|input| {
-            let mut buffer = create(input.len());
-            // SAFETY: the write is blocking, so the source outlives it.
-            unsafe { queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, input, &[]) }.expect("an OpenCL write");
-            buffer
-        });
-        let inputs = copied.collect();
-        let name = device.name().expect("an OpenCL device name").trim().to_owned();
-        Some(Launch { name, queue, kernel, inputs, output: create(elements), elements, number })
-    }
-
-    /// The device's name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Runs the kernel and waits for it.
-    ///
-    /// # Panics
-    /// When it fails.
-    pub fn run(&self, global: &[usize], local: &[usize]) {
-        let mut launch = ExecuteKernel::new(&self.kernel);
-        for input in &self.inputs {
-            // SAFETY: the kernel's first arguments are buffers.
-            unsafe { launch.set_arg(input) };
-        }
-        // SAFETY: the kernel's next argument is a buffer.
-        unsafe { launch.set_arg(&self.output) };
-        // SAFETY: the kernel's last argument is a number.
-        unsafe { launch.set_arg(&self.number) };
-        launch.set_global_work_sizes(global).set_local_work_sizes(local);
-        // SAFETY: the arguments are set, and the caller's kernel stays in its buffers.
-        unsafe { launch.enqueue_nd_range(&self.queue) }.expect("an OpenCL launch");
-        self.queue.finish().expect("clFinish");
-    }
-
-    /// The output.
-    ///
-    /// # Panics
-    /// When it cannot be read.
-    pub fn output(&self) -> Vec<f32> {
-        let mut output = vec![0.0; self.elements];
-        // SAFETY: the read is blocking, so the destination outlives it.
-        unsafe { self.queue.enqueue_read_buffer(&self.output, CL_BLOCKING, 0, &mut output, &[]) }
-            .expect("an OpenCL read");
-        output
     }
 }
 

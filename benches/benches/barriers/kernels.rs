@@ -1,7 +1,7 @@
 //! The kernels of this bench, their launches and references.
 
 use crate::support::{Buffer, Pipeline, Queue};
-use dcmetal_benches::{opencl::Launch, paired};
+use dcmetal_benches::{opencl, paired};
 use hostmetal::msl::{Engine, MathMode};
 
 /// The same work in both languages: over buffers `in`, `more` and `out`, and the number of elements of a row.
@@ -164,14 +164,17 @@ pub(crate) fn main() {
         });
         let pass = || run(&sides[0].0, &sides[0].1);
         println!("{}: pass against stacks: {}", work.name, paired(9, 1, pass, || run(&sides[1].0, &sides[1].1)));
-        let peer = work.cl.and_then(|cl| Launch::open(cl, "run", &[&a, &b], work.output, work.row));
-        match peer {
+        let words = |floats: &[f32]| floats.iter().map(|float| float.to_bits()).collect::<Vec<u32>>();
+        let (grid, size) = (work.grid.map(|n| n as usize), work.size.map(|n| n as usize));
+        let open = |cl| opencl::Work::open(cl, "run", &[&words(&a), &words(&b)], work.output, work.row, grid, size);
+        match work.cl.and_then(open) {
             None => println!("{}: no OpenCL implementation to compare with", work.name),
-            Some(peer) => {
-                let (grid, size) = (work.grid.map(|n| n as usize), work.size.map(|n| n as usize));
-                peer.run(&grid[..2], &size[..2]);
-                verify(work, "the peer", &a, &b, &peer.output());
-                let ratio = paired(15, 1, pass, || peer.run(&grid[..2], &size[..2]));
+            Some(mut peer) => {
+                peer.write_output(u32::MAX);
+                peer.run();
+                let output: Vec<f32> = peer.read_output().into_iter().map(f32::from_bits).collect();
+                verify(work, "the peer", &a, &b, &output);
+                let ratio = paired(15, 1, pass, || peer.run());
                 println!("{}: pass against {}: {ratio}", work.name, peer.name());
             }
         }
