@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::device::Device;
+use crate::encode::threadgroup_length;
 use crate::executor::SLOTS;
 use crate::memory::Buffer;
 use crate::pipeline::Pipeline;
@@ -184,10 +185,8 @@ impl Commands {
         if slot >= u64::from(self.limits.memory) {
             return Err(c"index must be < maxKernelThreadgroupMemoryBindCount.");
         }
-        if !length.is_multiple_of(16) || length > self.memory.device().threadgroup_memory() {
-            return Err(c"length must be a multiple of 16 bytes, and <= maxThreadgroupMemoryLength.");
-        }
-        self.change(index, |record| record.memory[slot as usize] = length as u32)
+        let length = threadgroup_length(self.memory.device(), length)?;
+        self.change(index, |record| record.memory[slot as usize] = length)
     }
 
     pub(crate) fn dispatch(&self, index: u64, kind: u32, grid: [u64; 3], size: [u64; 3]) -> Result<(), Misuse> {

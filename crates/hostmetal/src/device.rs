@@ -126,6 +126,11 @@ impl Device {
         self.settings.threadgroup_memory
     }
 
+    /// Whether what is harmless on a GPU, but against Metal's rules, is misuse: what Metal's validation layer would raise for.
+    pub(crate) fn validates(&self) -> bool {
+        self.settings.validation
+    }
+
     pub(crate) fn max_threads(&self) -> u32 {
         self.settings.max_threads
     }

@@ -357,20 +357,16 @@ impl Encoder {
         if index >= SLOTS {
             return Err(BAD_INDEX);
         }
-        if !length.is_multiple_of(16) {
-            return Err(c"length must be a multiple of 16 bytes.");
-        }
-        let device = self.command_buffer.queue.device;
-        if length > device.threadgroup_memory() {
-            return Err(&device.texts.memory_length);
-        }
-        state.memory[index] = length as u32;
+        state.memory[index] = threadgroup_length(self.command_buffer.queue.device, length)?;
         Ok(())
     }
 
     /// A grid of threads; threadgroups at its edges may be smaller.
     pub(crate) fn dispatch_threads(&self, threads: [u64; 3], group_size: [u64; 3]) -> Result<(), Misuse> {
         let mut state = self.open(Kind::Compute)?;
+        if self.dispatches_nothing(threads, group_size) {
+            return Ok(());
+        }
         let group_size = state.group_size(group_size)?;
         let mut grid = [0; 3];
         for axis in 0..3 {
@@ -390,6 +386,9 @@ impl Encoder {
     /// A grid of whole threadgroups.
     pub(crate) fn dispatch_threadgroups(&self, groups: [u64; 3], group_size: [u64; 3]) -> Result<(), Misuse> {
         let mut state = self.open(Kind::Compute)?;
+        if self.dispatches_nothing(groups, group_size) {
+            return Ok(());
+        }
         let group_size = state.group_size(group_size)?;
         let mut threads = [0; 3];
         for axis in 0..3 {
@@ -403,6 +402,11 @@ impl Encoder {
             );
         }
         state.dispatch(threads, groups.map(|n| n as u32), group_size)
+    }
+
+    /// Without validation a grid or a threadgroup of no threads is a dispatch of nothing.
+    fn dispatches_nothing(&self, grid: [u64; 3], group_size: [u64; 3]) -> bool {
+        !self.command_buffer.queue.device.validates() && (grid.contains(&0) || group_size.contains(&0))
     }
 
     /// Dispatches recorded after this one see the writes of those before it.
@@ -518,6 +522,15 @@ impl Encoder {
     }
 }
 
+/// Bytes of threadgroup memory that a program asks for; without validation 16 need not divide them.
+pub(crate) fn threadgroup_length(device: &'static Device, length: u64) -> Result<u32, Misuse> {
+    if device.validates() && !length.is_multiple_of(16) {
+        return Err(c"length must be a multiple of 16 bytes.");
+    }
+    let length = length.checked_next_multiple_of(16).filter(|&length| length <= device.threadgroup_memory());
+    length.map(|length| length as u32).ok_or(&device.texts.memory_length)
+}
+
 fn within(buffer: &Buffer, offset: u64, length: u64) -> bool {
     offset.checked_add(length).is_some_and(|end| end <= buffer.length())
 }
@@ -614,7 +627,7 @@ impl State {
                 Argument::Buffer { index, buffer, address }
             } else {
                 let length = self.memory[slot];
-                if length == 0 {
+                if length == 0 && pipeline.device.validates() {
                     return Err(MISSING_MEMORY[slot]);
                 }
                 let offset = memory.next_multiple_of(binding.alignment.clamp(16, MEMORY_ALIGNMENT) as u32);

@@ -137,7 +137,14 @@ impl Function {
             };
             // A later value replaces an earlier one.
             let Some(value) = values.iter().rev().find(wanted) else {
-                if constant.required {
+                if constant.required && !library.device.validates() {
+                    let bytes = vec![0; constant.data_type.value_size().unwrap_or_default()];
+                    constants.push(ConstantValue {
+                        key: ConstantKey::Index(constant.index),
+                        data_type: constant.data_type,
+                        bytes,
+                    });
+                } else if constant.required {
                     let text = format!(
                         "Function {name} has function constant {} at index {} for which no value was given",
                         constant.name, constant.index

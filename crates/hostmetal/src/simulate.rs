@@ -6,7 +6,8 @@
 //! HOSTMETAL_DEVICE_2=family=apple3,max_threads=512,name=small
 //! ```
 //!
-//! Devices are numbered from 0, as in MTLCopyAllDevices. Text that means nothing is an error that names it: a program that
+//! Devices are numbered from 0, as in MTLCopyAllDevices. `MTL_DEBUG_LAYER`, Apple's own variable, is read here too: 0 turns validation off
+//! (MetalValidation(1)).  Text that means nothing is an error that names it: a program that
 //! was to be tried on a small device shall not run on a large one instead.
 
 /// Families of GPUs that a device can claim (MTLGPUFamily).
@@ -42,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) family: Family,
     pub(crate) location: Location,
     pub(crate) low_power: bool,
+    /// Whether what is harmless on a GPU, but against Metal's rules, is misuse.
+    pub(crate) validation: bool,
 }
 
 /// What a device is when nothing is said, and what it cannot exceed.
@@ -61,7 +64,7 @@ pub(crate) fn settings(
     variables: impl IntoIterator<Item = (String, String)>,
     machine: Machine,
 ) -> Result<Vec<Settings>, String> {
-    let (mut count, mut memory, mut own) = (1, None, Vec::new());
+    let (mut count, mut memory, mut validation, mut own) = (1, None, true, Vec::new());
     for (variable, text) in variables {
         let wrong = |why: String| format!("{variable}={text:?}: {why}");
         if variable == "HOSTMETAL_DEVICES" {
@@ -69,6 +72,8 @@ pub(crate) fn settings(
             count = number.ok_or_else(|| wrong(format!("expected a number from 1 to {MOST_DEVICES}")))?;
         } else if variable == "HOSTMETAL_MEMORY" {
             memory = Some(bytes(text.trim()).map_err(wrong)?);
+        } else if variable == "MTL_DEBUG_LAYER" {
+            validation = text.trim() != "0";
         } else if let Some(number) = variable.strip_prefix("HOSTMETAL_DEVICE_") {
             let number =
                 number.parse::<u64>().map_err(|_| wrong("the variable's name must end in a number".to_owned()))?;
@@ -76,7 +81,8 @@ pub(crate) fn settings(
         }
     }
     let default = memory.unwrap_or(machine.ram / 2 / count);
-    let mut all: Vec<Settings> = (0..count).map(|_| Settings::whole(default, machine)).collect();
+    let mut all: Vec<Settings> =
+        (0..count).map(|_| Settings { validation, ..Settings::whole(default, machine) }).collect();
     for (number, variable, text) in own {
         let wrong = |why: String| format!("{variable}={text:?}: {why}");
         let settings = all.get_mut(number as usize).filter(|_| number < count);
@@ -100,6 +106,7 @@ impl Settings {
             family: Family::Apple(7),
             location: Location::BuiltIn,
             low_power: false,
+            validation: true,
         }
     }
 
@@ -232,6 +239,16 @@ mod tests {
         assert_eq!(changed("low_power=yes"), Settings { low_power: true, ..whole.clone() });
         let several = Settings { max_threads: 32, location: Location::External, ..whole };
         assert_eq!(changed(" max_threads = 32 , location = external "), several);
+    }
+
+    /// MetalValidation(1): "Any value other than 0 will enable API validation." Ours is on unless it is turned off.
+    #[test]
+    fn validation_is_turned_off_by_nothing_but_0() {
+        for (text, expected) in [("0", false), (" 0 ", false), ("1", true), ("", true), ("no", true)] {
+            let all = read(&[("MTL_DEBUG_LAYER", text), ("HOSTMETAL_DEVICES", "2")]).expect("right text");
+            assert_eq!(all.iter().map(|device| device.validation).collect::<Vec<_>>(), [expected; 2], "{text:?}");
+        }
+        assert!(read(&[]).expect("right text")[0].validation);
     }
 
     #[test]

@@ -19,7 +19,7 @@ struct Process {
     says: &'static [&'static str],
 }
 
-const PROCESSES: [Process; 3] = [
+const PROCESSES: [Process; 4] = [
     Process { group: hostmetal_faces::ONE_DEVICE, environment: &[], says: &[] },
     Process {
         group: hostmetal_faces::SEVERAL_DEVICES,
@@ -43,6 +43,7 @@ const PROCESSES: [Process; 3] = [
                  such as 4096, 64K, 256M or 2G",
         ],
     },
+    Process { group: hostmetal_faces::UNVALIDATED, environment: &[("MTL_DEBUG_LAYER", "0")], says: &[] },
 ];
 
 fn main() -> ExitCode {

@@ -68,3 +68,4 @@ extern const FaceCase event_cases[];     // events, fences, samples, passes, cap
 // These are run in processes of their own.
 extern const FaceCase device_cases[];     // several devices with unequal limits
 extern const FaceCase no_device_cases[];  // settings that cannot be
+extern const FaceCase unvalidated_cases[];  // what is no misuse without validation

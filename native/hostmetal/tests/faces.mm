@@ -13,7 +13,7 @@ std::mutex living_lock;
 std::condition_variable living_changed;
 int living;
 
-// By what the environment asks for: one device, several, or what cannot be.
+// By what the environment asks for: one device, several, what cannot be, or one without validation.
 const std::vector<const FaceCase *> groups[] = {
     {
         object_cases,
@@ -29,6 +29,7 @@ const std::vector<const FaceCase *> groups[] = {
     },
     {device_cases},
     {no_device_cases},
+    {unvalidated_cases},
 };
 
 const FaceCase *case_at(size_t group, size_t number) {

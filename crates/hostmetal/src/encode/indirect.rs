@@ -238,7 +238,10 @@ fn add(execute: &Execute, record: &Record, recording: &mut Recording) -> Result<
             }
             THREADGROUP_MEMORY => {
                 let length = if index < limits.memory { record.memory[slot] } else { 0 };
-                if length == 0 || !length.is_multiple_of(16) || u64::from(length) > device.threadgroup_memory() {
+                if (length == 0 && device.validates())
+                    || !length.is_multiple_of(16)
+                    || u64::from(length) > device.threadgroup_memory()
+                {
                     return wrong(format!("kernel {name:?}: {length} bytes of threadgroup memory at index {index}"));
                 }
                 let offset = memory.next_multiple_of(binding.alignment.clamp(16, MEMORY_ALIGNMENT) as u32);

@@ -17,13 +17,15 @@ pub const ONE_DEVICE: usize = 0;
 pub const SEVERAL_DEVICES: usize = 1;
 /// Cases of an environment that asks for what cannot be.
 pub const NO_DEVICE: usize = 2;
+/// Cases of one device without validation.
+pub const UNVALIDATED: usize = 3;
 
 /// Name of a case; `None` past the last of its group.
 ///
 /// # Panics
 /// When there is no such group.
 pub fn name(group: usize, number: usize) -> Option<&'static str> {
-    assert!(group <= NO_DEVICE, "no group {group}");
+    assert!(group <= UNVALIDATED, "no group {group}");
     // SAFETY: the group exists; takes any number.
     let name = unsafe { faces_case_name(group, number) };
     if name.is_null() {
