@@ -66,13 +66,13 @@ fn zeroed_buffers_are_zero_whoever_had_them() {
 }
 
 #[test]
-fn limits_hold_for_what_is_idle() {
+fn what_comes_back_above_a_limit_is_released() {
     let gpu = gpu();
-    let pool = gpu.pool(PoolLimits { idle_bytes: 10 * 1024, idle_buffers: 100 });
+    let pool = gpu.pool(PoolLimits { bytes: 10 * 1024, ..PoolLimits::default() });
     drop((0..20).map(|_| pool.buffer_zeroed::<u8>(1024).unwrap()).collect::<Vec<_>>());
     let stats = pool.stats();
     assert_eq!((stats.idle_buffers, stats.idle_bytes, stats.released), (10, 10 * 1024, 10), "{stats:?}");
-    let pool = gpu.pool(PoolLimits { idle_bytes: 1 << 20, idle_buffers: 3 });
+    let pool = gpu.pool(PoolLimits { buffers: 3, ..PoolLimits::default() });
     drop((0..20).map(|_| pool.buffer_zeroed::<u8>(1024).unwrap()).collect::<Vec<_>>());
     assert_eq!(pool.stats().idle_buffers, 3);
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::{Allocation, View, ViewMut, allocation_bytes};
-use crate::pool;
+use crate::pool::Home;
 use crate::raw::Failure;
 use crate::raw::host::{Memory, Patience, ReadGuard, WriteGuard};
 use crate::raw::pages::PageVec;
@@ -58,12 +58,7 @@ pub struct Buffer<T: Pod> {
 }
 
 impl<T: Pod> Buffer<T> {
-    pub(crate) fn new(
-        accelerator: &Accelerator,
-        memory: Memory,
-        len: usize,
-        home: Option<Arc<pool::Shelves>>,
-    ) -> Buffer<T> {
+    pub(crate) fn new(accelerator: Accelerator, memory: Memory, len: usize, home: Option<Home>) -> Buffer<T> {
         let allocation = Arc::new(Allocation::new(accelerator, memory, len * size_of::<T>(), home));
         Buffer { allocation, len, elements: PhantomData }
     }
@@ -71,7 +66,7 @@ impl<T: Pod> Buffer<T> {
     pub(crate) fn zeroed(accelerator: &Accelerator, len: usize, storage: StorageMode) -> Result<Buffer<T>> {
         let bytes = allocation_bytes::<T>(accelerator, len)?;
         let memory = Memory::new(accelerator.device(), bytes, storage).map_err(|failure| no_memory(bytes, failure))?;
-        Ok(Buffer::new(accelerator, memory, len, None))
+        Ok(Buffer::new(accelerator.clone(), memory, len, None))
     }
 
     pub(crate) fn no_copy(accelerator: &Accelerator, pages: PageVec<T>) -> Result<Buffer<T>> {
@@ -79,7 +74,7 @@ impl<T: Pod> Buffer<T> {
         let bytes = allocation_bytes::<T>(accelerator, len)?;
         let memory =
             Memory::no_copy(accelerator.device(), pages).map_err(|(_pages, failure)| no_memory(bytes, failure))?;
-        Ok(Buffer::new(accelerator, memory, len, None))
+        Ok(Buffer::new(accelerator.clone(), memory, len, None))
     }
 
     pub(crate) fn allocation(&self) -> &Arc<Allocation> {

@@ -10,7 +10,6 @@ mod texture;
 mod view;
 
 use std::fmt;
-use std::sync::Arc;
 
 pub use buffer::Buffer;
 pub(crate) use buffer::no_memory;
@@ -18,7 +17,7 @@ pub use format::PixelFormat;
 pub use texture::{AddressMode, BorderColor, Filter, Sampler, SamplerDescriptor, Texture, TextureDescriptor};
 pub use view::{View, ViewMut};
 
-use crate::pool;
+use crate::pool::Home;
 use crate::raw::host::{Memory, Tracked};
 use crate::{Accelerator, Error, Result};
 
@@ -50,23 +49,18 @@ pub(crate) const BLIT_UNIT: usize = 4;
 
 /// Tracked memory and where it belongs.
 pub(crate) struct Allocation {
-    /// `None` only while it is being dropped.
+    /// These two are `None` only while it is being dropped.
     tracked: Option<Tracked>,
-    accelerator: Accelerator,
+    accelerator: Option<Accelerator>,
     /// Bytes of the elements; the memory may be longer.
     data_bytes: usize,
     /// The pool it returns to.
-    home: Option<Arc<pool::Shelves>>,
+    home: Option<Home>,
 }
 
 impl Allocation {
-    pub(crate) fn new(
-        accelerator: &Accelerator,
-        memory: Memory,
-        data_bytes: usize,
-        home: Option<Arc<pool::Shelves>>,
-    ) -> Allocation {
-        Allocation { tracked: Some(Tracked::new(memory)), accelerator: accelerator.clone(), data_bytes, home }
+    pub(crate) fn new(accelerator: Accelerator, memory: Memory, data_bytes: usize, home: Option<Home>) -> Allocation {
+        Allocation { tracked: Some(Tracked::new(memory)), accelerator: Some(accelerator), data_bytes, home }
     }
 
     pub(crate) fn tracked(&self) -> &Tracked {
@@ -78,7 +72,7 @@ impl Allocation {
     }
 
     pub(crate) fn accelerator(&self) -> &Accelerator {
-        &self.accelerator
+        self.accelerator.as_ref().expect("only drop takes it")
     }
 
     pub(crate) fn data_bytes(&self) -> usize {
@@ -88,8 +82,9 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        if let (Some(tracked), Some(shelves)) = (self.tracked.take(), self.home.take()) {
-            shelves.put_back(tracked.into_memory(), self.data_bytes);
+        let (tracked, accelerator) = (self.tracked.take(), self.accelerator.take());
+        if let (Some(tracked), Some(accelerator), Some(home)) = (tracked, accelerator, self.home.take()) {
+            home.put_back(tracked.into_memory(), accelerator, self.data_bytes);
         }
     }
 }

@@ -112,7 +112,7 @@ impl Texture {
         let size = texels * descriptor.format.texel_size();
         let memory =
             Memory::texture(accelerator.device(), descriptor, storage).map_err(|failure| no_memory(size, failure))?;
-        let allocation = Arc::new(Allocation::new(accelerator, memory, size, None));
+        let allocation = Arc::new(Allocation::new(accelerator.clone(), memory, size, None));
         Ok(Texture { allocation, descriptor: *descriptor, texels })
     }
 

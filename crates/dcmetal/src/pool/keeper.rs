@@ -1,0 +1,100 @@
+//! The thread that counts a pool's time, and releases what is old or what the machine needs.
+//!
+//! It ends with the pool; what it finds it does by calls that the pool's users could make as well.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+use super::pressure::{Pressure, pressure};
+use super::shelves::Shelves;
+
+/// How often it looks.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Ends the thread when it is dropped.
+pub(super) struct Keeper {
+    _alive: Sender<()>,
+}
+
+impl Keeper {
+    /// `idle_age`: how long idle memory is kept.
+    pub(super) fn start<M: Send + 'static>(shelves: &Arc<Shelves<M>>, idle_age: Duration) -> std::io::Result<Keeper> {
+        let (alive, pool) = channel();
+        let shelves = Arc::downgrade(shelves);
+        thread::Builder::new().name("dcmetal pool".to_owned()).spawn(move || keep(&shelves, &pool, idle_age))?;
+        Ok(Keeper { _alive: alive })
+    }
+}
+
+fn keep<M>(shelves: &Weak<Shelves<M>>, pool: &Receiver<()>, idle_age: Duration) {
+    let period = PERIOD.min(idle_age.max(Duration::from_millis(10)));
+    let ticks = ticks(idle_age, period);
+    while pool.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
+        let Some(shelves) = shelves.upgrade() else { break };
+        look(&shelves, ticks, pressure());
+    }
+}
+
+/// Whole ticks that take at least `age`.
+fn ticks(age: Duration, period: Duration) -> u64 {
+    u64::try_from(age.as_nanos().div_ceil(period.as_nanos())).unwrap_or(u64::MAX)
+}
+
+/// What is done at each tick.
+fn look<M>(shelves: &Shelves<M>, ticks: u64, pressure: Pressure) {
+    shelves.tick();
+    match pressure {
+        Pressure::None => shelves.release_older(ticks),
+        // Whatever was not used since the last look.
+        Pressure::Some => shelves.release_older(ticks.min(2)),
+        Pressure::Critical => shelves.trim(0),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_whole_periods() {
+        let ms = Duration::from_millis;
+        assert_eq!([ticks(ms(0), ms(10)), ticks(ms(10), ms(10)), ticks(ms(11), ms(10))], [0, 1, 2]);
+        assert_eq!(ticks(Duration::MAX, PERIOD), u64::MAX);
+    }
+
+    /// Idle bytes after looks, by what was there and how short memory was.
+    #[test]
+    fn old_memory_goes_and_under_pressure_more() {
+        for (name, looks, left) in [
+            ("nothing happens before the age", &[Pressure::None; 9][..], 512),
+            ("at the age it goes", &[Pressure::None; 10], 0),
+            ("some pressure spares what was just used", &[Pressure::Some], 512),
+            ("some pressure takes the rest", &[Pressure::None, Pressure::Some], 0),
+            ("critical pressure spares nothing", &[Pressure::Critical], 0),
+        ] {
+            let shelves = Shelves::<()>::new(u64::MAX, u64::MAX);
+            shelves.lend_new(512, 512).put_back((), 512, 512);
+            for pressure in looks {
+                look(&shelves, 10, *pressure);
+            }
+            assert_eq!(shelves.stats().idle_bytes, left, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_thread_ages_memory_and_ends_with_its_pool() {
+        let shelves = Arc::new(Shelves::<Sender<()>>::new(u64::MAX, u64::MAX));
+        let (memory, released) = channel();
+        let keeper = Keeper::start(&shelves, Duration::from_millis(10)).unwrap();
+        shelves.lend_new(512, 512).put_back(memory, 512, 512);
+        // Ends only when the memory has been released.
+        released.recv().unwrap_err();
+        let weak = Arc::downgrade(&shelves);
+        drop((keeper, shelves));
+        while weak.strong_count() > 0 {
+            thread::yield_now();
+        }
+    }
+}
