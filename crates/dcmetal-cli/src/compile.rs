@@ -78,6 +78,6 @@ impl Source {
 pub(crate) fn failure(error: &Error) -> Failure {
     match error.kind() {
         ErrorKind::User | ErrorKind::Unsupported => Failure::Input(error.to_string()),
-        ErrorKind::Device | ErrorKind::Timeout => Failure::Device(error.to_string()),
+        _ => Failure::Device(error.to_string()),
     }
 }

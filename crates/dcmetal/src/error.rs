@@ -374,6 +374,10 @@ pub enum Error {
     /// What a kernel had printed is gone: it wrote outside its own buffers.
     #[error("what was printed cannot be read: a kernel wrote over it")]
     PrintBuffer,
+    /// Every device failed again and again lately and is left alone for a while
+    /// ([`Recovery`](crate::Recovery)).
+    #[error("every device failed repeatedly and is left alone for a while")]
+    DevicesPaused,
     /// More batches open at once than Metal's queue has command buffers for.
     #[error("{limit} batches are open; submit or drop one first")]
     TooManyBatches {
@@ -383,12 +387,18 @@ pub enum Error {
 }
 
 /// Whose move it is after an error, for exit codes and retries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The kernel's source or the launch is wrong; the same call fails again.
     User,
-    /// The device, Metal or the machine failed.
+    /// The device, Metal or the machine failed, or the kernel did while it ran; the same call will most likely fail again.
     Device,
+    /// The device or Metal failed in a way that is not the work's: the same call may succeed.
+    Transient,
+    /// Memory, or another thing of which there is so much, is used up; the same call may succeed once some is given back.
+    Resource,
+    /// The device is gone, or no longer open to this process.
+    DeviceLost,
     /// Time ran out; the work is still running.
     Timeout,
     /// Not possible on this device, or not covered.
@@ -399,13 +409,11 @@ impl Error {
     /// Whose move it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::NoDevice { .. }
-            | Error::Metal { .. }
-            | Error::OutOfMemory { .. }
-            | Error::TranslationRejected { .. }
-            | Error::Pipeline { .. }
-            | Error::Faulted { .. }
-            | Error::Submission(_) => ErrorKind::Device,
+            Error::OutOfMemory { .. } | Error::TooManyBatches { .. } => ErrorKind::Resource,
+            Error::DevicesPaused => ErrorKind::Transient,
+            Error::NoDevice { .. } => ErrorKind::DeviceLost,
+            Error::Faulted { cause } | Error::Submission(cause) => cause.kind(),
+            Error::Metal { .. } | Error::TranslationRejected { .. } | Error::Pipeline { .. } => ErrorKind::Device,
             Error::Timeout { .. } | Error::NotFinished => ErrorKind::Timeout,
             Error::Unsupported { .. } | Error::SubGroupSizeRequired { .. } => ErrorKind::Unsupported,
             _ => ErrorKind::User,
@@ -452,6 +460,29 @@ pub struct SubmissionError {
     pub text: String,
     /// The earlier submission whose results this one was to use, when that one failed and this one by itself did not.
     pub caused_by: Option<Arc<SubmissionError>>,
+}
+
+impl SubmissionError {
+    /// What `MTLCommandBufferError` makes of it (Apple, `MTLCommandBufferError.Code`), of the first failure when this one followed from it.
+    pub fn kind(&self) -> ErrorKind {
+        if let Some(cause) = &self.caused_by {
+            return cause.kind();
+        }
+        if self.domain != "MTLCommandBufferErrorDomain" {
+            return ErrorKind::Device;
+        }
+        match self.code {
+            // Internal: also what a GPU reports to those whose work it dropped for somebody else's fault ("InnocentVictim").
+            // Not permitted: work in the background, which is permitted again later.
+            1 | 7 => ErrorKind::Transient,
+            // Out of memory; memory-less storage used up.
+            8 | 10 => ErrorKind::Resource,
+            // Access revoked; device removed.
+            4 | 11 => ErrorKind::DeviceLost,
+            // Timeout, page fault, invalid resource, stack overflow: the kernel's doing.
+            _ => ErrorKind::Device,
+        }
+    }
 }
 
 impl fmt::Display for SubmissionError {

@@ -48,6 +48,7 @@ mod pool;
 mod print;
 #[expect(unsafe_code, reason = "the only module that calls C; each block is argued")]
 mod raw;
+mod recovery;
 
 pub use accelerator::{Accelerator, GpuFamily, Limits};
 pub use bytemuck::{self, Pod};
@@ -67,3 +68,4 @@ pub use pool::{BufferPool, PoolLimits, PoolStats};
 pub use print::Printed;
 pub use raw::host::{ReadGuard, WriteGuard};
 pub use raw::pages::PageVec;
+pub use recovery::{BreakerLimits, Origin, Recovered, Recovery, Retries};

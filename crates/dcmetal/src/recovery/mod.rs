@@ -1,0 +1,310 @@
+//! [`Recovery`]: work that is tried again where that can help, and elsewhere where it cannot.
+//!
+//! What an error is worth is its [`ErrorKind`]: only what may go away by itself is tried again, with pauses that double and
+//! are shortened at random, so that many programs do not come back at once (M. Brooker, "Exponential Backoff And Jitter",
+//! <https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>). Out of memory, the pools let go of what they keep first. A device
+//! that keeps failing is left alone for a while ([`BreakerLimits`]), one that is gone is looked for again. Then the other devices have their turn, and
+//! at last a function of the host's. The result says who computed it and what went wrong before.
+
+mod breaker;
+
+use std::fmt;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+
+use crate::raw::host::lock;
+use crate::{Accelerator, BufferPool, Error, ErrorKind, Result};
+use breaker::Breaker;
+pub use breaker::BreakerLimits;
+
+/// How often, and with which pauses, work is tried again on the same device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// Tries after the first.
+    pub count: usize,
+    /// The pause before the first of them, which doubles from one to the next. Each pause is lengthened at random by at most itself.
+    pub first_pause: Duration,
+    /// No pause is longer, before it is lengthened.
+    pub longest_pause: Duration,
+}
+
+impl Default for Retries {
+    /// Four, after 1, 2, 4 and 8 ms at least.
+    fn default() -> Retries {
+        Retries { count: 4, first_pause: Duration::from_millis(1), longest_pause: Duration::from_secs(1) }
+    }
+}
+
+/// Where a result was computed.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// On this device.
+    Device(Accelerator),
+    /// By the host's function.
+    Host,
+}
+
+/// A result, and how it came about.
+#[derive(Clone, Debug)]
+pub struct Recovered<T> {
+    /// The result.
+    pub value: T,
+    /// Who computed it.
+    pub origin: Origin,
+    /// What went wrong before, in order; empty when the first try succeeded.
+    pub failures: Vec<Error>,
+}
+
+/// Devices to try work on.
+///
+/// The work is a function of an accelerator that does all of it: it makes its buffers from memory of the host, launches,
+/// waits, and reads the result. It may be called several times, with different accelerators.
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// # use dcmetal::*;
+/// let recovery = Recovery::new(Accelerator::all()?);
+/// let source = "kernel void twice(device float* x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] *= 2.0f; }";
+/// let input = [1.0f32, 2.0, 3.0];
+/// let on_device = |gpu: &Accelerator| {
+///     let mut x = gpu.buffer_from(&input)?;
+///     let twice = gpu.compile_msl(source)?.kernel("twice")?;
+///     twice.launch(Grid::linear(3), args![&mut x])?.wait()?;
+///     x.to_vec()
+/// };
+/// let result = recovery.run_or(on_device, |_why| input.iter().map(|x| x * 2.0).collect())?;
+/// assert_eq!(result.value, [2.0, 4.0, 6.0]);
+/// assert!(result.failures.is_empty());
+/// # Ok(()) }
+/// ```
+pub struct Recovery {
+    devices: Mutex<Vec<Device>>,
+    retries: Retries,
+    limits: BreakerLimits,
+    pools: Vec<BufferPool>,
+    find: Option<Box<dyn Fn() -> Result<Vec<Accelerator>> + Send + Sync>>,
+}
+
+struct Device {
+    accelerator: Accelerator,
+    breaker: Breaker,
+}
+
+impl Recovery {
+    /// Work is tried on these, in this order.
+    pub fn new(devices: impl IntoIterator<Item = Accelerator>) -> Recovery {
+        let limits = BreakerLimits::default();
+        let devices = devices.into_iter().map(|accelerator| Device { accelerator, breaker: Breaker::new(limits) });
+        Recovery {
+            devices: Mutex::new(devices.collect()),
+            retries: Retries::default(),
+            limits,
+            pools: Vec::new(),
+            find: None,
+        }
+    }
+
+    /// Other retries than the default.
+    #[must_use]
+    pub fn retries(mut self, retries: Retries) -> Recovery {
+        self.retries = retries;
+        self
+    }
+
+    /// Other limits than the default for leaving a device alone.
+    #[must_use]
+    pub fn breaker_limits(mut self, limits: BreakerLimits) -> Recovery {
+        self.limits = limits;
+        lock(&self.devices).iter_mut().for_each(|device| device.breaker = Breaker::new(limits));
+        self
+    }
+
+    /// A pool that lets go of its idle buffers when a device is out of memory.
+    #[must_use]
+    pub fn pool(mut self, pool: &BufferPool) -> Recovery {
+        self.pools.push(pool.clone());
+        self
+    }
+
+    /// Where devices come from when every one is gone, for instance [`Accelerator::all`].
+    #[must_use]
+    pub fn find(mut self, find: impl Fn() -> Result<Vec<Accelerator>> + Send + Sync + 'static) -> Recovery {
+        self.find = Some(Box::new(find));
+        self
+    }
+
+    /// The devices that are not known to be gone.
+    pub fn devices(&self) -> Vec<Accelerator> {
+        lock(&self.devices).iter().map(|device| device.accelerator.clone()).collect()
+    }
+
+    /// Runs the work, on the first device on which it succeeds.
+    ///
+    /// # Errors
+    /// What the work failed with in the end: at once for an error that a further try ends with as well
+    /// ([`ErrorKind::User`], [`ErrorKind::Unsupported`], [`ErrorKind::Device`], and [`ErrorKind::Timeout`], since the work still runs), and otherwise the first
+    /// failure of the last device; [`Error::NoDevice`] when there is none, and [`Error::DevicesPaused`] when each is left alone.
+    pub fn run<T>(&self, work: impl FnMut(&Accelerator) -> Result<T>) -> Result<Recovered<T>> {
+        self.on_devices(work).map_err(|(error, _)| error)
+    }
+
+    /// Runs the work as [`Recovery::run`]; when no device can do it, the host does.
+    ///
+    /// # Errors
+    /// What a further try ends with as well, as for [`Recovery::run`].
+    pub fn run_or<T>(
+        &self,
+        work: impl FnMut(&Accelerator) -> Result<T>,
+        host: impl FnOnce(&Error) -> T,
+    ) -> Result<Recovered<T>> {
+        match self.on_devices(work) {
+            Err((error, failures)) if may_go_elsewhere(error.kind()) => {
+                Ok(Recovered { value: host(&error), origin: Origin::Host, failures })
+            }
+            outcome => outcome.map_err(|(error, _)| error),
+        }
+    }
+
+    /// The error, and everything that went wrong.
+    fn on_devices<T>(
+        &self,
+        mut work: impl FnMut(&Accelerator) -> Result<T>,
+    ) -> Result<Recovered<T>, (Error, Vec<Error>)> {
+        let (mut failures, mut last) = (Vec::new(), None);
+        let accelerators = match self.present() {
+            Ok(accelerators) => accelerators,
+            Err(error) => return Err((error.clone(), vec![error])),
+        };
+        for accelerator in accelerators {
+            let before = failures.len();
+            match self.on_device(&accelerator, &mut work, &mut failures) {
+                Some(Ok(value)) => return Ok(Recovered { value, origin: Origin::Device(accelerator), failures }),
+                Some(Err(error)) if !may_go_elsewhere(error.kind()) => return Err((error, failures)),
+                Some(Err(_)) | None => {}
+            }
+            // Every device that was tried has left a failure; the first is nearest to the cause.
+            last = failures.get(before).cloned().or(last);
+        }
+        let error = last.unwrap_or(Error::DevicesPaused);
+        if failures.is_empty() {
+            failures.push(error.clone());
+        }
+        Err((error, failures))
+    }
+
+    /// The devices, looked for again when all were lost.
+    fn present(&self) -> Result<Vec<Accelerator>> {
+        let known = self.devices();
+        if !known.is_empty() {
+            return Ok(known);
+        }
+        let found = self.find.as_ref().map_or(Ok(Vec::new()), |find| find())?;
+        if found.is_empty() {
+            return Err(Error::NoDevice { text: "every device is gone, and no other was found".to_owned() });
+        }
+        let mut devices = lock(&self.devices);
+        let breaker = || Breaker::new(self.limits);
+        // Somebody else may have looked meanwhile.
+        if devices.is_empty() {
+            devices.extend(found.into_iter().map(|accelerator| Device { accelerator, breaker: breaker() }));
+        }
+        Ok(devices.iter().map(|device| device.accelerator.clone()).collect())
+    }
+
+    /// All tries on one device; `None` when it is left alone.
+    fn on_device<T>(
+        &self,
+        accelerator: &Accelerator,
+        work: &mut impl FnMut(&Accelerator) -> Result<T>,
+        failures: &mut Vec<Error>,
+    ) -> Option<Result<T>> {
+        let mut pauses = ExponentialBuilder::default()
+            .with_min_delay(self.retries.first_pause)
+            .with_max_delay(self.retries.longest_pause)
+            .with_max_times(self.retries.count)
+            .with_jitter()
+            .build();
+        let mut outcome = None;
+        loop {
+            let Some(probe) = Probe::begin(self, accelerator) else { return outcome };
+            let error = match work(accelerator) {
+                Ok(value) => {
+                    probe.end(Breaker::succeeded);
+                    return Some(Ok(value));
+                }
+                Err(error) => error,
+            };
+            failures.push(error.clone());
+            match error.kind() {
+                ErrorKind::Transient => probe.end(|breaker| breaker.failed(Instant::now())),
+                ErrorKind::Resource => {
+                    for pool in &self.pools {
+                        pool.trim(0);
+                    }
+                }
+                ErrorKind::DeviceLost => {
+                    lock(&self.devices).retain(|device| !device.accelerator.is(accelerator));
+                    return Some(Err(error));
+                }
+                ErrorKind::User | ErrorKind::Unsupported | ErrorKind::Device | ErrorKind::Timeout => {
+                    return Some(Err(error));
+                }
+            }
+            outcome = Some(Err(error));
+            let Some(pause) = pauses.next() else { return outcome };
+            thread::sleep(pause);
+        }
+    }
+
+    /// `None` when the device is gone.
+    fn breaker<R>(&self, accelerator: &Accelerator, change: impl FnOnce(&mut Breaker) -> R) -> Option<R> {
+        let mut devices = lock(&self.devices);
+        let device = devices.iter_mut().find(|device| device.accelerator.is(accelerator))?;
+        Some(change(&mut device.breaker))
+    }
+}
+
+/// Whether another device, or the host, may succeed.
+fn may_go_elsewhere(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Transient | ErrorKind::Resource | ErrorKind::DeviceLost)
+}
+
+/// Work that a breaker let through. Unless it ends otherwise it says nothing of the device: an error of another kind, or a panic.
+struct Probe<'a> {
+    recovery: &'a Recovery,
+    accelerator: &'a Accelerator,
+    ended: bool,
+}
+
+impl<'a> Probe<'a> {
+    /// `None` when the device is left alone, or gone.
+    fn begin(recovery: &'a Recovery, accelerator: &'a Accelerator) -> Option<Probe<'a>> {
+        let admitted = recovery.breaker(accelerator, |breaker| breaker.admit(Instant::now()))?;
+        admitted.then_some(Probe { recovery, accelerator, ended: false })
+    }
+
+    fn end(mut self, how: impl FnOnce(&mut Breaker)) {
+        self.ended = true;
+        self.recovery.breaker(self.accelerator, how);
+    }
+}
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.recovery.breaker(self.accelerator, |breaker| breaker.undecided(Instant::now()));
+        }
+    }
+}
+
+impl fmt::Debug for Recovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recovery")
+            .field("devices", &self.devices())
+            .field("retries", &self.retries)
+            .finish_non_exhaustive()
+    }
+}
