@@ -31,6 +31,7 @@ const SOURCES: &[&str] = &[
     "MTLHeap",
     "MTLIndirectCommandBuffer",
     "MTLLibrary",
+    "MTLLogState",
     "MTLPass",
     "MTLResidencySet",
     "MTLResource",

@@ -39,7 +39,7 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey = @"MTLCommandBuffe
 @end
 
 @implementation MTLCommandBufferDescriptor
-@synthesize retainedReferences = _retainedReferences, errorOptions = _errorOptions;
+@synthesize retainedReferences = _retainedReferences, errorOptions = _errorOptions, logState = _logState;
 
 - (instancetype)init {
   if ((self = [super init])) _retainedReferences = YES;
@@ -50,7 +50,13 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey = @"MTLCommandBuffe
   MTLCommandBufferDescriptor *copy = [[[self class] allocWithZone:zone] init];
   [copy setRetainedReferences:_retainedReferences];
   [copy setErrorOptions:_errorOptions];
+  [copy setLogState:_logState];
   return copy;
+}
+
+- (void)dealloc {
+  [_logState release];
+  [super dealloc];
 }
 @end
 
@@ -113,6 +119,13 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   HM_CHECK(hm_command_buffer_enqueue(_engine));
 }
 
+- (void)setLogState:(HostMTLLogState *)logState {
+  [logState retain];
+  [_logState release];
+  _logState = logState;
+  hm_command_buffer_set_log(_engine, logState->_engine);
+}
+
 - (void)keep:(id)object {
   if (!_kept) _kept = [[NSMutableArray alloc] initWithCapacity:1];
   [_kept addObject:object];
@@ -144,7 +157,7 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
 - (void)commit {
   [self giveKeptToEngine];
   const HMNotify scheduled = _scheduledHandlers ? callScheduled : nullptr;
-  const HMNotify completed = _completedHandlers ? callCompleted : nullptr;
+  const HMNotify completed = _completedHandlers || _logState ? callCompleted : nullptr;
   if (scheduled) [self retain];
   if (completed) [self retain];
   const char *const misuse = hm_command_buffer_commit(_engine, scheduled, completed, self);
@@ -177,6 +190,7 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
 }
 
 - (void)callCompletedHandlers {
+  [_logState tell];
   callAndDrop(&_completedHandlers, self);
 }
 
@@ -189,6 +203,10 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
 }
 
 // ------------------------------------------------------------------ outcome
+
+- (id<MTLLogContainer>)logs {
+  return [[[HostMTLLogContainer alloc] init] autorelease];
+}
 
 - (MTLCommandBufferStatus)status {
   return (MTLCommandBufferStatus)hm_command_buffer_status(_engine);
@@ -334,6 +352,7 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   [_completedHandlers release];
   [_residencySets release];
   [_kept release];
+  [_logState release];
   [super dealloc];
 }
 @end

@@ -2,7 +2,7 @@
 #import "faces.h"
 
 @implementation MTLCommandQueueDescriptor
-@synthesize maxCommandBufferCount = _maxCommandBufferCount;
+@synthesize maxCommandBufferCount = _maxCommandBufferCount, logState = _logState;
 
 - (instancetype)init {
   if ((self = [super init])) _maxCommandBufferCount = 64;
@@ -12,7 +12,13 @@
 - (id)copyWithZone:(NSZone *)zone {
   MTLCommandQueueDescriptor *copy = [[[self class] allocWithZone:zone] init];
   [copy setMaxCommandBufferCount:_maxCommandBufferCount];
+  [copy setLogState:_logState];
   return copy;
+}
+
+- (void)dealloc {
+  [_logState release];
+  [super dealloc];
 }
 @end
 
@@ -24,6 +30,7 @@
     _device = device;
     _engine = engine;
     _residencySets = [[HostMTLResidencySets alloc] init];
+    _logState = [hostmetal_environment_log() retain];
   }
   return self;
 }
@@ -41,6 +48,7 @@
   made->_engine = engine;
   made->_queue = [self retain];
   made->_retainedReferences = YES;
+  if (_logState) [made setLogState:_logState];
   return [made autorelease];
 }
 
@@ -56,10 +64,12 @@
 
 - (id<MTLCommandBuffer>)commandBufferWithDescriptor:(MTLCommandBufferDescriptor *)descriptor {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  HM_CHECK(hostmetal_check_log([descriptor logState], _device));
   HostMTLCommandBuffer *made = [self makeCommandBuffer];
   if (made) {
     made->_retainedReferences = [descriptor retainedReferences];
     made->_errorOptions = [descriptor errorOptions];
+    if ([descriptor logState]) [made setLogState:(HostMTLLogState *)[descriptor logState]];
   }
   return made;
 }
@@ -90,6 +100,7 @@
   hm_queue_release(_engine);
   [_label release];
   [_residencySets release];
+  [_logState release];
   [super dealloc];
 }
 @end

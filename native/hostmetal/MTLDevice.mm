@@ -153,7 +153,20 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 
 - (id<MTLCommandQueue>)newCommandQueueWithDescriptor:(MTLCommandQueueDescriptor *)descriptor {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
-  return [self newCommandQueueWithMaxCommandBufferCount:[descriptor maxCommandBufferCount]];
+  id<MTLLogState> logState = [descriptor logState];
+  HM_CHECK(hostmetal_check_log(logState, self));
+  HostMTLCommandQueue *queue =
+      (HostMTLCommandQueue *)[self newCommandQueueWithMaxCommandBufferCount:[descriptor maxCommandBufferCount]];
+  if (queue && logState) {
+    [queue->_logState release];
+    queue->_logState = (HostMTLLogState *)[logState retain];
+  }
+  return queue;
+}
+
+- (id<MTLLogState>)newLogStateWithDescriptor:(MTLLogStateDescriptor *)descriptor error:(NSError **)error {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  return [[HostMTLLogState alloc] initWithDevice:self descriptor:descriptor error:error];
 }
 
 // ------------------------------------------------------------------ events, fences, time

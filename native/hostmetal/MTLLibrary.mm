@@ -7,7 +7,7 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 @synthesize preprocessorMacros = _preprocessorMacros, languageVersion = _languageVersion, installName = _installName,
             preserveInvariance = _preserveInvariance,
             allowReferencingUndefinedSymbols = _allowReferencingUndefinedSymbols,
-            maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup;
+            maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup, enableLogging = _enableLogging;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -30,6 +30,7 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
   copy->_compileSymbolVisibility = _compileSymbolVisibility;
   copy->_allowReferencingUndefinedSymbols = _allowReferencingUndefinedSymbols;
   copy->_maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup;
+  copy->_enableLogging = _enableLogging;
   return copy;
 }
 
@@ -127,7 +128,8 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
   }
   const bool precise = _mathFloatingPointFunctions == MTLMathFloatingPointFunctionsPrecise;
   const HMCompileOptions options = {(uint32_t)_mathMode, precise, (uint32_t)_languageVersion, (const HMMacro *)[macros bytes],
-                                    [macros length] / sizeof(HMMacro), _maxTotalThreadsPerThreadgroup};
+                                    [macros length] / sizeof(HMMacro), _maxTotalThreadsPerThreadgroup,
+                                    (bool)_enableLogging};
   body(&options);
 }
 @end

@@ -31,6 +31,7 @@ typedef struct HMCommandBuffer_s *HMCommandBuffer;
 typedef struct HMEncoder_s *HMEncoder;
 typedef struct HMEvent_s *HMEvent;
 typedef struct HMFence_s *HMFence;
+typedef struct HMLog_s *HMLog;
 
 // A failure: code in the error domain that the called object implies (MTLLibraryError, MTLCommandBufferError, ...) and its
 // text, freed with hm_string_release. message is NULL when there was none. Every entry that takes one sets it.
@@ -150,6 +151,7 @@ typedef struct HMCompileOptions {
   const HMMacro *macros;
   size_t macro_count;
   uint64_t max_total_threads_per_threadgroup;  // of all kernels of the library; 0 for none
+  bool enable_logging;                         // messages of os_log are kept
 } HMCompileOptions;
 // Never NULL-and-silent: on failure returns NULL with code (MTLLibraryError: 3 compile failure, 4 compile warning,
 // 2 internal) and the compiler's log; on success with warnings returns the library and code 4 with the log.
@@ -325,6 +327,17 @@ typedef struct HMTimes {
   double kernel_start, kernel_end, gpu_start, gpu_end;
 } HMTimes;
 void hm_command_buffer_times(HMCommandBuffer command_buffer, HMTimes *times);
+
+// -------------------------------------------------------------- logs
+// Messages of level (MTLLogLevel) and above, in a log of size bytes. NULL for a wrong size or level, or when memory is out: then
+// *out_of_memory.
+HMLog hm_log_create(uint32_t level, uint64_t size, bool *out_of_memory);
+void hm_log_release(HMLog log);
+void hm_command_buffer_set_log(HMCommandBuffer command_buffer, HMLog log);  // before it is committed
+// Calls function with each message of command buffers that have completed, once; subsystem and category may be NULL. Nothing is
+// held meanwhile.
+typedef void (*HMMessage)(void *context, const char *subsystem, const char *category, uint32_t level, const char *text);
+void hm_log_take(HMLog log, HMMessage function, void *context);
 
 // -------------------------------------------------------------- encoders
 // NULL with *misuse set when the command buffer is committed or another encoder is open.

@@ -333,11 +333,33 @@ HMBuffer hostmetal_samples(id<MTLCounterSampleBuffer> samples, NSUInteger index,
 // The one set that there is: times.
 id<MTLCounterSet> hostmetal_timestamps(void);
 
+@interface HostMTLLogState : NSObject <MTLLogState> {
+ @public
+  HMLog _engine;
+ @private
+  HostMTLDevice *_device;
+  NSArray *_handlers;  // never changed, replaced when one is added
+}
+// nil with the error when the descriptor's level or size cannot be. device: nil for all.
+- (instancetype)initWithDevice:(HostMTLDevice *)device descriptor:(MTLLogStateDescriptor *)descriptor error:(NSError **)error;
+- (HostMTLDevice *)owner;
+- (void)tell;  // calls the handlers with the messages of command buffers that have completed
+@end
+// What MTL_LOG_LEVEL and MTL_LOG_BUFFER_SIZE ask for, nil when neither is set.
+HostMTLLogState *hostmetal_environment_log(void);
+// The text of misuse, or NULL.
+const char *hostmetal_check_log(id<MTLLogState> logState, HostMTLDevice *device);
+
+// Without elements: shader validation, which hostmetal has none of, makes them.
+@interface HostMTLLogContainer : NSObject <MTLLogContainer>
+@end
+
 @interface HostMTLCommandQueue : NSObject <MTLCommandQueue> {
  @public
   HMQueue _engine;
   HostMTLDevice *_device;
   HostMTLResidencySets *_residencySets;
+  HostMTLLogState *_logState;  // of its command buffers that have none of their own, or nil
  @private
   NSString *_label;
 }
@@ -358,7 +380,9 @@ id<MTLCounterSet> hostmetal_timestamps(void);
   NSMutableArray *_completedHandlers;
   HostMTLResidencySets *_residencySets;  // nil while there are none, as is the next
   NSMutableArray *_kept;                 // given to the engine at the commit
+  HostMTLLogState *_logState;
 }
+- (void)setLogState:(HostMTLLogState *)logState;  // before anybody else has the command buffer
 // Keeps an object until the command buffer has completed or is gone.
 - (void)keep:(id)object;
 @end

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::encode::{Misuse, Recording};
 use crate::event::Event;
-use crate::executor::event;
+use crate::executor::{Log, event};
 use crate::queue::Queue;
 
 /// MTLCommandBufferStatus.
@@ -146,6 +146,7 @@ struct Record {
     open: bool,
     /// Its place in the queue's order, when enqueued.
     ticket: Option<u64>,
+    log: Option<Arc<Log>>,
     callbacks: Option<Callbacks>,
     failure: Option<Failure>,
 }
@@ -250,6 +251,19 @@ impl CommandBuffer {
         }
         record.kept.push(Kept { context, release });
         true
+    }
+
+    /// Where messages of kernels go.
+    pub(crate) fn set_log(&self, log: Arc<Log>) {
+        self.record().log = Some(log);
+    }
+
+    /// Takes the messages out of the log, once the command buffer has run.
+    pub(crate) fn end_log(&self) {
+        let log = self.record().log.take();
+        if let Some(log) = log {
+            log.end();
+        }
     }
 
     /// Hands the command buffer to its queue.
@@ -372,13 +386,19 @@ impl CommandBuffer {
         let mut record = self.record();
         let scheduled =
             record.callbacks.as_ref().and_then(|callbacks| callbacks.scheduled.map(|f| (f, callbacks.context)));
+        let log = record.log.clone();
+        if let Some(log) = &log {
+            log.begin();
+        }
         let mut events = std::mem::take(&mut record.events).into_iter().peekable();
         let mut work = Vec::with_capacity(record.encoders.len() + events.len());
         for (number, encoder) in record.encoders.iter_mut().enumerate() {
             while let Some((_, step)) = events.next_if(|(before, _)| *before <= number) {
                 work.push(step);
             }
-            work.push(Step::Encoder(std::mem::take(&mut encoder.recording)));
+            let mut recording = std::mem::take(&mut encoder.recording);
+            recording.log.clone_from(&log);
+            work.push(Step::Encoder(recording));
         }
         work.extend(events.map(|(_, step)| step));
         work.extend(std::mem::take(&mut record.kept).into_iter().map(|kept| Step::Keep { _kept: kept }));

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::command::CommandBuffer;
 use crate::device::{Device, SIMD_WIDTH};
 use crate::event::Fence;
-use crate::executor::{SAMPLERS, SLOTS, Sampler, TEXTURES, Texture as Texels};
+use crate::executor::{Log, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture as Texels};
 use crate::memory::Buffer;
 use crate::mipmap::{Mipmap, mipmaps};
 use crate::pipeline::{BUFFER, Binding, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE};
@@ -118,6 +118,8 @@ pub(crate) struct Recording {
     pub(crate) arguments: Vec<Argument>,
     pub(crate) pipelines: Vec<Arc<Pipeline>>,
     pub(crate) buffers: Vec<Arc<Buffer>>,
+    /// Where messages of its kernels go, set when it is run.
+    pub(crate) log: Option<Arc<Log>>,
     textures: Vec<Arc<Texture>>,
     /// Commands to be added when the encoder ends.
     at_end: Vec<Command>,

@@ -236,6 +236,7 @@ fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
         bindings: bindings.collect::<Result<_, LibraryError>>()?,
         variables: loaded.threadgroup_variables().to_vec(),
         max_total_threads: loaded.max_total_threads(),
+        formats: loaded.formats().clone(),
         code: Some(Box::new(loaded)),
     })
 }

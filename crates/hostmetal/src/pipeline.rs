@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::device::Device;
 use crate::executor::{Entry, SAMPLERS, SLOTS, TEXTURES, ThreadgroupVariable};
-use crate::msl::Type;
+use crate::msl::{Formats, Type};
 
 /// MTLBindingType of a buffer.
 pub const BUFFER: u32 = 0;
@@ -60,6 +60,8 @@ pub struct Kernel {
     pub variables: Vec<ThreadgroupVariable>,
     /// `[[max_total_threads_per_threadgroup(n)]]`.
     pub max_total_threads: Option<u32>,
+    /// Of its messages.
+    pub formats: Formats,
     /// Keeps the code in memory.
     pub code: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -84,6 +86,7 @@ pub(crate) struct Pipeline {
     pub(crate) static_memory: u64,
     pub(crate) max_threads: u32,
     pub(crate) whole_simdgroups: bool,
+    pub(crate) formats: Formats,
     /// Measured picoseconds per thread, 0 before the first run: decides whether a dispatch is worth waking other workers.
     pub(crate) cost: AtomicU64,
     /// Once it was asked for.
@@ -123,7 +126,7 @@ impl Pipeline {
         max_threads: u64,
         whole_simdgroups: bool,
     ) -> Result<Pipeline, Unfit> {
-        let Kernel { name, entry, mut bindings, variables, max_total_threads, code } = kernel;
+        let Kernel { name, entry, mut bindings, variables, max_total_threads, formats, code } = kernel;
         let limit = u64::from(device.max_threads());
         if max_threads > limit {
             return Err(Unfit(format!("maxTotalThreadsPerThreadgroup ({max_threads}) of {name} must be <= {limit}")));
@@ -168,6 +171,7 @@ impl Pipeline {
             static_memory: offset.next_multiple_of(16),
             max_threads: max_threads as u32,
             whole_simdgroups,
+            formats,
             cost: AtomicU64::new(0),
             handle: OnceLock::new(),
             _code: code,

@@ -19,7 +19,7 @@ struct Process {
     says: &'static [&'static str],
 }
 
-const PROCESSES: [Process; 4] = [
+const PROCESSES: [Process; 6] = [
     Process { group: hostmetal_faces::ONE_DEVICE, environment: &[], says: &[] },
     Process {
         group: hostmetal_faces::SEVERAL_DEVICES,
@@ -44,6 +44,20 @@ const PROCESSES: [Process; 4] = [
         ],
     },
     Process { group: hostmetal_faces::UNVALIDATED, environment: &[("MTL_DEBUG_LAYER", "0")], says: &[] },
+    Process {
+        group: hostmetal_faces::LOGGED,
+        environment: &[("MTL_LOG_LEVEL", "MTLLogLevelNotice")],
+        says: &["notice [com.example:faces] seven 7", "error two", "fault lines"],
+    },
+    Process {
+        group: hostmetal_faces::LOGGED,
+        environment: &[("MTL_LOG_LEVEL", "Loud"), ("MTL_LOG_BUFFER_SIZE", "1000")],
+        says: &[
+            "hostmetal: MTL_LOG_LEVEL=\"Loud\" is none of Metal's levels, such as MTLLogLevelInfo: all messages are kept",
+            "hostmetal: no messages are kept: MTL_LOG_BUFFER_SIZE=\"1000\": bufferSize (1000) must be at least 1024 and at \
+                 most 1073741824",
+        ],
+    },
 ];
 
 fn main() -> ExitCode {

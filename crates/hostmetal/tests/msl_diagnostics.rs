@@ -343,6 +343,58 @@ const CASES: &[Case] = &[
         &["2:3: error: const_cast can only adjust type qualifiers"],
     ),
     accepted("the default log", "kernel void k(device float *p) { metal::os_log_default.log(\"%f\", p[0]); }"),
+    // ---- messages (6.19)
+    rejected(
+        "a message's argument of another kind",
+        "using namespace metal; kernel void k(device float *p, uint i [[thread_position_in_grid]]) {\n  os_log_default.log(\"%d\", p[0]);\n  os_log_default.log(\"%f\", i);\n  os_log_default.log_info(\"%p\", i);\n}",
+        &[
+            "2:18: error: a conversion such as '%d' prints an integer, or with 'v' a vector of integers",
+            "3:18: error: a conversion such as '%f' prints a floating-point number, or with 'v' a vector of them",
+            "4:18: error: '%p' prints a pointer",
+        ],
+    ),
+    rejected(
+        "a message's vector of another size",
+        "using namespace metal; kernel void k(device float4 *p) {\n  os_log_default.log(\"%v3hlf\", p[0]);\n  os_log_default.log(\"%f\", p[0]);\n  os_log_default.log(\"%v2hlf\", 1.0f);\n}",
+        &[
+            "2:18: error: a conversion with 'v' and a number prints a vector of as many components, and any other a scalar",
+            "3:18: error: a conversion with 'v' and a number prints a vector of as many components, and any other a scalar",
+            "4:18: error: a conversion with 'v' and a number prints a vector of as many components, and any other a scalar",
+        ],
+    ),
+    rejected(
+        "a message with arguments too few and too many",
+        "using namespace metal; kernel void k(device float *p) {\n  os_log_default.log(\"%f %d\", p[0]);\n  os_log_default.log_with_type(metal::log_type_info, \"%f\", p[0], 1);\n  os_log_default.log(\"%*d\", 1);\n}",
+        &[
+            "2:18: error: the format has a conversion without an argument",
+            "3:18: error: the format has no conversion for an argument",
+            "4:18: error: the format has a conversion without an argument",
+        ],
+    ),
+    rejected(
+        "conversions that messages do not have",
+        "using namespace metal; kernel void k(device char *p) {\n  os_log_default.log(\"%s\", p);\n  os_log_default.log(\"%n\", p);\n  os_log_default.log(\"%@\", p);\n  os_log_default.log(\"%{public}d\", 1);\n  os_log_default.log(\"%y\", 1);\n  os_log_default.log(\"100%\");\n}",
+        &[
+            "2:22: error: '%s' is not supported in messages (MSL 6.19)",
+            "3:22: error: '%n' is not supported in messages (MSL 6.19)",
+            "4:22: error: '%@' is not supported in messages (MSL 6.19)",
+            "5:22: error: '%{' is not supported in messages (MSL 6.19)",
+            "6:22: error: '%y' is no conversion",
+            "7:22: error: the format ends within the conversion '%'",
+        ],
+    ),
+    rejected(
+        "a message's format that is no literal",
+        "using namespace metal; constant char text[] = \"a\";\nkernel void k(device float *p) {\n  os_log_default.log(text);\n  os_log_default.log_error(p[0] > 0 ? \"a\" : \"b\");\n}",
+        &[
+            "3:18: error: the format of a message must be a string literal",
+            "4:18: error: the format of a message must be a string literal",
+        ],
+    ),
+    accepted(
+        "a method of the program's own with the name of a log's",
+        "struct S { float x; float log(float y) const { return x + y; } void log_info(const thread char *) const {} };\nkernel void k(device float *p) { S s{1}; p[0] = s.log(p[0]) + metal::log(p[0]); }",
+    ),
     accepted("nothing", ""),
     accepted(
         "attributes in every place",
@@ -537,6 +589,20 @@ fn function_constants_are_no_cause_of_warnings() {
     assert_eq!(checked.warnings(), None);
     let divided = check("kernel void k(device int *p) { p[0] = p[1] / 0; }", &CompileOptions::default()).unwrap();
     assert!(divided.warnings().unwrap().contains("division by zero is undefined"));
+}
+
+#[test]
+fn a_message_s_argument_of_another_size_is_a_warning() {
+    let source = "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device ulong *p, device short4 *v, uint i [[thread_position_in_grid]]) {\n\
+                  os_log_default.log(\"%d\", p[0]);\nos_log_default.log(\"%lu\", i);\nos_log_default.log(\"%v4hld\", v[0]);\n\
+                  os_log_default.log(\"%d %u %hd %f %v4hd %lu\", i, v[0].x, i, 1.0h, v[0], p[0]);\n}";
+    let checked = check(source, &CompileOptions::default()).unwrap();
+    let warnings = checked.warnings().unwrap();
+    let told: Vec<&str> = warnings.lines().filter(|line| line.contains(": warning: ")).collect();
+    let expected = [4, 5, 6].map(|line| {
+        format!("program_source:{line}:16: warning: an argument has another size than its conversion prints, and is converted [-Wuser-defined-warnings]")
+    });
+    assert_eq!(told, expected, "{warnings}");
 }
 
 #[test]

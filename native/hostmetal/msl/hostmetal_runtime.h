@@ -44,6 +44,13 @@ struct hm_runtime_table {
 
 __attribute__((used, visibility("default"))) const hm_runtime_table *hm_runtime;
 
+// Keeps a message of os_log (metal_logging), which the host stores here as well: the number of its format, its level (log_type), the
+// addresses of two texts or 0, and the words of its arguments. A variable of its own, so that a kernel that logs uses nothing of the table:
+// no thread waits here.
+typedef void (*hm_log_function)(unsigned format, unsigned level, unsigned long subsystem, unsigned long category, unsigned count,
+                                const unsigned long *words);
+__attribute__((used, visibility("default"))) hm_log_function hm_log;
+
 } // extern "C"
 
 namespace hostmetal {

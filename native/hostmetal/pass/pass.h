@@ -29,6 +29,8 @@ constexpr const char *simdBarrierName = "hm.simdgroup_barrier";
 constexpr const char *combineName = "hm.simd_combine";
 constexpr const char *allocateName = "hm.threadgroup_allocate";
 constexpr const char *laneName = "hm.lane";
+// The call of hm_log, at which no thread waits: not one of those above.
+constexpr const char *logName = "hostmetal.log";
 
 // Why a kernel is refused; none when it is not.
 using Refusal = std::optional<std::string>;
@@ -74,6 +76,8 @@ bool isCallOf(const llvm::Value *value, const char *name);
 
 Refusal findKernel(llvm::Module &module, Kernel &kernel);
 Refusal prepare(llvm::Module &module, const Kernel &kernel);
+// Makes the calls by name of hm_log what they were.
+void restoreLogCalls(llvm::Module &module);
 
 Refusal checkBody(llvm::Function &body);
 Refusal split(llvm::Function &body, Regions &regions);

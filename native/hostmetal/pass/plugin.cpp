@@ -72,6 +72,7 @@ struct Split : PassInfoMixin<Split> {
       refusal = split(*kernel.body, regions);
     if (!refusal)
       refusal = makeLoops(kernel, regions);
+    restoreLogCalls(module);
     if (!refusal && verifyModule(module, &errs()))
       refusal = "the pass made code that LLVM does not accept";
     if (refusal)

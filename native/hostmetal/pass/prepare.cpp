@@ -99,6 +99,47 @@ static Refusal nameRuntimeCalls(Module &module) {
   return std::nullopt;
 }
 
+// Every use of hm_log is: load it, call it.
+static Refusal nameLogCalls(Module &module) {
+  const char *unknown = "hm_log is used in another way than by calls";
+  GlobalVariable *variable = module.getGlobalVariable("hm_log");
+  if (!variable)
+    return "there is no hm_log";
+  std::vector<LoadInst *> loads;
+  for (User *user : variable->users()) {
+    if (isa<Constant>(user))
+      continue; // llvm.compiler.used
+    auto *load = dyn_cast<LoadInst>(user);
+    if (!load)
+      return unknown;
+    for (User *use : load->users()) {
+      auto *call = dyn_cast<CallInst>(use);
+      if (!call || call->getCalledOperand() != load || is_contained(call->args(), load))
+        return unknown;
+    }
+    loads.push_back(load);
+  }
+  for (LoadInst *load : loads) {
+    for (User *use : make_early_inc_range(load->users())) {
+      auto *call = cast<CallInst>(use);
+      call->setCalledFunction(module.getOrInsertFunction(logName, call->getFunctionType()));
+    }
+    load->eraseFromParent();
+  }
+  return std::nullopt;
+}
+
+void restoreLogCalls(Module &module) {
+  Function *function = module.getFunction(logName);
+  if (!function)
+    return;
+  for (User *use : make_early_inc_range(function->users())) {
+    auto *call = cast<CallInst>(use);
+    call->setCalledOperand(new LoadInst(call->getCalledOperand()->getType(), module.getGlobalVariable("hm_log"), "", call));
+  }
+  function->eraseFromParent();
+}
+
 static bool waits(const Instruction &instruction) {
   return isCallOf(&instruction, barrierName) || isCallOf(&instruction, simdBarrierName) || isCallOf(&instruction, combineName) ||
          isCallOf(&instruction, laneName);
@@ -127,6 +168,8 @@ static std::set<Function *> waitingFunctions(Module &module) {
 
 Refusal prepare(Module &module, const Kernel &kernel) {
   if (Refusal refusal = nameRuntimeCalls(module))
+    return refusal;
+  if (Refusal refusal = nameLogCalls(module))
     return refusal;
   for (unsigned i = parameterHeld; i < kernel.body->arg_size(); i++) {
     // Nobody writes to what the threadgroup holds.

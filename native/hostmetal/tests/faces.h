@@ -65,7 +65,9 @@ extern const FaceCase command_cases[];   // indirect command buffers
 extern const FaceCase dispatch_cases[];  // our libdispatch
 extern const FaceCase residency_cases[];  // residency sets, resources that encoders are told of
 extern const FaceCase event_cases[];     // events, fences, samples, passes, capture
+extern const FaceCase log_cases[];       // messages of kernels
 // These are run in processes of their own.
 extern const FaceCase device_cases[];     // several devices with unequal limits
+extern const FaceCase logged_cases[];     // messages that the environment asks for
 extern const FaceCase no_device_cases[];  // settings that cannot be
 extern const FaceCase unvalidated_cases[];  // what is no misuse without validation

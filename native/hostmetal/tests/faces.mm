@@ -26,10 +26,12 @@ const std::vector<const FaceCase *> groups[] = {
         dispatch_cases,
         residency_cases,
         event_cases,
+        log_cases,
     },
     {device_cases},
     {no_device_cases},
     {unvalidated_cases},
+    {logged_cases},
 };
 
 const FaceCase *case_at(size_t group, size_t number) {

@@ -19,7 +19,7 @@ use super::context::{
 use super::guard::Record;
 use super::sanitizer::{KernelSide, forget_frames, has_address_sanitizer};
 use super::schedule::{Meeting, Schedule, Wait};
-use super::{Combine, Entry, Group, SimdValues};
+use super::{Combine, Entry, Group, Log, SimdValues};
 use crate::device::{MAX_THREADGROUP_MEMORY, MAX_THREADS_PER_THREADGROUP};
 use crate::memory::Mapping;
 use crate::pipeline::PlacedVariable;
@@ -57,6 +57,8 @@ pub(crate) struct Place {
     /// What each thread brought to the SIMD-group operation that it waits for.
     offered: [(Option<Combine>, *mut c_void); THREADS],
     complaint: &'static str,
+    /// Where messages go and the number of their formats; NULL when nowhere.
+    log: (*const Log, u32),
     kernel_side: Option<KernelSide>,
 }
 
@@ -100,6 +102,7 @@ impl Place {
             saved: [0; THREADS],
             offered: [(None, ptr::null_mut()); THREADS],
             complaint: "",
+            log: (ptr::null(), 0),
             kernel_side: KernelSide::new(),
         }))
     }
@@ -123,6 +126,11 @@ impl Place {
     /// Position in the threadgroup of the thread that ran last; None when the kernel ran as one call.
     pub(crate) fn thread(&self) -> Option<[u32; 3]> {
         self.switched.then(|| position(self.schedule.current(), self.size))
+    }
+
+    /// Where messages go from now on; the caller keeps the log while kernels run.
+    pub(crate) fn set_log(&mut self, log: Option<&Log>, formats: u32) {
+        self.log = (log.map_or(ptr::null(), ptr::from_ref), formats);
     }
 
     fn grow_stacks(&mut self, threads: usize) -> bool {
@@ -251,6 +259,12 @@ fn current() -> *mut Place {
         std::process::abort();
     }
     place
+}
+
+/// The running kernel's log, or NULL, and the number of its formats.
+pub(crate) fn log() -> (*const Log, u32) {
+    // SAFETY: the place is this thread's; the value is copied.
+    unsafe { (*current()).log }
 }
 
 /// Ends the kernel with a named fault; does not return (see `hostmetal_abandon`).

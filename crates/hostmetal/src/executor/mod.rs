@@ -12,6 +12,7 @@ pub(crate) mod event;
 pub(crate) mod fiber;
 pub(crate) mod guard;
 mod handle;
+mod log;
 pub(crate) mod pool;
 pub(crate) mod run;
 pub(crate) mod sanitizer;
@@ -19,6 +20,7 @@ pub(crate) mod schedule;
 mod texture;
 
 pub(crate) use handle::{Described, bad_handle, sampler_handle};
+pub(crate) use log::{Log, SIZES as LOG_SIZES, log};
 pub use texture::{LEVELS, Level, Sampler, Texture};
 
 use std::ffi::c_void;

@@ -122,6 +122,7 @@ fn finish(execution: Execution, failure: Option<Failure>, begun_encoders: usize)
     };
     // Buffers and pipelines are given back before anybody learns of the completion.
     command_buffer.give_back(steps);
+    command_buffer.end_log();
     command_buffer.finish(failure, begun_encoders, owed);
 }
 
@@ -205,6 +206,7 @@ fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Recording) -> 
             Command::Barrier => {}
             Command::Execute(ref execute) => {
                 let mut commands = resolve(execute).map_err(|failure| Failure { place: (0, position), ..failure })?;
+                commands.log.clone_from(&recording.log);
                 run_commands(worker, task, &mut commands)
                     .map_err(|failure| Failure { place: (0, position), ..failure })?;
             }
@@ -522,14 +524,17 @@ impl Cursor {
     }
 
     /// Goes on to the next dispatch of the wave, or begins with the first.
-    fn advance(&mut self, worker: &Worker, recording: &Recording) {
+    fn advance(&mut self, worker: &mut Worker, recording: &Recording) {
         if self.group.is_some() {
             self.position += 1;
             self.first = self.first.saturating_add(self.count);
         }
         let dispatch = dispatch(recording, self.position);
         self.count = dispatch.group_count();
-        let entry = recording.pipelines[dispatch.pipeline as usize].entry;
+        let pipeline = &recording.pipelines[dispatch.pipeline as usize];
+        let entry = pipeline.entry;
+        let log = recording.log.as_ref().zip(pipeline.formats.0.as_ref());
+        worker.place.set_log(log.map(|(log, _)| &**log), log.map_or(0, |(log, formats)| log.number(formats)));
         let memory = worker.place.threadgroup_memory(dispatch.memory as usize, entry);
         self.variables = memory;
         let mut buffer = [ptr::null_mut(); SLOTS];

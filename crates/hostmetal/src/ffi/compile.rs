@@ -39,6 +39,8 @@ pub struct HMCompileOptions {
     pub macro_count: usize,
     /// Of all kernels of the library; 0 for none.
     pub max_total_threads_per_threadgroup: u64,
+    /// Messages of os_log are kept.
+    pub enable_logging: bool,
 }
 
 impl From<LibraryError> for HMError {
@@ -93,7 +95,13 @@ unsafe fn compile_options(options: *const HMCompileOptions) -> Result<CompileOpt
     // SAFETY: the texts end with NUL.
     let owned = |part: *const c_char| unsafe { text(part) }.to_string_lossy().into_owned();
     let macros = listed.iter().map(|one| (owned(one.name), owned(one.value))).collect();
-    Ok(CompileOptions { math_mode, precise_functions: given.precise_functions, language_version, macros })
+    Ok(CompileOptions {
+        math_mode,
+        precise_functions: given.precise_functions,
+        language_version,
+        macros,
+        logging: given.enable_logging,
+    })
 }
 
 /// Compiles MSL source; NULL with the error's code and text, or a library with code 4 and the warnings if there are any.

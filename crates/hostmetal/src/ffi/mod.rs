@@ -11,6 +11,7 @@ mod arguments;
 mod commands;
 mod compile;
 mod heap;
+mod log;
 mod submit;
 mod sync;
 mod texture;
@@ -20,6 +21,7 @@ pub use arguments::*;
 pub use commands::*;
 pub use compile::*;
 pub use heap::*;
+pub use log::*;
 pub use submit::*;
 pub use sync::*;
 pub use texture::*;
@@ -34,6 +36,7 @@ use crate::commands::Commands;
 use crate::device::{self, Device};
 use crate::encode::{Encoder, Misuse};
 use crate::event::{Event, Fence};
+use crate::executor::Log;
 use crate::heap::Heap;
 use crate::library::{Function, Library};
 use crate::memory::Buffer;
@@ -117,6 +120,8 @@ handles! {
     HMEvent => Event;
     /// An MTLFence.
     HMFence => Fence;
+    /// An MTLLogState.
+    HMLog => Log;
 }
 
 fn give<H: Handle>(object: Arc<H::Object>) -> H {

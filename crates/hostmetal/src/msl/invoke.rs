@@ -15,7 +15,7 @@ pub(super) const PROGRAM: &str = "program.clcpp";
 /// The shared object's name in a job directory.
 pub(super) const OBJECT: &str = "kernel.so";
 /// Warnings worth telling: what Apple's compiler shows by default and the rewrite cannot cause.
-const WARNINGS: [&str; 16] = [
+const WARNINGS: [&str; 17] = [
     "-Wreturn-type",
     "-Wuninitialized",
     "-Wsometimes-uninitialized",
@@ -32,6 +32,7 @@ const WARNINGS: [&str; 16] = [
     "-Wunsequenced",
     "-Wconstant-conversion",
     "-Wself-assign",
+    "-Wuser-defined-warnings",
 ];
 /// A failure that is the source's.
 pub(super) fn source_failure(log: impl Into<String>) -> CompileFailure {

@@ -206,6 +206,9 @@ pub(crate) fn load<'a>(
     let runtime: *mut *const RuntimeTable = symbol("hm_runtime")?.cast();
     // SAFETY: `const hm_runtime_table *hm_runtime` is a variable of the object, and nothing of the object runs yet.
     unsafe { runtime.write(table) };
+    let log: *mut usize = symbol("hm_log")?.cast();
+    // SAFETY: `hm_log_function hm_log` is a variable of the object, a pointer to a function of `log`'s type.
+    unsafe { log.write(crate::executor::log as *const () as usize) };
     // SAFETY: the symbol is an array of characters that ends with 0.
     let engine = unsafe { CStr::from_ptr(symbol("hm_engine")?.cast()) };
     let built = Built::read(&engine.to_string_lossy())?;

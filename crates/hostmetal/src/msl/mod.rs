@@ -27,6 +27,7 @@ mod headers;
 mod invoke;
 mod kernels;
 mod loaded;
+pub(crate) mod logging;
 mod meets;
 mod members;
 mod memo;
@@ -47,6 +48,7 @@ pub use constants::{ConstantKey, ConstantValue, DataType};
 pub use discover::{ConstantInfo, KernelInfo};
 pub use engine::{Built, Engine};
 pub use loaded::{Access, Binding, BindingKind, Type};
+pub use logging::Formats;
 pub use source::Checked;
 pub use toolchain::{Toolchain, ToolchainOptions};
 
@@ -76,11 +78,19 @@ pub struct CompileOptions {
     pub language_version: (u32, u32),
     /// Preprocessor macros: name and value (empty: defined as nothing).
     pub macros: Vec<(String, String)>,
+    /// Messages of `os_log` are kept.
+    pub logging: bool,
 }
 
 impl Default for CompileOptions {
     fn default() -> Self {
-        Self { math_mode: MathMode::Fast, precise_functions: false, language_version: (3, 2), macros: Vec::new() }
+        Self {
+            math_mode: MathMode::Fast,
+            precise_functions: false,
+            language_version: (3, 2),
+            macros: Vec::new(),
+            logging: false,
+        }
     }
 }
 
@@ -146,6 +156,7 @@ pub fn check(source: &str, options: &CompileOptions) -> Result<Checked, CompileF
 #[derive(Clone, Debug)]
 pub struct LoadedKernel {
     object: Arc<loaded::Object>,
+    formats: Formats,
 }
 
 impl LoadedKernel {
@@ -167,6 +178,11 @@ impl LoadedKernel {
     /// The static threadgroup variables that the code may ask for.
     pub fn threadgroup_variables(&self) -> &[ThreadgroupVariable] {
         &self.object.variables
+    }
+
+    /// The formats of its messages.
+    pub fn formats(&self) -> &Formats {
+        &self.formats
     }
 
     /// `[[max_total_threads_per_threadgroup(n)]]`.

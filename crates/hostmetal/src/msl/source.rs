@@ -8,6 +8,7 @@ use super::engine::{self, Engine};
 use super::invoke::{FOOT, HEAD, OBJECT, PROGRAM, Request, compile, is_lasting, preprocess, source_failure, syntax};
 use super::kernels::{Mode, Role, wrapper};
 use super::loaded;
+use super::logging::{self, Formats};
 use super::members;
 use super::memo::Memo;
 use super::reconverge::{self, Unsupported};
@@ -49,6 +50,7 @@ struct Inner {
     constants: Vec<(Constant, ConstantInfo)>,
     infos: Vec<KernelInfo>,
     kernels: Vec<Kernel>,
+    formats: Formats,
     warnings: Option<String>,
 }
 
@@ -161,6 +163,7 @@ fn check(toolchain: &Arc<Toolchain>, source: &str, options: &CompileOptions) -> 
     let known = enumerators(&stream, &program.enums);
     let Rewrite { mut edits, constants, tested } = rewrite(&stream, &program, &mut findings);
     rules::check(&stream, &program, &inside, options.language_version, &mut findings);
+    let formats = logging::rewrite(&stream, &mut edits, options.logging, &mut findings);
     let constants = describe_constants(&stream, constants, &tested, &known, &mut findings);
     let (mut kernels, removed) = find_kernels(&stream, &program, &known, &mut findings);
     for (start, end) in removed {
@@ -212,6 +215,7 @@ fn check(toolchain: &Arc<Toolchain>, source: &str, options: &CompileOptions) -> 
             constants,
             infos,
             kernels,
+            formats,
             warnings,
         }),
     })
@@ -452,7 +456,7 @@ impl Inner {
         if std::env::var_os("HOSTMETAL_LOG").is_some_and(|level| level == "debug") {
             eprintln!("hostmetal: kernel '{}' was built for {}", self.infos[number].name, object.built);
         }
-        Ok(LoadedKernel { object: Arc::new(object) })
+        Ok(LoadedKernel { object: Arc::new(object), formats: self.formats.clone() })
     }
 
     /// What clang is told of the structures in the kernel's buffers.

@@ -17,9 +17,12 @@ pub(crate) fn compile(source: &str, math_mode: MathMode) -> Pipeline {
 }
 
 pub(crate) fn load(source: &str, math_mode: MathMode, engine: Engine) -> LoadedKernel {
-    let options = CompileOptions { math_mode, ..CompileOptions::default() };
+    load_with(source, &CompileOptions { math_mode, ..CompileOptions::default() }, engine)
+}
+
+pub(crate) fn load_with(source: &str, options: &CompileOptions, engine: Engine) -> LoadedKernel {
     let source = format!("#include <metal_stdlib>\nusing namespace metal;\n{source}");
-    let checked = check(&source, &options).unwrap_or_else(|failure| panic!("{failure}"));
+    let checked = check(&source, options).unwrap_or_else(|failure| panic!("{failure}"));
     checked.build_for("run", &[], engine).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
@@ -57,6 +60,7 @@ pub(crate) fn pipeline(loaded: LoadedKernel) -> Pipeline {
         bindings,
         variables: loaded.threadgroup_variables().to_vec(),
         max_total_threads: loaded.max_total_threads(),
+        formats: loaded.formats().clone(),
         code: Some(Box::new(loaded)),
     })
 }

@@ -6,6 +6,7 @@ use std::ptr;
 
 use hostmetal::executor::{Entry, Group, ThreadgroupVariable};
 use hostmetal::ffi::*;
+use hostmetal::msl::Formats;
 use hostmetal::pipeline::{BUFFER, Binding, Kernel, THREADGROUP_MEMORY};
 
 pub(crate) const COMPLETED: u32 = 4;
@@ -48,7 +49,15 @@ pub(crate) fn threadgroup(index: u32) -> Binding {
 }
 
 pub(crate) fn kernel(name: &str, entry: Entry, bindings: Vec<Binding>) -> Kernel {
-    Kernel { name: name.to_owned(), entry, bindings, variables: Vec::new(), max_total_threads: None, code: None }
+    Kernel {
+        name: name.to_owned(),
+        entry,
+        bindings,
+        variables: Vec::new(),
+        max_total_threads: None,
+        formats: Formats::default(),
+        code: None,
+    }
 }
 
 pub(crate) fn variable(id: u32, size: u64) -> ThreadgroupVariable {

@@ -6,7 +6,7 @@ NS_ASSUME_NONNULL_BEGIN
 
 @class MTLBlitPassDescriptor, MTLComputePassDescriptor;
 @protocol MTLDevice, MTLCommandQueue, MTLCommandBuffer, MTLComputeCommandEncoder, MTLBlitCommandEncoder,
-    MTLResidencySet, MTLEvent;
+    MTLResidencySet, MTLEvent, MTLLogContainer, MTLLogState;
 
 typedef NS_ENUM(NSUInteger, MTLCommandBufferStatus) {
   MTLCommandBufferStatusNotEnqueued = 0,
@@ -60,9 +60,11 @@ MTL_EXPORT API_AVAILABLE(macos(11.0))
 @interface MTLCommandBufferDescriptor : NSObject <NSCopying> {
   BOOL _retainedReferences;
   MTLCommandBufferErrorOption _errorOptions;
+  id<MTLLogState> _logState;
 }
 @property(readwrite, nonatomic) BOOL retainedReferences;
 @property(readwrite, nonatomic) MTLCommandBufferErrorOption errorOptions;
+@property(readwrite, nonatomic, nullable, retain) id<MTLLogState> logState API_AVAILABLE(macos(15.0));
 @end
 
 API_AVAILABLE(macos(11.0))
@@ -83,6 +85,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) CFTimeInterval kernelEndTime API_AVAILABLE(macos(10.15));
 @property(readonly) CFTimeInterval GPUStartTime API_AVAILABLE(macos(10.15));
 @property(readonly) CFTimeInterval GPUEndTime API_AVAILABLE(macos(10.15));
+@property(readonly) id<MTLLogContainer> logs API_AVAILABLE(macos(11.0));
 @property(readonly) MTLCommandBufferStatus status;
 @property(nullable, readonly) NSError *error;
 - (void)enqueue;

@@ -4,15 +4,17 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLDevice, MTLCommandBuffer, MTLResidencySet;
+@protocol MTLDevice, MTLCommandBuffer, MTLLogState, MTLResidencySet;
 @class MTLCommandBufferDescriptor;
 
 MTL_EXPORT API_AVAILABLE(macos(15.0))
 @interface MTLCommandQueueDescriptor : NSObject <NSCopying> {
  @private
   NSUInteger _maxCommandBufferCount;
+  id<MTLLogState> _logState;
 }
 @property(readwrite, nonatomic) NSUInteger maxCommandBufferCount;
+@property(readwrite, nonatomic, nullable, retain) id<MTLLogState> logState;
 @end
 
 API_AVAILABLE(macos(10.11))

@@ -12,8 +12,8 @@ NS_ASSUME_NONNULL_BEGIN
 
 @class MTLBinaryArchiveDescriptor, MTLHeapDescriptor, MTLResidencySetDescriptor, MTLSamplerDescriptor, MTLTextureDescriptor;
 @protocol MTLBinaryArchive, MTLDevice, MTLCommandQueue, MTLBuffer, MTLHeap, MTLResidencySet, MTLSamplerState, MTLTexture;
-@class MTLCommandQueueDescriptor, MTLSharedEventHandle;
-@protocol MTLEvent, MTLFence, MTLSharedEvent;
+@class MTLCommandQueueDescriptor, MTLLogStateDescriptor, MTLSharedEventHandle;
+@protocol MTLEvent, MTLFence, MTLLogState, MTLSharedEvent;
 
 // The first device; +1. nil on a machine without one.
 MTL_EXTERN id<MTLDevice> _Nullable MTLCreateSystemDefaultDevice(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
@@ -175,6 +175,9 @@ API_AVAILABLE(macos(10.11))
 - (nullable id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:(NSUInteger)maxCommandBufferCount;
 - (nullable id<MTLCommandQueue>)newCommandQueueWithDescriptor:(MTLCommandQueueDescriptor *)descriptor
     API_AVAILABLE(macos(15.0));
+
+- (nullable id<MTLLogState>)newLogStateWithDescriptor:(MTLLogStateDescriptor *)descriptor
+                                                error:(__autoreleasing NSError **)error API_AVAILABLE(macos(15.0));
 
 - (nullable id<MTLFence>)newFence API_AVAILABLE(macos(10.13));
 - (nullable id<MTLEvent>)newEvent API_AVAILABLE(macos(10.14));

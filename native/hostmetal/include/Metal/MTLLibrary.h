@@ -82,6 +82,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   NSInteger _compileSymbolVisibility;  // MTLCompileSymbolVisibility
   BOOL _allowReferencingUndefinedSymbols;
   NSUInteger _maxTotalThreadsPerThreadgroup;
+  BOOL _enableLogging;
 }
 @property(nullable, readwrite, copy, nonatomic) NSDictionary<NSString *, NSObject *> *preprocessorMacros;
 @property(readwrite, nonatomic) BOOL fastMathEnabled API_DEPRECATED("Use mathMode instead", macos(10.11, 15.0));
@@ -95,6 +96,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readwrite, nonatomic) MTLCompileSymbolVisibility compileSymbolVisibility API_AVAILABLE(macos(13.3));
 @property(readwrite, nonatomic) BOOL allowReferencingUndefinedSymbols API_AVAILABLE(macos(13.3));
 @property(readwrite, nonatomic) NSUInteger maxTotalThreadsPerThreadgroup API_AVAILABLE(macos(13.3));
+@property(readwrite, nonatomic) BOOL enableLogging API_AVAILABLE(macos(15.0));
 @end
 
 MTL_EXPORT API_AVAILABLE(macos(10.12))

@@ -25,11 +25,13 @@
 #import <Metal/MTLFence.h>
 #import <Metal/MTLFunctionConstantValues.h>
 #import <Metal/MTLFunctionDescriptor.h>
+#import <Metal/MTLFunctionLog.h>
 #import <Metal/MTLHeap.h>
 #import <Metal/MTLIndirectCommandBuffer.h>
 #import <Metal/MTLIndirectCommandEncoder.h>
 #import <Metal/MTLLibrary.h>
 #import <Metal/MTLLinkedFunctions.h>
+#import <Metal/MTLLogState.h>
 #import <Metal/MTLPipeline.h>
 #import <Metal/MTLPixelFormat.h>
 #import <Metal/MTLResidencySet.h>

@@ -19,13 +19,15 @@ pub const SEVERAL_DEVICES: usize = 1;
 pub const NO_DEVICE: usize = 2;
 /// Cases of one device without validation.
 pub const UNVALIDATED: usize = 3;
+/// Cases of an environment that asks for messages.
+pub const LOGGED: usize = 4;
 
 /// Name of a case; `None` past the last of its group.
 ///
 /// # Panics
 /// When there is no such group.
 pub fn name(group: usize, number: usize) -> Option<&'static str> {
-    assert!(group <= UNVALIDATED, "no group {group}");
+    assert!(group <= LOGGED, "no group {group}");
     // SAFETY: the group exists; takes any number.
     let name = unsafe { faces_case_name(group, number) };
     if name.is_null() {
