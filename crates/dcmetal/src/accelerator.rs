@@ -7,14 +7,20 @@ use std::sync::{Arc, Mutex};
 use bytemuck::Pod;
 use dcmetal_sys as sys;
 
+use crate::kernel::{CompiledSource, SourceKey};
+use crate::memo::Memo;
 use crate::raw::Device;
 use crate::raw::command::Queue;
 use crate::raw::pages::PageVec;
-use crate::{Batch, Buffer, BufferPool, CompileOptions, Error, Library, PoolLimits, Result, Size, StorageMode, clmsl};
+use crate::{
+    Batch, Buffer, BufferPool, CacheStats, CompileOptions, Error, Library, PoolLimits, Result, Size, StorageMode, clmsl,
+};
 use crate::{Sampler, SamplerDescriptor, Texture, TextureDescriptor};
 
 /// Uncompleted command buffers that the queue has room for. Metal's default is 64; more lets many threads record at once.
 const QUEUE_CAPACITY: usize = 1024;
+/// Compiled sources that an accelerator keeps.
+const SOURCES_KEPT: usize = 256;
 /// Batches being recorded at once. Below the capacity, so that there is always room that completing work gives back.
 const MAX_OPEN_BATCHES: usize = QUEUE_CAPACITY / 2;
 
@@ -43,6 +49,7 @@ struct Shared {
     /// Held from marking the buffers of a submission to its commit, so that both happen in one order.
     submitting: Mutex<()>,
     open_batches: AtomicUsize,
+    sources: Memo<SourceKey, Arc<CompiledSource>>,
 }
 
 /// What a device is and can take.
@@ -155,6 +162,7 @@ impl Accelerator {
             device,
             submitting: Mutex::default(),
             open_batches: AtomicUsize::new(0),
+            sources: Memo::new(SOURCES_KEPT),
         };
         Ok(Accelerator { shared: Arc::new(shared) })
     }
@@ -169,6 +177,10 @@ impl Accelerator {
 
     pub(crate) fn submitting(&self) -> &Mutex<()> {
         &self.shared.submitting
+    }
+
+    pub(crate) fn sources(&self) -> &Memo<SourceKey, Arc<CompiledSource>> {
+        &self.shared.sources
     }
 
     /// Whether both are the same object.
@@ -215,7 +227,8 @@ impl Accelerator {
         self.device().allocated_bytes()
     }
 
-    /// Compiles Metal Shading Language with Metal's default options.
+    /// Compiles Metal Shading Language with Metal's default options. A source that was compiled before with the same options
+    /// is found again, the last 256 of them; [`Accelerator::source_stats`] tells.
     ///
     /// ```
     /// # fn main() -> dcmetal::Result<()> {
@@ -257,6 +270,12 @@ impl Accelerator {
     /// As [`Accelerator::compile_opencl`].
     pub fn compile_opencl_with(&self, name: &str, source: &str, options: &clmsl::Options<'_>) -> Result<Library> {
         Library::from_opencl(self, name, source, options)
+    }
+
+    /// What became of the sources that were to be compiled. Sources that include files, or ask for the time, are compiled each time and
+    /// not counted.
+    pub fn source_stats(&self) -> CacheStats {
+        self.shared.sources.stats()
     }
 
     /// A shared buffer of `len` elements of zero.
@@ -347,5 +366,24 @@ impl Accelerator {
 impl fmt::Debug for Accelerator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Accelerator").field("name", &self.name()).field("registry_id", &self.registry_id()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_keeps_of_sources_does_not_keep_it() {
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        let shared = Arc::downgrade(&gpu.shared);
+        // Its image may be one of several textures, so that the kernel has some of its own.
+        let source = "kernel void k(read_only image2d_t a, global uint* y) { y[0] = read_imageui(a, (int2)(0)).x + read_imagei(a, (int2)(0)).x; }";
+        let library = gpu.compile_opencl(source).unwrap_or_else(|error| panic!("{error}"));
+        let kernel = library.kernel("k").unwrap_or_else(|error| panic!("{error}"));
+        drop((gpu, library));
+        assert!(shared.upgrade().is_some(), "a kernel keeps its accelerator");
+        drop(kernel);
+        assert!(shared.upgrade().is_none(), "nothing else does");
     }
 }

@@ -43,6 +43,7 @@ mod command;
 mod error;
 mod grid;
 mod kernel;
+mod memo;
 mod memory;
 mod pool;
 mod print;
@@ -60,6 +61,7 @@ pub use kernel::{
     Access, Arg, Argument, ArgumentKind, CompileOptions, ConstantValue, Constants, Kernel, Library, MathMode, Scalar,
     TextureKind, TextureSlot,
 };
+pub use memo::CacheStats;
 pub use memory::{
     AddressMode, BorderColor, Buffer, Filter, PixelFormat, Sampler, SamplerDescriptor, StorageMode, Texture,
     TextureDescriptor, View, ViewMut,

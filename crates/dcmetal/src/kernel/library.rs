@@ -7,12 +7,13 @@ use dcmetal_sys as sys;
 
 use super::argument::{Scalar, from_msl};
 use super::opencl::{self, Program};
-use super::{Kernel, Pipeline};
+use super::{CompiledKernel, Kernel};
+use crate::memo::{Memo, hash};
 use crate::raw::{self, ConstantBytes, Failure};
 use crate::{Accelerator, Error, Result};
 
 /// How MSL source is compiled, Metal's `MTLCompileOptions`. The default is Metal's default.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CompileOptions {
     /// What errors and the compiler's messages call the source, usually its file. When it is empty, errors say
     /// `MSL source` and Metal's compiler says `program_source`.
@@ -52,7 +53,7 @@ pub enum MathMode {
 /// assert_eq!(y.to_vec()?, [7, 7]);
 /// # Ok(()) }
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Constants {
     at: Vec<(usize, ConstantBytes)>,
     named: Vec<(String, ConstantBytes)>,
@@ -138,24 +139,103 @@ fn named<'a>(source: &'a str, name: &str) -> Cow<'a, str> {
     Cow::Owned(format!("#line 1 \"{name}\"\n{source}"))
 }
 
-/// A compiled source. Cloning shares it.
+/// A compiled source. Cloning shares it, and so does compiling the same source with the same options again.
 #[derive(Clone)]
 pub struct Library {
-    shared: Arc<Shared>,
+    source: Arc<CompiledSource>,
+    accelerator: Accelerator,
 }
 
-struct Shared {
+/// What an accelerator keeps of a source, without the accelerator: that would keep itself.
+pub(crate) struct CompiledSource {
     raw: raw::Library,
-    accelerator: Accelerator,
     name: String,
     kernel_names: Vec<String>,
     warnings: String,
     msl: String,
     opencl: Option<Program>,
+    kernels: Memo<(String, Constants), Arc<CompiledKernel>>,
+}
+
+/// Kernels that a library keeps ready, by name and by values of function constants.
+const KERNELS_KEPT: usize = 1024;
+
+/// A source and everything else that its compilation depends on.
+pub(crate) enum SourceKey {
+    Msl { text: String, options: CompileOptions },
+    OpenCl { name: String, text: String, defines: Vec<(String, String)>, settings: opencl::Settings },
 }
 
 impl Library {
     pub(crate) fn from_msl(accelerator: &Accelerator, source: &str, options: &CompileOptions) -> Result<Library> {
+        let compile = || CompiledSource::from_msl(accelerator, source, options).map(Arc::new);
+        let sources = accelerator.sources();
+        let hash = hash((0u8, source, options));
+        let is =
+            |key: &SourceKey| matches!(key, SourceKey::Msl { text, options: own } if text == source && own == options);
+        let key = || SourceKey::Msl { text: source.to_owned(), options: options.clone() };
+        let compiled = match sources.find(hash, is) {
+            Some(found) => found,
+            None if depends_on_files(source) => compile()?,
+            None => sources.get(hash, is, key, compile)?,
+        };
+        Ok(Library { source: compiled, accelerator: accelerator.clone() })
+    }
+
+    pub(crate) fn from_opencl(
+        accelerator: &Accelerator,
+        name: &str,
+        source: &str,
+        options: &clmsl::Options<'_>,
+    ) -> Result<Library> {
+        let compile = || CompiledSource::from_opencl(accelerator, name, source, options).map(Arc::new);
+        let sources = accelerator.sources();
+        let settings = opencl::Settings::of(options);
+        let hash = hash((1u8, name, source, &options.defines));
+        let is = |key: &SourceKey| match key {
+            SourceKey::OpenCl { name: own, text, defines, settings: theirs } => {
+                own == name && text == source && *defines == options.defines && *theirs == settings
+            }
+            SourceKey::Msl { .. } => false,
+        };
+        let key = || SourceKey::OpenCl {
+            name: name.to_owned(),
+            text: source.to_owned(),
+            defines: options.defines.clone(),
+            settings,
+        };
+        // With files, the same text may mean something else the next time.
+        let compiled = if options.include.is_some() { compile()? } else { sources.get(hash, is, key, compile)? };
+        Ok(Library { source: compiled, accelerator: accelerator.clone() })
+    }
+}
+
+/// Whether compiling the text again can give something else: it includes a file that is not Metal's own, or asks for the time.
+/// Looks at words, also those of comments: it says so too often rather than too seldom.
+fn depends_on_files(source: &str) -> bool {
+    let of_word = |c: char| c.is_alphanumeric() || c == '_';
+    // A backslash at the end of a line joins what stands on both, even in the middle of a word.
+    let text = source.replace("\\\r\n", "").replace("\\\n", "");
+    let mut rest = text.as_str();
+    while let Some(start) = rest.find(of_word) {
+        let (word, after) = rest[start..].split_at(rest[start..].find(|c| !of_word(c)).unwrap_or(rest.len() - start));
+        let file = after.trim_start();
+        match word {
+            "include" if file.starts_with("<metal_") || file.starts_with("<simd/") => {}
+            "include" | "include_next" | "import" | "embed" | "__has_include" | "__has_include_next"
+            | "__has_embed" => {
+                return true;
+            }
+            "__DATE__" | "__TIME__" | "__TIMESTAMP__" => return true,
+            _ => {}
+        }
+        rest = after;
+    }
+    false
+}
+
+impl CompiledSource {
+    fn from_msl(accelerator: &Accelerator, source: &str, options: &CompileOptions) -> Result<CompiledSource> {
         let name = if options.name.is_empty() { "MSL source" } else { &options.name };
         let raw_options = raw_options(options).map_err(|failure| failure.during("a compile option"))?;
         let wrong = |failure: Failure| match failure.is_source_error() {
@@ -165,15 +245,15 @@ impl Library {
         let named = named(source, &options.name);
         let (raw, warnings) = raw::Library::compile(accelerator.device(), &named, Some(&raw_options)).map_err(wrong)?;
         let kernel_names = raw.function_names();
-        Library::new(accelerator, raw, name, kernel_names, warnings, source.to_owned(), None)
+        CompiledSource::new(raw, name, kernel_names, warnings, source.to_owned(), None)
     }
 
-    pub(crate) fn from_opencl(
+    fn from_opencl(
         accelerator: &Accelerator,
         name: &str,
         source: &str,
         options: &clmsl::Options<'_>,
-    ) -> Result<Library> {
+    ) -> Result<CompiledSource> {
         let (program, msl, warnings) = opencl::translate(name, source, options)?;
         let math_mode = if options.fast_relaxed_math { MathMode::Fast } else { MathMode::Safe };
         let raw_options = raw_options(&CompileOptions { math_mode: Some(math_mode), ..CompileOptions::default() })
@@ -185,42 +265,42 @@ impl Library {
         };
         let (raw, _) = raw::Library::compile(accelerator.device(), &msl, Some(&raw_options)).map_err(wrong)?;
         let kernel_names = program.kernel_names();
-        Library::new(accelerator, raw, name, kernel_names, warnings, msl, Some(program))
+        CompiledSource::new(raw, name, kernel_names, warnings, msl, Some(program))
     }
 
     fn new(
-        accelerator: &Accelerator,
         raw: raw::Library,
         name: &str,
         kernel_names: Vec<String>,
         warnings: String,
         msl: String,
         opencl: Option<Program>,
-    ) -> Result<Library> {
+    ) -> Result<CompiledSource> {
         raw.set_label(name).map_err(|failure| failure.during("label a library"))?;
-        let (accelerator, name) = (accelerator.clone(), name.to_owned());
-        let shared = Shared { raw, accelerator, name, kernel_names, warnings, msl, opencl };
-        Ok(Library { shared: Arc::new(shared) })
+        let kernels = Memo::new(KERNELS_KEPT);
+        Ok(CompiledSource { raw, name: name.to_owned(), kernel_names, warnings, msl, opencl, kernels })
     }
+}
 
+impl Library {
     /// The source's name.
     pub fn name(&self) -> &str {
-        &self.shared.name
+        &self.source.name
     }
 
     /// The kernels, under the names of the source.
     pub fn kernel_names(&self) -> &[String] {
-        &self.shared.kernel_names
+        &self.source.kernel_names
     }
 
     /// What the compiler warned of, empty if nothing: Metal's log, or the translator's diagnostics for OpenCL C.
     pub fn warnings(&self) -> &str {
-        &self.shared.warnings
+        &self.source.warnings
     }
 
     /// The MSL that was compiled: the source itself, or the translation.
     pub fn msl(&self) -> &str {
-        &self.shared.msl
+        &self.source.msl
     }
 
     /// Makes the kernel of that name ready to launch.
@@ -237,7 +317,16 @@ impl Library {
     /// # Errors
     /// As [`Library::kernel`].
     pub fn kernel_with(&self, name: &str, constants: &Constants) -> Result<Kernel> {
-        let Shared { raw, accelerator, opencl, .. } = &*self.shared;
+        let CompiledSource { kernels, .. } = &*self.source;
+        let key = || (name.to_owned(), constants.clone());
+        let is = |key: &(String, Constants)| key.0 == name && key.1 == *constants;
+        let compile = || self.compile(name, constants).map(Arc::new);
+        Kernel::new(&self.accelerator, kernels.get(hash((name, constants)), is, key, compile)?)
+    }
+
+    fn compile(&self, name: &str, constants: &Constants) -> Result<CompiledKernel> {
+        let Library { source, accelerator } = self;
+        let CompiledSource { raw, opencl, .. } = &**source;
         if !self.kernel_names().iter().any(|known| known == name) {
             return Err(Error::KernelNotFound {
                 kernel: name.to_owned(),
@@ -262,9 +351,7 @@ impl Library {
             Some(kernel) => opencl::arguments(kernel, &bindings),
             None => from_msl(name, bindings)?,
         };
-        Ok(Kernel::new(Pipeline {
-            spare_textures: super::spare_textures(accelerator, &arguments)?,
-            accelerator: accelerator.clone(),
+        Ok(CompiledKernel {
             name: name.to_owned(),
             arguments,
             max_threads: pipeline.max_threads(),
@@ -277,7 +364,7 @@ impl Library {
             image_formats_slot: translated.and_then(opencl::image_formats_slot),
             printing: opencl.as_ref().zip(translated).and_then(|(program, kernel)| program.printing(kernel)),
             raw: pipeline,
-        }))
+        })
     }
 }
 
@@ -324,6 +411,26 @@ mod tests {
         let library = gpu.compile_opencl(source).unwrap_or_else(|error| panic!("{error}"));
         let width = library.kernel("k").map(|kernel| kernel.execution_width());
         assert!(matches!(width, Ok(32) | Err(Error::SubGroupSizeRequired { wanted: 32, .. })), "{width:?}");
+    }
+
+    #[test]
+    fn texts_that_files_or_the_time_can_change_are_known() {
+        for (text, depends) in [
+            ("#include <metal_stdlib>\nkernel void k() {}", false),
+            ("# include <simd/simd.h>\nint important, included;", false),
+            ("#include \"mine.h\"", true),
+            ("#include <mine.h>", true),
+            ("#include FILE", true),
+            ("# /* so */ include \"mine.h\"", true),
+            ("#inc\\\nlude \"mine.h\"", true),
+            ("#import \"mine.h\"", true),
+            ("#if __has_include(\"mine.h\")\n#endif", true),
+            ("constant char when[] = __TIME__;", true),
+            ("#define A(x) \\\n x + 1\n", false),
+            ("", false),
+        ] {
+            assert_eq!(depends_on_files(text), depends, "{text:?}");
+        }
     }
 
     #[test]

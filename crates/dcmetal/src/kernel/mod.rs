@@ -7,11 +7,13 @@ mod library;
 mod opencl;
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 pub use args::Arg;
 pub use argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
 pub use library::{CompileOptions, ConstantValue, Constants, Library, MathMode};
+pub(crate) use library::{CompiledSource, SourceKey};
 
 pub(crate) use check::check;
 
@@ -32,10 +34,25 @@ pub struct Kernel {
     pipeline: Arc<Pipeline>,
 }
 
-/// The pipeline with what launches are checked against.
+/// A kernel of one accelerator.
 pub(crate) struct Pipeline {
-    pub(super) raw: raw::Pipeline,
+    compiled: Arc<CompiledKernel>,
     pub(super) accelerator: Accelerator,
+    /// By slot, for arguments with several textures: what is bound where the format does not fit.
+    pub(super) spare_textures: Vec<(usize, Texture)>,
+}
+
+impl Deref for Pipeline {
+    type Target = CompiledKernel;
+
+    fn deref(&self) -> &CompiledKernel {
+        &self.compiled
+    }
+}
+
+/// A pipeline state with what launches are checked against; libraries keep it, so it keeps no accelerator.
+pub(crate) struct CompiledKernel {
+    pub(super) raw: raw::Pipeline,
     pub(super) name: String,
     pub(super) arguments: Vec<Argument>,
     pub(super) max_threads: u64,
@@ -50,14 +67,12 @@ pub(crate) struct Pipeline {
     pub(super) work_dim_slot: Option<usize>,
     /// The buffer index at which the kernel wants order and type of the channels of its images.
     pub(super) image_formats_slot: Option<usize>,
-    /// By slot, for arguments with several textures: what is bound where the format does not fit.
-    pub(super) spare_textures: Vec<(usize, Texture)>,
     /// Set if it prints.
     pub(super) printing: Option<Printing>,
 }
 
 /// A texture of one texel for each that stands for an argument together with others (docs/REFLECTION.md, "An image").
-pub(super) fn spare_textures(accelerator: &Accelerator, arguments: &[Argument]) -> Result<Vec<(usize, Texture)>> {
+fn spare_textures(accelerator: &Accelerator, arguments: &[Argument]) -> Result<Vec<(usize, Texture)>> {
     let mut spare = Vec::new();
     for argument in arguments.iter().filter(|argument| argument.textures.len() > 1) {
         let ArgumentKind::Texture { kind } = argument.kind else { unreachable!("only textures have texture slots") };
@@ -75,8 +90,10 @@ pub(super) fn spare_textures(accelerator: &Accelerator, arguments: &[Argument]) 
 }
 
 impl Kernel {
-    pub(super) fn new(pipeline: Pipeline) -> Kernel {
-        Kernel { pipeline: Arc::new(pipeline) }
+    pub(super) fn new(accelerator: &Accelerator, compiled: Arc<CompiledKernel>) -> Result<Kernel> {
+        let spare_textures = spare_textures(accelerator, &compiled.arguments)?;
+        let pipeline = Pipeline { compiled, accelerator: accelerator.clone(), spare_textures };
+        Ok(Kernel { pipeline: Arc::new(pipeline) })
     }
 
     pub(crate) fn pipeline(&self) -> &Pipeline {
@@ -85,7 +102,7 @@ impl Kernel {
 
     /// Whether both are the same compiled object.
     pub(crate) fn is(&self, other: &Kernel) -> bool {
-        Arc::ptr_eq(&self.pipeline, &other.pipeline)
+        Arc::ptr_eq(&self.pipeline.compiled, &other.pipeline.compiled)
     }
 
     pub(crate) fn raw(&self) -> &raw::Pipeline {

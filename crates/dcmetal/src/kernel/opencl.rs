@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use clmsl::{ArgKind, ArgReflection, HiddenArg, HiddenKind, ImageDimension, KernelReflection, Options, PrintFormat};
+use clmsl::{
+    ArgKind, ArgReflection, Fp64, HiddenArg, HiddenKind, ImageDimension, KernelReflection, Options, PrintFormat,
+};
 use clmsl::{Reflection, ScalarKind, Severity, Std};
 
 use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
@@ -37,6 +39,44 @@ impl Program {
     /// OpenCL C up to 1.2 has no partial work-groups; since 2.0 they are allowed (OpenCL 3.0, clEnqueueNDRangeKernel).
     pub(super) fn has_uniform_groups(&self) -> bool {
         self.std <= Std::Cl12
+    }
+}
+
+/// What a translation depends on besides its name, its text, its macros and included files.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Settings {
+    std: Std,
+    fast_relaxed_math: bool,
+    finite_math_only: bool,
+    mad_enable: bool,
+    denorms_are_zero: bool,
+    fp64: Fp64,
+    single_precision_constant: bool,
+}
+
+impl Settings {
+    pub(crate) fn of(options: &Options<'_>) -> Settings {
+        // Without `..`, so that a new option cannot be forgotten.
+        let &Options {
+            std,
+            defines: _,
+            include: _,
+            fast_relaxed_math,
+            finite_math_only,
+            mad_enable,
+            denorms_are_zero,
+            fp64,
+            single_precision_constant,
+        } = options;
+        Settings {
+            std,
+            fast_relaxed_math,
+            finite_math_only,
+            mad_enable,
+            denorms_are_zero,
+            fp64,
+            single_precision_constant,
+        }
     }
 }
 

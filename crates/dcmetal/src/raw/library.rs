@@ -150,7 +150,7 @@ impl DCMetalConstants {
 }
 
 /// The value of a function constant: a scalar `MTLDataType` of at most 8 bytes and its bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ConstantBytes {
     data_type: u32,
     bytes: [u8; 8],

@@ -1,4 +1,5 @@
-//! What a pooled buffer costs: from the shelf and back, by one thread and by several at once, beside an allocation of Metal's.
+//! Parts of the runtime: a pooled buffer, from the shelf and back, by one thread and by several at once, beside an allocation of
+//! Metal's; a source that was compiled before, and its kernel.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -49,5 +50,27 @@ fn pool(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, pool);
+fn sources(c: &mut Criterion) {
+    let gpu = Accelerator::system_default().expect("a device");
+    let mut group = c.benchmark_group("source");
+    for lines in [10, 100] {
+        let line = "    y[i] = y[i] * 1.5f + 0.25f;\n";
+        let body = line.repeat(lines);
+        let source =
+            format!("kernel void k(device float* y [[buffer(0)]], uint i [[thread_position_in_grid]]) {{\n{body}}}\n");
+        let library = gpu.compile_msl(&source).expect("it compiles");
+        drop(library.kernel("k").expect("a kernel"));
+        let before = gpu.source_stats();
+        group.bench_function(format!("compiled before, {} bytes", source.len()), |b| {
+            b.iter(|| drop(black_box(gpu.compile_msl(&source).expect("it compiles"))));
+        });
+        assert_eq!(gpu.source_stats().misses, before.misses, "nothing was compiled");
+        group.bench_function(format!("its kernel, {} bytes", source.len()), |b| {
+            b.iter(|| drop(black_box(library.kernel("k").expect("a kernel"))));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, pool, sources);
 criterion_main!(benches);
