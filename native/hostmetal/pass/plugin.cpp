@@ -2,8 +2,10 @@
 //
 // Everything happens before clang's own optimisation, on a module with one kernel: the runtime's calls get names, what may wait is inlined, the
 // body is simplified as clang would a function, and taken apart. Then clang optimises the loops like any others. A kernel whose threads do not wait
-// for each other is a loop already (hostmetal_kernel.h) and says so itself; of the pass it takes what all loops over threads need.
+// for each other is a loop already (hostmetal_kernel.h) and says so itself; of the pass it takes what all loops over threads need. One that runs on
+// stacks says so too, and takes what all kernels need.
 
+#include "alignment.h"
 #include "joins.h"
 #include "pass.h"
 #include "llvm/IR/IRBuilder.h"
@@ -109,5 +111,7 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
             });
             builder.registerVectorizerStartEPCallback(
                 [](FunctionPassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Joins()); });
+            builder.registerOptimizerLastEPCallback(
+                [](ModulePassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Alignment()); });
           }};
 }

@@ -511,7 +511,7 @@ impl Inner {
             0,
         );
         let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
-        let pass = !matches!(mode, Mode::Thread { .. }) && engine::usable(&self.toolchain).is_ok();
+        let pass = engine::usable(&self.toolchain).is_ok();
         match mode {
             Mode::Group { .. } | Mode::Pass => {
                 flags.extend(LOOPS);
