@@ -26,6 +26,7 @@ const SOURCES: &[&str] = &[
     "MTLCounters",
     "MTLDevice",
     "MTLDevices",
+    "MTLDynamicLibrary",
     "MTLEvent",
     "MTLFunctionConstantValues",
     "MTLHeap",

@@ -19,24 +19,9 @@ NSErrorDomain const MTLBinaryArchiveDomain = @"MTLBinaryArchiveDomain";
 @end
 
 namespace {
-// The path of a file that an URL names, or nil.
-NSString *pathOf(NSURL *url) {
-  return [url isFileURL] ? [url path] : nil;
-}
-
 BOOL fail(HMError *failure, NSError **error) {
   NSError *told = hostmetal_error(MTLBinaryArchiveDomain, failure, nil);
   if (error) *error = told;
-  return NO;
-}
-
-BOOL notAFile(NSURL *url, NSError **error) {
-  if (error)
-    *error = [NSError errorWithDomain:MTLBinaryArchiveDomain
-                                 code:MTLBinaryArchiveErrorInvalidFile
-                             userInfo:@{
-                               NSLocalizedDescriptionKey : [NSString stringWithFormat:@"%@ names no file", url]
-                             }];
   return NO;
 }
 }  // namespace
@@ -54,11 +39,9 @@ BOOL notAFile(NSURL *url, NSError **error) {
     _engine = hm_archive_create();
     return self;
   }
-  NSString *const path = pathOf(url);
+  NSString *const path = [device pathOf:url domain:MTLBinaryArchiveDomain code:MTLBinaryArchiveErrorInvalidFile error:error];
   HMError failure = {};
-  if (!path)
-    notAFile(url, error);
-  else if (!(_engine = hm_archive_read([path fileSystemRepresentation], &failure)))
+  if (path && !(_engine = hm_archive_read([path fileSystemRepresentation], &failure)))
     fail(&failure, error);
   if (_engine) return self;
   [self release];
@@ -90,8 +73,15 @@ BOOL notAFile(NSURL *url, NSError **error) {
     if (error) *error = unsupported;
     return NO;
   }
+  NSMutableData *preloaded = [NSMutableData data];
+  [_device appendLibraries:[descriptor preloadedLibraries] to:preloaded selector:_cmd];
   const HMPipelineOptions options = {[descriptor maxTotalThreadsPerThreadgroup],
-                                     (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth], false, nullptr, 0};
+                                     (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
+                                     false,
+                                     nullptr,
+                                     0,
+                                     (const HMDynamic *)[preloaded bytes],
+                                     [preloaded length] / sizeof(HMDynamic)};
   return [self addFunction:function options:&options error:error];
 }
 
@@ -109,8 +99,8 @@ BOOL notAFile(NSURL *url, NSError **error) {
 - (BOOL)serializeToURL:(NSURL *)url error:(NSError **)error {
   HM_REQUIRE(url != nil, "the URL must not be nil");
   if (error) *error = nil;
-  NSString *const path = pathOf(url);
-  if (!path) return notAFile(url, error);
+  NSString *const path = [_device pathOf:url domain:MTLBinaryArchiveDomain code:MTLBinaryArchiveErrorInvalidFile error:error];
+  if (!path) return NO;
   HMError failure = {};
   return hm_archive_write(_engine, [path fileSystemRepresentation], &failure) || fail(&failure, error);
 }

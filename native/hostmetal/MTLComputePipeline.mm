@@ -185,15 +185,25 @@ const NSUInteger places = 31;  // of the argument table of buffers
 @synthesize label = _label, computeFunction = _computeFunction,
             threadGroupSizeIsMultipleOfThreadExecutionWidth = _threadGroupSizeIsMultipleOfThreadExecutionWidth,
             maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup, buffers = _buffers,
-            binaryArchives = _binaryArchives, supportAddingBinaryFunctions = _supportAddingBinaryFunctions,
+            binaryArchives = _binaryArchives, preloadedLibraries = _preloadedLibraries,
+            supportAddingBinaryFunctions = _supportAddingBinaryFunctions,
             maxCallStackDepth = _maxCallStackDepth, supportIndirectCommandBuffers = _supportIndirectCommandBuffers;
 
 - (instancetype)init {
   if ((self = [super init])) {
     _buffers = [[MTLPipelineBufferDescriptorArray alloc] init];
+    _preloadedLibraries = [[NSArray alloc] init];
     _maxCallStackDepth = 1;
   }
   return self;
+}
+
+- (NSArray<id<MTLDynamicLibrary>> *)insertLibraries {
+  return _preloadedLibraries;
+}
+
+- (void)setInsertLibraries:(NSArray<id<MTLDynamicLibrary>> *)libraries {
+  [self setPreloadedLibraries:libraries ? libraries : @[]];
 }
 
 - (MTLLinkedFunctions *)linkedFunctions {
@@ -215,6 +225,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
   [copy setMaxTotalThreadsPerThreadgroup:_maxTotalThreadsPerThreadgroup];
   for (NSUInteger i = 0; i < places; i++) [copy->_buffers setObject:[_buffers objectAtIndexedSubscript:i] atIndexedSubscript:i];
   [copy setBinaryArchives:_binaryArchives];
+  [copy setPreloadedLibraries:_preloadedLibraries];
   [copy setLinkedFunctions:_linkedFunctions];
   [copy setSupportAddingBinaryFunctions:_supportAddingBinaryFunctions];
   [copy setMaxCallStackDepth:_maxCallStackDepth];
@@ -229,6 +240,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
   _maxTotalThreadsPerThreadgroup = 0;
   for (NSUInteger i = 0; i < places; i++) [_buffers setObject:nil atIndexedSubscript:i];
   [self setBinaryArchives:nil];
+  [self setPreloadedLibraries:@[]];
   [self setLinkedFunctions:nil];
   _supportAddingBinaryFunctions = NO;
   _maxCallStackDepth = 1;
@@ -240,6 +252,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
   [_computeFunction release];
   [_buffers release];
   [_binaryArchives release];
+  [_preloadedLibraries release];
   [_linkedFunctions release];
   [super dealloc];
 }

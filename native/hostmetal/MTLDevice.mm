@@ -108,6 +108,12 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 - (BOOL)supportsBCTextureCompression {
   return NO;
 }
+- (BOOL)supportsDynamicLibraries {
+  return YES;
+}
+- (BOOL)supportsRenderDynamicLibraries {
+  return NO;
+}
 - (BOOL)supportsFunctionPointers {
   return NO;
 }
@@ -393,9 +399,12 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
                                  error:(NSError **)error {
   HM_REQUIRE(source != nil, "the source must not be nil");
   if (error) *error = nil;
-  NSError *const unsupported = [options unsupported];
-  if (unsupported) {
-    if (error) *error = unsupported;
+  const BOOL dynamic = [options libraryType] == MTLLibraryTypeDynamic;
+  if (dynamic && ![options installName]) {
+    if (error)
+      *error = [NSError errorWithDomain:MTLLibraryErrorDomain
+                                   code:MTLLibraryErrorCompileFailure
+                               userInfo:@{NSLocalizedDescriptionKey : @"a library of MTLLibraryTypeDynamic needs an installName"}];
     return nil;
   }
   NSData *text = [source dataUsingEncoding:NSUTF8StringEncoding];
@@ -409,14 +418,15 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   __block HMLibrary library = nullptr;
   __block HMError failure = {};
   MTLCompileOptions *given = options ? options : [[[MTLCompileOptions alloc] init] autorelease];
-  [given withEngineOptions:^(const HMCompileOptions *engineOptions) {
+  [given withEngineOptionsOf:self call:^(const HMCompileOptions *engineOptions) {
     library = hm_library_create(_engine, (const char *)[text bytes], [text length], engineOptions, &failure);
   }];
   if (!library || failure.message) {
     NSError *told = hostmetal_error(MTLLibraryErrorDomain, &failure, nil);
     if (error) *error = told;
   }
-  return library ? [[HostMTLLibrary alloc] initWithDevice:self engine:library] : nil;
+  NSString *const installName = dynamic ? [options installName] : nil;
+  return library ? [[HostMTLLibrary alloc] initWithDevice:self engine:library installName:installName] : nil;
 }
 
 - (void)newLibraryWithSource:(NSString *)source
@@ -425,7 +435,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   HM_REQUIRE(source != nil, "the source must not be nil");
   HM_REQUIRE(handler != nil, "the completion handler must not be nil");
   // Misuse is raised here and not on the thread that compiles.
-  [options withEngineOptions:^(const HMCompileOptions *){}];
+  [options withEngineOptionsOf:self call:^(const HMCompileOptions *){}];
   NSString *sourceCopy = [[source copy] autorelease];
   MTLCompileOptions *optionsCopy = [[options copy] autorelease];
   hostmetal_async(^{
@@ -503,6 +513,27 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   return [self newDefaultLibraryWithBundle:[NSBundle mainBundle] error:nullptr];
 }
 
+- (id<MTLDynamicLibrary>)newDynamicLibrary:(id<MTLLibrary>)library error:(NSError **)error {
+  HM_REQUIRE([(NSObject *)library isKindOfClass:[HostMTLLibrary class]], "the library must not be nil");
+  HM_REQUIRE([library device] == self, "the library is of another device");
+  HM_REQUIRE([library type] == MTLLibraryTypeDynamic, "the library's type must be MTLLibraryTypeDynamic");
+  if (error) *error = nil;
+  return [[HostMTLDynamicLibrary alloc] initWithDevice:self engine:hm_library_dynamic(((HostMTLLibrary *)library)->_engine)];
+}
+
+- (id<MTLDynamicLibrary>)newDynamicLibraryWithURL:(NSURL *)url error:(NSError **)error {
+  HM_REQUIRE(url != nil, "the URL must not be nil");
+  if (error) *error = nil;
+  NSString *const path = [self pathOf:url domain:MTLDynamicLibraryDomain code:MTLDynamicLibraryErrorInvalidFile error:error];
+  if (!path) return nil;
+  HMError failure = {};
+  HMDynamic engine = hm_dynamic_read([path fileSystemRepresentation], &failure);
+  if (engine) return [[HostMTLDynamicLibrary alloc] initWithDevice:self engine:engine];
+  NSError *const told = hostmetal_error(MTLDynamicLibraryDomain, &failure, nil);
+  if (error) *error = told;
+  return nil;
+}
+
 - (id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor *)descriptor error:(NSError **)error {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
   if (error) *error = nil;
@@ -547,12 +578,17 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   NSMutableData *archives = [NSMutableData data];
   [self appendArchives:[descriptor binaryArchives] to:archives selector:selector];
   [self appendArchives:host->_binaryArchives to:archives selector:selector];
+  NSMutableData *preloaded = [NSMutableData data];
+  [self appendLibraries:[descriptor preloadedLibraries] to:preloaded selector:selector];
   const bool onlyFromArchives = (options & MTLPipelineOptionFailOnBinaryArchiveMiss) ||
                                 (host->_options & MTLFunctionOptionFailOnBinaryArchiveMiss);
   const HMPipelineOptions engineOptions = {[descriptor maxTotalThreadsPerThreadgroup],
                                            (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
-                                           onlyFromArchives, (const HMArchive *)[archives bytes],
-                                           [archives length] / sizeof(HMArchive)};
+                                           onlyFromArchives,
+                                           (const HMArchive *)[archives bytes],
+                                           [archives length] / sizeof(HMArchive),
+                                           (const HMDynamic *)[preloaded bytes],
+                                           [preloaded length] / sizeof(HMDynamic)};
   HMError failure = {};
   HMPipeline pipeline = hm_pipeline_create(_engine, host->_engine, &engineOptions, &failure);
   if (!pipeline) {

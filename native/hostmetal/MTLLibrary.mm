@@ -4,7 +4,7 @@
 NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 
 @implementation MTLCompileOptions
-@synthesize preprocessorMacros = _preprocessorMacros, languageVersion = _languageVersion, installName = _installName,
+@synthesize preprocessorMacros = _preprocessorMacros, languageVersion = _languageVersion, installName = _installName, libraries = _libraries,
             preserveInvariance = _preserveInvariance,
             allowReferencingUndefinedSymbols = _allowReferencingUndefinedSymbols,
             maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup, enableLogging = _enableLogging;
@@ -25,6 +25,7 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
   [copy setLanguageVersion:_languageVersion];
   copy->_libraryType = _libraryType;
   [copy setInstallName:_installName];
+  [copy setLibraries:_libraries];
   copy->_preserveInvariance = _preserveInvariance;
   copy->_optimizationLevel = _optimizationLevel;
   copy->_compileSymbolVisibility = _compileSymbolVisibility;
@@ -94,6 +95,7 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 - (void)dealloc {
   [_preprocessorMacros release];
   [_installName release];
+  [_libraries release];
   [super dealloc];
 }
 @end
@@ -103,16 +105,7 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
 }
 
 @implementation MTLCompileOptions (Engine)
-- (NSError *)unsupported {
-  if (_libraryType == MTLLibraryTypeDynamic)
-    return libraryError(MTLLibraryErrorUnsupported, @"libraryType MTLLibraryTypeDynamic: hostmetal has no dynamic libraries");
-  if (_allowReferencingUndefinedSymbols)
-    return libraryError(MTLLibraryErrorUnsupported,
-                        @"allowReferencingUndefinedSymbols: hostmetal has no dynamic libraries that could define them");
-  return nil;
-}
-
-- (void)withEngineOptions:(void (^)(const HMCompileOptions *))body {
+- (void)withEngineOptionsOf:(HostMTLDevice *)device call:(void (^)(const HMCompileOptions *))body {
   NSMutableData *macros = [NSMutableData dataWithCapacity:[_preprocessorMacros count] * sizeof(HMMacro)];
   for (NSString *name in _preprocessorMacros) {
     NSObject *value = [_preprocessorMacros objectForKey:name];
@@ -127,9 +120,21 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
     [macros appendBytes:&macro length:sizeof macro];
   }
   const bool precise = _mathFloatingPointFunctions == MTLMathFloatingPointFunctionsPrecise;
-  const HMCompileOptions options = {(uint32_t)_mathMode, precise, (uint32_t)_languageVersion, (const HMMacro *)[macros bytes],
-                                    [macros length] / sizeof(HMMacro), _maxTotalThreadsPerThreadgroup,
-                                    (bool)_enableLogging};
+  NSMutableData *libraries = [NSMutableData data];
+  [device appendLibraries:_libraries to:libraries selector:@selector(newLibraryWithSource:options:error:)];
+  const char *const installName = _libraryType == MTLLibraryTypeDynamic ? [_installName UTF8String] : nullptr;
+  const HMCompileOptions options = {(uint32_t)_mathMode,
+                                    precise,
+                                    (uint32_t)_languageVersion,
+                                    (const HMMacro *)[macros bytes],
+                                    [macros length] / sizeof(HMMacro),
+                                    _maxTotalThreadsPerThreadgroup,
+                                    (bool)_enableLogging,
+                                    installName,
+                                    _compileSymbolVisibility == MTLCompileSymbolVisibilityHidden,
+                                    (bool)_allowReferencingUndefinedSymbols,
+                                    (const HMDynamic *)[libraries bytes],
+                                    [libraries length] / sizeof(HMDynamic)};
   body(&options);
 }
 @end
@@ -156,12 +161,13 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
 @end
 
 @implementation HostMTLLibrary
-@synthesize label = _label;
+@synthesize label = _label, installName = _installName;
 
-- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMLibrary)engine {
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMLibrary)engine installName:(NSString *)installName {
   if ((self = [super init])) {
     _device = device;
     _engine = engine;
+    _installName = [installName copy];
   }
   return self;
 }
@@ -178,11 +184,7 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
 }
 
 - (MTLLibraryType)type {
-  return MTLLibraryTypeExecutable;
-}
-
-- (NSString *)installName {
-  return nil;
+  return _installName ? MTLLibraryTypeDynamic : MTLLibraryTypeExecutable;
 }
 
 - (id<MTLFunction>)newFunctionWithName:(NSString *)name {
@@ -268,6 +270,7 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
 - (void)dealloc {
   hm_library_release(_engine);
   [_label release];
+  [_installName release];
   [super dealloc];
 }
 @end

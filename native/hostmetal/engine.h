@@ -24,6 +24,7 @@ typedef struct HMLibrary_s *HMLibrary;
 typedef struct HMFunction_s *HMFunction;
 typedef struct HMPipeline_s *HMPipeline;
 typedef struct HMArchive_s *HMArchive;
+typedef struct HMDynamic_s *HMDynamic;
 typedef struct HMArguments_s *HMArguments;
 typedef struct HMCommands_s *HMCommands;
 typedef struct HMQueue_s *HMQueue;
@@ -152,6 +153,11 @@ typedef struct HMCompileOptions {
   size_t macro_count;
   uint64_t max_total_threads_per_threadgroup;  // of all kernels of the library; 0 for none
   bool enable_logging;                         // messages of os_log are kept
+  const char *install_name;                    // of a dynamic library, NULL for any other
+  bool hidden_symbols;                         // MTLCompileSymbolVisibilityHidden
+  bool undefined_symbols;                      // allowReferencingUndefinedSymbols
+  const HMDynamic *libraries;                  // linked with it
+  size_t library_count;
 } HMCompileOptions;
 // Never NULL-and-silent: on failure returns NULL with code (MTLLibraryError: 3 compile failure, 4 compile warning,
 // 2 internal) and the compiler's log; on success with warnings returns the library and code 4 with the log.
@@ -160,6 +166,12 @@ HMLibrary hm_library_create(HMDevice device, const char *source, size_t length, 
 size_t hm_library_function_count(HMLibrary library);
 const char *hm_library_function_name(HMLibrary library, size_t index);  // valid while the library lives; sorted
 void hm_library_release(HMLibrary library);
+HMDynamic hm_library_dynamic(HMLibrary library);  // what it was compiled as, NULL when that is no dynamic library
+// Codes of errors are those of MTLDynamicLibraryError. Reading loads the libraries that the file names.
+HMDynamic hm_dynamic_read(const char *path, HMError *error);
+bool hm_dynamic_write(HMDynamic dynamic, const char *path, HMError *error);
+char *hm_dynamic_install_name(HMDynamic dynamic);  // for hm_string_release
+void hm_dynamic_release(HMDynamic dynamic);
 
 // A declared function constant of a kernel.
 typedef struct HMConstantInfo {
@@ -209,6 +221,8 @@ typedef struct HMPipelineOptions {
   bool fail_on_archive_miss;  // what is in no archive is an error (code 5) and not compiled
   const HMArchive *archives;  // looked into first
   size_t archive_count;
+  const HMDynamic *preloaded;  // looked into before the library's own
+  size_t preloaded_count;
 } HMPipelineOptions;
 // options may be NULL.
 HMPipeline hm_pipeline_create(HMDevice device, HMFunction function, const HMPipelineOptions *options, HMError *error);

@@ -205,8 +205,10 @@ MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *b
  @private
   HostMTLDevice *_device;
   NSString *_label;
+  NSString *_installName;
 }
-- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMLibrary)engine;
+// The install name is that of a dynamic library, else nil.
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMLibrary)engine installName:(NSString *)installName;
 @end
 
 // A function whose required constants were not given has no engine handle, and the error that a pipeline made of it
@@ -230,6 +232,24 @@ MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *b
 - (void)takeDescriptor:(MTLFunctionDescriptor *)descriptor;
 @end
 
+@interface HostMTLDynamicLibrary : NSObject <MTLDynamicLibrary> {
+ @public
+  HMDynamic _engine;
+ @private
+  HostMTLDevice *_device;
+  NSString *_label;
+  NSString *_installName;
+}
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMDynamic)engine;
+@end
+
+@interface HostMTLDevice (DynamicLibraries)
+// The path of an URL, or nil with an error when it names no file.
+- (NSString *)pathOf:(NSURL *)url domain:(NSErrorDomain)domain code:(NSInteger)code error:(NSError **)error;
+// Raises for a library of another device.
+- (void)appendLibraries:(NSArray<id<MTLDynamicLibrary>> *)libraries to:(NSMutableData *)engines selector:(SEL)selector;
+@end
+
 @interface HostMTLBinaryArchive : NSObject <MTLBinaryArchive> {
  @public
   HMArchive _engine;
@@ -244,14 +264,12 @@ MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *b
 @end
 
 @interface MTLCompileOptions (Engine)
-// What of it hostmetal cannot do, as the error of a library, or nil.
-- (NSError *)unsupported;
-// Calls body with the options in the engine's form, valid during the call.
-- (void)withEngineOptions:(void (^)(const HMCompileOptions *options))body;
+// Calls body with the options in the engine's form, valid during the call, for a library of the device.
+- (void)withEngineOptionsOf:(HostMTLDevice *)device call:(void (^)(const HMCompileOptions *options))body;
 @end
 
 @interface MTLComputePipelineDescriptor (Engine)
-// As of MTLCompileOptions.
+// What of it hostmetal cannot do, as the error of a pipeline, or nil.
 - (NSError *)unsupported;
 @end
 

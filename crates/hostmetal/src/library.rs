@@ -5,12 +5,13 @@
 //! made.
 
 use std::ffi::CString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::device::Device;
 use crate::msl::{
-    Access, Archives, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue, Failure,
-    KernelInfo, check,
+    Access, Archives, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue, Dynamic,
+    Failure, KernelInfo, Linked, Linking, check,
 };
 use crate::msl::{BindingKind, LoadedKernel};
 use crate::pipeline::{BUFFER, Binding, Kernel, Pipeline, SAMPLER, TEXTURE, THREADGROUP_MEMORY};
@@ -20,6 +21,12 @@ pub(crate) const INTERNAL: i64 = 2;
 pub(crate) const COMPILE_FAILURE: i64 = 3;
 pub(crate) const COMPILE_WARNING: i64 = 4;
 pub(crate) const FUNCTION_NOT_FOUND: i64 = 5;
+
+/// MTLDynamicLibraryError.
+pub(crate) const INVALID_FILE: i64 = 1;
+const DYNAMIC_COMPILATION_FAILURE: i64 = 2;
+const UNRESOLVED_INSTALL_NAME: i64 = 3;
+const DEPENDENCY_LOAD_FAILURE: i64 = 4;
 
 /// A code in the domain of libraries, and a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,8 +58,22 @@ pub(crate) struct Library {
     checked: Checked,
     /// The most threads per threadgroup of all kernels; 0 for no limit.
     max_threads: u64,
-    /// Sorted by name.
+    /// Sorted by name; none of a dynamic library.
     names: Vec<FunctionNames>,
+    /// Those that it was compiled with.
+    libraries: Vec<Arc<Dynamic>>,
+    dynamic: Option<Arc<Dynamic>>,
+}
+
+/// What of MTLCompileOptions is about the library rather than about its code.
+#[derive(Default)]
+pub(crate) struct LibraryOptions {
+    /// The most threads per threadgroup of all kernels; 0 for no limit.
+    pub(crate) max_threads: u64,
+    pub(crate) linking: Linking,
+    pub(crate) libraries: Vec<Arc<Dynamic>>,
+    /// Of a dynamic library.
+    pub(crate) install_name: Option<String>,
 }
 
 /// Texts of a kernel for C, which live as long as the library.
@@ -73,17 +94,32 @@ impl Library {
     pub(crate) fn new(
         device: &'static Device,
         source: &str,
-        options: &CompileOptions,
-        max_threads: u64,
+        compile: &CompileOptions,
+        options: LibraryOptions,
     ) -> Result<Library, LibraryError> {
+        let LibraryOptions { max_threads, linking, libraries, install_name } = options;
         let most = device.max_threads();
         if max_threads > u64::from(most) {
             let text = format!("maxTotalThreadsPerThreadgroup ({max_threads}) must be <= {most}");
             return Err(LibraryError::new(COMPILE_FAILURE, text));
         }
-        let checked = check(source, options)?;
-        let names = checked.kernels().iter().map(function_names).collect::<Result<_, _>>()?;
-        Ok(Library { device, checked, max_threads, names })
+        let checked = check(source, compile)?;
+        let dynamic = match install_name {
+            Some(name) => Some(Arc::new(checked.dynamic(&name, linking, &libraries)?)),
+            None if linking.undefined => None,
+            None => {
+                checked.verify(&libraries)?;
+                None
+            }
+        };
+        let kernels = if dynamic.is_some() { &[] } else { checked.kernels() };
+        let names = kernels.iter().map(function_names).collect::<Result<_, _>>()?;
+        Ok(Library { device, checked, max_threads, names, libraries, dynamic })
+    }
+
+    /// What it is, when it was compiled as a dynamic library.
+    pub(crate) fn dynamic(&self) -> Option<&Arc<Dynamic>> {
+        self.dynamic.as_ref()
     }
 
     /// The compiler's warnings.
@@ -178,6 +214,7 @@ impl Function {
         max_threads: u64,
         whole_simdgroups: bool,
         archives: &Archives,
+        preloaded: &[Arc<Dynamic>],
     ) -> Result<Pipeline, LibraryError> {
         if !std::ptr::eq(device, self.library.device) {
             return Err(LibraryError::new(
@@ -185,13 +222,15 @@ impl Function {
                 format!("Function {} was created with a different device than the pipeline", self.name),
             ));
         }
-        let loaded = self.library.checked.build_with(&self.name, &self.constants, archives).map_err(|failure| {
-            let log = match failure.kind {
-                Failure::ArchiveMiss => format!("Function {}: {}", self.name, failure.log),
-                _ => failure.log,
-            };
-            CompileFailure { log, ..failure }
-        })?;
+        let linked = Linked { preloaded, libraries: &self.library.libraries };
+        let loaded =
+            self.library.checked.build_with(&self.name, &self.constants, archives, &linked).map_err(|failure| {
+                let log = match failure.kind {
+                    Failure::ArchiveMiss => format!("Function {}: {}", self.name, failure.log),
+                    _ => failure.log,
+                };
+                CompileFailure { log, ..failure }
+            })?;
         let mut kernel = kernel(&self.name, loaded)?;
         if self.library.max_threads > 0 {
             let most = self.library.max_threads as u32;
@@ -239,4 +278,60 @@ fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
         formats: loaded.formats().clone(),
         code: Some(Box::new(loaded)),
     })
+}
+
+/// A code of MTLDynamicLibraryError, and a text.
+pub(crate) struct DynamicError {
+    pub(crate) code: i64,
+    pub(crate) text: String,
+}
+
+impl From<CompileFailure> for DynamicError {
+    fn from(failure: CompileFailure) -> DynamicError {
+        DynamicError { code: DYNAMIC_COMPILATION_FAILURE, text: failure.log }
+    }
+}
+
+/// The dynamic library of a file, with those that it names.
+pub(crate) fn read_dynamic(path: &Path) -> Result<Dynamic, DynamicError> {
+    read_linked(path, &mut Vec::new())
+}
+
+/// `around`: the files that are being read, each of which needs the next.
+fn read_linked(path: &Path, around: &mut Vec<PathBuf>) -> Result<Dynamic, DynamicError> {
+    let invalid = |why: &str| DynamicError {
+        code: INVALID_FILE,
+        text: format!("'{}' cannot be used as a dynamic library: {why}", path.display()),
+    };
+    let bytes = std::fs::read(path).map_err(|why| invalid(&why.to_string()))?;
+    around.push(path.to_owned());
+    let load = |name: &str| -> Result<Arc<Dynamic>, DynamicError> {
+        let failed = |code, why: &str| DynamicError {
+            code,
+            text: format!("'{}' needs the dynamic library '{name}': {why}", path.display()),
+        };
+        let place = place(name, path).filter(|place| place.exists());
+        let place = place.ok_or_else(|| failed(UNRESOLVED_INSTALL_NAME, "there is no such file"))?;
+        if around.contains(&place) {
+            return Err(failed(DEPENDENCY_LOAD_FAILURE, "which needs this one"));
+        }
+        read_linked(&place, around).map(Arc::new).map_err(|failure| match failure.code {
+            UNRESOLVED_INSTALL_NAME => failure,
+            _ => failed(DEPENDENCY_LOAD_FAILURE, &failure.text),
+        })
+    };
+    let read = Dynamic::decode(&bytes, load)?;
+    around.pop();
+    read.ok_or_else(|| invalid("it is damaged, or was not written by this version of hostmetal"))
+}
+
+/// The file that an install name means to the library in the file `loader`; none for a name that is no path.
+fn place(name: &str, loader: &Path) -> Option<PathBuf> {
+    if let Some(rest) = name.strip_prefix("@loader_path/") {
+        return Some(loader.parent()?.join(rest));
+    }
+    if let Some(rest) = name.strip_prefix("@executable_path/") {
+        return Some(std::env::current_exe().ok()?.parent()?.join(rest));
+    }
+    Path::new(name).is_absolute().then(|| PathBuf::from(name))
 }

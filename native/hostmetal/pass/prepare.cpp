@@ -166,7 +166,17 @@ static std::set<Function *> waitingFunctions(Module &module) {
   return waiting;
 }
 
+// How the names of what dynamic libraries define begin (crates/hostmetal/src/msl/link.rs).
+constexpr const char *libraryPrefix = "library.";
+
 Refusal prepare(Module &module, const Kernel &kernel) {
+  // It is this kernel's alone.
+  for (GlobalObject &object : module.global_objects()) {
+    if (object.isDeclaration() || !object.getName().starts_with(libraryPrefix))
+      continue;
+    object.setComdat(nullptr);
+    object.setLinkage(GlobalValue::InternalLinkage);
+  }
   if (Refusal refusal = nameRuntimeCalls(module))
     return refusal;
   if (Refusal refusal = nameLogCalls(module))

@@ -130,14 +130,6 @@ void options_have_metal_s_defaults_and_are_copied() {
 
 void what_options_ask_for_in_vain_is_named() {
   NSError *error = nil;
-  MTLCompileOptions *dynamic = [[[MTLCompileOptions alloc] init] autorelease];
-  [dynamic setLibraryType:MTLLibraryTypeDynamic];
-  CHECK([device() newLibraryWithSource:source options:dynamic error:&error] == nil);
-  check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorUnsupported, @"MTLLibraryTypeDynamic");
-  MTLCompileOptions *undefined = [[[MTLCompileOptions alloc] init] autorelease];
-  [undefined setAllowReferencingUndefinedSymbols:YES];
-  CHECK([device() newLibraryWithSource:source options:undefined error:&error] == nil);
-  check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorUnsupported, @"allowReferencingUndefinedSymbols");
   MTLCompileOptions *many = [[[MTLCompileOptions alloc] init] autorelease];
   [many setMaxTotalThreadsPerThreadgroup:1025];
   CHECK([device() newLibraryWithSource:source options:many error:&error] == nil);

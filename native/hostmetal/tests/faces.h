@@ -60,6 +60,7 @@ extern const FaceCase library_cases[];  // what is compiled from source
 extern const FaceCase texture_cases[];  // textures and samplers
 extern const FaceCase heap_cases[];     // heaps and purgeable contents
 extern const FaceCase archive_cases[];  // binary archives, descriptors, library files
+extern const FaceCase dynamic_cases[];  // dynamic libraries
 extern const FaceCase argument_cases[];  // argument buffers
 extern const FaceCase command_cases[];   // indirect command buffers
 extern const FaceCase dispatch_cases[];  // our libdispatch

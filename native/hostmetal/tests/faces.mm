@@ -21,6 +21,7 @@ const std::vector<const FaceCase *> groups[] = {
         texture_cases,
         heap_cases,
         archive_cases,
+        dynamic_cases,
         argument_cases,
         command_cases,
         dispatch_cases,

@@ -127,10 +127,10 @@ void options_reach_the_compiler() {
   run(pipeline(add), values, 7);
   check_values(values, 701, 702);
   [options setPreprocessorMacros:(NSDictionary *)@{@"STEP" : @[]}];
-  CHECK_RAISES([device() newLibraryWithSource:source options:options error:nullptr], @"withEngineOptions:", @"preprocessorMacros");
+  CHECK_RAISES([device() newLibraryWithSource:source options:options error:nullptr], @"withEngineOptionsOf:call:", @"preprocessorMacros");
   MTLNewLibraryCompletionHandler handler = ^(id<MTLLibrary>, NSError *) {
   };
-  CHECK_RAISES([device() newLibraryWithSource:source options:options completionHandler:handler], @"withEngineOptions:", @"preprocessorMacros");
+  CHECK_RAISES([device() newLibraryWithSource:source options:options completionHandler:handler], @"withEngineOptionsOf:call:", @"preprocessorMacros");
 }
 
 // More handlers than the machine has cores, each waiting for a compile of its own.

@@ -16,14 +16,14 @@ const INTERNAL_ERROR: i64 = 4;
 
 /// # Safety
 /// `path` is NULL or ends with NUL.
-unsafe fn path_of(path: *const c_char) -> PathBuf {
+pub(super) unsafe fn path_of(path: *const c_char) -> PathBuf {
     // SAFETY: as the caller promises.
     PathBuf::from(OsStr::from_bytes(unsafe { text(path) }.to_bytes()))
 }
 
 /// # Safety
 /// `error` is NULL or valid for writes.
-unsafe fn told(result: Result<(), HMError>, error: *mut HMError) -> bool {
+pub(super) unsafe fn told(result: Result<(), HMError>, error: *mut HMError) -> bool {
     let done = result.is_ok();
     let value = result.err().unwrap_or(HMError::NONE);
     if error.is_null() {
@@ -80,12 +80,14 @@ pub unsafe extern "C" fn hm_archive_add(
     let into = unsafe { borrow(archive) };
     // SAFETY: as the module says.
     let options = unsafe { options.as_ref() }.copied().unwrap_or_default();
+    // SAFETY: as the module says.
+    let preloaded = unsafe { super::compile::dynamic_libraries(options.preloaded, options.preloaded_count) };
     // What is there already is taken from there.
     let archives = Archives { search: &[into], only: false, into: Some(into) };
     // SAFETY: as the module says.
     let added = unsafe { share(function) }.map(|function| {
         let (most, whole) = (options.max_total_threads_per_threadgroup, options.size_is_multiple_of_execution_width);
-        function.pipeline(device, most, whole, &archives).map(drop)
+        function.pipeline(device, most, whole, &archives, &preloaded).map(drop)
     });
     let result = match added {
         Some(Ok(())) => Ok(()),

@@ -88,7 +88,7 @@ pub unsafe extern "C" fn hm_function_arguments(
     // SAFETY: as the module above says.
     let device = unsafe { device_of(device) };
     // SAFETY: as the module above says.
-    let pipeline = unsafe { borrow(function) }.pipeline(device, 0, false, &Archives::default());
+    let pipeline = unsafe { borrow(function) }.pipeline(device, 0, false, &Archives::default(), &[]);
     let (handle, value) = match pipeline {
         Ok(pipeline) => {
             let mut buffers = pipeline.bindings.iter().filter(|binding| binding.kind == BUFFER);

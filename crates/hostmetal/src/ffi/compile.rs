@@ -1,16 +1,17 @@
 //! The C interface: libraries, functions and pipelines.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 use std::sync::Arc;
 
+use super::archive::{path_of, told};
 use super::{
-    HMArchive, HMDevice, HMError, HMFunction, HMLibrary, HMPipeline, Handle, borrow, device_of, elements, give,
-    hm_string_release, put, release, share, text,
+    HMArchive, HMDevice, HMDynamic, HMError, HMFunction, HMLibrary, HMPipeline, Handle, borrow, device_of, elements,
+    give, hm_string_release, put, release, share, text,
 };
 use crate::device::SIMD_WIDTH;
-use crate::library::{COMPILE_FAILURE, COMPILE_WARNING, Function, Library, LibraryError};
-use crate::msl::{Archive, Archives, CompileOptions, ConstantKey, ConstantValue, DataType, MathMode};
+use crate::library::{COMPILE_FAILURE, COMPILE_WARNING, Function, Library, LibraryError, LibraryOptions, read_dynamic};
+use crate::msl::{Archive, Archives, CompileOptions, ConstantKey, ConstantValue, DataType, Dynamic, Linking, MathMode};
 use crate::pipeline::{Kernel, Pipeline};
 
 /// HMMacro.
@@ -41,6 +42,16 @@ pub struct HMCompileOptions {
     pub max_total_threads_per_threadgroup: u64,
     /// Messages of os_log are kept.
     pub enable_logging: bool,
+    /// A dynamic library of this name; NULL for any other.
+    pub install_name: *const c_char,
+    /// MTLCompileSymbolVisibilityHidden.
+    pub hidden_symbols: bool,
+    /// What nothing defines is not an error.
+    pub undefined_symbols: bool,
+    /// `library_count` of them, linked with it.
+    pub libraries: *const HMDynamic,
+    /// Length of `libraries`.
+    pub library_count: usize,
 }
 
 impl From<LibraryError> for HMError {
@@ -104,6 +115,31 @@ unsafe fn compile_options(options: *const HMCompileOptions) -> Result<CompileOpt
     })
 }
 
+/// # Safety
+/// As the module says.
+pub(super) unsafe fn dynamic_libraries(first: *const HMDynamic, count: usize) -> Vec<Arc<Dynamic>> {
+    // SAFETY: as the caller promises.
+    let handles = unsafe { elements(first, count) };
+    // SAFETY: as the caller promises.
+    handles.iter().filter_map(|handle| unsafe { share(*handle) }).collect()
+}
+
+/// # Safety
+/// As the module says; `options` is NULL or valid.
+unsafe fn library_options(options: *const HMCompileOptions) -> LibraryOptions {
+    // SAFETY: as the caller promises.
+    let Some(given) = (unsafe { options.as_ref() }) else { return LibraryOptions::default() };
+    // SAFETY: the name ends with NUL.
+    let name = (!given.install_name.is_null()).then(|| unsafe { text(given.install_name) });
+    LibraryOptions {
+        max_threads: given.max_total_threads_per_threadgroup,
+        linking: Linking { hidden: given.hidden_symbols, undefined: given.undefined_symbols },
+        // SAFETY: `libraries` has `library_count` elements.
+        libraries: unsafe { dynamic_libraries(given.libraries, given.library_count) },
+        install_name: name.map(|name| name.to_string_lossy().into_owned()),
+    }
+}
+
 /// Compiles MSL source; NULL with the error's code and text, or a library with code 4 and the warnings if there are any.
 ///
 /// # Safety
@@ -121,11 +157,11 @@ pub unsafe extern "C" fn hm_library_create(
     // SAFETY: as the module says.
     let source = unsafe { elements(source.cast::<u8>(), length) };
     // SAFETY: as the module says.
-    let max_threads = unsafe { options.as_ref() }.map_or(0, |options| options.max_total_threads_per_threadgroup);
+    let of_library = unsafe { library_options(options) };
     let made = match std::str::from_utf8(source) {
         // SAFETY: as the module says.
         Ok(source) => match unsafe { compile_options(options) } {
-            Ok(compile) => Library::new(device, source, &compile, max_threads).map_err(HMError::from),
+            Ok(compile) => Library::new(device, source, &compile, of_library).map_err(HMError::from),
             Err(error) => Err(error),
         },
         Err(wrong) => {
@@ -172,6 +208,69 @@ pub unsafe extern "C" fn hm_library_function_name(library: HMLibrary, index: usi
 pub unsafe extern "C" fn hm_library_release(library: HMLibrary) {
     // SAFETY: as the module says.
     unsafe { release(library) };
+}
+
+/// The dynamic library that a library was compiled as; NULL for any other.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_library_dynamic(library: HMLibrary) -> HMDynamic {
+    // SAFETY: as the module says.
+    unsafe { borrow(library) }.dynamic().map_or(HMDynamic::NULL, |dynamic| give(dynamic.clone()))
+}
+
+/// The dynamic library of a file; NULL with a code of MTLDynamicLibraryError.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_dynamic_read(path: *const c_char, error: *mut HMError) -> HMDynamic {
+    // SAFETY: as the module says.
+    let path = unsafe { path_of(path) };
+    let made = read_dynamic(&path).map_err(|failure| HMError::new(failure.code, &failure.text));
+    // SAFETY: as the module says.
+    unsafe { give_or(made, error) }
+}
+
+/// Writes the file.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_dynamic_write(dynamic: HMDynamic, path: *const c_char, error: *mut HMError) -> bool {
+    // SAFETY: as the module says.
+    let path = unsafe { path_of(path) };
+    // SAFETY: as the module says.
+    let written = crate::msl::write_whole(&path, &unsafe { borrow(dynamic) }.encode());
+    let result = written.map_err(|why| {
+        let text = format!("the dynamic library cannot be written to '{}': {why}", path.display());
+        HMError::new(crate::library::INVALID_FILE, &text)
+    });
+    // SAFETY: as the module says.
+    unsafe { told(result, error) }
+}
+
+/// The name that others find it by, for hm_string_release.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_dynamic_install_name(dynamic: HMDynamic) -> *mut c_char {
+    // SAFETY: as the module says.
+    let name = unsafe { borrow(dynamic) }.install_name();
+    // It came from C.
+    CString::new(name.replace('\0', " ")).unwrap_or_default().into_raw()
+}
+
+/// Gives up the caller's reference.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_dynamic_release(dynamic: HMDynamic) {
+    // SAFETY: as the module says.
+    unsafe { release(dynamic) };
 }
 
 /// HMConstantInfo.
@@ -315,6 +414,10 @@ pub struct HMPipelineOptions {
     pub archives: *const HMArchive,
     /// Length of `archives`.
     pub archive_count: usize,
+    /// `preloaded_count` of them, looked into before those of the library.
+    pub preloaded: *const HMDynamic,
+    /// Length of `preloaded`.
+    pub preloaded_count: usize,
 }
 
 impl Default for HMPipelineOptions {
@@ -325,6 +428,8 @@ impl Default for HMPipelineOptions {
             fail_on_archive_miss: false,
             archives: ptr::null(),
             archive_count: 0,
+            preloaded: ptr::null(),
+            preloaded_count: 0,
         }
     }
 }
@@ -351,8 +456,10 @@ pub unsafe extern "C" fn hm_pipeline_create(
     let archives = Archives { search: &search, only: options.fail_on_archive_miss, into: None };
     let (most, whole) = (options.max_total_threads_per_threadgroup, options.size_is_multiple_of_execution_width);
     // SAFETY: as the module says.
+    let preloaded = unsafe { dynamic_libraries(options.preloaded, options.preloaded_count) };
+    // SAFETY: as the module says.
     let made = match unsafe { share(function) } {
-        Some(function) => function.pipeline(device, most, whole, &archives).map_err(HMError::from),
+        Some(function) => function.pipeline(device, most, whole, &archives, &preloaded).map_err(HMError::from),
         None => Err(HMError::new(COMPILE_FAILURE, "a pipeline of no function")),
     };
     // SAFETY: as the module says.

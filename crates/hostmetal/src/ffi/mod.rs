@@ -40,7 +40,7 @@ use crate::executor::Log;
 use crate::heap::Heap;
 use crate::library::{Function, Library};
 use crate::memory::Buffer;
-use crate::msl::Archive;
+use crate::msl::{Archive, Dynamic};
 use crate::pipeline::Pipeline;
 use crate::queue::Queue;
 use crate::simulate::Location;
@@ -106,6 +106,8 @@ handles! {
     HMPipeline => Pipeline;
     /// An MTLBinaryArchive.
     HMArchive => Archive;
+    /// An MTLDynamicLibrary.
+    HMDynamic => Dynamic;
     /// An MTLIndirectCommandBuffer.
     HMCommands => Commands;
     /// What a buffer argument points to.

@@ -90,12 +90,20 @@ impl Archive {
     /// # Errors
     /// What the system says.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut made = tempfile::Builder::new().prefix(".hostmetal-").tempfile_in(folder)?;
-        made.write_all(&self.encode())?;
-        made.persist(path)?;
-        Ok(())
+        write_whole(path, &self.encode())
     }
+}
+
+/// Writes a file; at `path` lies what was there before or all of it.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut made = tempfile::Builder::new().prefix(".hostmetal-").tempfile_in(folder)?;
+    made.write_all(bytes)?;
+    made.persist(path)?;
+    Ok(())
 }
 
 #[cfg(test)]

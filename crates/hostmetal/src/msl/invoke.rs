@@ -7,6 +7,7 @@ use super::store::Record;
 use super::token::Stream;
 use super::toolchain::{Toolchain, language_flags, libraries};
 use super::{Arithmetic, CompileFailure, CompileOptions, Failure, engine};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 
@@ -159,6 +160,8 @@ pub(super) fn syntax(
 
 /// Functions of the source are the program's own: what the kernel does not reach is not even generated.
 pub(super) const HEAD: &str = "#pragma clang attribute push(__attribute__((internal_linkage)), apply_to = function)\n";
+/// As a pragma between other tokens.
+pub(super) const INTERNAL: &str = "clang attribute push(__attribute__((internal_linkage)), apply_to = function)";
 pub(super) const FOOT: &str = "\n#pragma clang attribute pop\n";
 
 /// What clang is asked to do with a rewritten text.
@@ -175,7 +178,7 @@ pub(super) struct Request<'a> {
 
 impl Request<'_> {
     /// The key of what clang makes of it.
-    fn key(&self, toolchain: &Toolchain) -> String {
+    pub(super) fn key(&self, toolchain: &Toolchain) -> String {
         let flags = language_flags(self.math).join("\n");
         let own = [self.flags, &WARNINGS, libraries()].map(|flags| flags.join("\n"));
         let pass = if self.pass { engine::fingerprint() } else { "" };
@@ -192,38 +195,50 @@ pub(super) fn compile(
     keep: fn(&str) -> String,
     archives: &Archives,
 ) -> Result<Record, CompileFailure> {
-    let key = request.key(toolchain);
-    let record = match archives.find(&key) {
+    kept(
+        toolchain,
+        &request.key(toolchain),
+        keep,
+        archives,
+        || run(toolchain, request),
+        |record| {
+            // Whatever else may have gone wrong can go right the next time.
+            let of_text = |line: &str| !line.contains("error: ") || line.starts_with(PROGRAM);
+            !request.object && record.output.lines().all(of_text)
+        },
+    )
+}
+
+/// What is kept under a key, in an archive or the cache, or what `make` makes; that is kept when it succeeds or lasts.
+pub(super) fn kept(
+    toolchain: &Toolchain,
+    key: &str,
+    keep: fn(&str) -> String,
+    archives: &Archives,
+    make: impl FnOnce() -> Result<Record, CompileFailure>,
+    lasts: impl FnOnce(&Record) -> bool,
+) -> Result<Record, CompileFailure> {
+    let record = match archives.find(key) {
         Some(record) => record,
         None if archives.only => {
             let log = "it is not in the binary archives, for this compiler and this processor".to_owned();
             return Err(CompileFailure { kind: Failure::ArchiveMiss, log });
         }
-        None => stored(toolchain, request, keep, &key)?,
+        None => match toolchain.store().get(key) {
+            Some(record) => record,
+            None => {
+                let made = make()?;
+                let output = if made.success { keep(&made.output) } else { made.output };
+                let record = Record { output, ..made };
+                if record.success || lasts(&record) {
+                    toolchain.store().put(key, &record);
+                }
+                record
+            }
+        },
     };
     if let Some(archive) = archives.into {
-        archive.insert(&key, &record);
-    }
-    Ok(record)
-}
-
-/// From the cache, else from the compiler.
-fn stored(
-    toolchain: &Toolchain,
-    request: &Request,
-    keep: fn(&str) -> String,
-    key: &str,
-) -> Result<Record, CompileFailure> {
-    if let Some(record) = toolchain.store().get(key) {
-        return Ok(record);
-    }
-    let finished = run(toolchain, request)?;
-    let output = if finished.success { keep(&finished.output) } else { finished.output };
-    let record = Record { output, ..finished };
-    // Whatever else may have gone wrong can go right the next time.
-    let of_text = |line: &str| !line.contains("error: ") || line.starts_with(PROGRAM);
-    if record.success || (!request.object && record.output.lines().all(of_text)) {
-        toolchain.store().put(key, &record);
+        archive.insert(key, &record);
     }
     Ok(record)
 }
@@ -260,16 +275,24 @@ fn run(toolchain: &Toolchain, request: &Request) -> Result<Record, CompileFailur
             continue;
         }
         if !finished.success && !finished.output.contains(&format!("{PROGRAM}:")) {
-            return Err(CompileFailure {
-                kind: Failure::Toolchain,
-                log: format!("{} failed:\n{}", toolchain.version(), explain(&finished.output)),
-            });
+            return Err(failed(toolchain, &finished.output));
         }
         let made = request.object && finished.success;
         let file = if made { fs::read(job.path().join(OBJECT)).map_err(broken)? } else { Vec::new() };
         return Ok(Record { success: finished.success, output: finished.output, file });
     }
     unreachable!("the loop ends in its second round")
+}
+
+/// What to say of a failure that no line of the source is named for.
+pub(super) fn failed(toolchain: &Toolchain, output: &str) -> CompileFailure {
+    let missing = output.lines().filter_map(|line| line.split_once("undefined symbol: ")).map(|found| found.1);
+    let missing: BTreeSet<&str> = missing.collect();
+    if missing.is_empty() {
+        let log = format!("{} failed:\n{}", toolchain.version(), explain(output));
+        return CompileFailure { kind: Failure::Toolchain, log };
+    }
+    source_failure(format!("Undefined symbols: {}", missing.into_iter().collect::<Vec<_>>().join(", ")))
 }
 
 /// Adds what to do when the linker is missing.

@@ -77,7 +77,8 @@ fn builtin(s: &Stream, i: usize) -> Meets {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(s: &'a Stream, program: &Program) -> Self {
+    /// `outside`: functions that the program declares and does not define count as well.
+    pub(super) fn new(s: &'a Stream, program: &Program, outside: bool) -> Self {
         let mut names = Self {
             s,
             items: Vec::new(),
@@ -88,6 +89,13 @@ impl<'a> Names<'a> {
             operators: false,
             any: (0..s.len()).any(|i| matches!(builtin(s, i), Meets::Lanes { .. })),
         };
+        if outside {
+            for function in program.undefined(s) {
+                names.any = true;
+                names.meeting.insert(s.at(function.name));
+                names.loose.insert(s.at(function.name));
+            }
+        }
         if !names.any {
             return names;
         }

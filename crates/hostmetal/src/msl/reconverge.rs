@@ -51,12 +51,12 @@ const DEEP: &str = "statements are nested too deep";
 const RETURNED: &str = "hostmetal does not support a SIMD-group function in what a loop returns; \
                         assign its result to a variable and return that";
 
-/// Adds the meetings that a program needs.
+/// Adds the meetings that a program needs. `outside`: functions that it declares and does not define may have an operation.
 ///
 /// # Errors
 /// [`Unsupported`]; the edits are then not complete.
-pub(crate) fn insert(stream: &Stream, program: &Program, edits: &mut Edits) -> Result<(), Unsupported> {
-    let mut names = Names::new(stream, program);
+pub(crate) fn insert(stream: &Stream, program: &Program, edits: &mut Edits, outside: bool) -> Result<(), Unsupported> {
+    let mut names = Names::new(stream, program, outside);
     if !names.any() {
         return Ok(());
     }

@@ -13,7 +13,7 @@ fn rewritten(source: &str) -> String {
     assert_eq!(stream.unbalanced, None, "{source}");
     let program = scan(&stream);
     let Rewrite { mut edits, .. } = rewrite(&stream, &program, &mut Vec::new());
-    insert(&stream, &program, &mut edits).expect("not deep");
+    insert(&stream, &program, &mut edits, false).expect("not deep");
     emit(&stream, &edits, "", &[]).0
 }
 
@@ -125,6 +125,6 @@ fn what_a_loop_returns() {
     let stream = Stream::new("int f(int v) { for (;;) { if (v) return simd_sum(v); } }".to_owned());
     let program = scan(&stream);
     let Rewrite { mut edits, .. } = rewrite(&stream, &program, &mut Vec::new());
-    let failure = insert(&stream, &program, &mut edits).expect_err("refused");
+    let failure = insert(&stream, &program, &mut edits, false).expect_err("refused");
     assert_eq!((stream.at(failure.token), failure.text), ("simd_sum", RETURNED));
 }

@@ -7,6 +7,7 @@
 //! odd is passed over; clang judges the program afterwards.
 
 use super::token::{Kind, NONE, Stream};
+use std::collections::HashSet;
 
 /// Which pipeline stage a function is declared for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,12 @@ pub(crate) struct Function {
 impl Function {
     pub(crate) fn is_template(&self) -> bool {
         self.head > self.start
+    }
+
+    /// Whether another source may call it: no method, template, operator or entry point.
+    fn is_free(&self, stream: &Stream) -> bool {
+        let qualified = stream.is(self.name.wrapping_sub(1), "::");
+        !self.in_class && !self.is_template() && self.stage.is_none() && !qualified
     }
 }
 
@@ -86,6 +93,22 @@ pub(crate) struct Program {
     /// The namespaces around a declaration, as they must be reopened: `["a", "b"]`; an unnamed one is "". 0 is the
     /// global one.
     pub(crate) scopes: Vec<Vec<String>>,
+}
+
+impl Program {
+    /// The free functions that it declares, of whose names it defines none.
+    pub(crate) fn undefined<'a>(&'a self, stream: &'a Stream) -> impl Iterator<Item = &'a Function> {
+        let defined: HashSet<&str> =
+            self.functions.iter().filter(|f| f.body.is_some()).map(|f| stream.at(f.name)).collect();
+        self.functions.iter().filter(move |f| f.is_free(stream) && !defined.contains(stream.at(f.name)))
+    }
+
+    /// The free functions of whose names there are declarations without a body.
+    pub(crate) fn declared<'a>(&'a self, stream: &'a Stream) -> impl Iterator<Item = &'a Function> {
+        let free = || self.functions.iter().filter(|f| f.is_free(stream));
+        let declared: HashSet<&str> = free().filter(|f| f.body.is_none()).map(|f| stream.at(f.name)).collect();
+        free().filter(move |f| declared.contains(stream.at(f.name)))
+    }
 }
 
 /// Reads the declarations of a balanced token stream.

@@ -2,22 +2,26 @@
 
 use super::archive::Archives;
 use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
-use super::diagnose::{Finding, Printer, SOURCE_NAME, Severity, read_clang};
+use super::diagnose::{Finding, Map, Printer, SOURCE_NAME, Severity, read_clang};
 use super::discover::{ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish};
 use super::engine::{self, Engine};
-use super::invoke::{FOOT, HEAD, OBJECT, PROGRAM, Request, compile, is_lasting, preprocess, source_failure, syntax};
+use super::invoke::{
+    FOOT, HEAD, INTERNAL, OBJECT, PROGRAM, Request, compile, is_lasting, preprocess, source_failure, syntax,
+};
 use super::kernels::{Mode, Role, wrapper};
+use super::link::{self, Dynamic, File, Linked, Linking, Module, Source};
 use super::loaded;
 use super::logging::{self, Formats};
 use super::members;
 use super::memo::Memo;
+use super::reach::synchronises;
 use super::reconverge::{self, Unsupported};
 use super::rewrite::{
     Constant, Edits, Rewrite, assume_constant, bodies, emit, rewrite, set_constant, strip_address_space, undeduce,
     wrap_conditional, wrap_offset,
 };
 use super::rules;
-use super::scan::{Program, scan};
+use super::scan::{Function, Program, scan};
 use super::token::Stream;
 use super::toolchain::{Toolchain, fingerprint};
 use super::{CompileFailure, CompileOptions, Failure, LoadedKernel};
@@ -41,6 +45,7 @@ impl std::fmt::Debug for Checked {
 
 struct Inner {
     toolchain: Arc<Toolchain>,
+    /// As it was given.
     source: String,
     options: CompileOptions,
     key: String,
@@ -68,10 +73,14 @@ impl Checked {
     /// [`Failure::Source`] with the diagnostics, or what went wrong with the compiler.
     pub fn new(toolchain: &Arc<Toolchain>, source: &str, options: &CompileOptions) -> Result<Self, CompileFailure> {
         let key = fingerprint(&[source, &format!("{options:?}"), &toolchain.identity()]);
+        let check = || {
+            let (text, warnings) = preprocess(toolchain, source, options)?;
+            check(toolchain, source, text, warnings, options)
+        };
         if !is_lasting(source) || !options.macros.iter().all(|(_, value)| is_lasting(value)) {
-            return check(toolchain, source, options);
+            return check();
         }
-        CHECKED.get(&key, abandoned(), || check(toolchain, source, options))
+        CHECKED.get(&key, abandoned(), check)
     }
 
     /// The kernels, sorted by name.
@@ -94,17 +103,39 @@ impl Checked {
         self.build_for(kernel, constants, Engine::from_environment()?)
     }
 
-    /// As `build`, with binary archives.
+    /// As `build`, with binary archives and dynamic libraries.
     ///
     /// # Errors
-    /// As `build`, and [`Failure::ArchiveMiss`].
+    /// As `build`, [`Failure::ArchiveMiss`], and [`Failure::Source`] for what no library defines.
     pub fn build_with(
         &self,
         kernel: &str,
         constants: &[ConstantValue],
         archives: &Archives,
+        linked: &Linked,
     ) -> Result<LoadedKernel, CompileFailure> {
-        self.made(kernel, constants, Engine::from_environment()?, archives)
+        self.made(kernel, constants, Engine::from_environment()?, archives, linked)
+    }
+
+    /// Fails when a function calls what neither the source nor the libraries define.
+    ///
+    /// # Errors
+    /// [`Failure::Source`] with the names.
+    pub fn verify(&self, libraries: &[Arc<Dynamic>]) -> Result<(), CompileFailure> {
+        self.inner.verify(libraries)
+    }
+
+    /// The source as a dynamic library, linked with others.
+    ///
+    /// # Errors
+    /// [`Failure::Source`] when it calls what nothing defines, or has what a dynamic library cannot have.
+    pub fn dynamic(
+        &self,
+        install_name: &str,
+        linking: Linking,
+        libraries: &[Arc<Dynamic>],
+    ) -> Result<Dynamic, CompileFailure> {
+        self.inner.dynamic(install_name, linking, libraries)
     }
 
     /// As `build`, for an engine instead of the one that the environment names.
@@ -117,7 +148,7 @@ impl Checked {
         constants: &[ConstantValue],
         engine: Engine,
     ) -> Result<LoadedKernel, CompileFailure> {
-        self.made(kernel, constants, engine, &Archives::default())
+        self.made(kernel, constants, engine, &Archives::default(), &Linked::default())
     }
 
     fn made(
@@ -126,6 +157,7 @@ impl Checked {
         constants: &[ConstantValue],
         engine: Engine,
         archives: &Archives,
+        linked: &Linked,
     ) -> Result<LoadedKernel, CompileFailure> {
         let inner = &self.inner;
         let Ok(number) = inner.infos.binary_search_by(|k| k.name.as_str().cmp(kernel)) else {
@@ -133,19 +165,25 @@ impl Checked {
         };
         let values = inner.values(number, constants)?;
         if !archives.is_none() {
-            return inner.build(number, &values, engine, archives);
+            return inner.build(number, &values, engine, archives, linked);
         }
-        let engine_name = format!("{engine:?}");
-        let mut parts: Vec<&str> = vec![&inner.key, kernel, &engine_name];
+        let (engine_name, libraries) = (format!("{engine:?}"), linked.key());
+        let mut parts: Vec<&str> = vec![&inner.key, kernel, &engine_name, &libraries];
         for value in &values {
             parts.push(value.as_deref().unwrap_or("undefined"));
         }
-        BUILT.get(&fingerprint(&parts), abandoned(), || inner.build(number, &values, engine, archives))
+        BUILT.get(&fingerprint(&parts), abandoned(), || inner.build(number, &values, engine, archives, linked))
     }
 }
 
-fn check(toolchain: &Arc<Toolchain>, source: &str, options: &CompileOptions) -> Result<Checked, CompileFailure> {
-    let (text, mut warnings) = preprocess(toolchain, source, options)?;
+/// Checks a source by its preprocessed text.
+fn check(
+    toolchain: &Arc<Toolchain>,
+    source: &str,
+    text: String,
+    mut warnings: String,
+    options: &CompileOptions,
+) -> Result<Checked, CompileFailure> {
     let key = fingerprint(&[source, &text, &format!("{options:?}"), &toolchain.identity()]);
     let stream = Stream::new(text);
     let mut findings = Vec::new();
@@ -411,8 +449,10 @@ impl Inner {
         values: &[Option<String>],
         engine: Engine,
         archives: &Archives,
+        linked: &Linked,
     ) -> Result<LoadedKernel, CompileFailure> {
         let kernel = &self.kernels[number];
+        let waits = linked.synchronises();
         let mut edits = self.edits.clone();
         for ((constant, _), value) in self.constants.iter().zip(values) {
             set_constant(&self.stream, &mut edits, constant, value.as_deref());
@@ -424,22 +464,24 @@ impl Inner {
             .filter(|p| !matches!(p.role, Role::Input(_)))
             .map(|p| p.name.map_or(String::new(), |n| self.stream.at(n).to_owned()))
             .collect();
-        let code = if kernel.group {
-            let (code, output) = self.object(kernel, &edits, archives, &Mode::Group { independent: true })?;
+        if !linked.is_none() {
+            self.import(&mut edits);
+        }
+        let sources = Sources { edits: &edits, archives, linked };
+        let code = if kernel.group && !waits {
+            let (code, output) = self.object(kernel, &sources, &Mode::Group { independent: true })?;
             // See hostmetal_kernel.h: a thread's own memory must not have survived.
             if keeps_memory(&output) {
-                self.object(kernel, &edits, archives, &Mode::Group { independent: false })?.0
+                self.object(kernel, &sources, &Mode::Group { independent: false })?.0
             } else {
                 code
             }
         } else {
-            reconverge::insert(&self.stream, &self.program, &mut edits).map_err(|Unsupported { token, text }| {
-                let finding = Finding::error(token, text);
-                source_failure(print(&self.stream, &self.source, &[finding]))
-            })?;
-            match self.passed(kernel, &edits, engine, archives)? {
+            self.reconverge(&mut edits, waits)?;
+            let sources = Sources { edits: &edits, archives, linked };
+            match self.passed(kernel, &sources, engine)? {
                 Ok(code) => code,
-                Err(why) => self.object(kernel, &edits, archives, &Mode::Thread { why })?.0,
+                Err(why) => self.object(kernel, &sources, &Mode::Thread { why })?.0,
             }
         };
         let broken = |log: String| {
@@ -473,9 +515,8 @@ impl Inner {
     fn passed(
         &self,
         kernel: &Kernel,
-        edits: &Edits,
+        sources: &Sources,
         engine: Engine,
-        archives: &Archives,
     ) -> Result<Result<Vec<u8>, String>, CompileFailure> {
         if engine == Engine::Stack {
             return Ok(Err("it was asked for".to_owned()));
@@ -483,7 +524,7 @@ impl Inner {
         if let Err(why) = engine::usable(&self.toolchain) {
             return Ok(Err(why));
         }
-        match self.object(kernel, edits, archives, &Mode::Pass) {
+        match self.object(kernel, sources, &Mode::Pass) {
             Ok((code, output)) => Ok(match output.lines().find_map(|line| line.strip_prefix(engine::REFUSAL)) {
                 None => Ok(code),
                 Some(why) => Err(why.to_owned()),
@@ -495,13 +536,8 @@ impl Inner {
     }
 
     /// A shared object, and what matters of what clang said.
-    fn object(
-        &self,
-        kernel: &Kernel,
-        edits: &Edits,
-        archives: &Archives,
-        mode: &Mode,
-    ) -> Result<(Vec<u8>, String), CompileFailure> {
+    fn object(&self, kernel: &Kernel, sources: &Sources, mode: &Mode) -> Result<(Vec<u8>, String), CompileFailure> {
+        let &Sources { edits, archives, linked } = sources;
         let entry = wrapper(
             &self.stream,
             &kernel.signature,
@@ -531,17 +567,147 @@ impl Inner {
             let tail = with_foot(&self.stream, &[(kernel.token, format!("{told}{entry}"))]);
             let (text, map) = emit(&self.stream, edits, HEAD, &tail);
             let request = Request { math, text: &text, flags: &flags, pass, object: true };
-            let record = compile(&self.toolchain, &request, keep, archives)?;
+            let record = if linked.is_none() {
+                compile(&self.toolchain, &request, keep, archives)?
+            } else {
+                let module = || match self.text(&text, &[])? {
+                    Ok(module) => Ok(module),
+                    Err(output) => Err(self.refused(&output, &map)),
+                };
+                link::compile(&self.toolchain, &request, linked, keep, archives, module)?
+            };
             if record.success {
                 return Ok((record.file, record.output));
             }
             if told.is_empty() {
-                let found = read_clang(&record.output, PROGRAM, &map);
-                return Err(source_failure(print(&self.stream, &self.source, &found)));
+                return Err(self.refused(&record.output, &map));
             }
             told.clear();
         }
     }
+
+    fn refused(&self, output: &str, map: &Map) -> CompileFailure {
+        source_failure(print(&self.stream, &self.source, &read_clang(output, PROGRAM, map)))
+    }
+
+    fn reconverge(&self, edits: &mut Edits, outside: bool) -> Result<(), CompileFailure> {
+        reconverge::insert(&self.stream, &self.program, edits, outside).map_err(|Unsupported { token, text }| {
+            let finding = Finding::error(token, text);
+            source_failure(print(&self.stream, &self.source, &[finding]))
+        })
+    }
+
+    /// Lets functions that the source only declares be those of another module: they are not internal.
+    fn import(&self, edits: &mut Edits) {
+        for function in self.program.declared(&self.stream) {
+            edits.before(function.start, "_Pragma(\"clang attribute pop\") ");
+            edits.behind(function.end, &format!(" _Pragma(\"{INTERNAL}\")"));
+        }
+    }
+
+    /// LLVM's text of a rewritten text, or what clang says of it.
+    fn text(&self, text: &str, flags: &[&str]) -> Result<Result<Module, String>, CompileFailure> {
+        let math = self.options.arithmetic();
+        let flags: Vec<&str> = link::TEXT.iter().chain(flags).copied().collect();
+        let request = Request { math, text, flags: &flags, pass: false, object: true };
+        let record = compile(&self.toolchain, &request, str::to_owned, &Archives::default())?;
+        if !record.success {
+            return Ok(Err(record.output));
+        }
+        let broken = |_| CompileFailure { kind: Failure::Toolchain, log: "clang's code is not text".to_owned() };
+        Ok(Ok(Module::new(String::from_utf8(record.file).map_err(broken)?)))
+    }
+
+    /// The module of all functions of the source.
+    fn module(&self, edits: &Edits, hidden: bool) -> Result<Module, CompileFailure> {
+        let (text, map) = emit(&self.stream, edits, "", &[]);
+        let visibility = if hidden { "-fvisibility=hidden" } else { "-fvisibility=default" };
+        self.text(&text, &[visibility])?.map_err(|output| self.refused(&output, &map))
+    }
+
+    fn verify(&self, libraries: &[Arc<Dynamic>]) -> Result<(), CompileFailure> {
+        // Nothing is compiled where the tokens show that all is defined.
+        let called = |function: &Function| {
+            let name = self.stream.at(function.name);
+            (0..self.stream.len()).any(|i| i != function.name && self.stream.at(i) == name)
+        };
+        if libraries.is_empty() && !self.program.undefined(&self.stream).any(called) {
+            return Ok(());
+        }
+        let mut edits = self.edits.clone();
+        for (constant, _) in &self.constants {
+            assume_constant(&self.stream, &mut edits, constant);
+        }
+        link::verify(&self.toolchain, self.options.arithmetic(), &self.module(&edits, false)?, libraries)
+    }
+
+    fn dynamic(
+        &self,
+        install_name: &str,
+        linking: Linking,
+        libraries: &[Arc<Dynamic>],
+    ) -> Result<Dynamic, CompileFailure> {
+        if let Some((_, constant)) = self.constants.first() {
+            let text = format!("function constant '{}': hostmetal has none in dynamic libraries", constant.name);
+            return Err(source_failure(text));
+        }
+        if self.options.logging && self.formats.0.as_ref().is_some_and(|formats| !formats.is_empty()) {
+            return Err(source_failure("os_log: hostmetal keeps no messages of dynamic libraries"));
+        }
+        let linked = Linked { preloaded: &[], libraries };
+        let prepared = linking.undefined || linked.synchronises();
+        let mut edits = self.edits.clone();
+        self.reconverge(&mut edits, prepared)?;
+        let module = self.module(&edits, linking.hidden)?;
+        if !linking.undefined {
+            link::verify(&self.toolchain, self.options.arithmetic(), &module, libraries)?;
+        }
+        let source = Source {
+            written: self.source.clone(),
+            expanded: self.stream.text.clone(),
+            options: self.options.clone(),
+            linking,
+        };
+        Ok(Dynamic {
+            install_name: install_name.to_owned(),
+            key: fingerprint(&[&module.key(), &linked.key()]),
+            synchronises: (0..self.stream.len()).any(|i| synchronises(&self.stream, i)) || linked.synchronises(),
+            libraries: libraries.to_vec(),
+            module,
+            prepared,
+            source,
+        })
+    }
+}
+
+impl Dynamic {
+    /// The bytes of its file.
+    pub fn encode(&self) -> Vec<u8> {
+        let libraries = self.libraries.iter().map(|library| library.install_name.clone()).collect();
+        File { install_name: self.install_name.clone(), libraries, source: self.source.clone() }.encode()
+    }
+
+    /// The library of a file's bytes; `load` gives the libraries that it names. None for bytes that are no such file.
+    ///
+    /// # Errors
+    /// What `load` says, and as [`Checked::dynamic`].
+    pub fn decode<E: From<CompileFailure>>(
+        bytes: &[u8],
+        load: impl FnMut(&str) -> Result<Arc<Dynamic>, E>,
+    ) -> Result<Option<Dynamic>, E> {
+        let Some(File { install_name, libraries, source }) = File::decode(bytes) else { return Ok(None) };
+        let libraries = libraries.iter().map(String::as_str).map(load).collect::<Result<Vec<_>, E>>()?;
+        let Source { written, expanded, options, linking } = source;
+        let checked = check(&Toolchain::shared()?, &written, expanded, String::new(), &options)?;
+        Ok(Some(checked.dynamic(&install_name, linking, &libraries)?))
+    }
+}
+
+/// What one kernel is compiled from.
+struct Sources<'a> {
+    edits: &'a Edits,
+    archives: &'a Archives<'a>,
+    linked: &'a Linked<'a>,
 }
 
 /// Of what clang prints for `keeps_memory`, the lines that it looks at.

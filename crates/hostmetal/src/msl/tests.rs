@@ -58,7 +58,7 @@ fn pass(text: String) -> String {
         }
     }
     finish(&stream, &program, &constants, kernels);
-    let _unsupported = reconverge::insert(&stream, &program, &mut edits);
+    let _unsupported = reconverge::insert(&stream, &program, &mut edits, true);
     for finding in &findings {
         super::diagnose::Printer::new(&stream, PROGRAM).print(finding);
     }

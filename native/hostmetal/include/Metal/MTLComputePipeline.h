@@ -5,7 +5,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLBinaryArchive, MTLDevice, MTLFunction;
+@protocol MTLBinaryArchive, MTLDevice, MTLDynamicLibrary, MTLFunction;
 @class MTLLinkedFunctions;
 
 MTL_EXPORT API_AVAILABLE(macos(10.11))
@@ -25,6 +25,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   NSUInteger _maxTotalThreadsPerThreadgroup;
   MTLPipelineBufferDescriptorArray *_buffers;
   NSArray<id<MTLBinaryArchive>> *_binaryArchives;
+  NSArray<id<MTLDynamicLibrary>> *_preloadedLibraries;  // insertLibraries are the same ones
   MTLLinkedFunctions *_linkedFunctions;
   BOOL _supportAddingBinaryFunctions;
   NSUInteger _maxCallStackDepth;
@@ -36,6 +37,9 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readwrite, nonatomic) NSUInteger maxTotalThreadsPerThreadgroup API_AVAILABLE(macos(10.14));
 @property(readonly) MTLPipelineBufferDescriptorArray *buffers API_AVAILABLE(macos(10.13));
 @property(readwrite, nullable, nonatomic, copy) NSArray<id<MTLBinaryArchive>> *binaryArchives API_AVAILABLE(macos(11.0));
+@property(readwrite, nullable, nonatomic, copy) NSArray<id<MTLDynamicLibrary>> *insertLibraries
+    API_DEPRECATED_WITH_REPLACEMENT("preloadedLibraries", macos(11.0, 12.0));
+@property(readwrite, nonnull, nonatomic, copy) NSArray<id<MTLDynamicLibrary>> *preloadedLibraries API_AVAILABLE(macos(12.0));
 @property(null_resettable, copy, nonatomic) MTLLinkedFunctions *linkedFunctions API_AVAILABLE(macos(11.0));
 @property(readwrite, nonatomic) BOOL supportAddingBinaryFunctions API_AVAILABLE(macos(11.0));
 @property(readwrite, nonatomic) NSUInteger maxCallStackDepth API_AVAILABLE(macos(11.0));

@@ -11,7 +11,7 @@
 NS_ASSUME_NONNULL_BEGIN
 
 @class MTLBinaryArchiveDescriptor, MTLHeapDescriptor, MTLResidencySetDescriptor, MTLSamplerDescriptor, MTLTextureDescriptor;
-@protocol MTLBinaryArchive, MTLDevice, MTLCommandQueue, MTLBuffer, MTLHeap, MTLResidencySet, MTLSamplerState, MTLTexture;
+@protocol MTLBinaryArchive, MTLDevice, MTLDynamicLibrary, MTLCommandQueue, MTLBuffer, MTLHeap, MTLResidencySet, MTLSamplerState, MTLTexture;
 @class MTLCommandQueueDescriptor, MTLLogStateDescriptor, MTLSharedEventHandle;
 @protocol MTLEvent, MTLFence, MTLLogState, MTLSharedEvent;
 
@@ -264,6 +264,13 @@ API_AVAILABLE(macos(10.11))
 - (nullable id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor *)descriptor
                                                           error:(__autoreleasing NSError **)error
     API_AVAILABLE(macos(11.0));
+
+@property(readonly) BOOL supportsDynamicLibraries API_AVAILABLE(macos(11.0));
+@property(readonly) BOOL supportsRenderDynamicLibraries API_AVAILABLE(macos(12.0));
+- (nullable id<MTLDynamicLibrary>)newDynamicLibrary:(id<MTLLibrary>)library
+                                              error:(__autoreleasing NSError **)error API_AVAILABLE(macos(11.0));
+- (nullable id<MTLDynamicLibrary>)newDynamicLibraryWithURL:(NSURL *)url
+                                                     error:(__autoreleasing NSError **)error API_AVAILABLE(macos(11.0));
 
 - (BOOL)supportsTextureSampleCount:(NSUInteger)sampleCount API_AVAILABLE(macos(10.11));
 - (BOOL)supportsFamily:(MTLGPUFamily)gpuFamily API_AVAILABLE(macos(10.15));

@@ -5,7 +5,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLArgumentEncoder, MTLDevice, MTLFunction;
+@protocol MTLArgumentEncoder, MTLDevice, MTLDynamicLibrary, MTLFunction;
 @class MTLFunctionConstantValues;
 
 typedef NS_ENUM(NSUInteger, MTLFunctionType) {
@@ -67,8 +67,7 @@ typedef NS_ENUM(NSUInteger, MTLLibraryError) {
 // mathMode starts as MTLMathModeFast; fastMathEnabled is the older view of it and of mathFloatingPointFunctions: NO is
 // MTLMathModeSafe with precise functions.
 //
-// A library of MTLLibraryTypeDynamic and allowReferencingUndefinedSymbols are errors (MTLLibraryErrorUnsupported).
-// preserveInvariance is about vertices; optimizationLevel and compileSymbolVisibility change nothing here.
+// preserveInvariance is about vertices; optimizationLevel changes nothing here, compileSymbolVisibility only dynamic libraries.
 MTL_EXPORT API_AVAILABLE(macos(10.11))
 @interface MTLCompileOptions : NSObject <NSCopying> {
   NSDictionary<NSString *, NSObject *> *_preprocessorMacros;
@@ -77,6 +76,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   MTLLanguageVersion _languageVersion;
   NSInteger _libraryType;  // MTLLibraryType
   NSString *_installName;
+  NSArray<id<MTLDynamicLibrary>> *_libraries;
   BOOL _preserveInvariance;
   NSInteger _optimizationLevel;        // MTLLibraryOptimizationLevel
   NSInteger _compileSymbolVisibility;  // MTLCompileSymbolVisibility
@@ -91,6 +91,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readwrite, nonatomic) MTLLanguageVersion languageVersion API_AVAILABLE(macos(10.11));
 @property(readwrite, nonatomic) MTLLibraryType libraryType API_AVAILABLE(macos(11.0));
 @property(readwrite, nullable, copy, nonatomic) NSString *installName API_AVAILABLE(macos(11.0));
+@property(readwrite, nullable, copy, nonatomic) NSArray<id<MTLDynamicLibrary>> *libraries API_AVAILABLE(macos(11.0));
 @property(readwrite, nonatomic) BOOL preserveInvariance API_AVAILABLE(macos(11.0));
 @property(readwrite, nonatomic) MTLLibraryOptimizationLevel optimizationLevel API_AVAILABLE(macos(13.0));
 @property(readwrite, nonatomic) MTLCompileSymbolVisibility compileSymbolVisibility API_AVAILABLE(macos(13.3));

@@ -21,6 +21,7 @@
 #import <Metal/MTLDefines.h>
 #import <Metal/MTLDepthStencil.h>
 #import <Metal/MTLDevice.h>
+#import <Metal/MTLDynamicLibrary.h>
 #import <Metal/MTLEvent.h>
 #import <Metal/MTLFence.h>
 #import <Metal/MTLFunctionConstantValues.h>
