@@ -153,6 +153,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 
 - (id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:(NSUInteger)count {
   HM_REQUIRE(count > 0, "the maximum number of command buffers must not be 0");
+  if (hm_device_removed(_engine)) return nil;
   HMQueue queue = hm_queue_create(_engine, count);
   return queue ? [[HostMTLCommandQueue alloc] initWithDevice:self engine:queue] : nil;
 }

@@ -1,7 +1,11 @@
-// The list of devices and who watches it, and MTLArchitecture. Devices neither come nor go here, so no observer is ever told anything.
+// The list of devices and who watches it, and MTLArchitecture. Devices come and go when the program asks for it (hostmetal.h), or the
+// environment.
 #import "faces.h"
 
-#include <pthread.h>
+#import "hostmetal.h"
+
+#include <dispatch/dispatch.h>
+#include <mutex>
 
 MTLDeviceNotificationName const MTLDeviceWasAddedNotification = @"MTLDeviceWasAddedNotification";
 MTLDeviceNotificationName const MTLDeviceRemovalRequestedNotification = @"MTLDeviceRemovalRequestedNotification";
@@ -33,12 +37,16 @@ MTLDeviceNotificationName const MTLDeviceWasRemovedNotification = @"MTLDeviceWas
   MTLDeviceNotificationHandler _handler;
 }
 - (instancetype)initWithHandler:(MTLDeviceNotificationHandler)handler;
+- (void)tell:(MTLDeviceNotificationName)name of:(id<MTLDevice>)device;
 @end
 
 @implementation HostMTLDeviceObserver
 - (instancetype)initWithHandler:(MTLDeviceNotificationHandler)handler {
   if ((self = [super init])) _handler = [handler copy];
   return self;
+}
+- (void)tell:(MTLDeviceNotificationName)name of:(id<MTLDevice>)device {
+  if (_handler) _handler(device, name);
 }
 - (void)dealloc {
   [_handler release];
@@ -47,48 +55,82 @@ MTLDeviceNotificationName const MTLDeviceWasRemovedNotification = @"MTLDeviceWas
 @end
 
 namespace {
-NSArray *makeDevices() {
-  NSMutableArray *devices = [[NSMutableArray alloc] init];
-  for (size_t i = 0; i < hm_device_count(); i++) {
-    HostMTLDevice *device = [[HostMTLDevice alloc] initWithEngine:hm_device_at(i)];
-    [devices addObject:device];
-    [device release];
-  }
-  return devices;
+std::mutex lock;
+NSMutableArray *made;       // every device that there ever was
+NSMutableArray *observers;  // Metal's own references to them
+
+// The one object of a device of the engine; not retained, since it lives as long as the process.
+HostMTLDevice *deviceOf(HMDevice engine) {
+  std::lock_guard<std::mutex> guard(lock);
+  if (!made) made = [[NSMutableArray alloc] init];
+  for (HostMTLDevice *device in made)
+    if (device->_engine == engine) return device;
+  HostMTLDevice *device = [[HostMTLDevice alloc] initWithEngine:engine];
+  [made addObject:device];
+  [device release];
+  return device;
 }
 
-NSArray *allDevices() {
-  static NSArray *const devices = makeDevices();
-  return devices;
+// Called on any thread of the engine. Observers are told on another one, in the order of the changes.
+void changed(HMDevice engine, uint32_t change) {
+  static const dispatch_queue_t queue = dispatch_queue_create("hostmetal.devices", DISPATCH_QUEUE_SERIAL);
+  const MTLDeviceNotificationName names[] = {MTLDeviceWasAddedNotification, MTLDeviceRemovalRequestedNotification,
+                                             MTLDeviceWasRemovedNotification};
+  const MTLDeviceNotificationName name = names[change];
+  dispatch_async(queue, ^{
+    hostmetal_call_out("device notification handler", ^{
+      HostMTLDevice *const device = deviceOf(engine);
+      NSArray *watching = nil;
+      {
+        std::lock_guard<std::mutex> guard(lock);
+        watching = [[observers copy] autorelease];
+      }
+      for (HostMTLDeviceObserver *observer in watching) [observer tell:name of:device];
+    });
+  });
 }
-
-// Metal's own references to observers.
-pthread_mutex_t observersLock = PTHREAD_MUTEX_INITIALIZER;
-NSMutableArray *observers;
 }  // namespace
 
 id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
-  NSArray *devices = allDevices();
-  return [devices count] > 0 ? [[devices objectAtIndex:0] retain] : nil;
+  HMDevice engine = hm_device_at(0);
+  return engine ? [deviceOf(engine) retain] : nil;
 }
 
 NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
-  return [allDevices() copy];
+  HMDevice engines[16];
+  const size_t count = hm_devices(engines, sizeof engines / sizeof *engines);
+  NSMutableArray *devices = [[NSMutableArray alloc] init];
+  for (size_t i = 0; i < count; i++) [devices addObject:deviceOf(engines[i])];
+  return devices;
 }
 
 NSArray<id<MTLDevice>> *MTLCopyAllDevicesWithObserver(id<NSObject> *observer, MTLDeviceNotificationHandler handler) {
   *observer = [[HostMTLDeviceObserver alloc] initWithHandler:handler];
-  pthread_mutex_lock(&observersLock);
-  if (!observers) observers = [[NSMutableArray alloc] init];
-  [observers addObject:*observer];
-  pthread_mutex_unlock(&observersLock);
+  hm_devices_watch(changed);
+  {
+    std::lock_guard<std::mutex> guard(lock);
+    if (!observers) observers = [[NSMutableArray alloc] init];
+    [observers addObject:*observer];
+  }
+  // After that, so that no change is missed.
   return MTLCopyAllDevices();
 }
 
 void MTLRemoveDeviceObserver(id<NSObject> observer) {
   [observer retain];  // what the handler captured is released outside of the lock
-  pthread_mutex_lock(&observersLock);
-  [observers removeObjectIdenticalTo:observer];
-  pthread_mutex_unlock(&observersLock);
+  {
+    std::lock_guard<std::mutex> guard(lock);
+    [observers removeObjectIdenticalTo:observer];
+  }
   [observer release];
+}
+
+bool hostmetal_request_device_removal(size_t number) {
+  return hm_device_request_removal(number);
+}
+bool hostmetal_remove_device(size_t number) {
+  return hm_device_remove(number);
+}
+bool hostmetal_add_device(size_t number) {
+  return hm_device_add(number);
 }

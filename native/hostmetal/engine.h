@@ -56,8 +56,16 @@ typedef struct HMDeviceInfo {
   bool low_power;
 } HMDeviceInfo;
 // 0 when the environment asks for devices that cannot be, which a line on stderr tells.
-size_t hm_device_count(void);
+size_t hm_devices(HMDevice *devices, size_t most);  // those that are there: writes at most `most`, returns how many there are
 HMDevice hm_device_at(size_t index);  // NULL when out of range
+bool hm_device_removed(HMDevice device);
+// By their numbers in the environment. False when there is no such device, or one already.
+bool hm_device_request_removal(size_t number);
+bool hm_device_remove(size_t number);  // nothing runs on it when this returns
+bool hm_device_add(size_t number);
+// change: 0 added, 1 removal requested, 2 removed. Called on any thread; the first function that is given is the only one.
+typedef void (*HMDeviceChanged)(HMDevice device, uint32_t change);
+void hm_devices_watch(HMDeviceChanged changed);
 void hm_device_info(HMDevice device, HMDeviceInfo *info);
 bool hm_device_supports_family(HMDevice device, int64_t family);  // MTLGPUFamily
 uint64_t hm_device_current_allocated_size(HMDevice device);

@@ -19,6 +19,16 @@ kernel void square(device const float *in [[buffer(0)]], device float *out [[buf
 int main() {
   NS::SharedPtr<NS::AutoreleasePool> pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
   NS::SharedPtr<MTL::Device> device = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
+  // Those headers have it for macOS only.
+  NS::Object *observer = nullptr;
+  NS::SharedPtr<NS::Array> devices =
+      NS::TransferPtr(MTL::CopyAllDevicesWithObserver(&observer, ^(MTL::Device *, MTL::DeviceNotificationName) {}));
+  if (!devices || devices->object(0) != device.get() || !observer) {
+    fprintf(stderr, "the devices cannot be observed\n");
+    return 1;
+  }
+  MTL::RemoveDeviceObserver(observer);
+  observer->release();
   NS::Error *error = nullptr;
   NS::SharedPtr<MTL::CompileOptions> options = NS::TransferPtr(MTL::CompileOptions::alloc()->init());
 

@@ -45,6 +45,7 @@ pub(crate) enum ErrorCode {
     PageFault = 3,
     OutOfMemory = 8,
     InvalidResource = 9,
+    DeviceRemoved = 11,
     StackOverflow = 12,
 }
 

@@ -3,11 +3,18 @@
 //! Limits that Metal reports and programs rely on are Apple's usual ones (1024 threads in a threadgroup, 32 KiB of
 //! threadgroup memory, SIMD-groups of 32), and memory is half of this machine's, unless the environment asks for something
 //! else (simulate.rs). All devices compute on the same pool of workers: they are several in what they own, not in speed.
+//!
+//! Devices go and come when the program asks for it, or the environment (`removed_after`), so that fault handling can be tried. One
+//! that has gone allocates nothing more and its command buffers fail, those that run at once; the object lives on. What comes
+//! in its place is another device with another registry ID.
 
 use std::ffi::{CStr, CString};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::command::{ErrorCode, Failure};
+use crate::event;
+use crate::executor::guard;
 use crate::memory::page_size;
 use crate::pages::VolatilePages;
 use crate::simulate::{self, Family, Machine, Settings};
@@ -18,9 +25,13 @@ pub(crate) const MAX_THREADS_PER_THREADGROUP: u32 = 1024;
 pub(crate) const MAX_THREADGROUP_MEMORY: u64 = 32_768;
 /// Threads of a SIMD-group.
 pub(crate) const SIMD_WIDTH: u32 = 32;
+/// Of the first device; those that follow count on. Any numbers will do: Metal only promises that they differ.
+const REGISTRY_ID: u64 = 0x686f_7374_6d74_6c00;
 
 /// One MTLDevice.
 pub(crate) struct Device {
+    /// As the environment counts them.
+    number: usize,
     /// As MTLDevice.name gives it.
     pub(crate) name: CString,
     pub(crate) registry_id: u64,
@@ -30,6 +41,9 @@ pub(crate) struct Device {
     pub(crate) texts: Texts,
     allocated: AtomicU64,
     volatile: Mutex<VolatilePages>,
+    removed: AtomicBool,
+    /// Command buffers that have begun to run, counted for `removed_after`.
+    begun: AtomicU64,
 }
 
 /// What exceptions say of a device's own limits.
@@ -39,11 +53,78 @@ pub(crate) struct Texts {
     pub(crate) threads: CString,
 }
 
-/// All devices; made at the first call, alive as long as the process. None, with a line on stderr, when the environment asks
-/// for what cannot be.
-pub(crate) fn devices() -> &'static [Device] {
-    static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
-    DEVICES.get_or_init(|| {
+/// The devices, by the numbers that the environment gives them.
+struct Devices {
+    /// None for one that was removed.
+    present: Vec<Option<&'static Device>>,
+    /// All that there ever were: they live as long as the process.
+    all: Vec<&'static Device>,
+}
+
+/// What happened to a device, as hm_devices_watch tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Change {
+    Added = 0,
+    RemovalRequested = 1,
+    Removed = 2,
+}
+
+/// Called without locks, on the thread that makes the change.
+pub(crate) type Changed = Box<dyn Fn(&'static Device, Change) + Send + Sync>;
+
+static WATCHER: OnceLock<Changed> = OnceLock::new();
+
+/// Has a function called for every change from now on; the first one only.
+pub(crate) fn watch(changed: Changed) {
+    let _first = WATCHER.set(changed);
+}
+
+fn tell(device: &'static Device, change: Change) {
+    if let Some(changed) = WATCHER.get() {
+        changed(device, change);
+    }
+}
+
+/// The devices that are there.
+pub(crate) fn devices() -> Vec<&'static Device> {
+    list().present.iter().copied().flatten().collect()
+}
+
+/// Tells that a device will be removed; nothing else happens. Whether there is such a device.
+pub(crate) fn request_removal(number: usize) -> bool {
+    let device = list().present.get(number).copied().flatten();
+    device.inspect(|device| tell(device, Change::RemovalRequested)).is_some()
+}
+
+/// Removes a device: returns when nothing runs on it any more. Whether there was such a device.
+pub(crate) fn remove(number: usize) -> bool {
+    let device = list().present.get_mut(number).and_then(Option::take);
+    device.inspect(|device| device.go()).is_some()
+}
+
+/// Adds a device where one was removed. Whether one was.
+pub(crate) fn add(number: usize) -> bool {
+    let device = {
+        let mut list = list();
+        let Some(old) = list.all.iter().rev().find(|device| device.number == number).copied() else { return false };
+        if list.present[number].is_some() {
+            return false;
+        }
+        let made = list.all.len() as u64;
+        let device: &'static Device = Box::leak(Box::new(Device::again(old, made)));
+        list.present[number] = Some(device);
+        list.all.push(device);
+        device
+    };
+    tell(device, Change::Added);
+    true
+}
+
+/// Made at the first call. Without devices, with a line on stderr, when the environment asks for what cannot be.
+fn list() -> MutexGuard<'static, Devices> {
+    static DEVICES: OnceLock<Mutex<Devices>> = OnceLock::new();
+    let devices = DEVICES.get_or_init(|| {
         let machine = Machine {
             ram: physical_memory(),
             page: page_size() as u64,
@@ -60,8 +141,10 @@ pub(crate) fn devices() -> &'static [Device] {
         let location_number =
             |number: usize| all[..number].iter().filter(|other| other.location == all[number].location).count() as u64;
         let one = |number| Device::new(number, all.len(), &processor, location_number(number), all[number].clone());
-        (0..all.len()).map(one).collect()
-    })
+        let all: Vec<&'static Device> = (0..all.len()).map(|number| &*Box::leak(Box::new(one(number)))).collect();
+        Mutex::new(Devices { present: all.iter().copied().map(Some).collect(), all })
+    });
+    devices.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Threads that compute at the same time: HOSTMETAL_THREADS, else one per core.
@@ -95,9 +178,9 @@ impl Device {
         let text = |text: String| CString::new(text.replace('\0', " ")).unwrap_or_default();
         let (memory, most_threads) = (settings.threadgroup_memory, settings.max_threads);
         Device {
+            number,
             name: text(name),
-            // Any stable number will do: Metal only promises that it differs between devices.
-            registry_id: 0x686f_7374_6d74_6c00 + number as u64,
+            registry_id: REGISTRY_ID + number as u64,
             location_number,
             texts: Texts {
                 memory_length: text(format!("length must be <= {memory} bytes.")),
@@ -111,6 +194,63 @@ impl Device {
             settings,
             allocated: AtomicU64::new(0),
             volatile: Mutex::default(),
+            removed: AtomicBool::new(false),
+            begun: AtomicU64::new(0),
+        }
+    }
+
+    /// A device like one that has gone, as the `made`th; it is not removed by itself.
+    fn again(old: &Device, made: u64) -> Device {
+        let Texts { memory_length, memory_of_dispatch, threads } = &old.texts;
+        Device {
+            number: old.number,
+            name: old.name.clone(),
+            registry_id: REGISTRY_ID + made,
+            location_number: old.location_number,
+            texts: Texts {
+                memory_length: memory_length.clone(),
+                memory_of_dispatch: memory_of_dispatch.clone(),
+                threads: threads.clone(),
+            },
+            settings: Settings { removed_after: None, ..old.settings.clone() },
+            allocated: AtomicU64::new(0),
+            volatile: Mutex::default(),
+            removed: AtomicBool::new(false),
+            begun: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether it has gone.
+    pub(crate) fn removed(&self) -> bool {
+        // SeqCst: with `go`, of a worker that begins to run and the thread that removes one sees the other.
+        self.removed.load(Ordering::SeqCst)
+    }
+
+    /// Why a command buffer fails whose device has gone.
+    pub(crate) fn failure(&self) -> Failure {
+        let text = format!(
+            "Device Removed (0000000b:kIOGPUCommandBufferCallbackErrorDeviceRemoved): {} was removed",
+            self.name.to_string_lossy()
+        );
+        Failure { code: ErrorCode::DeviceRemoved, text, place: (0, 0) }
+    }
+
+    fn go(&'static self) {
+        self.removed.store(true, Ordering::SeqCst);
+        event::give_up_of(self);
+        guard::stop_device(self);
+        tell(self, Change::Removed);
+    }
+
+    /// A command buffer begins to run: removes the device when the environment wants that now.
+    pub(crate) fn count_run(&'static self) {
+        let Some(after) = self.settings.removed_after else { return };
+        if self.begun.fetch_add(1, Ordering::Relaxed) == after {
+            let here = |device: &Option<&'static Device>| device.is_some_and(|device| std::ptr::eq(device, self));
+            let gone = list().present.iter_mut().find(|device| here(device)).and_then(Option::take);
+            if gone.is_some() {
+                self.go();
+            }
         }
     }
 

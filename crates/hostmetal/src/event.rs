@@ -2,7 +2,7 @@
 //!
 //! Command buffers wait without a thread: their queue is parked here, and whoever makes the number large enough has a
 //! worker go on with it. Host threads sleep. Notifications are called by whoever makes the number large enough.
-//! A parked queue is given up when it has waited as long as a command buffer may run (HOSTMETAL_WATCHDOG).
+//! A parked queue is given up when it has waited as long as a command buffer may run (HOSTMETAL_WATCHDOG), or its device has gone.
 //! <https://developer.apple.com/documentation/metal/about-synchronization-events>
 
 use std::collections::BTreeMap;
@@ -46,12 +46,14 @@ struct Parked {
 /// Called once with the event and its value, or dropped with the event; does not block.
 pub(crate) type Notification = Box<dyn FnOnce(Arc<Event>, u64) + Send>;
 
-/// Waits of queues by number, with the time at which each is given up. Locked alone or before an event's own lock.
-static DEADLINES: Mutex<BTreeMap<u64, (u64, Arc<Event>)>> = Mutex::new(BTreeMap::new());
+/// A wait of a queue: the time at which it is given up, its event, and the queue's device.
+type Wait = (u64, Arc<Event>, &'static Device);
+/// Waits of queues by number. Locked alone or before an event's own lock.
+static DEADLINES: Mutex<BTreeMap<u64, Wait>> = Mutex::new(BTreeMap::new());
 /// Numbers of waits, from 1.
 static WAITS: AtomicU64 = AtomicU64::new(0);
 
-fn deadlines() -> MutexGuard<'static, BTreeMap<u64, (u64, Arc<Event>)>> {
+fn deadlines() -> MutexGuard<'static, BTreeMap<u64, Wait>> {
     DEADLINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -109,9 +111,8 @@ impl Event {
         let number = WAITS.fetch_add(1, Ordering::Relaxed) + 1;
         let limit = watchdog_limit().map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
         // First, so that a signal finds it; the watchdog finds nothing here before the queue is listed.
-        if let Some(limit) = limit {
-            deadlines().insert(number, (word::now().saturating_add(limit), self.clone()));
-        }
+        let end = limit.map_or(u64::MAX, |limit| word::now().saturating_add(limit));
+        deadlines().insert(number, (end, self.clone(), queue.device));
         let mut waiting = self.waiting();
         if self.value() >= value {
             drop(waiting);
@@ -123,16 +124,26 @@ impl Event {
         if limit.is_some() {
             guard::watch();
         }
+        // Whoever removes it may have looked before the queue was listed.
+        if queue.device.removed() {
+            drop(deadlines().remove(&number));
+            self.give_up(number, |_| queue.device.failure());
+        }
         true
     }
 
-    /// Ends a wait that is not over.
-    fn give_up(&self, number: u64) {
+    /// Ends a wait that is not over, for a value that `why` is told.
+    fn give_up(&self, number: u64, why: impl FnOnce(u64) -> Failure) {
         let mut waiting = self.waiting();
         let position = waiting.queues.iter().position(|parked| parked.number == number);
         let parked = position.map(|position| waiting.queues.swap_remove(position));
         drop(waiting);
         let Some(Parked { value, queue, .. }) = parked else { return };
+        queue.resume(Some(why(value)));
+    }
+
+    /// Why a wait for a value is given up that took too long.
+    fn timeout(&self, value: u64) -> Failure {
         let limit = watchdog_limit().map_or(0.0, |limit| limit.as_secs_f64());
         let text = format!(
             "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout): the command buffer waited longer \
@@ -140,7 +151,7 @@ impl Event {
             self.label(),
             self.value()
         );
-        queue.resume(Some(Failure { code: ErrorCode::Timeout, text, place: (0, 0) }));
+        Failure { code: ErrorCode::Timeout, text, place: (0, 0) }
     }
 
     /// Waits on the calling thread; whether the value was reached in time.
@@ -182,7 +193,18 @@ pub(crate) fn give_up_late(now: u64) {
         late.push(first.remove_entry());
     }
     drop(deadlines);
-    late.into_iter().for_each(|(number, (_, event))| event.give_up(number));
+    late.into_iter().for_each(|(number, (_, event, _))| event.give_up(number, |value| event.timeout(value)));
+}
+
+/// Gives up the waits of the queues of a device that has gone.
+pub(crate) fn give_up_of(device: &'static Device) {
+    let mut deadlines = deadlines();
+    let (given_up, left) =
+        std::mem::take(&mut *deadlines).into_iter().partition(|(_, (_, _, of))| std::ptr::eq(*of, device));
+    *deadlines = left;
+    drop(deadlines);
+    let given_up: BTreeMap<u64, Wait> = given_up;
+    given_up.into_iter().for_each(|(number, (_, event, _))| event.give_up(number, |_| device.failure()));
 }
 
 /// An MTLFence. Encoders of a queue run one after the other, so there is nothing to wait for; that it is used as Metal asks is

@@ -111,8 +111,11 @@ impl Drop for Pages {
 pub(crate) type VolatilePages = Vec<Weak<Pages>>;
 
 /// Takes `length`, rounded up to pages, from a device's account, discarding volatile pages while it does not fit; returns
-/// what was taken, None when the limit would be passed.
+/// what was taken, None when the limit would be passed or the device has gone.
 pub(crate) fn charge(device: &Device, length: u64) -> Option<u64> {
+    if device.removed() {
+        return None;
+    }
     loop {
         if let Some(charged) = device.charge(length) {
             return Some(charged);

@@ -45,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) low_power: bool,
     /// Whether what is harmless on a GPU, but against Metal's rules, is misuse.
     pub(crate) validation: bool,
+    /// It is removed when so many command buffers have begun to run and the next one does.
+    pub(crate) removed_after: Option<u64>,
 }
 
 /// What a device is when nothing is said, and what it cannot exceed.
@@ -107,6 +109,7 @@ impl Settings {
             location: Location::BuiltIn,
             low_power: false,
             validation: true,
+            removed_after: None,
         }
     }
 
@@ -164,6 +167,10 @@ impl Settings {
                         "no" => false,
                         _ => return Err(of("expected yes or no".to_owned())),
                     };
+                }
+                "removed_after" => {
+                    let number = value.parse().map_err(|_| of("expected a number of command buffers".to_owned()))?;
+                    self.removed_after = Some(number);
                 }
                 _ => return Err(format!("unknown key `{key}`")),
             }
@@ -237,6 +244,7 @@ mod tests {
         assert_eq!(changed("family=mac2"), Settings { family: Family::Mac2, ..whole.clone() });
         assert_eq!(changed("location=slot"), Settings { location: Location::Slot, ..whole.clone() });
         assert_eq!(changed("low_power=yes"), Settings { low_power: true, ..whole.clone() });
+        assert_eq!(changed("removed_after=3"), Settings { removed_after: Some(3), ..whole.clone() });
         let several = Settings { max_threads: 32, location: Location::External, ..whole };
         assert_eq!(changed(" max_threads = 32 , location = external "), several);
     }
@@ -277,6 +285,7 @@ mod tests {
             ("HOSTMETAL_DEVICE_0", "family=apple8", "family: expected apple2 to apple7"),
             ("HOSTMETAL_DEVICE_0", "location=moon", "location: expected built-in"),
             ("HOSTMETAL_DEVICE_0", "low_power=1", "low_power: expected yes or no"),
+            ("HOSTMETAL_DEVICE_0", "removed_after=-1", "removed_after: expected a number of command buffers"),
         ] {
             let error = read(&[(variable, text)]).expect_err(text);
             assert!(error.starts_with(&format!("{variable}={text:?}: ")) && error.contains(why), "{error}");

@@ -19,7 +19,7 @@ struct Process {
     says: &'static [&'static str],
 }
 
-const PROCESSES: [Process; 6] = [
+const PROCESSES: [Process; 7] = [
     Process { group: hostmetal_faces::ONE_DEVICE, environment: &[], says: &[] },
     Process {
         group: hostmetal_faces::SEVERAL_DEVICES,
@@ -57,6 +57,11 @@ const PROCESSES: [Process; 6] = [
             "hostmetal: no messages are kept: MTL_LOG_BUFFER_SIZE=\"1000\": bufferSize (1000) must be at least 1024 and at \
                  most 1073741824",
         ],
+    },
+    Process {
+        group: hostmetal_faces::REMOVED_DEVICES,
+        environment: &[("HOSTMETAL_DEVICES", "2"), ("HOSTMETAL_DEVICE_1", "location=external,removed_after=2")],
+        says: &[],
     },
 ];
 

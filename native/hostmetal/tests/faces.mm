@@ -33,6 +33,7 @@ const std::vector<const FaceCase *> groups[] = {
     {no_device_cases},
     {unvalidated_cases},
     {logged_cases},
+    {removal_cases},
 };
 
 const FaceCase *case_at(size_t group, size_t number) {

@@ -24,7 +24,7 @@ use std::time::Duration;
 use super::context::{Recovery, hostmetal_filter_signal, hostmetal_recover, hostmetal_signal_return};
 use super::event;
 use super::sanitizer::has_thread_sanitizer;
-use crate::device::number_from_environment;
+use crate::device::{Device, number_from_environment};
 use crate::event::{any_deadline, give_up_late};
 use crate::memory::Mapping;
 
@@ -49,6 +49,8 @@ pub(crate) struct Record {
     task: AtomicU64,
     /// A task that this worker shall leave. Task numbers are never used twice, so an old number here means nothing.
     stop: AtomicU64,
+    /// For the worker that drives the task: the device that it runs on.
+    device: AtomicPtr<Device>,
     /// For the worker that drives the task: when it began, in nanoseconds of CLOCK_MONOTONIC; else 0.
     began: AtomicU64,
     signal: AtomicI32,
@@ -98,8 +100,10 @@ impl Record {
         self.task.store(task, Ordering::SeqCst);
     }
 
-    /// As `join`, and the watchdog counts the task's time from now, `time`, on.
-    pub(crate) fn begin(&self, task: u64, time: u64) {
+    /// As `join`, and the watchdog counts the task's time from now, `time`, on. The device may have gone already; when it goes later,
+    /// the task is stopped.
+    pub(crate) fn begin(&self, task: u64, time: u64, device: &'static Device) {
+        self.device.store(ptr::from_ref(device).cast_mut(), Ordering::SeqCst);
         self.task.store(task, Ordering::SeqCst);
         if watchdog_limit().is_some() {
             self.began.store(time, Ordering::SeqCst);
@@ -111,6 +115,7 @@ impl Record {
     pub(crate) fn leave(&self) {
         self.began.store(0, Ordering::SeqCst);
         self.task.store(0, Ordering::SeqCst);
+        self.device.store(ptr::null_mut(), Ordering::SeqCst);
     }
 
     /// Whether the worker shall leave its task.
@@ -150,6 +155,21 @@ pub(crate) fn interrupt(task: u64) {
             record.stop.store(task, Ordering::SeqCst);
             send_stop(process, thread, record);
         }
+    }
+}
+
+/// Stops what runs on a device that has gone, and waits until nothing does.
+pub(crate) fn stop_device(device: &'static Device) {
+    loop {
+        let of_device = |record: &&Record| ptr::eq(record.device.load(Ordering::SeqCst), device);
+        let task = |record: &Record| record.task.load(Ordering::SeqCst);
+        let running: Vec<u64> = records().filter(of_device).map(task).filter(|task| *task != 0).collect();
+        if running.is_empty() {
+            return;
+        }
+        // Again and again: a signal that meets a worker between two kernels stops nothing.
+        running.into_iter().for_each(interrupt);
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

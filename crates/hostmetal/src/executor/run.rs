@@ -20,7 +20,7 @@ use super::guard::{Signal, interrupt, watchdog_limit};
 use super::pool::{self, Computing, Worker};
 use super::{Group, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture, bad_handle, event};
 use crate::command::{CommandBuffer, ErrorCode, Failure, Step};
-use crate::device::{SIMD_WIDTH, worker_threads};
+use crate::device::{Device, SIMD_WIDTH, worker_threads};
 use crate::encode::indirect::resolve;
 use crate::encode::sync::{read_grids, write_sample};
 use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
@@ -62,6 +62,7 @@ impl Execution {
     /// Tells the program that the command buffer is scheduled.
     pub(crate) fn begin(command_buffer: Arc<CommandBuffer>) -> Execution {
         let steps = command_buffer.begin();
+        command_buffer.queue.device.count_run();
         Execution { command_buffer, steps, next: 0, encoder: 0, begun: 0, ran: 0, failure: None }
     }
 
@@ -136,7 +137,12 @@ fn owed_signal(step: &Step) -> Option<(Arc<Event>, u64)> {
 /// Runs steps up to the end, or up to a wait for an event that has not reached its value.
 fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(Arc<Event>, u64)>, Failure> {
     let start = event::now();
+    let device = execution.command_buffer.queue.device;
+    let gone = |number| Failure { place: (number, 0), ..device.failure() };
     let mut running = None;
+    if device.removed() {
+        return Err(gone(execution.encoder));
+    }
     while let Some(step) = execution.steps.get_mut(execution.next) {
         match step {
             Step::Encoder(recording) if recording.commands.is_empty() => execution.encoder += 1,
@@ -145,10 +151,15 @@ fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(A
                     execution.begun = start;
                 }
                 let (_, task) = running.get_or_insert_with(|| {
-                    (Computing::new(), Task::begin(worker, start.saturating_sub(execution.ran).max(1)))
+                    (Computing::new(), Task::begin(worker, start.saturating_sub(execution.ran).max(1), device))
                 });
                 let number = execution.encoder;
-                run_commands(worker, task, recording).map_err(|mut failure| {
+                // Whoever removes it may have looked before the task began.
+                let ran = if device.removed() { Err(gone(number)) } else { run_commands(worker, task, recording) };
+                ran.map_err(|mut failure| {
+                    if failure.code == ErrorCode::Timeout && device.removed() {
+                        failure = Failure { place: failure.place, ..device.failure() };
+                    }
                     failure.place.0 = number;
                     failure.text = format!("{} ({})", failure.text, execution.command_buffer.encoder_name(number));
                     failure
@@ -175,9 +186,9 @@ struct Task {
 }
 
 impl Task {
-    fn begin(worker: &Worker, begun: u64) -> Task {
+    fn begin(worker: &Worker, begun: u64, device: &'static Device) -> Task {
         let number = TASKS.fetch_add(1, Ordering::Relaxed) + 1;
-        worker.record.begin(number, begun);
+        worker.record.begin(number, begun, device);
         Task { number, record: worker.record }
     }
 }

@@ -235,16 +235,71 @@ pub struct HMDeviceInfo {
     pub low_power: bool,
 }
 
-/// Number of devices.
-#[unsafe(no_mangle)]
-pub extern "C" fn hm_device_count() -> usize {
-    device::devices().len()
+fn handle_of(device: &'static Device) -> HMDevice {
+    HMDevice::from_raw(ptr::from_ref(device).cast())
 }
 
-/// A device, NULL when out of range.
+/// The devices that are there; writes at most `most` of them, and returns how many there are.
+///
+/// # Safety
+/// `devices` has room for `most`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_devices(devices: *mut HMDevice, most: usize) -> usize {
+    let all = device::devices();
+    for (position, device) in all.iter().take(most).enumerate() {
+        // SAFETY: as the caller promises.
+        let place = unsafe { devices.add(position) };
+        // SAFETY: as the caller promises.
+        unsafe { put(place, handle_of(device)) };
+    }
+    all.len()
+}
+
+/// One of the devices that are there, NULL when out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_device_at(index: usize) -> HMDevice {
-    device::devices().get(index).map_or(HMDevice::NULL, |device| HMDevice::from_raw(ptr::from_ref(device).cast()))
+    device::devices().get(index).map_or(HMDevice::NULL, |device| handle_of(device))
+}
+
+/// Whether a device was removed.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_device_removed(device: HMDevice) -> bool {
+    // SAFETY: as the module says.
+    unsafe { device_of(device) }.removed()
+}
+
+/// HMDeviceChanged: a device and what happened to it, 0 added, 1 its removal was requested, 2 removed.
+pub type DeviceChanged = unsafe extern "C" fn(HMDevice, u32);
+
+/// Has a function called for every change of the devices; the first one that is given.
+///
+/// # Safety
+/// The function may be called on any thread, at any time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_devices_watch(changed: DeviceChanged) {
+    // SAFETY: as the caller promises.
+    device::watch(Box::new(move |device, change| unsafe { changed(handle_of(device), change as u32) }));
+}
+
+/// Tells that a device will be removed. Whether there is such a device.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_device_request_removal(number: usize) -> bool {
+    device::request_removal(number)
+}
+
+/// Removes a device; nothing runs on it when this returns. Whether there was such a device.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_device_remove(number: usize) -> bool {
+    device::remove(number)
+}
+
+/// Adds a device where one was removed. Whether one was.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_device_add(number: usize) -> bool {
+    device::add(number)
 }
 
 /// A device's limits.

@@ -21,13 +21,15 @@ pub const NO_DEVICE: usize = 2;
 pub const UNVALIDATED: usize = 3;
 /// Cases of an environment that asks for messages.
 pub const LOGGED: usize = 4;
+/// Cases of two devices that go and come.
+pub const REMOVED_DEVICES: usize = 5;
 
 /// Name of a case; `None` past the last of its group.
 ///
 /// # Panics
 /// When there is no such group.
 pub fn name(group: usize, number: usize) -> Option<&'static str> {
-    assert!(group <= LOGGED, "no group {group}");
+    assert!(group <= REMOVED_DEVICES, "no group {group}");
     // SAFETY: the group exists; takes any number.
     let name = unsafe { faces_case_name(group, number) };
     if name.is_null() {

@@ -1,0 +1,26 @@
+// hostmetal's own, and no part of Metal: devices that go and come while a program runs, to try how it takes that.
+//
+// Devices have the numbers that HOSTMETAL_DEVICES and HOSTMETAL_DEVICE_0, ... give them. Observers of the list
+// (MTLCopyAllDevicesWithObserver) are told, one after the other, on a thread of Metal's. A device that was removed is in no list
+// any more: it makes no queues, buffers, textures and heaps, and its command buffers fail with MTLCommandBufferErrorDeviceRemoved,
+// those that run or wait at once. What is added has the same limits and another registryID.
+#ifndef HOSTMETAL_H
+#define HOSTMETAL_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HOSTMETAL_EXTERN __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+// Tells observers that the device will be removed (MTLDeviceRemovalRequestedNotification). False when it is not there.
+HOSTMETAL_EXTERN bool hostmetal_request_device_removal(size_t number);
+// Removes the device. Nothing runs on it any more when this returns. False when it is not there.
+HOSTMETAL_EXTERN bool hostmetal_remove_device(size_t number);
+// Adds a device in the place of one that was removed. False when none was.
+HOSTMETAL_EXTERN bool hostmetal_add_device(size_t number);
+#ifdef __cplusplus
+}
+#endif
+#endif
