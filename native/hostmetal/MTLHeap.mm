@@ -10,25 +10,7 @@
 }
 
 // The three modes are parts of the options.
-- (MTLCPUCacheMode)cpuCacheMode {
-  return (MTLCPUCacheMode)((_resourceOptions & MTLResourceCPUCacheModeMask) >> MTLResourceCPUCacheModeShift);
-}
-- (void)setCpuCacheMode:(MTLCPUCacheMode)mode {
-  _resourceOptions = (_resourceOptions & ~MTLResourceCPUCacheModeMask) | mode << MTLResourceCPUCacheModeShift;
-}
-- (MTLStorageMode)storageMode {
-  return (MTLStorageMode)((_resourceOptions & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift);
-}
-- (void)setStorageMode:(MTLStorageMode)mode {
-  _resourceOptions = (_resourceOptions & ~MTLResourceStorageModeMask) | mode << MTLResourceStorageModeShift;
-}
-- (MTLHazardTrackingMode)hazardTrackingMode {
-  return (MTLHazardTrackingMode)((_resourceOptions & MTLResourceHazardTrackingModeMask) >>
-                                 MTLResourceHazardTrackingModeShift);
-}
-- (void)setHazardTrackingMode:(MTLHazardTrackingMode)mode {
-  _resourceOptions = (_resourceOptions & ~MTLResourceHazardTrackingModeMask) | mode << MTLResourceHazardTrackingModeShift;
-}
+HM_MODES_TO_SET
 
 - (id)copyWithZone:(NSZone *)zone {
   MTLHeapDescriptor *copy = [[[self class] allocWithZone:zone] init];
@@ -58,12 +40,8 @@
 - (id<MTLDevice>)device {
   return _device;
 }
-- (MTLCPUCacheMode)cpuCacheMode {
-  return (MTLCPUCacheMode)((_resourceOptions & MTLResourceCPUCacheModeMask) >> MTLResourceCPUCacheModeShift);
-}
-- (MTLStorageMode)storageMode {
-  return (MTLStorageMode)((_resourceOptions & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift);
-}
+HM_MODE(MTLCPUCacheMode, cpuCacheMode, CPUCacheMode)
+HM_MODE(MTLStorageMode, storageMode, StorageMode)
 - (MTLHazardTrackingMode)hazardTrackingMode {
   const NSUInteger mode = (_resourceOptions & MTLResourceHazardTrackingModeMask) >> MTLResourceHazardTrackingModeShift;
   return mode == MTLHazardTrackingModeDefault ? MTLHazardTrackingModeUntracked : (MTLHazardTrackingMode)mode;

@@ -45,53 +45,36 @@
 ATTACHMENT(Compute)
 ATTACHMENT(Blit)
 
-@implementation MTLComputePassDescriptor
-@synthesize dispatchType = _dispatchType, sampleBufferAttachments = _sampleBufferAttachments;
+// A pass of its kind; OTHERS synthesizes what else the descriptor has, and COPY takes it over.
+#define PASS(NAME, MAKE, OTHERS, COPY)                                                                                   \
+  @implementation MTL##NAME##PassDescriptor                                                                      \
+  @synthesize sampleBufferAttachments = _sampleBufferAttachments;                                                \
+  OTHERS                                                                                                         \
+                                                                                                                 \
+  +(MTL##NAME##PassDescriptor *)MAKE {                                                                           \
+    return [[[self alloc] init] autorelease];                                                                    \
+  }                                                                                                              \
+                                                                                                                 \
+  -(instancetype)init {                                                                                          \
+    if ((self = [super init]))                                                                                   \
+      _sampleBufferAttachments = [[MTL##NAME##PassSampleBufferAttachmentDescriptorArray alloc] init];            \
+    return self;                                                                                                 \
+  }                                                                                                              \
+                                                                                                                 \
+  -(id)copyWithZone : (NSZone *)zone {                                                                           \
+    MTL##NAME##PassDescriptor *copy = [[[self class] allocWithZone:zone] init];                                  \
+    COPY;                                                                                                        \
+    for (NSUInteger i = 0; i < HM_PASS_ATTACHMENTS; i++)                                                         \
+      [[copy sampleBufferAttachments] setObject:[_sampleBufferAttachments objectAtIndexedSubscript:i]            \
+                             atIndexedSubscript:i];                                                              \
+    return copy;                                                                                                 \
+  }                                                                                                              \
+                                                                                                                 \
+  -(void)dealloc {                                                                                               \
+    [_sampleBufferAttachments release];                                                                          \
+    [super dealloc];                                                                                             \
+  }                                                                                                              \
+  @end
 
-+ (MTLComputePassDescriptor *)computePassDescriptor {
-  return [[[self alloc] init] autorelease];
-}
-
-- (instancetype)init {
-  if ((self = [super init])) _sampleBufferAttachments = [[MTLComputePassSampleBufferAttachmentDescriptorArray alloc] init];
-  return self;
-}
-
-- (id)copyWithZone:(NSZone *)zone {
-  MTLComputePassDescriptor *copy = [[[self class] allocWithZone:zone] init];
-  [copy setDispatchType:_dispatchType];
-  for (NSUInteger i = 0; i < HM_PASS_ATTACHMENTS; i++)
-    [[copy sampleBufferAttachments] setObject:[_sampleBufferAttachments objectAtIndexedSubscript:i] atIndexedSubscript:i];
-  return copy;
-}
-
-- (void)dealloc {
-  [_sampleBufferAttachments release];
-  [super dealloc];
-}
-@end
-
-@implementation MTLBlitPassDescriptor
-@synthesize sampleBufferAttachments = _sampleBufferAttachments;
-
-+ (MTLBlitPassDescriptor *)blitPassDescriptor {
-  return [[[self alloc] init] autorelease];
-}
-
-- (instancetype)init {
-  if ((self = [super init])) _sampleBufferAttachments = [[MTLBlitPassSampleBufferAttachmentDescriptorArray alloc] init];
-  return self;
-}
-
-- (id)copyWithZone:(NSZone *)zone {
-  MTLBlitPassDescriptor *copy = [[[self class] allocWithZone:zone] init];
-  for (NSUInteger i = 0; i < HM_PASS_ATTACHMENTS; i++)
-    [[copy sampleBufferAttachments] setObject:[_sampleBufferAttachments objectAtIndexedSubscript:i] atIndexedSubscript:i];
-  return copy;
-}
-
-- (void)dealloc {
-  [_sampleBufferAttachments release];
-  [super dealloc];
-}
-@end
+PASS(Compute, computePassDescriptor, @synthesize dispatchType = _dispatchType;, copy->_dispatchType = _dispatchType)
+PASS(Blit, blitPassDescriptor, , )

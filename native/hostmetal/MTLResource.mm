@@ -21,13 +21,8 @@
   return _device;
 }
 
-- (MTLCPUCacheMode)cpuCacheMode {
-  return (MTLCPUCacheMode)((_resourceOptions & MTLResourceCPUCacheModeMask) >> MTLResourceCPUCacheModeShift);
-}
-
-- (MTLStorageMode)storageMode {
-  return (MTLStorageMode)((_resourceOptions & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift);
-}
+HM_MODE(MTLCPUCacheMode, cpuCacheMode, CPUCacheMode)
+HM_MODE(MTLStorageMode, storageMode, StorageMode)
 
 // What a device makes is tracked unless it is asked not to, what a heap makes is the opposite (Apple,
 // MTLHazardTrackingModeDefault).

@@ -54,25 +54,7 @@
 }
 
 // The three modes are parts of the options.
-- (MTLCPUCacheMode)cpuCacheMode {
-  return (MTLCPUCacheMode)((_resourceOptions & MTLResourceCPUCacheModeMask) >> MTLResourceCPUCacheModeShift);
-}
-- (void)setCpuCacheMode:(MTLCPUCacheMode)mode {
-  _resourceOptions = (_resourceOptions & ~MTLResourceCPUCacheModeMask) | mode << MTLResourceCPUCacheModeShift;
-}
-- (MTLStorageMode)storageMode {
-  return (MTLStorageMode)((_resourceOptions & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift);
-}
-- (void)setStorageMode:(MTLStorageMode)mode {
-  _resourceOptions = (_resourceOptions & ~MTLResourceStorageModeMask) | mode << MTLResourceStorageModeShift;
-}
-- (MTLHazardTrackingMode)hazardTrackingMode {
-  return (MTLHazardTrackingMode)((_resourceOptions & MTLResourceHazardTrackingModeMask) >>
-                                 MTLResourceHazardTrackingModeShift);
-}
-- (void)setHazardTrackingMode:(MTLHazardTrackingMode)mode {
-  _resourceOptions = (_resourceOptions & ~MTLResourceHazardTrackingModeMask) | mode << MTLResourceHazardTrackingModeShift;
-}
+HM_MODES_TO_SET
 
 - (id)copyWithZone:(NSZone *)zone {
   MTLTextureDescriptor *copy = [[[self class] allocWithZone:zone] init];

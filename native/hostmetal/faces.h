@@ -33,6 +33,21 @@ void hostmetal_async(void (^work)(void));
 // bottom of any thread (the caller is a thread of the engine, which no exception may cross).
 void hostmetal_call_out(const char *what, void (^work)(void));
 
+// The modes that are parts of the object's _resourceOptions: PART is what Metal calls the bits.
+#define HM_MODE(TYPE, NAME, PART)                                                                     \
+  -(TYPE)NAME {                                                                                       \
+    return (TYPE)((_resourceOptions & MTLResource##PART##Mask) >> MTLResource##PART##Shift);          \
+  }
+#define HM_MODE_TO_SET(TYPE, NAME, SET, PART)                                                         \
+  HM_MODE(TYPE, NAME, PART)                                                                           \
+  -(void)SET : (TYPE)mode {                                                                           \
+    _resourceOptions = (_resourceOptions & ~MTLResource##PART##Mask) | mode << MTLResource##PART##Shift; \
+  }
+#define HM_MODES_TO_SET                                                                               \
+  HM_MODE_TO_SET(MTLCPUCacheMode, cpuCacheMode, setCpuCacheMode, CPUCacheMode)                        \
+  HM_MODE_TO_SET(MTLStorageMode, storageMode, setStorageMode, StorageMode)                            \
+  HM_MODE_TO_SET(MTLHazardTrackingMode, hazardTrackingMode, setHazardTrackingMode, HazardTrackingMode)
+
 @class HostMTLCommandBuffer, HostMTLCommandQueue, HostMTLHeap, HostMTLLibrary;
 
 @interface MTLArchitecture (Engine)

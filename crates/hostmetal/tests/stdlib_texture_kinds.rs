@@ -581,6 +581,25 @@ fn atomic_functions_of_textures_under_contention() {
     assert_eq!(v.read::<u32>(0, 0, 1)[6], u32::MAX);
 }
 
+/// MSL has atomic functions of 32 bits for textures of one component only (MSL 6.12.17).
+#[test]
+fn atomic_functions_of_other_formats_are_named() {
+    for format in [13, 23, 63, RG32_UINT, 123] {
+        for call in ["t.atomic_store(uint4(1), uint2(0));", "t.atomic_fetch_add(uint2(1), uint4(1));"] {
+            let source = format!("kernel void run(texture2d<uint, access::read_write> t [[texture(0)]]) {{ {call} }}");
+            let pipeline = compile(&source, MathMode::Fast);
+            let texture = Texture::new(&texture(TEXTURE_2D, format, [2, 2, 1]));
+            let done = Queue::new().run(|encoder| {
+                encoder.pipeline(&pipeline);
+                encoder.texture(&texture, 0);
+                encoder.threads([1, 1, 1], [1, 1, 1]);
+            });
+            let (code, text) = done.error().unwrap_or_else(|| panic!("{format}: nothing was said of {call}"));
+            assert!(code == 9 && text.contains("MTLPixelFormatR32Uint"), "{format}: {text}");
+        }
+    }
+}
+
 // ---------------------------------------------------------------- samples, rules
 
 #[test]

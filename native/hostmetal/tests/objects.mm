@@ -487,6 +487,64 @@ void an_encoder_released_while_open_raises_and_loses_nothing() {
   }
 }
 
+// Everything that would encode, on encoders that have ended.
+void ended_encoders_take_nothing() {
+  id<MTLCommandBuffer> commandBuffer = [queue() commandBuffer];
+  id<MTLComputeCommandEncoder> compute = [commandBuffer computeCommandEncoder];
+  [compute endEncoding];
+  id<MTLBlitCommandEncoder> blit = [commandBuffer blitCommandEncoder];
+  [blit endEncoding];
+  id<MTLBuffer> b = buffer(64), more = buffer(64);
+  id<MTLFence> fence = [[device() newFence] autorelease];
+  MTLTextureDescriptor *small =
+      [MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR8Unorm width:4 height:4 mipmapped:YES];
+  id<MTLTexture> texture = [[device() newTextureWithDescriptor:small] autorelease];
+  id<MTLSamplerState> sampler =
+      [[device() newSamplerStateWithDescriptor:[[[MTLSamplerDescriptor alloc] init] autorelease]] autorelease];
+  MTLHeapDescriptor *room = [[[MTLHeapDescriptor alloc] init] autorelease];
+  [room setSize:4096];
+  id<MTLHeap> heap = [[device() newHeapWithDescriptor:room] autorelease];
+  const id<MTLBuffer> buffers[] = {b, more};
+  const id<MTLTexture> textures[] = {texture};
+  const id<MTLSamplerState> samplers[] = {sampler};
+  const id<MTLResource> resources[] = {b};
+  const id<MTLHeap> heaps[] = {heap};
+  const NSUInteger offsets[] = {0, 0};
+  const MTLSize one = MTLSizeMake(1, 1, 1);
+  CHECK_RAISES([compute setBytes:"abcd" length:4 atIndex:0], @"setBytes:", @"");
+  CHECK_RAISES([compute setBuffers:buffers offsets:offsets withRange:NSMakeRange(0, 2)], @"setBuffers:", @"");
+  CHECK_RAISES([compute setBufferOffset:0 atIndex:0], @"setBufferOffset:", @"");
+  CHECK_RAISES([compute setTexture:texture atIndex:0], @"setTexture:", @"");
+  CHECK_RAISES([compute setTextures:textures withRange:NSMakeRange(0, 1)], @"setTextures:", @"");
+  CHECK_RAISES([compute setSamplerState:sampler atIndex:0], @"setSamplerState:", @"");
+  CHECK_RAISES([compute setSamplerStates:samplers withRange:NSMakeRange(0, 1)], @"setSamplerStates:", @"");
+  CHECK_RAISES([compute setThreadgroupMemoryLength:16 atIndex:0], @"setThreadgroupMemoryLength:", @"");
+  CHECK_RAISES([compute dispatchThreads:one threadsPerThreadgroup:one], @"dispatchThreads:", @"");
+  CHECK_RAISES([compute dispatchThreadgroups:one threadsPerThreadgroup:one], @"dispatchThreadgroups:", @"");
+  CHECK_RAISES([compute dispatchThreadgroupsWithIndirectBuffer:b indirectBufferOffset:0 threadsPerThreadgroup:one],
+               @"dispatchThreadgroupsWithIndirectBuffer:", @"");
+  CHECK_RAISES([compute memoryBarrierWithScope:MTLBarrierScopeBuffers], @"memoryBarrierWithScope:", @"");
+  CHECK_RAISES([compute memoryBarrierWithResources:resources count:1], @"memoryBarrierWithResources:", @"");
+  CHECK_RAISES([compute useResource:b usage:MTLResourceUsageRead], @"useResource:", @"");
+  CHECK_RAISES([compute useResources:resources count:1 usage:MTLResourceUsageRead], @"useResources:", @"");
+  CHECK_RAISES([compute useHeap:heap], @"useHeap:", @"");
+  CHECK_RAISES([compute useHeaps:heaps count:1], @"useHeaps:", @"");
+  CHECK_RAISES([compute updateFence:fence], @"updateFence:", @"");
+  CHECK_RAISES([compute waitForFence:fence], @"waitForFence:", @"");
+  CHECK_RAISES([compute popDebugGroup], @"popDebugGroup", @"");
+  CHECK_RAISES([compute endEncoding], @"endEncoding", @"");
+  CHECK_RAISES([blit copyFromBuffer:b sourceOffset:0 toBuffer:more destinationOffset:0 size:4], @"copyFromBuffer:", @"");
+  CHECK_RAISES([blit generateMipmapsForTexture:texture], @"generateMipmapsForTexture:", @"");
+  CHECK_RAISES([blit copyFromTexture:texture toTexture:[[device() newTextureWithDescriptor:small] autorelease]], @"copyFromTexture:", @"");
+  CHECK_RAISES([blit updateFence:fence], @"updateFence:", @"");
+  CHECK_RAISES([blit waitForFence:fence], @"waitForFence:", @"");
+  CHECK_RAISES([blit endEncoding], @"endEncoding", @"");
+  // Nothing of it is in the way of the rest.
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  CHECK_EQUAL([commandBuffer status], MTLCommandBufferStatusCompleted);
+}
+
 // ------------------------------------------------------------------ blocks
 
 void blocks_are_objects_and_keep_what_they_capture() {
@@ -631,6 +689,7 @@ const FaceCase object_cases[] = {
     CASE(misuse_of_a_command_buffer_raises),
     CASE(misuse_of_an_encoder_raises),
     CASE(misuse_of_a_blit_encoder_raises),
+    CASE(ended_encoders_take_nothing),
     CASE(an_encoder_released_while_open_raises_and_loses_nothing),
     CASE(blocks_are_objects_and_keep_what_they_capture),
     CASE(a_block_may_hold_a_block),

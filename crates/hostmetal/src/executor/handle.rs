@@ -23,13 +23,19 @@ const NOT_A_SAMPLER: usize = 0x8800;
 /// `hostmetal::not_a_command_buffer`, `hostmetal::not_a_command`.
 const NOT_A_COMMAND_BUFFER: usize = 0x9000;
 const NOT_A_COMMAND: usize = 0x9800;
+/// `hostmetal::not_for_atomics`.
+const NOT_FOR_ATOMICS: usize = 0xa000;
 
-/// What an address at which nothing can lie says of the handle that a kernel used.
+/// What an address at which nothing can lie says of the handle or texture that a kernel used.
 pub(crate) fn bad_handle(address: usize) -> Option<&'static str> {
     let places = [
         (NOT_A_TEXTURE, "the handle of a texture in memory is not that of a living texture"),
         (NOT_A_SAMPLER, "the handle of a sampler in memory is not that of a living sampler"),
         (NOT_A_COMMAND_BUFFER, "the handle of an indirect command buffer in memory is not that of a living one"),
+        (
+            NOT_FOR_ATOMICS,
+            "an atomic function of a texture whose pixel format is not MTLPixelFormatR32Uint or R32Sint, or RG32Uint for ulong",
+        ),
         (NOT_A_COMMAND, "a command is not in the indirect command buffer, or beyond its limits"),
     ];
     places.into_iter().find(|(place, _)| (*place..*place + 2048).contains(&address)).map(|(_, text)| text)
