@@ -232,8 +232,9 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 8] = ["alignment", "group", "joins", "plugin", "prepare", "region", "regions", "simdgroups"];
-const PASS_HEADERS: [&str; 4] = ["alignment", "builder", "joins", "pass"];
+const PASS_SOURCES: [&str; 9] =
+    ["alignment", "group", "joins", "plugin", "prepare", "region", "regions", "simdgroups", "spans"];
+const PASS_HEADERS: [&str; 5] = ["alignment", "builder", "joins", "pass", "spans"];
 
 /// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
 /// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.

@@ -272,6 +272,7 @@ fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
     Ok(Kernel {
         name: name.to_owned(),
         entry: loaded.entry(),
+        span: loaded.span(),
         bindings: bindings.collect::<Result<_, LibraryError>>()?,
         variables: loaded.threadgroup_variables().to_vec(),
         max_total_threads: loaded.max_total_threads(),

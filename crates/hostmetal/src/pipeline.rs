@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::device::Device;
-use crate::executor::{Entry, SAMPLERS, SLOTS, TEXTURES, ThreadgroupVariable};
+use crate::executor::{Entry, SAMPLERS, SLOTS, Span, TEXTURES, ThreadgroupVariable};
 use crate::msl::{Formats, Type};
 
 /// MTLBindingType of a buffer.
@@ -54,6 +54,8 @@ pub struct Kernel {
     pub name: String,
     /// The code.
     pub entry: Entry,
+    /// What a call of it may be for.
+    pub span: Span,
     /// In any order.
     pub bindings: Vec<Binding>,
     /// The variables that it asks the runtime table for.
@@ -79,6 +81,7 @@ pub(crate) struct Pipeline {
     pub(crate) device: &'static Device,
     pub(crate) name: String,
     pub(crate) entry: Entry,
+    pub(crate) span: Span,
     /// Sorted by kind and index.
     pub(crate) bindings: Vec<Binding>,
     pub(crate) variables: Vec<PlacedVariable>,
@@ -126,7 +129,7 @@ impl Pipeline {
         max_threads: u64,
         whole_simdgroups: bool,
     ) -> Result<Pipeline, Unfit> {
-        let Kernel { name, entry, mut bindings, variables, max_total_threads, formats, code } = kernel;
+        let Kernel { name, entry, span, mut bindings, variables, max_total_threads, formats, code } = kernel;
         let limit = u64::from(device.max_threads());
         if max_threads > limit {
             return Err(Unfit(format!("maxTotalThreadsPerThreadgroup ({max_threads}) of {name} must be <= {limit}")));
@@ -166,6 +169,7 @@ impl Pipeline {
             device,
             name,
             entry,
+            span,
             bindings,
             variables: placed,
             static_memory: offset.next_multiple_of(16),

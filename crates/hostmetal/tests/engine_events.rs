@@ -414,6 +414,29 @@ fn an_indirect_dispatch_reads_its_grid_when_it_runs() {
 }
 
 #[test]
+fn an_empty_grid_does_not_keep_others_from_running() {
+    let count = Pipeline::new(kernel("count", Entry::Group(count), vec![buffer(0, 4)]));
+    let queue = Queue::new();
+    for grids in [[[0, 1, 1], [500, 3, 1]], [[500, 3, 1], [0, 1, 1]], [[0, 0, 0], [1, 0, 1]]] {
+        let given = grids.map(|grid: [u32; 3]| (Buffer::of(&grid), Buffer::new(16)));
+        let command_buffer = queue.command_buffer();
+        let encoder = command_buffer.encoder(true);
+        encoder.pipeline(&count);
+        for (grid, counts) in &given {
+            encoder.buffer(counts, 0);
+            assert_eq!(try_indirect(&encoder, grid, 0, [1, 1, 1]), None);
+        }
+        ok(encoder.end());
+        command_buffer.commit();
+        command_buffer.wait();
+        command_buffer.assert_completed();
+        for ((_, counts), grid) in given.iter().zip(grids) {
+            assert_eq!(counts.read::<u32>()[0], grid.iter().product::<u32>(), "{grids:?}");
+        }
+    }
+}
+
+#[test]
 fn an_indirect_grid_that_is_too_large_fails_the_command_buffer() {
     let pipeline = Pipeline::new(kernel("count", Entry::Group(count), vec![buffer(0, 4)]));
     let queue = Queue::new();

@@ -5,8 +5,9 @@ mod support;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hostmetal::executor::{Entry, Group};
+use hostmetal::executor::{Entry, Group, Span};
 use hostmetal::ffi::*;
+use hostmetal::pipeline::Kernel;
 use support::*;
 
 /// y = a * x + y over (x, y, a).
@@ -100,6 +101,71 @@ fn every_position_of_a_grid_runs_once() {
             })
             .assert_completed();
         assert!(counts.read::<u32>().iter().all(|&n| n == 1), "grid {grid:?} of {size:?}");
+    }
+}
+
+/// Counts each grid position once; position 0 of buffer 1 the calls, 1 those for threadgroups that the grid has not.
+unsafe extern "C" fn count_span(called: *const Group) {
+    // SAFETY: the executor's group.
+    let called = unsafe { group(called) };
+    let said = |place: usize| {
+        // SAFETY: the test binds two numbers there.
+        unsafe { &*at::<AtomicU32>(called, 1, place) }
+    };
+    said(0).fetch_add(1, Ordering::Relaxed);
+    let (grid, size) = (called.threads_per_grid, called.dispatch_threads_per_threadgroup);
+    let first: [u32; 3] = std::array::from_fn(|axis| called.threadgroup_position_in_grid[axis] * size[axis]);
+    let have = called.threads_per_threadgroup;
+    let right = |axis: usize| {
+        let whole = if axis == 0 { have[0] % size[0] == 0 && have[0] > 0 } else { have[axis] == size[axis] };
+        have[axis] == grid[axis] - first[axis] || whole && have[axis] <= grid[axis] - first[axis]
+    };
+    if !(0..3).all(right) {
+        said(1).fetch_add(1, Ordering::Relaxed);
+    }
+    for thread in threads(called) {
+        let [x, y, z] = in_grid(called, thread);
+        // SAFETY: the buffer has an element for each position of the grid.
+        unsafe { &*at::<AtomicU32>(called, 0, (x + grid[0] * (y + grid[1] * z)) as usize) }
+            .fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn every_position_runs_once_in_calls_for_several_threadgroups() {
+    // The grid, the threadgroup, how many calls there are at least and at most: one per threadgroup; of `Line`; of `Rows`.
+    let cases = [
+        ([1, 1, 1], [1, 1, 1], [[1, 1]; 3]),
+        ([4096, 1, 1], [4, 1, 1], [[1024, 1024], [1, 512], [1, 512]]),
+        ([4099, 1, 1], [4, 1, 1], [[1025, 1025], [1, 512], [1, 512]]),
+        ([801, 9, 5], [2, 4, 2], [[401 * 9, 401 * 9], [401 * 9, 401 * 9], [9, 401 * 4]]),
+        ([801, 3, 5], [2, 1, 1], [[401 * 15, 401 * 15], [15, 401 * 7], [15, 401 * 7]]),
+        ([3, 1000, 1], [1, 1, 1], [[3000, 3000], [1000, 1500], [1000, 1500]]),
+    ];
+    let queue = Queue::new();
+    for (number, span) in [Span::Threadgroup, Span::Line, Span::Rows].into_iter().enumerate() {
+        let code = kernel("count", Entry::Group(count_span), vec![buffer(0, 4), buffer(1, 4)]);
+        let pipeline = Pipeline::new(Kernel { span, ..code });
+        for (grid, size, calls) in cases {
+            // The second time it is known how long threads take.
+            for _ in 0..2 {
+                let counts = Buffer::new(grid.iter().product::<u64>() * 4);
+                let said = Buffer::of(&[0u32; 2]);
+                queue
+                    .run(|encoder| {
+                        encoder.pipeline(&pipeline);
+                        encoder.buffer(&counts, 0);
+                        encoder.buffer(&said, 1);
+                        encoder.threads(grid, size);
+                    })
+                    .assert_completed();
+                assert!(counts.read::<u32>().iter().all(|&n| n == 1), "{span:?}: grid {grid:?} of {size:?}");
+                let [made, wrong] = said.read::<u32>()[..] else { panic!("two numbers") };
+                assert_eq!(wrong, 0, "{span:?}: grid {grid:?} of {size:?}");
+                let [least, most] = calls[number];
+                assert!((least..=most).contains(&made), "{span:?}: grid {grid:?} of {size:?}: {made} calls");
+            }
+        }
     }
 }
 

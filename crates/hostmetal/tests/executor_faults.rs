@@ -5,10 +5,11 @@ mod support;
 
 use std::ffi::CStr;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use hostmetal::executor::{Entry, Group, runtime_table};
+use hostmetal::executor::{Entry, Group, Span, runtime_table};
 use hostmetal::ffi::*;
+use hostmetal::pipeline::Kernel;
 use support::*;
 
 const FAULTED: u32 = 4;
@@ -104,6 +105,85 @@ fn a_fault_of_a_thread_with_a_stack_names_the_thread() {
     let (code, text) = fault(Entry::Thread(write_at_thread), 65_536);
     assert_eq!(code, 3, "{text}");
     assert!(text.contains("threadgroup (2, 0, 0), thread (5, 1, 0) of it"), "{text}");
+}
+
+/// A fault of a thread: its position, the byte of buffer 0 that it writes, and in which of its runs.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Planned {
+    thread: [u32; 3],
+    /// Bit per run.
+    runs: u32,
+    offset: i64,
+}
+
+/// Its threads do what the plans in buffer 1 say; buffer 2 counts the runs of each plan's thread.
+unsafe extern "C" fn faults_as_planned(called: *const Group) {
+    // SAFETY: the executor's group.
+    let called = unsafe { group(called) };
+    for thread in threads(called) {
+        for plan in 0..2 {
+            // SAFETY: the test binds two plans.
+            let planned = unsafe { *at::<Planned>(called, 1, plan) };
+            if planned.thread != in_grid(called, thread) {
+                continue;
+            }
+            // SAFETY: the test binds two counts.
+            let run = unsafe { &*at::<AtomicU32>(called, 2, plan) }.fetch_add(1, Ordering::Relaxed);
+            if planned.runs >> run & 1 != 0 {
+                let place = called.buffer[0].cast::<u8>().wrapping_offset(planned.offset as isize);
+                // SAFETY: none: this is the fault.
+                unsafe { place.write_volatile(1) };
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fault_in_a_call_for_several_threadgroups_names_the_one() {
+    // Two plans for a grid of 40,000 x 6 threads in threadgroups of 4 x 3, and what is told. One worker runs a row of threadgroups in one
+    // call, or a part of it: the first 39 at least on 64 processors. The buffer is three pages of 4096 bytes.
+    let always = u32::MAX;
+    let none = Planned { thread: [0; 3], runs: 0, offset: 0 };
+    let at = |x, y, runs, offset| Planned { thread: [x, y, 0], runs, offset };
+    let cases = [
+        ([at(0, 0, always, 13_000), none], "13000 bytes", "threadgroup (0, 0, 0)"),
+        ([at(3, 0, always, 13_000), none], "13000 bytes", "threadgroup (0, 0, 0)"),
+        ([at(83, 0, always, 13_000), none], "13000 bytes", "threadgroup (20, 0, 0)"),
+        ([at(84, 5, always, 13_000), none], "13000 bytes", "threadgroup (21, 1, 0)"),
+        ([at(39_999, 5, always, 13_000), none], "13000 bytes", "threadgroup (9999, 1, 0)"),
+        // The first row of threads comes to its fault first when all run together, that of the third when each threadgroup runs alone.
+        ([at(90, 0, always, 13_000), at(50, 2, always, 30_000)], "13000 bytes", "threadgroup (22, 0, 0)"),
+        // In the same page as that which was met.
+        ([at(90, 0, 1, 13_000), at(90, 1, 1, 13_004)], "13004 bytes", "threadgroup (22, 0, 0)"),
+        // What does not happen again, or elsewhere, is told as all that is known.
+        ([at(90, 0, 1, 13_000), none], "13000 bytes", "one of the threadgroups (0, 0, 0) to ("),
+        ([at(90, 0, 1, 13_000), at(91, 0, 1, 30_000)], "13000 bytes", "one of the threadgroups (0, 0, 0) to ("),
+        ([at(90, 0, 1, 13_000), at(99, 0, 1, -8)], "13000 bytes", "one of the threadgroups (0, 0, 0) to ("),
+    ];
+    let queue = Queue::new();
+    let bindings = vec![buffer(0, 1), buffer(1, 24), buffer(2, 4)];
+    for (plans, offset, place) in cases {
+        let code = kernel("planned", Entry::Group(faults_as_planned), bindings.clone());
+        // A new one, of which nobody knows how long it takes: work is shared out in as few parts as may be.
+        let pipeline = Pipeline::new(Kernel { span: Span::Rows, ..code });
+        let (target, plans, runs) = (Buffer::new(3 * 4096), Buffer::of(&plans), Buffer::of(&[0u32; 2]));
+        let done = queue.run(|encoder| {
+            encoder.pipeline(&pipeline);
+            for (index, buffer) in [&target, &plans, &runs].into_iter().enumerate() {
+                encoder.buffer(buffer, index);
+            }
+            encoder.threads([40_000, 6, 1], [4, 3, 1]);
+        });
+        assert_eq!(done.status(), ERROR);
+        let (code, text) = done.error().expect("an error");
+        assert_eq!(code, 3, "{text}");
+        let past = offset.strip_suffix(" bytes").expect("bytes").parse::<u32>().expect("a number") - 3 * 4096;
+        for words in [format!("{past} bytes past the end of buffer(0)"), format!("kernel \"planned\", {place}")] {
+            assert!(text.contains(&words), "{words} is not in: {text}");
+        }
+    }
+    assert_usable(&queue);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //   hm_kernel_group(group)             a loop over the threads of the threadgroup (nothing that synchronises is reachable), or
 //   hm_kernel_thread(group, x, y, z)   one thread at that position in its threadgroup (the host switches stacks at barriers),
 // and hm_kernel_info, the table of the kernel's arguments. Sizes and types in it are clang's own, not a guess from the text.
+// With the former goes hm_span, which says whether one call may be for several threadgroups.
 // The Rust side of these structs is crates/hostmetal/src/msl/loaded.rs; hm_info_version changes whenever one of them does.
 #pragma once
 
@@ -127,11 +128,11 @@ inline __attribute__((always_inline)) constexpr R without_const(T &object) {
 
 // T, where template argument deduction must not look.
 template <class T>
-struct same_as {
+struct of_grid_as {
   typedef T type;
 };
 template <class T>
-using same = typename same_as<T>::type;
+using same = typename of_grid_as<T>::type;
 
 // ---------------------------------------------------------------- reflection
 
@@ -252,11 +253,12 @@ struct parameter<T &> {
 // As long as a copy is cheap next to the loop over the threads.
 constexpr unsigned long longest_copy = 1024;
 
-// A pointer or reference. `held` is evaluated once per threadgroup, `get` once per thread.
+// A pointer or reference. `held` is evaluated once per threadgroup, `get` once per thread. `of_grid`: what a thread
+// gets depends on its position in the grid alone, not on the threadgroup that it is in.
 template <unsigned Kind, int Index, bool Present>
 struct argument {
   static_assert(Index >= 0 && Index <= 30, "the index of a buffer or threadgroup argument must be between 0 and 30");
-  static constexpr bool bound = true;
+  static constexpr bool bound = true, of_grid = Kind != kind_threadgroup;
   static constexpr unsigned kind = Kind;
 
   static void *address(const hm_group *group) { return Kind == kind_buffer ? group->buffer[Index] : group->threadgroup_memory[Index]; }
@@ -369,7 +371,7 @@ struct resource<metal::array<T, N>> : resource<T> {
 
 template <unsigned Kind, int Index, bool Present>
 struct resource_argument {
-  static constexpr bool bound = true;
+  static constexpr bool bound = true, of_grid = true;
   static constexpr unsigned kind = Kind;
   template <class P>
   struct direct {
@@ -415,10 +417,10 @@ struct input<metal::vec<T, N>> {
   }
 };
 
-// HM_INPUT(name, values held per threadgroup: count and initialisers, x, y and z per thread)
-#define HM_INPUT_3(name, a, b, c, x_, y_, z_)                                                                                                        \
+// HM_INPUT_3(name, `of_grid`, values held per threadgroup, x, y and z per thread)
+#define HM_INPUT_3(name, of_grid_, a, b, c, x_, y_, z_)                                                                                                        \
   struct input_##name {                                                                                                                             \
-    static constexpr bool bound = false;                                                                                                            \
+    static constexpr bool bound = false, of_grid = of_grid_;                                                                                                          \
     static constexpr unsigned kind = ~0u;                                                                                                           \
     template <class P>                                                                                                                              \
     struct direct {                                                                                                                                 \
@@ -429,30 +431,30 @@ struct input<metal::vec<T, N>> {
     template <class P>                                                                                                                              \
     using held = direct<P>;                                                                                                                         \
   };
-#define HM_INPUT_OF_GROUP(name) HM_INPUT_3(name, group->name[0], group->name[1], group->name[2], x, y, z)
-#define HM_INPUT_SCALAR(name, held_, value_) HM_INPUT_3(name, held_, 0, 0, value_, 0, 0)
+#define HM_INPUT_OF_GROUP(name, of_grid_) HM_INPUT_3(name, of_grid_, group->name[0], group->name[1], group->name[2], x, y, z)
+#define HM_INPUT_SCALAR(name, of_grid_, held_, value_) HM_INPUT_3(name, of_grid_, held_, 0, 0, value_, 0, 0)
 
-HM_INPUT_OF_GROUP(threadgroup_position_in_grid)
-HM_INPUT_OF_GROUP(threads_per_threadgroup)
-HM_INPUT_OF_GROUP(dispatch_threads_per_threadgroup)
-HM_INPUT_OF_GROUP(threads_per_grid)
-HM_INPUT_OF_GROUP(threadgroups_per_grid)
-HM_INPUT_3(thread_position_in_threadgroup, 0, 0, 0, at.x, at.y, at.z)
-HM_INPUT_3(thread_position_in_grid, group->threadgroup_position_in_grid[0] * group->dispatch_threads_per_threadgroup[0],
+HM_INPUT_OF_GROUP(threadgroup_position_in_grid, false)
+HM_INPUT_OF_GROUP(threads_per_threadgroup, false)
+HM_INPUT_OF_GROUP(dispatch_threads_per_threadgroup, true)
+HM_INPUT_OF_GROUP(threads_per_grid, true)
+HM_INPUT_OF_GROUP(threadgroups_per_grid, true)
+HM_INPUT_3(thread_position_in_threadgroup, false, 0, 0, 0, at.x, at.y, at.z)
+HM_INPUT_3(thread_position_in_grid, true, group->threadgroup_position_in_grid[0] * group->dispatch_threads_per_threadgroup[0],
            group->threadgroup_position_in_grid[1] * group->dispatch_threads_per_threadgroup[1],
            group->threadgroup_position_in_grid[2] * group->dispatch_threads_per_threadgroup[2], x + at.x, y + at.y, z + at.z)
-HM_INPUT_SCALAR(thread_index_in_threadgroup, 0, at.linear)
-HM_INPUT_SCALAR(thread_index_in_simdgroup, 0, at.linear % 32)
-HM_INPUT_SCALAR(thread_index_in_quadgroup, 0, at.linear % 4)
-HM_INPUT_SCALAR(simdgroup_index_in_threadgroup, 0, at.simdgroup)
-HM_INPUT_SCALAR(quadgroup_index_in_threadgroup, 0, at.linear / 4)
-HM_INPUT_SCALAR(threads_per_simdgroup, 32, x)
-HM_INPUT_SCALAR(thread_execution_width, 32, x)
-HM_INPUT_SCALAR(simdgroups_per_threadgroup, group->simdgroups_per_threadgroup, x)
-HM_INPUT_SCALAR(dispatch_simdgroups_per_threadgroup, group->dispatch_simdgroups_per_threadgroup, x)
-HM_INPUT_SCALAR(quadgroups_per_threadgroup,
+HM_INPUT_SCALAR(thread_index_in_threadgroup, false, 0, at.linear)
+HM_INPUT_SCALAR(thread_index_in_simdgroup, false, 0, at.linear % 32)
+HM_INPUT_SCALAR(thread_index_in_quadgroup, false, 0, at.linear % 4)
+HM_INPUT_SCALAR(simdgroup_index_in_threadgroup, false, 0, at.simdgroup)
+HM_INPUT_SCALAR(quadgroup_index_in_threadgroup, false, 0, at.linear / 4)
+HM_INPUT_SCALAR(threads_per_simdgroup, true, 32, x)
+HM_INPUT_SCALAR(thread_execution_width, true, 32, x)
+HM_INPUT_SCALAR(simdgroups_per_threadgroup, false, group->simdgroups_per_threadgroup, x)
+HM_INPUT_SCALAR(dispatch_simdgroups_per_threadgroup, true, group->dispatch_simdgroups_per_threadgroup, x)
+HM_INPUT_SCALAR(quadgroups_per_threadgroup, false,
                 (group->threads_per_threadgroup[0] * group->threads_per_threadgroup[1] * group->threads_per_threadgroup[2] + 3) / 4, x)
-HM_INPUT_SCALAR(dispatch_quadgroups_per_threadgroup,
+HM_INPUT_SCALAR(dispatch_quadgroups_per_threadgroup, true,
                 (group->dispatch_threads_per_threadgroup[0] * group->dispatch_threads_per_threadgroup[1] *
                      group->dispatch_threads_per_threadgroup[2] +
                  3) / 4,
@@ -502,9 +504,14 @@ inline __attribute__((always_inline)) void pass_group(const hm_group *group, Hel
 
 namespace hostmetal {
 
+// What one call of hm_kernel_group may be for, with threads_per_threadgroup those of all of them together. The plugin (native/hostmetal/pass/spans.cpp)
+// makes one of the others out of `span_possible`, or leaves it when it is not there.
+enum span : unsigned { span_threadgroup = 0, span_possible = 1, span_line = 2, span_rows = 3 };
+
 template <class Void, class... A>
 struct call {
   static constexpr unsigned count = (0u + ... + (A::bound ? 1u : 0u));
+  static constexpr unsigned span = (true && ... && A::of_grid) ? span_possible : span_threadgroup;
 
   template <bool Independent, class... P>
   static inline __attribute__((always_inline)) void group(const hm_group *group, void (&f)(P...)) {

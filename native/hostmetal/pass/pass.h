@@ -9,6 +9,7 @@
 //   region.cpp    a region as a function of one thread
 //   group.cpp     the loops over a threadgroup
 //   simdgroups.cpp the loops over SIMD-groups, where the kernel has their functions
+//   joins.cpp, spans.cpp   what kernels without barriers need too
 //
 // The pass refuses a body for which it cannot prove that every thread of the threadgroup comes to the same barriers in the same order.
 // A refusal names its reason on a line of stderr; hostmetal then compiles the kernel for stack switching (crates/hostmetal/src/msl/engine.rs).

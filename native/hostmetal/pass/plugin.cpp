@@ -8,6 +8,7 @@
 #include "alignment.h"
 #include "joins.h"
 #include "pass.h"
+#include "spans.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -109,6 +110,7 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
               passes.addPass(hostmetal::Split());
               manager.addPass(hostmetal::Expand(std::move(passes)));
             });
+            builder.registerOptimizerEarlyEPCallback([](ModulePassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Spans()); });
             builder.registerVectorizerStartEPCallback(
                 [](FunctionPassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Joins()); });
             builder.registerOptimizerLastEPCallback(

@@ -26,7 +26,7 @@ use super::event;
 use super::sanitizer::has_thread_sanitizer;
 use crate::device::{Device, number_from_environment};
 use crate::event::{any_deadline, give_up_late};
-use crate::memory::Mapping;
+use crate::memory::{Mapping, page_size};
 
 /// Code of the entrance: the kernel raised a signal, described in the record.
 pub(crate) const FAULTED: u32 = 1;
@@ -68,6 +68,17 @@ pub(crate) struct Signal {
     /// si_code.
     pub(crate) code: c_int,
     pub(crate) address: usize,
+}
+
+impl Signal {
+    /// Whether it is of the same kind, for a page fault in the same page: how far vector code comes before it differs.
+    pub(crate) fn is_like(&self, other: &Signal) -> bool {
+        let page = |signal: &Signal| match signal.number {
+            libc::SIGSEGV | libc::SIGBUS => signal.address / page_size(),
+            _ => 0,
+        };
+        self.number == other.number && page(self) == page(other)
+    }
 }
 
 static RECORDS: AtomicPtr<Record> = AtomicPtr::new(ptr::null_mut());

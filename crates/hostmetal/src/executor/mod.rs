@@ -1,7 +1,7 @@
 //! The executor: runs compiled kernels on a pool of worker threads.
 //!
 //! A dispatch is a range of threadgroups; workers take chunks of it. A kernel without synchronising functions is one call
-//! per threadgroup (`Entry::Group`), and so is one whose barriers the LLVM pass has made into loops; any other runs each
+//! per threadgroup (`Entry::Group`), or for several of them (`Span`), and so is one whose barriers the LLVM pass has made into loops; any other runs each
 //! thread on a stack of its own (`Entry::Thread`, fiber.rs), in an order chosen by schedule.rs. What a kernel does wrong ends its command buffer, not the process (guard.rs).
 //!
 //! This module holds what compiled kernels see: the layout of `Group` and of the runtime table, which mirror
@@ -67,6 +67,18 @@ pub enum Entry {
     Group(unsafe extern "C" fn(*const Group)),
     /// Runs the thread at a position (x, y, z) in the threadgroup, and may call the runtime table's functions.
     Thread(unsafe extern "C" fn(*const Group, u32, u32, u32)),
+}
+
+/// What one call of an `Entry::Group` may be for. Several threadgroups follow each other along x, and are given to the kernel as
+/// one that is as long as all of them; `hm_span` in native/hostmetal/msl/hostmetal_kernel.h says what a kernel is fit for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// One threadgroup.
+    Threadgroup,
+    /// Several that have one row of threads.
+    Line,
+    /// Several with any number of rows.
+    Rows,
 }
 
 /// Where the lanes of a SIMD-group or quad keep the value that they bring to an operation (`hm_simd_values`), by their index

@@ -5,6 +5,9 @@
 //! expected to last, by what the pipeline took before, or turns out to, it is shared: an atomic counter then hands out
 //! chunks of the range to the driver and its helpers. A small dispatch thus wakes nobody.
 //!
+//! A call of a kernel runs as many threadgroups of its chunk as the kernel is fit for (`Span`). One that faulted is then found by
+//! running them again one by one.
+//!
 //! The first fault stops the task: all its workers leave their kernels, and what follows in the command buffer is not run,
 //! except for its signals, which are made at its end, so that nobody waits for them in vain (Apple's documentation does not
 //! say what becomes of them).
@@ -18,7 +21,7 @@ use std::time::Duration;
 use super::fiber::{Halt, run_group};
 use super::guard::{Signal, interrupt, watchdog_limit};
 use super::pool::{self, Computing, Worker};
-use super::{Group, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture, bad_handle, event};
+use super::{Group, SAMPLERS, SLOTS, Sampler, Span, TEXTURES, Texture, bad_handle, event};
 use crate::command::{CommandBuffer, ErrorCode, Failure, Step};
 use crate::device::{Device, SIMD_WIDTH, worker_threads};
 use crate::encode::indirect::resolve;
@@ -336,6 +339,9 @@ fn run_shared(
         }
         _ => fair.max(1),
     };
+    // Whole rows, which one call may run. The grid may be empty, where others of the wave are not.
+    let row = u64::from(dispatch(recording, wave.first).groups[0]).max(1);
+    let chunk = if chunk < row { chunk } else { chunk / row * row };
     let share = Arc::new(Share {
         task: task.number,
         wave: Wave { ..*wave },
@@ -512,26 +518,87 @@ impl Cursor {
 
     /// Runs threadgroups of a wave; ranges of one cursor must ascend.
     fn run(&mut self, worker: &mut Worker, recording: &Recording, range: std::ops::Range<u64>) -> Result<(), Failure> {
-        for number in range {
+        let mut number = range.start;
+        while number < range.end {
             while self.group.is_none() || number - self.first >= self.count {
                 self.advance(worker, recording);
             }
-            let dispatch = dispatch(recording, self.position);
-            let pipeline = &recording.pipelines[dispatch.pipeline as usize];
-            let Some(group) = &mut self.group else { unreachable!("advance has made one") };
-            place_group(group, dispatch, number - self.first);
-            if worker.record.stopping() {
-                return Err(timeout(Some(&pipeline.name), self.position));
-            }
-            // SAFETY: the place is this worker's; the entry came with the pipeline's promise; the recording holds all that
-            // the group points to; the variables' base is in the worker's threadgroup memory.
-            let result =
-                unsafe { run_group(&mut *worker.place, pipeline.entry, group, (self.variables, &*pipeline.variables)) };
+            let first = number - self.first;
+            let (count, result) = self.call(worker, recording, first, range.end - number);
             if let Err(halt) = result {
-                return Err(describe(halt, worker, recording, self.position, group));
+                return Err(self.failure(halt, worker, recording, [first, first + count - 1]));
             }
+            number += count;
         }
         Ok(())
+    }
+
+    /// Runs the threadgroup with a number in the dispatch, together with those behind it that its kernel may run in the same
+    /// call, `most` at most. Also returns how many they are.
+    fn call(&mut self, worker: &mut Worker, recording: &Recording, number: u64, most: u64) -> (u64, Result<(), Halt>) {
+        let dispatch = dispatch(recording, self.position);
+        let pipeline = &recording.pipelines[dispatch.pipeline as usize];
+        let Some(group) = &mut self.group else { unreachable!("advance has made one") };
+        let count = place_groups(group, dispatch, number, if spans(recording, dispatch) { most } else { 1 });
+        if worker.record.stopping() {
+            return (count, Err(Halt::Stopped));
+        }
+        // SAFETY: the place is this worker's; the entry came with the pipeline's promise; the recording holds all that
+        // the group points to; the variables' base is in the worker's threadgroup memory.
+        let result =
+            unsafe { run_group(&mut *worker.place, pipeline.entry, group, (self.variables, &*pipeline.variables)) };
+        (count, result)
+    }
+
+    /// The failure that a halt means of a call for the threadgroups from one number to another. Of several, the one that
+    /// faulted is found by running each alone until one meets the same fault.
+    fn failure(&mut self, halt: Halt, worker: &mut Worker, recording: &Recording, [first, last]: [u64; 2]) -> Failure {
+        let fault = worker.record.signal();
+        if halt == Halt::Faulted && first < last {
+            for number in first..=last {
+                match self.call(worker, recording, number, 1).1 {
+                    Err(Halt::Faulted) if worker.record.signal().is_like(&fault) => {
+                        return self.describe(halt, worker.record.signal(), worker, recording, [number, number]);
+                    }
+                    Err(Halt::Stopped) => break,
+                    _ => {}
+                }
+            }
+        }
+        self.describe(halt, fault, worker, recording, [first, last])
+    }
+
+    fn describe(
+        &self,
+        halt: Halt,
+        signal: Signal,
+        worker: &Worker,
+        recording: &Recording,
+        [first, last]: [u64; 2],
+    ) -> Failure {
+        let dispatch = dispatch(recording, self.position);
+        let name = &recording.pipelines[dispatch.pipeline as usize].name;
+        let [x, y, z] = position(first, dispatch);
+        let thread = worker.place.thread().map_or(String::new(), |[x, y, z]| format!(", thread ({x}, {y}, {z}) of it"));
+        let place = if first == last {
+            format!("kernel {name:?}, threadgroup ({x}, {y}, {z}){thread}")
+        } else {
+            let end = u64::from(x) + last - first;
+            format!("kernel {name:?}, one of the threadgroups ({x}, {y}, {z}) to ({end}, {y}, {z})")
+        };
+        let (code, text) = match halt {
+            Halt::Stopped => return timeout(Some(name), self.position),
+            Halt::Misused(complaint) => (ErrorCode::Internal, format!("Internal Error: {complaint}: {place}")),
+            Halt::NoStacks => (
+                ErrorCode::OutOfMemory,
+                format!(
+                    "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory): no stacks for the threads \
+                     of a threadgroup: {place}"
+                ),
+            ),
+            Halt::Faulted => describe_signal(signal, worker, arguments(recording, dispatch), recording, &place),
+        };
+        Failure { code, text, place: (0, self.position) }
     }
 
     /// Goes on to the next dispatch of the wave, or begins with the first.
@@ -590,17 +657,37 @@ fn simdgroups(size: [u32; 3]) -> u32 {
     size.iter().product::<u32>().div_ceil(SIMD_WIDTH)
 }
 
-/// Fills in what is particular to one threadgroup of a dispatch.
-fn place_group(group: &mut Group, dispatch: &Dispatch, number: u64) {
+/// Whether a dispatch's kernel may run several threadgroups in one call.
+fn spans(recording: &Recording, dispatch: &Dispatch) -> bool {
+    let [_, height, depth] = dispatch.group_size;
+    match recording.pipelines[dispatch.pipeline as usize].span {
+        Span::Threadgroup => false,
+        Span::Line => height * depth == 1,
+        Span::Rows => true,
+    }
+}
+
+/// Position of the threadgroup with a number: along x first, then y.
+fn position(number: u64, dispatch: &Dispatch) -> [u32; 3] {
     let [width, height, _] = dispatch.groups.map(u64::from);
-    let position = [number % width, number / width % height, number / width / height];
+    [number % width, number / width % height, number / width / height].map(|at| at as u32)
+}
+
+/// Fills in what is particular to a threadgroup of a dispatch and those that follow it in its row, `most` at most. Returns how
+/// many they are.
+fn place_groups(group: &mut Group, dispatch: &Dispatch, number: u64, most: u64) -> u64 {
+    let position = position(number, dispatch);
+    let mut left = [0; 3];
     for (axis, at) in position.into_iter().enumerate() {
-        let at = at as u32;
-        let left = dispatch.threads[axis] - at * dispatch.group_size[axis];
+        left[axis] = dispatch.threads[axis] - at * dispatch.group_size[axis];
         group.threadgroup_position_in_grid[axis] = at;
-        group.threads_per_threadgroup[axis] = left.min(dispatch.group_size[axis]);
+        group.threads_per_threadgroup[axis] = left[axis].min(dispatch.group_size[axis]);
     }
     group.simdgroups_per_threadgroup = simdgroups(group.threads_per_threadgroup);
+    let count = most.min(u64::from(dispatch.groups[0] - position[0]));
+    let length = count.saturating_mul(u64::from(dispatch.group_size[0]));
+    group.threads_per_threadgroup[0] = u64::from(left[0]).min(length) as u32;
+    count
 }
 
 fn timeout(kernel: Option<&str>, command: usize) -> Failure {
@@ -611,30 +698,6 @@ fn timeout(kernel: Option<&str>, command: usize) -> Failure {
          {limit} s (HOSTMETAL_WATCHDOG){at}"
     );
     Failure { code: ErrorCode::Timeout, text, place: (0, command) }
-}
-
-/// The failure that a threadgroup's halt means.
-fn describe(halt: Halt, worker: &Worker, recording: &Recording, command: usize, group: &Group) -> Failure {
-    let dispatch = dispatch(recording, command);
-    let name = &recording.pipelines[dispatch.pipeline as usize].name;
-    let [x, y, z] = group.threadgroup_position_in_grid;
-    let thread = worker.place.thread().map_or(String::new(), |[x, y, z]| format!(", thread ({x}, {y}, {z}) of it"));
-    let place = format!("kernel {name:?}, threadgroup ({x}, {y}, {z}){thread}");
-    let (code, text) = match halt {
-        Halt::Stopped => return timeout(Some(name), command),
-        Halt::Misused(complaint) => (ErrorCode::Internal, format!("Internal Error: {complaint}: {place}")),
-        Halt::NoStacks => (
-            ErrorCode::OutOfMemory,
-            format!(
-                "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory): no stacks for the threads of \
-                 a threadgroup: {place}"
-            ),
-        ),
-        Halt::Faulted => {
-            describe_signal(worker.record.signal(), worker, arguments(recording, dispatch), recording, &place)
-        }
-    };
-    Failure { code, text, place: (0, command) }
 }
 
 fn describe_signal(

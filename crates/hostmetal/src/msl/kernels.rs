@@ -625,7 +625,8 @@ pub(crate) fn wrapper(
         Some(mode) => {
             match mode {
                 Mode::Group { independent } => text.push_str(&format!(
-                    "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::group<{independent}>(group, {instance}); }}"
+                    "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::group<{independent}>(group, {instance}); }} \
+                     HM_EXPORT const unsigned hm_span = {call}::span;"
                 )),
                 Mode::Pass => text.push_str(&format!(
                     "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::pass<({instance})>(group, {instance}); }}"

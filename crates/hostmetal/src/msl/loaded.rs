@@ -8,7 +8,7 @@
 
 use super::constants::DataType;
 use super::engine::Built;
-use crate::executor::{Entry, RuntimeTable, SAMPLERS, SLOTS, TEXTURES, ThreadgroupVariable};
+use crate::executor::{Entry, RuntimeTable, SAMPLERS, SLOTS, Span, TEXTURES, ThreadgroupVariable};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::CStr;
 use std::path::Path;
@@ -158,6 +158,7 @@ struct Slot {
 #[derive(Debug)]
 pub(crate) struct Object {
     pub(crate) entry: Entry,
+    pub(crate) span: Span,
     pub(crate) built: Built,
     pub(crate) bindings: Vec<Binding>,
     pub(crate) variables: Vec<ThreadgroupVariable>,
@@ -225,7 +226,20 @@ pub(crate) fn load<'a>(
             std::mem::transmute::<*mut u8, unsafe extern "C" fn(*const crate::executor::Group, u32, u32, u32)>(address)
         })
     };
-    Ok(Object { entry, built, bindings, variables, max_total_threads, _library: library })
+    let span = if built == Built::Loop { span(symbol("hm_span")?)? } else { Span::Threadgroup };
+    Ok(Object { entry, span, built, bindings, variables, max_total_threads, _library: library })
+}
+
+/// `hostmetal::span` of the header.
+fn span(symbol: *const u8) -> Result<Span, String> {
+    // SAFETY: the symbol is a `const unsigned`.
+    match unsafe { symbol.cast::<u32>().read() } {
+        // Possible for its arguments, but nobody has looked at the code.
+        0 | 1 => Ok(Span::Threadgroup),
+        2 => Ok(Span::Line),
+        3 => Ok(Span::Rows),
+        other => Err(format!("the compiled kernel has the unknown span {other}")),
+    }
 }
 
 fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Binding>), String> {

@@ -55,7 +55,7 @@ pub use logging::Formats;
 pub use source::Checked;
 pub use toolchain::{Toolchain, ToolchainOptions};
 
-use crate::executor::{Entry, ThreadgroupVariable};
+use crate::executor::{Entry, Span, ThreadgroupVariable};
 use std::sync::Arc;
 
 /// How exact floating-point arithmetic is (`MTLMathMode`).
@@ -166,6 +166,11 @@ impl LoadedKernel {
     /// The code. It may be called as long as this kernel or a clone of it lives.
     pub fn entry(&self) -> Entry {
         self.object.entry
+    }
+
+    /// What one call of the code may be for.
+    pub fn span(&self) -> Span {
+        self.object.span
     }
 
     /// Which engine the code was compiled for, and why not another.

@@ -57,6 +57,7 @@ pub(crate) fn pipeline(loaded: LoadedKernel) -> Pipeline {
     Pipeline::new(Kernel {
         name: "run".to_owned(),
         entry: loaded.entry(),
+        span: loaded.span(),
         bindings,
         variables: loaded.threadgroup_variables().to_vec(),
         max_total_threads: loaded.max_total_threads(),

@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 
-use hostmetal::executor::{Entry, Group, ThreadgroupVariable};
+use hostmetal::executor::{Entry, Group, Span, ThreadgroupVariable};
 use hostmetal::ffi::*;
 use hostmetal::msl::Formats;
 use hostmetal::pipeline::{BUFFER, Binding, Kernel, THREADGROUP_MEMORY};
@@ -52,6 +52,7 @@ pub(crate) fn kernel(name: &str, entry: Entry, bindings: Vec<Binding>) -> Kernel
     Kernel {
         name: name.to_owned(),
         entry,
+        span: Span::Threadgroup,
         bindings,
         variables: Vec::new(),
         max_total_threads: None,
