@@ -280,7 +280,57 @@ const KERNELS: &[(&str, &str, Reference)] = &[
             }
         },
     ),
+    // What a loop returns.
+    (
+        "uint help(uint s, uint lane) { for (uint i = 0; true; i++) { if (lane % 4 == i) return s * 3 + simd_sum(lane * 5 + i); } }",
+        "s = help(s, lane);",
+        leave_with_sum,
+    ),
+    (
+        "uint help(uint s, uint lane) { uint i = 0; while (true) { if (lane % 4 != i) { i++; continue; } return s * 3 + simd_sum(lane * 5 + i); } }",
+        "s = help(s, lane);",
+        leave_with_sum,
+    ),
+    (
+        "ulong help(ushort s, uint lane) { uint i = 0; do { if (lane % 4 == i) { return s * 3u + simd_sum(lane * 5 + i); } } while (++i < 4); return 77; }",
+        "s = uint(help(s, lane));",
+        leave_with_sum,
+    ),
+    (
+        "",
+        "auto help = [&]() -> uint { for (uint i = 0; true; i++) if (lane % 4 == i) return s * 3 + simd_sum(lane * 5 + i); }; s = help();",
+        leave_with_sum,
+    ),
+    (
+        "void add(thread uint &s, uint lane, uint i) { OP }\nvoid help(thread uint &s, uint lane) { for (uint i = 0; true; i++) if (lane % 4 == i) return add(s, lane, i); }",
+        "help(s, lane);",
+        leave_with_sum,
+    ),
+    (
+        "struct Two { uint a, b; Two(uint x, uint y) : a(x), b(y) {} };\nTwo help(uint s, uint lane) { for (uint i = 0; true; i++) if (lane % 4 == i) return Two(s * 3 + simd_sum(lane * 5 + i), 1); }",
+        "s = help(s, lane).a;",
+        leave_with_sum,
+    ),
+    (
+        "uint help(uint s, uint lane) { for (uint i = 0; i < 9; i++) { if (lane % 4 == i) return s * 3 + simd_sum(lane * 5 + i); OP } return s; }",
+        "s = help(s, lane);",
+        |lanes| {
+            for i in 0..4 {
+                let inside = select(lanes.all, |lane| lane % 4 >= i);
+                let leaving = select(inside, |lane| lane % 4 == i);
+                lanes.sum(leaving, |lane| lane * 5 + i);
+                lanes.sum(inside & !leaving, |lane| lane * 5 + i);
+            }
+        },
+    ),
 ];
+
+/// As `divergent` leaves a loop, but what a lane leaves with is the operation's result.
+fn leave_with_sum(lanes: &mut Lanes) {
+    for i in 0..4 {
+        lanes.sum(select(lanes.all, |lane| lane % 4 == i), |lane| lane * 5 + i);
+    }
+}
 
 /// What a kernel is to write: the reference of each SIMD-group.
 fn expected(reference: Reference, threads: usize) -> Vec<u32> {

@@ -2,6 +2,7 @@
 
 use super::constants::{DataType, Known, evaluate};
 use super::diagnose::Finding;
+use super::globals::Globals;
 use super::kernels::{Instance, Signature, Substitution, attributes, signature, substitution};
 use super::reach::Reach;
 use super::rewrite::Constant;
@@ -47,6 +48,7 @@ pub(super) fn find_kernels(
     stream: &Stream,
     program: &Program,
     known: &Known,
+    globals: &Globals,
     findings: &mut Vec<Finding>,
 ) -> (Vec<Named>, Vec<(usize, usize)>) {
     let mut kernels = Vec::new();
@@ -56,7 +58,8 @@ pub(super) fn find_kernels(
         if function.stage != Some(Stage::Kernel) || function.body.is_none() {
             continue;
         }
-        let own = signature(stream, function, known, findings);
+        let first = globals.of(function).iter().map(|(parameter, _)| parameter.clone()).collect();
+        let own = signature(stream, function, first, known, findings);
         signatures.insert(number, own.clone());
         if !function.is_template() {
             let name = host_name(stream, function.start, function.params.0)
@@ -105,6 +108,11 @@ pub(super) fn find_kernels(
         let function = &program.functions[number];
         removed.push((start, end));
         let values = substitution(stream, function.start, function.head, &arguments);
+        let first: String = globals.of(function).iter().map(|(_, kind)| format!("{kind}, ")).collect();
+        let types = types.map(|types| match types.trim() {
+            "" | "void" => first.trim_end_matches(", ").to_owned(),
+            _ => first + &types,
+        });
         let instance = Instance { text, types, values };
         let host = host_name(stream, start, end).unwrap_or_else(|| stream.at(name).to_owned());
         let kernel = Kernel {

@@ -95,6 +95,11 @@ pub(crate) fn is_stripped(stream: &Stream, attribute: &Attribute) -> bool {
     !scoped && (STRIPPED.contains(&name) || INPUTS.iter().any(|(input, _)| *input == name))
 }
 
+/// Whether an attribute of this name makes a kernel's argument of a variable.
+pub(crate) fn is_argument(word: &str) -> bool {
+    Role::of_attribute(word).is_some() || INPUTS.iter().any(|(input, _)| *input == word)
+}
+
 /// What a kernel's parameter is bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -117,7 +122,7 @@ impl Role {
         }
     }
 
-    fn of_attribute(word: &str) -> Option<Role> {
+    pub(crate) fn of_attribute(word: &str) -> Option<Role> {
         [Role::Buffer, Role::Threadgroup, Role::Texture, Role::Sampler]
             .into_iter()
             .find(|role| role.table().is_some_and(|(name, _)| name == word))
@@ -199,10 +204,16 @@ pub(crate) fn declared_name(stream: &Stream, start: usize, end: usize) -> Option
     (stop > start && stream.is_ident(stop - 1)).then_some(stop - 1)
 }
 
-/// Reads a kernel's parameters and gives an index to every argument that has none.
-pub(crate) fn signature(stream: &Stream, function: &Function, known: &Known, findings: &mut Vec<Finding>) -> Signature {
+/// Reads a kernel's parameters, which follow the `first` ones, and gives an index to every argument that has none.
+pub(crate) fn signature(
+    stream: &Stream,
+    function: &Function,
+    first: Vec<Parameter>,
+    known: &Known,
+    findings: &mut Vec<Finding>,
+) -> Signature {
     let (open, close) = function.params;
-    let mut parameters = Vec::new();
+    let mut parameters = first;
     for (start, end) in stream.split(open + 1, close) {
         if end == start + 1 && stream.is(start, "void") {
             continue;
@@ -268,7 +279,8 @@ fn is_indirect(stream: &Stream, start: usize, end: usize) -> bool {
     false
 }
 
-fn parameter(
+/// Reads the declaration of a kernel's parameter, or of a variable that becomes one.
+pub(crate) fn parameter(
     stream: &Stream,
     start: usize,
     end: usize,

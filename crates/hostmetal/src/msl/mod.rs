@@ -23,6 +23,7 @@ mod constants;
 mod diagnose;
 mod discover;
 mod engine;
+mod globals;
 mod headers;
 mod invoke;
 mod kernels;

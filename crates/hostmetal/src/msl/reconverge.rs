@@ -20,7 +20,8 @@
 //!
 //! An exit (`break`, `return`) from a loop with an operation becomes `{ if (::hostmetal::leaves()) break; }`, where the
 //! optimiser does not know that this is so: an operation from which only the exit can be reached would count as behind
-//! the loop, and the lanes that leave in different iterations would meet there.
+//! the loop, and the lanes that leave in different iterations would meet there. An operation in what is returned comes first:
+//! `{ decltype(auto) hm_left = (simd_sum(x)); if (::hostmetal::leaves()) return hm_left; }`.
 //!
 //! A loop whose operations are not a straight line is marked `unroll(disable)`: copies of its iterations would not lie in
 //! their order.
@@ -48,7 +49,7 @@ pub(crate) struct Unsupported {
 }
 
 const DEEP: &str = "statements are nested too deep";
-const RETURNED: &str = "hostmetal does not support a SIMD-group function in what a loop returns; \
+const RETURNED: &str = "hostmetal does not support a SIMD-group function in the braces that a loop returns; \
                         assign its result to a variable and return that";
 
 /// Adds the meetings that a program needs. `outside`: functions that it declares and does not define may have an operation.
@@ -152,6 +153,16 @@ fn before(place: Option<usize>, last: Option<usize>) -> bool {
     matches!((place, last), (Some(place), Some(last)) if place < last)
 }
 
+/// Whether the tokens are a call of a function that is declared to return nothing.
+fn is_void_call(s: &Stream, start: usize, end: usize) -> bool {
+    let Some(open) = (start..end).find(|&i| s.is(i, "(") && s.mate[i] + 1 == end) else { return false };
+    let mut name = open.wrapping_sub(1);
+    if s.is(name, ">") {
+        name = s.angle_open(name, start).map_or(name, |angle| angle.wrapping_sub(1));
+    }
+    s.is_ident(name) && (1..s.len()).any(|i| s.is(i, s.at(name)) && s.is(i - 1, "void") && s.is(i + 1, "("))
+}
+
 struct Walk<'a> {
     s: &'a Stream,
     names: &'a Names<'a>,
@@ -206,11 +217,24 @@ impl<'a> Walk<'a> {
         for (word, stop) in self.exits.split_off(first) {
             let Some(edits) = &mut self.edits else { continue };
             // An operation in what is returned would not be in front of the exit.
-            if let Some(place) = (word + 1..stop).find(|&i| matches!(self.names.at(i), Meets::Lanes { .. })) {
-                return Err(Unsupported { token: place, text: RETURNED });
+            match (word + 1..stop).find(|&i| matches!(self.names.at(i), Meets::Lanes { .. })) {
+                None => {
+                    edits.before(word, "{ if (::hostmetal::leaves()) ");
+                    edits.behind(stop, " }");
+                }
+                Some(place) if self.s.is(word + 1, "{") => {
+                    return Err(Unsupported { token: place, text: RETURNED });
+                }
+                Some(_) if is_void_call(self.s, word + 1, stop) => {
+                    edits.replace(word, "{ ");
+                    edits.behind(stop, " if (::hostmetal::leaves()) return; }");
+                }
+                Some(_) => {
+                    edits.replace(word, "{ decltype(auto) hm_left = (");
+                    edits.before(stop, ")");
+                    edits.behind(stop, " if (::hostmetal::leaves()) return hm_left; }");
+                }
             }
-            edits.before(word, "{ if (::hostmetal::leaves()) ");
-            edits.behind(stop, " }");
         }
         Ok(())
     }

@@ -122,7 +122,21 @@ fn functions_are_known_by_name() {
 
 #[test]
 fn what_a_loop_returns() {
-    let stream = Stream::new("int f(int v) { for (;;) { if (v) return simd_sum(v); } }".to_owned());
+    let cases = [
+        (
+            "int f(int v) { for (;;) { if (v) return simd_sum(v); } }",
+            "if (v) { decltype(auto) hm_left = ( simd_sum(v)); if (::hostmetal::leaves()) return hm_left; }",
+        ),
+        (
+            "void g(int v) { v = simd_sum(v); } void f(int v) { while (true) { return g(v); } }",
+            "{  g(v); if (::hostmetal::leaves()) return; }",
+        ),
+        ("int f(int v) { for (;;) { simd_sum(v); if (v) return v; } }", "{ if (::hostmetal::leaves()) return v; }"),
+    ];
+    for (text, expected) in cases {
+        assert!(rewritten(text).contains(expected), "{}", rewritten(text));
+    }
+    let stream = Stream::new("S f(int v) { for (;;) { if (v) return {simd_sum(v), 1}; } }".to_owned());
     let program = scan(&stream);
     let Rewrite { mut edits, .. } = rewrite(&stream, &program, &mut Vec::new());
     let failure = insert(&stream, &program, &mut edits, false).expect_err("refused");

@@ -15,6 +15,7 @@ pub(crate) fn check(
     stream: &Stream,
     program: &Program,
     inside: &[bool],
+    globals: &HashSet<usize>,
     version: (u32, u32),
     findings: &mut Vec<Finding>,
 ) {
@@ -22,7 +23,7 @@ pub(crate) fn check(
     for function in program.functions.iter().filter(|f| matches!(f.stage, Some(Stage::Graphics(_)))) {
         skipped[function.start..=function.end].fill(true);
     }
-    let rules = Rules { s: stream, program, inside, skipped };
+    let rules = Rules { s: stream, program, inside, globals, skipped };
     rules.words(findings);
     rules.pointers(findings);
     rules.variables(findings);
@@ -37,6 +38,8 @@ struct Rules<'a> {
     s: &'a Stream,
     program: &'a Program,
     inside: &'a [bool],
+    /// First tokens of built-ins and bindings of the program (globals.rs).
+    globals: &'a HashSet<usize>,
     /// Tokens of functions that are left out.
     skipped: Vec<bool>,
 }
@@ -181,7 +184,7 @@ impl Rules<'_> {
     fn variables(&self, findings: &mut Vec<Finding>) {
         let s = self.s;
         for variable in &self.program.variables {
-            if self.skipped[variable.start] {
+            if self.skipped[variable.start] || self.globals.contains(&variable.start) {
                 continue;
             }
             let words: Vec<&str> = (variable.start..variable.name).map(|i| s.at(i)).collect();

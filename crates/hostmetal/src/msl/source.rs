@@ -5,6 +5,7 @@ use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, Map, Printer, SOURCE_NAME, Severity, read_clang};
 use super::discover::{ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish};
 use super::engine::{self, Engine};
+use super::globals;
 use super::invoke::{
     FOOT, HEAD, INTERNAL, OBJECT, PROGRAM, Request, compile, is_lasting, preprocess, source_failure, syntax,
 };
@@ -200,10 +201,12 @@ fn check(
     let inside = bodies(&stream, &program);
     let known = enumerators(&stream, &program.enums);
     let Rewrite { mut edits, constants, tested } = rewrite(&stream, &program, &mut findings);
-    rules::check(&stream, &program, &inside, options.language_version, &mut findings);
+    let version = options.language_version;
+    let globals = globals::rewrite(&stream, &program, &known, version, &mut edits, &mut findings);
+    rules::check(&stream, &program, &inside, &globals.declarations, version, &mut findings);
     let formats = logging::rewrite(&stream, &mut edits, options.logging, &mut findings);
     let constants = describe_constants(&stream, constants, &tested, &known, &mut findings);
-    let (mut kernels, removed) = find_kernels(&stream, &program, &known, &mut findings);
+    let (mut kernels, removed) = find_kernels(&stream, &program, &known, &globals, &mut findings);
     for (start, end) in removed {
         edits.remove(start, end + 1);
     }

@@ -2,11 +2,11 @@
 
 use super::constants::{Known, enumerators, evaluate};
 use super::discover::{describe_constants, find_kernels, finish};
-use super::reconverge;
 use super::rewrite::{Rewrite, bodies, emit, rewrite, set_constant, strip_address_space, undeduce, wrap_conditional};
 use super::rules;
 use super::scan::scan;
 use super::token::Stream;
+use super::{globals, logging, reconverge};
 
 const PROGRAM: &str = r#"
 # 3 "program_source" 2
@@ -24,6 +24,8 @@ template <void (*fn)(thread int &), typename... A> [[kernel, max_total_threads_p
 }
 template [[host_name("h" "i")]] [[kernel]] decltype(f<g, int>) f<g, int>;
 vertex float4 v(float a [[stage_in]]) { return a; }
+uint3 at [[thread_position_in_grid]]; device int *constant bound [[buffer(3)]];
+float placed(void) { return [](int b) { return n::at.x + ::at.y + bound[b]; }(at.z); } void told() { os_log_default.log("%d %v2hlf" "%%", placed(), placed<2>()); }
 kernel void k(constant n::S<float> &s [[buffer(c), function_constant(flag)]], threadgroup int *t, texture2d<float> x [[texture(0)]], int (*fp)(int)) { goto e; e: double d; recursion(k(s)); }
 "#;
 
@@ -39,9 +41,11 @@ fn pass(text: String) -> String {
     let inside = bodies(&stream, &program);
     let known = enumerators(&stream, &program.enums);
     let Rewrite { mut edits, constants, tested } = rewrite(&stream, &program, &mut findings);
-    rules::check(&stream, &program, &inside, (3, 2), &mut findings);
+    let globals = globals::rewrite(&stream, &program, &known, (3, 2), &mut edits, &mut findings);
+    rules::check(&stream, &program, &inside, &globals.declarations, (3, 2), &mut findings);
+    logging::rewrite(&stream, &mut edits, true, &mut findings);
     let constants = describe_constants(&stream, constants, &tested, &known, &mut findings);
-    let (kernels, removed) = find_kernels(&stream, &program, &known, &mut findings);
+    let (kernels, removed) = find_kernels(&stream, &program, &known, &globals, &mut findings);
     for (start, end) in removed {
         edits.remove(start, end + 1);
     }
