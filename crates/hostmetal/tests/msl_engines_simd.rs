@@ -1,5 +1,5 @@
 //! SIMD-group functions of every type in both engines: the same bits, for whole SIMD-groups, of which the LLVM pass makes vectors, and for parts.
-//! What the bits must be, stdlib_simdgroup.rs and msl_engines_random.rs know.
+//! What the bits must be, stdlib_values and msl_engines_random.rs know.
 
 mod stdlib;
 mod support;

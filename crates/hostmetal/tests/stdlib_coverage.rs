@@ -1,5 +1,6 @@
 //! Everything that MSL 3.2 gives a compute kernel is there: each line of stdlib/coverage.txt, a list made from the specification's tables,
-//! compiles with every one of its types and has the type that the specification says. Values are tested elsewhere, by family.
+//! compiles with every one of its types and has the type that the specification says. Values are tested
+//! in stdlib_values, which reads the same list.
 //!
 //! Lines that begin with `!` are what is missing. They must not compile: who adds one takes the mark away.
 
@@ -8,79 +9,15 @@ mod support;
 
 use hostmetal::msl::{CompileOptions, check};
 use std::collections::BTreeSet;
-
-struct Line {
-    missing: bool,
-    section: &'static str,
-    types: Vec<String>,
-    result: &'static str,
-    parameters: &'static str,
-    body: &'static str,
-}
-
-fn lines() -> Vec<Line> {
-    let text = include_str!("stdlib/coverage.txt");
-    let read = |line: &'static str| {
-        let (missing, line) = line.strip_prefix("! ").map_or((false, line), |rest| (true, rest));
-        let columns: Vec<&str> = line.splitn(4, " | ").collect();
-        let [section, types, result, use_] = columns[..] else { panic!("not four columns: {line}") };
-        let (parameters, body) = use_.split_once(" => ").unwrap_or(("", use_));
-        Line { missing, section, types: types_of(types), result, parameters, body }
-    };
-    text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).map(read).collect()
-}
-
-/// The types that a set of the second column stands for; an empty name where the use has no type.
-fn types_of(set: &str) -> Vec<String> {
-    if set == "-" {
-        return vec![String::new()];
-    }
-    let (kind, sizes): (&str, &[&str]) = match set.char_indices().next_back() {
-        Some((at, 'V')) if at > 0 => (&set[..at], &["2", "3", "4"]),
-        Some((at, '3')) if at > 0 => (&set[..at], &["3"]),
-        _ => (set, &["", "2", "3", "4"]),
-    };
-    let small = ["char", "uchar", "short", "ushort", "int", "uint"];
-    let mut scalars: Vec<&str> = match kind {
-        "F" => vec!["float", "half"],
-        "f" => vec!["float"],
-        "h" => vec!["half"],
-        "FB" => vec!["float", "half", "bfloat"],
-        "I" | "J" | "N" | "M" => small.to_vec(),
-        "W" => vec!["int", "uint"],
-        "?" => vec!["bool"],
-        _ => return set.split(", ").map(str::to_owned).collect(),
-    };
-    if matches!(kind, "I" | "N") {
-        scalars.extend(["long", "ulong"]);
-    }
-    if matches!(kind, "N" | "M") {
-        scalars.extend(["float", "half", "bfloat"]);
-    }
-    scalars.iter().flat_map(|s| sizes.iter().map(move |n| format!("{s}{n}"))).collect()
-}
+use stdlib::catalog::{Line, fill, lines, spaces};
 
 /// One function per line of source, in which the use stands.
 fn uses(line: &Line, number: &mut usize) -> Vec<String> {
-    let spaces: &[&str] = if line.body.contains('@') { &["", "fast::", "precise::"] } else { &[""] };
     let mut all = Vec::new();
     for t in &line.types {
-        for space in spaces {
+        for space in spaces(line.body) {
             *number += 1;
-            let scalar = t.trim_end_matches(['2', '3', '4']);
-            let size = &t[scalar.len()..];
-            let unsigned = if scalar.starts_with('u') { scalar.to_owned() } else { format!("u{scalar}") };
-            let small = matches!(scalar, "char" | "uchar" | "short" | "ushort");
-            let fill = |text: &str| {
-                text.replace('@', space)
-                    .replace("$T", t)
-                    .replace("$S", scalar)
-                    .replace("$U", &format!("{unsigned}{size}"))
-                    .replace("$I", &format!("int{size}"))
-                    .replace("$B", &format!("bool{size}"))
-                    .replace("$P", if small && size.is_empty() { "int" } else { t })
-                    .replace("$N", size)
-            };
+            let fill = |text: &str| fill(text, t, space);
             let (parameters, body, result) = (fill(line.parameters), fill(line.body), fill(line.result));
             let values = if t.is_empty() {
                 String::new()

@@ -11,7 +11,6 @@ use support::*;
 
 const R32_FLOAT: u32 = 55;
 const R32_UINT: u32 = 53;
-const RGBA32_FLOAT: u32 = 125;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
@@ -349,103 +348,6 @@ fn accesses_outside_are_contained() {
     assert_eq!(bytes.read::<f32>(), [9.0; 64]);
     assert_eq!(out.read::<[f32; 4]>()[..7], [[0.0; 4]; 7]);
     assert_eq!(out.read::<[f32; 4]>()[7], [9.0, 0.0, 0.0, 1.0]);
-}
-
-/// Name, MTLTextureType, size, slices, the coordinates in 32 and in 16 bits, what it says of itself.
-type TypeOfTexture = (&'static str, u32, [u64; 3], u64, &'static str, &'static str, &'static str);
-
-/// Each type of texture: a write at a place, a read of it by 32-bit and 16-bit coordinates, and what it says of itself.
-#[test]
-fn every_type_of_texture_is_read_and_written() {
-    let cases: &[TypeOfTexture] = &[
-        (
-            "texture1d",
-            TEXTURE_1D,
-            [5, 1, 1],
-            1,
-            "3u",
-            "ushort(3)",
-            "uint4(t.get_width(), 1, 1, t.get_num_mip_levels())",
-        ),
-        (
-            "texture1d_array",
-            TEXTURE_1D_ARRAY,
-            [5, 1, 1],
-            3,
-            "3u, 2u",
-            "ushort(3), ushort(2)",
-            "uint4(t.get_width(), t.get_array_size(), 1, t.get_num_mip_levels())",
-        ),
-        (
-            "texture2d",
-            TEXTURE_2D,
-            [5, 4, 1],
-            1,
-            "uint2(3, 2)",
-            "ushort2(3, 2)",
-            "uint4(t.get_width(), t.get_height(), 1, t.get_num_mip_levels())",
-        ),
-        (
-            "texture2d_array",
-            TEXTURE_2D_ARRAY,
-            [5, 4, 1],
-            3,
-            "uint2(3, 1), 2u",
-            "ushort2(3, 1), ushort(2)",
-            "uint4(t.get_width(), t.get_height(), t.get_array_size(), t.get_num_mip_levels())",
-        ),
-        (
-            "texture3d",
-            TEXTURE_3D,
-            [5, 4, 3],
-            1,
-            "uint3(3, 2, 1)",
-            "ushort3(3, 2, 1)",
-            "uint4(t.get_width(), t.get_height(), t.get_depth(), t.get_num_mip_levels())",
-        ),
-    ];
-    for (name, kind, size, slices, at, short, sizes) in cases {
-        for ty in ["float", "half", "int", "uint", "short", "ushort"] {
-            let format = match ty {
-                "float" | "half" => RGBA32_FLOAT,
-                "int" | "short" => 124,
-                _ => 123,
-            };
-            let pipeline = compile(
-                &format!(
-                    "kernel void run({name}<{ty}, access::read_write> t [[texture(3)]], device uint4 *out [[buffer(0)]]) {{
-                        t.write(vec<{ty}, 4>(11, 22, 33, 44), {at});
-                        out[0] = uint4(t.read({at})); out[1] = uint4(t.read({short})); out[2] = {sizes};
-                        t.write(vec<{ty}, 4>(1, 2, 3, 4), {short}); }}"
-                ),
-                MathMode::Fast,
-            );
-            let texture = Texture::new(&HMTextureDescriptor { slices: *slices, ..texture(*kind, format, *size) });
-            let out = Buffer::new(48);
-            one(&pipeline, &[(&texture, 3)], &out);
-            let got: Vec<[u32; 4]> = out.read();
-            let [w, h, d] = size.map(|n| n as u32);
-            let said = match *kind {
-                TEXTURE_1D => [w, 1, 1, 1],
-                TEXTURE_1D_ARRAY => [w, 3, 1, 1],
-                TEXTURE_2D_ARRAY => [w, h, 3, 1],
-                _ => [w, h, d, 1],
-            };
-            assert_eq!(got[..3], [[11, 22, 33, 44], [11, 22, 33, 44], said], "{name}<{ty}>");
-            let slice = if *slices == 3 { 2 } else { 0 };
-            let at = match *kind {
-                TEXTURE_1D | TEXTURE_1D_ARRAY => 3,
-                TEXTURE_2D => 2 * 5 + 3,
-                TEXTURE_2D_ARRAY => 5 + 3,
-                _ => (4 + 2) * 5 + 3,
-            };
-            let texels: Vec<u32> = texture.read(slice, 0, 4);
-            let number = |v: u32| if format == RGBA32_FLOAT { (v as f32).to_bits() } else { v };
-            let mut expected = vec![0; texels.len()];
-            expected[at * 4..][..4].copy_from_slice(&[1, 2, 3, 4].map(number));
-            assert_eq!(texels, expected, "{name}<{ty}>");
-        }
-    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Vectors, packed vectors, matrices, conversions, geometric and packing functions, limits and atomics of our metal_stdlib. Expected values
-//! are worked out by hand in the tables, next to the expressions.
+//! Expressions that mix what stdlib_values has one by one: vectors with numbers and packed vectors, in every address space, bfloat with other
+//! types, functions within functions. Expected values are worked out by hand in the tables, next to the expressions.
 
 mod stdlib;
 mod support;
@@ -273,36 +273,6 @@ fn geometry_and_common_functions() {
 }
 
 #[test]
-fn packing() {
-    check_rows(&[
-        ("pack_float_to_unorm4x8(float4(0, 0.5f, 1, 2)) == 0xffff8000u", &[1.]),
-        ("pack_float_to_snorm4x8(float4(-1, -2, 1, 0.5f)) == 0x407f8181u", &[1.]),
-        ("pack_float_to_unorm2x16(float2(0.25f, 1)) == 0xffff4000u", &[1.]),
-        ("pack_float_to_snorm2x16(float2(-1, 0.5f)) == 0x40008001u", &[1.]),
-        ("pack_float_to_unorm10a2(float4(1, 0.5f, 0, 1)) == 0xc00803ffu", &[1.]),
-        ("pack_half_to_unorm4x8(half4(1, 0, 1, 0)) == 0x00ff00ffu", &[1.]),
-        ("pack_float_to_unorm4x8(float4(NAN)) == 0u", &[1.]),
-        // 0.5 is 187.5 of 255 in sRGB, 188 when rounded: 1.055 * 0.5^(1/2.4) - 0.055 = 0.73536.
-        ("pack_float_to_srgb_unorm4x8(float4(0.5f, 0, 1, 0.5f)) == 0x80ff00bcu", &[1.]),
-        (
-            "pack_float_to_unorm565(float3(1, 0, 0)) == 0x001f && pack_half_to_unorm565(half3(0.5h, 1, 0)) == 0x07f0",
-            &[1.],
-        ),
-        // 0.3 of 31 is 9.3, of 63 18.9; NaN is 0. Products of 0.5, 2.5 and 4.5 go to the even neighbour.
-        ("pack_float_to_unorm565(float3(0.3f, 0.3f, NAN)) == (9 | 19 << 5)", &[1.]),
-        ("unpack_unorm565_to_float(ushort(9 | 19 << 5 | 31 << 11))", &[9. / 31., 19. / 63., 1.]),
-        ("unpack_unorm565_to_half(ushort(31 | 63 << 5))", &[1., 1., 0.]),
-        ("unpack_unorm4x8_to_float(0xff800001u)", &[1. / 255., 0., 128. / 255., 1.]),
-        ("unpack_snorm4x8_to_float(0x7f8081ffu)", &[-1. / 127., -1., -1., 1.]),
-        ("unpack_unorm2x16_to_float(0xffff0001u)", &[1. / 65535., 1.]),
-        ("unpack_snorm2x16_to_float(0x7fff8000u)", &[-1., 1.]),
-        ("unpack_unorm10a2_to_float(0x800ffc01u)", &[1. / 1023., 1., 0., 2. / 3.]),
-        // 188 / 255 = 0.737255 is 0.502886 in linear light; 10 / 255 is on the straight part: / 12.92.
-        ("unpack_unorm4x8_srgb_to_float(0xffbc0a00u)", &[0., 0.003_035_27, 0.502_886_5, 1.]),
-    ]);
-}
-
-#[test]
 fn limits_and_constants() {
     check_rows(&[
         (
@@ -337,53 +307,4 @@ fn limits_and_constants() {
             &[8.],
         ),
     ]);
-}
-
-/// Sequences whose results depend on every step, by one thread.
-#[test]
-fn atomic_functions() {
-    let source = "kernel void run(device atomic_int *i [[buffer(0)]], device atomic_uint *u [[buffer(1)]], device atomic_float *f [[buffer(2)]],\n\
-                     device atomic_ulong *l [[buffer(3)]], device atomic_bool *b [[buffer(4)]], device long *o [[buffer(5)]]) {\n\
-          constexpr memory_order r = memory_order_relaxed; int k = 0;\n\
-          o[k++] = atomic_fetch_add_explicit(i, 5, r); o[k++] = atomic_fetch_sub_explicit(i, 2, r); o[k++] = atomic_fetch_min_explicit(i, -7, r);\n\
-          o[k++] = atomic_fetch_max_explicit(i, 9, r); o[k++] = atomic_fetch_and_explicit(i, 12, r); o[k++] = atomic_fetch_or_explicit(i, 3, r);\n\
-          o[k++] = atomic_fetch_xor_explicit(i, 1, r); o[k++] = atomic_exchange_explicit(i, 77, r); int e = 1;\n\
-          o[k++] = atomic_compare_exchange_weak_explicit(i, &e, 5, r, r); o[k++] = e;\n\
-          while (!atomic_compare_exchange_weak_explicit(i, &e, 6, r, r)) {}\n\
-          o[k++] = atomic_load_explicit(i, r); atomic_store_explicit(i, -3, r); o[k++] = atomic_load_explicit(i, r);\n\
-          o[k++] = atomic_fetch_max_explicit(u, 4000000000u, r); o[k++] = atomic_fetch_min_explicit(u, 7u, r); o[k++] = atomic_load_explicit(u, r);\n\
-          o[k++] = long(atomic_fetch_add_explicit(f, 1.5f, r) * 100); o[k++] = long(atomic_fetch_sub_explicit(f, 0.25f, r) * 100); o[k++] = long(atomic_load_explicit(f, r) * 100);\n\
-          device ulong *words = (device ulong *)l; atomic_max_explicit(l, 1ul << 40, r); o[k++] = *words; atomic_min_explicit(l, 5ul, r); o[k++] = *words;\n\
-          atomic_store_explicit(b, true, r); o[k++] = atomic_exchange_explicit(b, false, r); o[k++] = atomic_load_explicit(b, r);\n\
-          atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);\n}\n";
-    let zero = || Buffer::of(&[0u64]);
-    let (i, u, f, l, b, o) = (zero(), zero(), zero(), zero(), zero(), Buffer::new(22 * 8));
-    run(&compile(source, MathMode::Fast), &[&i, &u, &f, &l, &b, &o], 1, 1);
-    let expected = [0, 5, 3, -7, 9, 8, 11, 10, 0, 77, 6, -3, 0, 4_000_000_000, 7, 0, 150, 125, 1 << 40, 5, 1, 0];
-    assert_eq!(o.read::<i64>(), expected);
-}
-
-/// Many threads on few cells, in device and in threadgroup memory.
-#[test]
-fn atomics_under_contention() {
-    let source = "kernel void run(device atomic_uint *counts [[buffer(0)]], device atomic_float *sum [[buffer(1)]], device atomic_int *most [[buffer(2)]],\n\
-                     device uint *groups [[buffer(3)]], uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],\n\
-                     uint g [[threadgroup_position_in_grid]]) {\n\
-          threadgroup atomic_uint local_count;\n\
-          if (t == 0) atomic_store_explicit(&local_count, 0u, memory_order_relaxed);\n\
-          threadgroup_barrier(mem_flags::mem_threadgroup);\n\
-          atomic_fetch_add_explicit(&local_count, t, memory_order_relaxed);\n\
-          atomic_fetch_add_explicit(&counts[i % 3], 1u, memory_order_relaxed);\n\
-          atomic_fetch_add_explicit(sum, 0.5f, memory_order_relaxed);\n\
-          atomic_fetch_max_explicit(most, int(i ^ 0x55), memory_order_relaxed);\n\
-          threadgroup_barrier(mem_flags::mem_threadgroup);\n\
-          if (t == 0) groups[g] = atomic_load_explicit(&local_count, memory_order_relaxed);\n}\n";
-    let n = 30_000usize;
-    let (counts, sum, most, groups) =
-        (Buffer::of(&[0u32; 4]), Buffer::of(&[0f32; 4]), Buffer::of(&[0i32; 4]), Buffer::new((n / 100 * 4) as u64));
-    run(&compile(source, MathMode::Fast), &[&counts, &sum, &most, &groups], n, 100);
-    assert_eq!(counts.read::<u32>()[..3], [10_000; 3]);
-    assert_eq!(sum.read::<f32>()[0], 15_000.0);
-    assert_eq!(most.read::<i32>()[0], (0..n as i32).map(|i| i ^ 0x55).max().expect("threads"));
-    assert!(groups.read::<u32>().iter().all(|&g| g == 99 * 100 / 2));
 }

@@ -2,6 +2,8 @@
 //! here, from f64, without any of the code under test.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod catalog;
+
 use std::ffi::CString;
 
 use hostmetal::msl::{Access, BindingKind, CompileOptions, Engine, LoadedKernel, MathMode, check};
@@ -106,7 +108,7 @@ impl Random {
 }
 
 /// A small binary format: its explicit significand bits and its exponent bits.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Format {
     pub(crate) fraction: u32,
     pub(crate) exponent: u32,
@@ -126,13 +128,14 @@ impl Format {
         let exponent = i32::from(bits >> self.fraction) & ((1 << self.exponent) - 1);
         let fraction = f64::from(bits & ((1 << self.fraction) - 1));
         let scale = 2f64.powi(-(self.fraction as i32));
-        sign * if exponent == (1 << self.exponent) - 1 {
+        let magnitude = if exponent == (1 << self.exponent) - 1 {
             if fraction == 0.0 { f64::INFINITY } else { f64::NAN }
         } else if exponent == 0 {
             fraction * scale * 2f64.powi(1 - self.bias())
         } else {
             (1.0 + fraction * scale) * 2f64.powi(exponent - self.bias())
-        }
+        };
+        magnitude.copysign(sign)
     }
 
     /// The nearest bits, ties to even. For NaN a quiet one.
