@@ -5,6 +5,7 @@
 //! `operator()`) may be called through any object: then every call through a name that also stands without a call
 //! counts.
 
+use super::constants::DataType;
 use super::reach::synchronises;
 use super::scan::Program;
 use super::token::{NONE, Stream};
@@ -227,13 +228,28 @@ impl<'a> Names<'a> {
         if s.is_ident(i) && self.meeting.contains(word) {
             return Meets::Lanes { solid: self.is_solid(word) };
         }
-        let object = s.is_ident(i) && matches!(s.at(i + 1), "(" | "<") && self.objects.contains(word);
-        let result = s.is(i, "(") && i > 0 && matches!(s.at(i - 1), ")" | "]" | "}");
+        // `i < n` is a comparison.
+        let called = s.is(i + 1, "(")
+            || s.is(i + 1, "<") && s.angle_close(i + 1, s.len()).is_some_and(|close| s.is(close + 1, "("));
+        let object = called && s.is_ident(i) && self.objects.contains(word);
+        let result = s.is(i, "(") && i > 0 && matches!(s.at(i - 1), ")" | "]" | "}") && !self.is_cast(i - 1);
         let statement = matches!(s.at(i.wrapping_sub(1)), ";" | "{" | "}");
-        if self.indirect && (object && self.is_called(i) || result) || self.operators && statement {
+        if self.indirect && (object || result) || self.operators && statement {
             return Meets::Lanes { solid: false };
         }
         Meets::Nobody
+    }
+
+    /// Whether the `)` at `close` certainly ends the type of a cast: `(device const T *)`, `(float)`.
+    fn is_cast(&self, close: usize) -> bool {
+        let s = self.s;
+        if !s.is(close, ")") || s.mate[close] == NONE {
+            return false;
+        }
+        let first = s.mate[close] + 1;
+        s.is(close - 1, "*")
+            || matches!(s.at(first), "const" | "device" | "constant" | "threadgroup" | "thread")
+            || DataType::of_spelling(&s.words(first, close)).is_some()
     }
 
     /// The `{` of the lambda whose captures are in the `[` at `i`.

@@ -117,6 +117,20 @@ fn functions_are_known_by_name() {
     assert!(loops("struct S { int go(int v) { return simd_sum(v); } };", "if (n) s.go(1);"));
     assert!(loops("struct S { int operator()(int v) { return simd_sum(v); } };", "S s; if (n) s(1);"));
     assert!(loops("struct S { S operator+(S v) { return simd_sum(v.x); } };", "if (n) s = s + t;"));
+    // Any object may be one that is called; comparisons and casts call nothing.
+    let handed = "struct S { int operator()(int v) { return simd_sum(v); } };";
+    for (call, expected) in [
+        ("S s; if (n) (s)(1);", true),
+        ("S s; if (n) s<3>(1);", true),
+        ("S s; if (n) t[0](1);", true),
+        ("S s; if (n) (float)(s)(1);", true),
+        ("int k = n; if (k < n) p[k] = k;", false),
+        ("for (int k = n; k < 3; k += n) p[k] = k;", false),
+        ("p[0] = (float)(n) + (metal::uint2)(n);", false),
+        ("p[0] = *(device const int *)(p + n) + *(T *)(p);", false),
+    ] {
+        assert_eq!(loops(handed, call), expected, "{call}");
+    }
     assert!(rewritten("template <class T> [[clang::x]] T f(T v) { return simd_sum(v); }").contains("always_inline"));
 }
 
