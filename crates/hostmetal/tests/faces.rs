@@ -60,7 +60,11 @@ const PROCESSES: [Process; 7] = [
     },
     Process {
         group: hostmetal_faces::REMOVED_DEVICES,
-        environment: &[("HOSTMETAL_DEVICES", "2"), ("HOSTMETAL_DEVICE_1", "location=external,removed_after=2")],
+        environment: &[
+            ("HOSTMETAL_DEVICES", "2"),
+            ("HOSTMETAL_DEVICE_1", "location=external,removed_after=2"),
+            ("HOSTMETAL_WATCHDOG", "0"),
+        ],
         says: &[],
     },
 ];

@@ -1,4 +1,5 @@
-// Cases of devices that go and come, run with two devices of which number 1 is removed by the environment (tests/faces.rs).
+// Cases of devices that go and come, run with two devices of which number 1 is removed by the environment (tests/faces.rs), and without
+// the watchdog: nothing else ends what runs or waits.
 #import "faces.h"
 
 #import "hostmetal.h"
@@ -171,17 +172,20 @@ void what_runs_ends() {
   id<MTLComputePipelineState> state = pipeline(device, ENDLESS);
   id<MTLBuffer> buffer = [[device newBufferWithLength:8 options:0] autorelease];
   id<MTLSharedEvent> event = [[device newSharedEvent] autorelease];
+  // First, while workers are free: it has come to its wait, for what nobody signals, when its own signal is seen.
+  id<MTLSharedEvent> come = [[device newSharedEvent] autorelease];
+  id<MTLCommandBuffer> waiting = [[[device newCommandQueue] autorelease] commandBuffer];
+  [waiting encodeSignalEvent:come value:1];
+  [waiting encodeWaitForEvent:event value:2];
+  [waiting encodeSignalEvent:event value:3];
+  [waiting commit];
+  CHECK([come waitUntilSignaledValue:1 timeoutMS:60000]);
   id<MTLCommandQueue> queue = [[device newCommandQueue] autorelease];
   id<MTLCommandBuffer> running = [queue commandBuffer];
   dispatch(running, state, buffer, 64);
   [running encodeSignalEvent:event value:1];
   [running commit];
   id<MTLCommandBuffer> behind = committed(queue);
-  // On another queue, for an event that nobody signals.
-  id<MTLCommandBuffer> waiting = [[[device newCommandQueue] autorelease] commandBuffer];
-  [waiting encodeWaitForEvent:event value:2];
-  [waiting encodeSignalEvent:event value:3];
-  [waiting commit];
   const std::atomic<unsigned> *runs = (const std::atomic<unsigned> *)[buffer contents];
   while (runs->load() == 0) std::this_thread::yield();
   CHECK(hostmetal_remove_device(0));
