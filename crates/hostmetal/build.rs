@@ -232,9 +232,9 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 9] =
-    ["alignment", "group", "joins", "plugin", "prepare", "region", "regions", "simdgroups", "spans"];
-const PASS_HEADERS: [&str; 5] = ["alignment", "builder", "joins", "pass", "spans"];
+const PASS_SOURCES: [&str; 11] =
+    ["alignment", "group", "joins", "plugin", "prepare", "region", "regions", "shapes", "simdgroups", "spans", "tiles"];
+const PASS_HEADERS: [&str; 6] = ["alignment", "builder", "joins", "pass", "shapes", "spans"];
 
 /// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
 /// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.

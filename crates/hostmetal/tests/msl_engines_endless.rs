@@ -10,13 +10,21 @@ use support::{Buffer, Queue};
 
 const WAIT: &str = "threadgroup_barrier(mem_flags::mem_device);";
 
-/// Bodies for threadgroups of 64, where `p[0]` is 1: with a loop of one thread, of all threads, and of a SIMD-group that never end.
-const BODIES: [&str; 5] = [
-    "WAIT if (t == 40) while (p[0] == 1) out[200] += 1; WAIT out[t] = t;",
-    "uint k = 0; while (p[0] == 1) { WAIT k++; } out[t] = k;",
-    "uint k = t; do { out[t] = k++; WAIT out[64 + t] = out[63 - t]; WAIT } while (p[0] == 1);",
-    "uint k = 0; while (p[0] == 1) k += simd_sum(t + k); out[t] = k;",
-    "WAIT for (uint k = 0; simd_any(k < t + p[0]); k = k % 7) out[t] = k; WAIT",
+/// Bodies for threadgroups of 64, where `p[0]` is 1: with a loop of one thread, of all threads, and of a SIMD-group that never end; and loops
+/// that many threads go through at once (`true`), with barriers and without (`Built::Loop`).
+const BODIES: [(&str, Built, bool); 8] = [
+    ("WAIT if (t == 40) while (p[0] == 1) out[200] += 1; WAIT out[t] = t;", Built::Pass, false),
+    ("uint k = 0; while (p[0] == 1) { WAIT k++; } out[t] = k;", Built::Pass, false),
+    ("uint k = t; do { out[t] = k++; WAIT out[64 + t] = out[63 - t]; WAIT } while (p[0] == 1);", Built::Pass, false),
+    ("uint k = 0; while (p[0] == 1) k += simd_sum(t + k); out[t] = k;", Built::Pass, false),
+    ("WAIT for (uint k = 0; simd_any(k < t + p[0]); k = k % 7) out[t] = k; WAIT", Built::Pass, false),
+    ("uint k = t; do k = k * 5 + out[t]; while (p[0] == 1); out[64 + t] = k;", Built::Loop, true),
+    ("uint k = t, j = 0; while (out[j & 31] != 1) { k = (k ^ j) * 5; j++; } out[64 + t] = k;", Built::Loop, true),
+    (
+        "threadgroup uint s[64]; s[t] = t; WAIT uint k = t, j = 0; while (p[0] == 1) { k = k * 3 + s[j & 63]; j += 5; } WAIT out[t] = k;",
+        Built::Pass,
+        true,
+    ),
 ];
 
 #[test]
@@ -28,7 +36,7 @@ fn endless_kernels_time_out_on_both_engines() {
             "kernel void run(device uint *p [[buffer(0)]]) { threadgroup_barrier(mem_flags::mem_none); p[0] = 1; }";
         *load(text, MathMode::Safe, Engine::Pass).built() == Built::Pass
     };
-    for body in BODIES {
+    for (body, built, in_tiles) in BODIES {
         let source = format!(
             "kernel void run(device uint *out [[buffer(0)]], constant uint *p [[buffer(1)]], uint t [[thread_index_in_threadgroup]]) {{ {} }}",
             body.replace("WAIT", WAIT)
@@ -36,7 +44,7 @@ fn endless_kernels_time_out_on_both_engines() {
         for engine in [Engine::Pass, Engine::Stack] {
             let loaded = load(&source, MathMode::Safe, engine);
             if has_pass && engine == Engine::Pass {
-                assert_eq!(*loaded.built(), Built::Pass, "{body}");
+                assert_eq!((loaded.built(), loaded.in_tiles()), (&built, in_tiles), "{body}");
             }
             let (pipeline, out, p) = (pipeline(loaded), Buffer::new(1024), Buffer::of(&[1u32]));
             let queue = Queue::new();

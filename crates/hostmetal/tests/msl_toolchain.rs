@@ -1,6 +1,6 @@
 //! The compiler as a process: missing, wrong, slow, crashing; and its cache: shared, broken, not ours.
 
-use hostmetal::msl::{Checked, CompileFailure, CompileOptions, Failure, Toolchain, ToolchainOptions};
+use hostmetal::msl::{Built, Checked, CompileFailure, CompileOptions, Engine, Failure, Toolchain, ToolchainOptions};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
@@ -141,6 +141,56 @@ fn a_crashing_compiler_is_told_by_its_signal() {
     }
 }
 
+/// Whatever the plugin does to the compiler, each kind of kernel is compiled without it.
+#[test]
+fn a_compiler_that_crashes_with_the_pass_is_asked_without_it() {
+    let bodies = [
+        // Without a loop, with one that threads go through at once, with one that keeps private memory; and with a barrier.
+        ("p[i] = 1;", true),
+        ("float s = 0; for (uint k = 0; k < n; k++) s = s * 3 + p[k]; p[i + 64] = s;", true),
+        ("float b[9]; for (uint k = 0; k < 9; k++) b[k] = p[i + k]; p[i + 64] = b[uint(p[i]) % 9];", true),
+        ("threadgroup_barrier(mem_flags::mem_device); p[i] = 1;", false),
+    ];
+    let faults = [
+        ("kill -SEGV $$", "SIGSEGV"),
+        (
+            "echo 'error: clang frontend command failed with exit code 134 (use -v to see invocation)' >&2; exit 134",
+            "SIGABRT",
+        ),
+    ];
+    // The script's version must be the compiler's own, for then it is given the plugin.
+    let real = Command::new("clang-19").arg("--version").output().unwrap();
+    let version = String::from_utf8(real.stdout).unwrap().lines().next().unwrap().to_owned();
+    for (fault, signal) in faults {
+        let place = tempfile::tempdir().unwrap();
+        let asked = place.path().join("asked");
+        let body =
+            format!("case \"$*\" in *-fpass-plugin=*) : > '{}'; {fault};; esac\nexec clang-19 \"$@\"", asked.display());
+        let clang = Some(script(place.path(), &version, &body).into());
+        let options = ToolchainOptions { clang, ..in_cache(&place.path().join("cache")) };
+        let toolchain = toolchain(&options).unwrap();
+        for (body, alone) in bodies {
+            let source = format!(
+                "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float *p, constant uint &n, uint i [[thread_position_in_grid]]) {{ {body} }}"
+            );
+            let kernel = Checked::new(&toolchain, &source, &CompileOptions::default())
+                .unwrap()
+                .build_for("k", &[], Engine::Pass)
+                .unwrap_or_else(|failure| panic!("{failure}: {body}"));
+            match kernel.built() {
+                Built::Loop => assert!(alone && !kernel.in_tiles(), "{body}"),
+                Built::Stack(why) => {
+                    let told = why.contains(&format!("crashed ({signal})")) || why.contains("without llvm-19-dev");
+                    assert!(!alone && told, "{why}: {body}");
+                    // With the pass there was a crash to get over.
+                    assert_eq!(asked.exists(), !why.contains("without llvm-19-dev"));
+                }
+                Built::Pass => panic!("it was built by a pass that crashed: {body}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn a_compiler_that_fails_without_a_word_about_the_source_is_a_toolchain_failure() {
     let place = tempfile::tempdir().unwrap();
@@ -202,7 +252,7 @@ fn a_kernel_is_compiled_again_only_when_its_threads_keep_memory() {
         // An array of each thread.
         (
             2,
-            "kernel void k(device uint *p, uint i [[thread_position_in_grid]]) { uint t[8]; for (uint j = 0; j < 8; j++) t[j] = p[i] * j; p[i] = t[p[i] % 8]; }",
+            "kernel void k(device uint *p, uint i [[thread_position_in_grid]]) { uint v = p[i], t[4] = {v, v * 2, v * 3, v * 5}; p[i] = t[v % 4]; }",
         ),
     ];
     for (expected, source) in cases {

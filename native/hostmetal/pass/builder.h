@@ -15,9 +15,28 @@ namespace hostmetal {
 
 using namespace llvm;
 
+// How the threads of a tile lie: in pieces of some lanes beside each other in x; the pieces beside each other too, or as rows, one after
+// another in y. All counts are powers of two.
+struct TileLayout {
+  unsigned lanes, pieces;
+  bool rows;
+};
+
+// A region for a tile at once: called with the position of the first thread, its number in linear order, the threads in x of the whole
+// threadgroup, and the rest of a region's parameters; gives how it ended, or `tileGaveUp`.
+struct Tile {
+  TileLayout layout;
+  Function *function;
+};
+constexpr uint32_t tileGaveUp = ~0u;
+
 // A function of one thread, and what it is called with behind the body's own parameters.
 struct Region {
   Function *function = nullptr;
+  // Best first.
+  std::vector<Tile> tiles;
+  // The function for each thread of a tile: called as a tile, with the tile's threads in x and in y, and with `allOf` and `anyOf` of the group.
+  Function *alone = nullptr;
   // Slots whose value is needed, and slots that may get one; parameters in this order.
   std::vector<unsigned> in, out;
   std::vector<unsigned> objects, variables;
@@ -53,10 +72,12 @@ struct Group {
 };
 
 struct Builder {
-  Builder(const Kernel &kernel_, Regions &regions_) : kernel(kernel_), regions(regions_) {}
+  Builder(const Kernel &kernel_, Regions &regions_, FunctionAnalysisManager &analyses_)
+      : kernel(kernel_), regions(regions_), analyses(analyses_) {}
 
   const Kernel &kernel;
   Regions &regions;
+  FunctionAnalysisManager &analyses;
   Function &body = *kernel.body;
   LLVMContext &context = body.getContext();
   Type *i32 = Type::getInt32Ty(context), *i64 = Type::getInt64Ty(context);
@@ -84,6 +105,9 @@ struct Builder {
   void findLive();
   SetVector<BasicBlock *> blocks(unsigned region, std::set<unsigned> &ends);
   Region makeRegion(unsigned number);
+  void makeTiles(Region &region);
+  void makeAlone(Region &region);
+  void runTiles(Group &group, const Region &region, const Tile &tile, ArrayRef<Value *> rest);
   void loop(IRBuilder<> &builder, Value *count, const char *name, MDNode *accesses, const std::function<void(Value *)> &iteration);
   Refusal checkSize();
   void openGroup(Group &group);
@@ -93,6 +117,7 @@ struct Builder {
   void carry(Group &group, const Region &region, Value *simdgroup);
   void ask(IRBuilder<> &builder, Value *allOf, Value *anyOf);
   void answer(IRBuilder<> &builder, Value *allOf, Value *anyOf, Value *end);
+  void rows(Group &group, const Region &region, ArrayRef<Value *> rest);
   Value *agreed(Group &group, Value *allOf, Value *anyOf);
   void branch(Group &group, const Region &region, const std::function<BasicBlock *(unsigned)> &target);
   void combine(Group &group, const Wait &wait, Value *simdgroup, Value *first, Value *lanes);

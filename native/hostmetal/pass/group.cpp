@@ -161,36 +161,125 @@ void Builder::branch(Group &group, const Region &region, const std::function<Bas
   }
 }
 
-// Region by region, each for all threads.
+// A region for all threads, one by one.
+void Builder::rows(Group &group, const Region &region, ArrayRef<Value *> rest) {
+  IRBuilder<> &builder = group.builder;
+  loop(builder, group.size[2], "z", nullptr, [&](Value *z) {
+    loop(builder, group.size[1], "y", nullptr, [&](Value *y) {
+      Value *plane = builder.CreateNUWMul(z, group.size[1]);
+      Value *row = builder.CreateNUWMul(builder.CreateNUWAdd(plane, y), group.size[0]);
+      loop(builder, group.size[0], "x", region.accesses, [&](Value *x) {
+        Value *thread = builder.CreateAdd(row, x, "", true, true);
+        std::vector<Value *> arguments = {x, y, z, thread, builder.CreateLShr(thread, builder.getInt32(5))};
+        arguments.insert(arguments.end(), rest.begin(), rest.end());
+        Value *end = builder.CreateCall(region.function, arguments);
+        if (region.ends.size() > 1)
+          answer(builder, group.allOf, group.anyOf, end);
+      });
+    });
+  });
+}
+
+// The threads of a tile that has given up, one by one.
+void Builder::makeAlone(Region &region) {
+  FunctionType *one = region.function->getFunctionType();
+  std::vector<Type *> types(parameterHeld + 2, i32);
+  types.insert(types.end(), 2, pointer);
+  types.insert(types.end(), one->param_begin() + parameterHeld, one->param_end());
+  region.alone = Function::Create(FunctionType::get(Type::getVoidTy(context), types, false), GlobalValue::InternalLinkage,
+                                  region.function->getName() + ".alone", body.getParent());
+  region.alone->setAttributes(region.function->getAttributes());
+  region.alone->removeFnAttr(Attribute::AlwaysInline);
+  region.alone->addFnAttr(Attribute::NoInline);
+  Argument *argument = region.alone->arg_begin();
+  Argument *x = argument, *y = argument + 1, *z = argument + 2, *linear = argument + 3, *width = argument + 4;
+  Argument *columns = argument + 5, *rows = argument + 6, *allOf = argument + 7, *anyOf = argument + 8;
+  IRBuilder<> builder(BasicBlock::Create(context, "begin", region.alone));
+  loop(builder, rows, "row", nullptr, [&](Value *row) {
+    Value *begin = builder.CreateNUWAdd(linear, builder.CreateNUWMul(row, width));
+    loop(builder, columns, "column", region.accesses, [&](Value *column) {
+      Value *thread = builder.CreateAdd(begin, column, "", true, true);
+      std::vector<Value *> arguments = {builder.CreateAdd(x, column, "", true, true), builder.CreateAdd(y, row, "", true, true), z, thread,
+                                        builder.CreateLShr(thread, builder.getInt32(5))};
+      for (unsigned i = parameterHeld + 4; i < region.alone->arg_size(); i++)
+        arguments.push_back(region.alone->getArg(i));
+      Value *end = builder.CreateCall(region.function, arguments);
+      if (region.ends.size() > 1)
+        answer(builder, allOf, anyOf, end);
+    });
+  });
+  builder.CreateRetVoid();
+}
+
+// A region for all threads, tile by tile.
+void Builder::runTiles(Group &group, const Region &region, const Tile &tile, ArrayRef<Value *> rest) {
+  IRBuilder<> &builder = group.builder;
+  unsigned columns = tile.layout.lanes * (tile.layout.rows ? 1 : tile.layout.pieces), rows = tile.layout.rows ? tile.layout.pieces : 1;
+  loop(builder, group.size[2], "z", nullptr, [&](Value *z) {
+    loop(builder, builder.CreateUDiv(group.size[1], builder.getInt32(rows)), "y", nullptr, [&](Value *yTile) {
+      Value *y = builder.CreateNUWMul(yTile, builder.getInt32(rows));
+      Value *plane = builder.CreateNUWMul(z, group.size[1]);
+      Value *row = builder.CreateNUWMul(builder.CreateNUWAdd(plane, y), group.size[0]);
+      loop(builder, builder.CreateUDiv(group.size[0], builder.getInt32(columns)), "x", nullptr, [&](Value *xTile) {
+        Value *x = builder.CreateNUWMul(xTile, builder.getInt32(columns));
+        std::vector<Value *> first = {x, y, z, builder.CreateNUWAdd(row, x), group.size[0]};
+        std::vector<Value *> arguments = first;
+        arguments.insert(arguments.end(), rest.begin(), rest.end());
+        Value *end = builder.CreateCall(tile.function, arguments);
+        auto *alone = BasicBlock::Create(context, "alone", group.function), *together = BasicBlock::Create(context, "together", group.function),
+             *next = BasicBlock::Create(context, "next", group.function);
+        builder.CreateCondBr(builder.CreateICmpEQ(end, builder.getInt32(tileGaveUp)), alone, together);
+        builder.SetInsertPoint(alone);
+        arguments = first;
+        arguments.insert(arguments.end(), {builder.getInt32(columns), builder.getInt32(rows), group.allOf, group.anyOf});
+        arguments.insert(arguments.end(), rest.begin(), rest.end());
+        builder.CreateCall(region.alone, arguments);
+        builder.CreateBr(next);
+        builder.SetInsertPoint(together);
+        if (region.ends.size() > 1)
+          answer(builder, group.allOf, group.anyOf, end);
+        builder.CreateBr(next);
+        builder.SetInsertPoint(next);
+      });
+    });
+  });
+}
+
+// Region by region, each for all threads; in tiles where there are some that the threadgroup's size is a multiple of.
 void Builder::makeGroup() {
   std::vector<Region> made;
-  for (unsigned i = 0; i <= regions.waits.size(); i++)
+  for (unsigned i = 0; i <= regions.waits.size(); i++) {
     made.push_back(makeRegion(i));
+    makeTiles(made.back());
+    if (!made.back().tiles.empty())
+      makeAlone(made.back());
+    regions.tiled |= !made.back().tiles.empty();
+  }
   Group group(kernel.call);
   openGroup(group);
   IRBuilder<> &builder = group.builder;
   builder.CreateBr(group.starts[0]);
   for (unsigned i = 0; i < made.size(); i++) {
     Region &region = made[i];
-    bool decides = region.ends.size() > 1;
     builder.SetInsertPoint(group.starts[i]);
     std::vector<Value *> rest = values(group, region, nullptr);
-    if (decides)
+    if (region.ends.size() > 1)
       ask(builder, group.allOf, group.anyOf);
-    loop(builder, group.size[2], "z", nullptr, [&](Value *z) {
-      loop(builder, group.size[1], "y", nullptr, [&](Value *y) {
-        Value *plane = builder.CreateNUWMul(z, group.size[1]);
-        Value *row = builder.CreateNUWMul(builder.CreateNUWAdd(plane, y), group.size[0]);
-        loop(builder, group.size[0], "x", region.accesses, [&](Value *x) {
-          Value *thread = builder.CreateAdd(row, x, "", true, true);
-          std::vector<Value *> arguments = {x, y, z, thread, builder.CreateLShr(thread, builder.getInt32(5))};
-          arguments.insert(arguments.end(), rest.begin(), rest.end());
-          Value *end = builder.CreateCall(region.function, arguments);
-          if (decides)
-            answer(builder, group.allOf, group.anyOf, end);
-        });
-      });
-    });
+    auto *done = BasicBlock::Create(context, "done", group.function);
+    for (const Tile &tile : region.tiles) {
+      unsigned columns = tile.layout.lanes * (tile.layout.rows ? 1 : tile.layout.pieces), rows = tile.layout.rows ? tile.layout.pieces : 1;
+      Value *left = builder.CreateOr(builder.CreateAnd(group.size[0], builder.getInt32(columns - 1)),
+                                     builder.CreateAnd(group.size[1], builder.getInt32(rows - 1)));
+      auto *tiled = BasicBlock::Create(context, "tiles", group.function), *other = BasicBlock::Create(context, "other", group.function);
+      builder.CreateCondBr(builder.CreateICmpEQ(left, builder.getInt32(0)), tiled, other);
+      builder.SetInsertPoint(tiled);
+      runTiles(group, region, tile, rest);
+      builder.CreateBr(done);
+      builder.SetInsertPoint(other);
+    }
+    this->rows(group, region, rest);
+    builder.CreateBr(done);
+    builder.SetInsertPoint(done);
     carry(group, region, nullptr);
     branch(group, region, [&](unsigned end) { return end == 0 ? group.behind : group.starts[end]; });
   }
@@ -220,8 +309,8 @@ Refusal Builder::checkSize() {
   return std::nullopt;
 }
 
-Refusal makeLoops(const Kernel &kernel, Regions &regions) {
-  Builder builder(kernel, regions);
+Refusal makeLoops(const Kernel &kernel, Regions &regions, FunctionAnalysisManager &analyses) {
+  Builder builder(kernel, regions, analyses);
   if (Refusal refusal = builder.checkSize())
     return refusal;
   builder.findVariables();

@@ -8,6 +8,8 @@
 //   regions.cpp   what is uniform; the proof that all threads come to each barrier; regions, and what lives from one to another
 //   region.cpp    a region as a function of one thread
 //   group.cpp     the loops over a threadgroup
+//   tiles.cpp     a region for many threads at once, where it has loops that they go through together
+//   shapes.cpp    what differs between the threads of a tile, and whether a region may have one
 //   simdgroups.cpp the loops over SIMD-groups, where the kernel has their functions
 //   joins.cpp, spans.cpp   what kernels without barriers need too
 //
@@ -18,6 +20,7 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,6 +70,8 @@ struct Wait {
 struct Regions {
   // Whether SIMD-groups run one after another between barriers, so that uniform means the same in a SIMD-group.
   bool simd = false;
+  // Whether some region has tiles (tiles.cpp).
+  bool tiled = false;
   std::vector<Wait> waits;
   std::vector<Slot> slots;
   // Private memory: one object per thread.
@@ -83,6 +88,6 @@ void restoreLogCalls(llvm::Module &module);
 Refusal checkBody(llvm::Function &body);
 Refusal split(llvm::Function &body, Regions &regions);
 
-Refusal makeLoops(const Kernel &kernel, Regions &regions);
+Refusal makeLoops(const Kernel &kernel, Regions &regions, llvm::FunctionAnalysisManager &analyses);
 
 } // namespace hostmetal

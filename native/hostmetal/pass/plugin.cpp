@@ -2,8 +2,9 @@
 //
 // Everything happens before clang's own optimisation, on a module with one kernel: the runtime's calls get names, what may wait is inlined, the
 // body is simplified as clang would a function, and taken apart. Then clang optimises the loops like any others. A kernel whose threads do not wait
-// for each other is a loop already (hostmetal_kernel.h) and says so itself; of the pass it takes what all loops over threads need. One that runs on
-// stacks says so too, and takes what all kernels need.
+// for each other comes the same way when it has loops, and is refused when it gets no tiles (tiles.cpp); else it is a loop already
+// (hostmetal_kernel.h) and says so itself: of the pass it takes what all loops over threads need. One that
+// runs on stacks says so too, and takes what all kernels need.
 
 #include "alignment.h"
 #include "joins.h"
@@ -44,15 +45,16 @@ void refuse(Module &module, const std::string &why) {
 
 // Where a kernel says which engine it is for.
 constexpr const char *engineName = "hm_engine";
+// The mark of a kernel whose threads do not wait for each other (msl/kernels.rs).
+constexpr const char *tilesName = "hm_only_tiles";
 
-void signArtefact(Module &module) {
-  Constant *text = ConstantDataArray::getString(module.getContext(), "pass");
+void signArtefact(Module &module, const char *engine) {
+  Constant *text = ConstantDataArray::getString(module.getContext(), engine);
   new GlobalVariable(module, text->getType(), true, GlobalValue::ExternalLinkage, text, engineName);
 }
 
 struct Prepare : PassInfoMixin<Prepare> {
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
-    signArtefact(module);
     Kernel kernel;
     Refusal refusal = findKernel(module, kernel);
     if (!refusal)
@@ -65,17 +67,24 @@ struct Prepare : PassInfoMixin<Prepare> {
 };
 
 struct Split : PassInfoMixin<Split> {
-  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
     Kernel kernel;
     if (findKernel(module, kernel))
       return PreservedAnalyses::none(); // refused already
+    bool onlyTiles = module.getGlobalVariable(tilesName, true);
     Refusal refusal = checkBody(*kernel.body);
     Regions regions;
     if (!refusal)
       refusal = split(*kernel.body, regions);
+    if (!refusal && onlyTiles && !regions.objects.empty())
+      refusal = "it has private memory";
     if (!refusal)
-      refusal = makeLoops(kernel, regions);
+      refusal = makeLoops(kernel, regions, analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager());
     restoreLogCalls(module);
+    if (!refusal && onlyTiles && !regions.tiled)
+      refusal = "it gets no tiles";
+    if (!refusal)
+      signArtefact(module, onlyTiles ? "loop in tiles" : regions.tiled ? "pass in tiles" : "pass");
     if (!refusal && verifyModule(module, &errs()))
       refusal = "the pass made code that LLVM does not accept";
     if (refusal)

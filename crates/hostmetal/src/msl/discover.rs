@@ -37,6 +37,8 @@ pub(super) struct Kernel {
     pub(super) signature: Signature,
     /// Nothing reachable makes threads wait for each other.
     pub(super) group: bool,
+    /// Something reachable may be a loop.
+    pub(super) loops: bool,
 }
 
 /// A kernel's name, the kernel, and the tokens that it consists of.
@@ -74,6 +76,7 @@ pub(super) fn find_kernels(
                 token: function.name,
                 signature: own,
                 group: true,
+                loops: true,
             };
             kernels.push((name, kernel, vec![(function.start, function.end)]));
         }
@@ -121,6 +124,7 @@ pub(super) fn find_kernels(
             token: name,
             signature: signatures[&number].clone(),
             group: true,
+            loops: true,
         };
         kernels.push((host, kernel, vec![(start, end), (function.start, function.end)]));
     }
@@ -258,6 +262,7 @@ pub(super) fn finish(
         .map(|(name, mut kernel, roots)| {
             let reached = reach.from(stream, program, &roots, &numbers);
             kernel.group = !reached.synchronises;
+            kernel.loops = reached.loops;
             let mut own: Vec<ConstantInfo> = reached.constants.iter().map(|&c| constants[c].1.clone()).collect();
             own.sort_by_key(|c| c.index);
             (KernelInfo { name, constants: own }, kernel)

@@ -2,7 +2,8 @@
 //!
 //! Three engines: a kernel without barriers and SIMD-group functions is a loop over its threads. Any other is made into
 //! loops between its barriers by an LLVM pass (native/hostmetal/pass), or, where the pass refuses it, runs with a stack
-//! per thread. A compiled kernel says itself which it is for (`hm_engine`): `loop`, `pass`, or `stack: ` and the reason.
+//! per thread. A compiled kernel says itself which it is for (`hm_engine`): `loop`, `pass`, both with ` in tiles` where
+//! many threads go through an inner loop at once, or `stack: ` and the reason.
 //!
 //! The plugin is embedded in this crate, empty when it was built without llvm-19-dev, and written to the cache directory.
 //! It is given to a clang of exactly the version of LLVM that it was compiled for, since plugins have no stable interface.
@@ -60,13 +61,15 @@ pub enum Built {
 }
 
 impl Built {
-    /// Reads `hm_engine`.
-    pub(super) fn read(text: &str) -> Result<Built, String> {
+    /// Reads `hm_engine`; and whether it is in tiles.
+    pub(super) fn read(text: &str) -> Result<(Built, bool), String> {
         match text {
-            "loop" => Ok(Built::Loop),
-            "pass" => Ok(Built::Pass),
+            "loop" => Ok((Built::Loop, false)),
+            "loop in tiles" => Ok((Built::Loop, true)),
+            "pass" => Ok((Built::Pass, false)),
+            "pass in tiles" => Ok((Built::Pass, true)),
             _ => match text.strip_prefix("stack: ") {
-                Some(why) => Ok(Built::Stack(why.to_owned())),
+                Some(why) => Ok((Built::Stack(why.to_owned()), false)),
                 None => Err(format!("the compiled kernel names an unknown engine, '{text}'")),
             },
         }
@@ -194,7 +197,8 @@ mod tests {
         assert_eq!(Engine::named("pass"), Ok(Engine::Pass));
         assert_eq!(Engine::named("stack"), Ok(Engine::Stack));
         assert!(Engine::named("Stack").is_err_and(|failure| failure.log.contains("HOSTMETAL_ENGINE")));
-        assert_eq!(Built::read("stack: because"), Ok(Built::Stack("because".to_owned())));
+        assert_eq!(Built::read("stack: because"), Ok((Built::Stack("because".to_owned()), false)));
+        assert_eq!(Built::read("loop in tiles"), Ok((Built::Loop, true)));
         assert!(Built::read("").is_err());
     }
 }

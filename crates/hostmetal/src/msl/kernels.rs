@@ -584,6 +584,8 @@ pub(crate) enum Mode {
     Group { independent: bool },
     /// A threadgroup, made by the LLVM pass from one thread.
     Pass,
+    /// The same where no thread waits for another: in tiles of threads (native/hostmetal/pass/tiles.cpp), else refused.
+    Tiles,
     /// One thread; the caller switches stacks at barriers. Why it is not `Pass`.
     Thread { why: String },
 }
@@ -640,7 +642,7 @@ pub(crate) fn wrapper(
                     "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::group<{independent}>(group, {instance}); }} \
                      HM_EXPORT const unsigned hm_span = {call}::span;"
                 )),
-                Mode::Pass => text.push_str(&format!(
+                Mode::Pass | Mode::Tiles => text.push_str(&format!(
                     "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::pass<({instance})>(group, {instance}); }}"
                 )),
                 Mode::Thread { .. } => text.push_str(&format!(
@@ -650,12 +652,15 @@ pub(crate) fn wrapper(
             // The pass says it itself.
             let engine = match mode {
                 Mode::Group { .. } => Some("loop".to_owned()),
-                Mode::Pass => None,
+                Mode::Pass | Mode::Tiles => None,
                 Mode::Thread { why } => Some(format!("stack: {why}")),
             };
             if let Some(engine) = engine {
                 let bytes: Vec<String> = engine.bytes().map(|byte| byte.to_string()).collect();
                 text.push_str(&format!(" HM_EXPORT const char hm_engine[] = {{{}, 0}};", bytes.join(", ")));
+            }
+            if *mode == Mode::Tiles {
+                text.push_str(" HM_EXPORT const char hm_only_tiles = 1;");
             }
             text.push_str(&format!(
                 " HM_EXPORT const auto hm_kernel_info = {table}; HM_EXPORT const auto hm_kernel_types = {call}::types_of({instance});"

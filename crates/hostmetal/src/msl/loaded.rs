@@ -160,6 +160,7 @@ pub(crate) struct Object {
     pub(crate) entry: Entry,
     pub(crate) span: Span,
     pub(crate) built: Built,
+    pub(crate) in_tiles: bool,
     pub(crate) bindings: Vec<Binding>,
     pub(crate) variables: Vec<ThreadgroupVariable>,
     pub(crate) max_total_threads: Option<u32>,
@@ -212,7 +213,7 @@ pub(crate) fn load<'a>(
     unsafe { log.write(crate::executor::log as *const () as usize) };
     // SAFETY: the symbol is an array of characters that ends with 0.
     let engine = unsafe { CStr::from_ptr(symbol("hm_engine")?.cast()) };
-    let built = Built::read(&engine.to_string_lossy())?;
+    let (built, in_tiles) = Built::read(&engine.to_string_lossy())?;
     let entry = if matches!(built, Built::Loop | Built::Pass) {
         let address = symbol("hm_kernel_group")?;
         // SAFETY: the pre-pass wrote this symbol as `void hm_kernel_group(const hm_group *)`.
@@ -226,8 +227,8 @@ pub(crate) fn load<'a>(
             std::mem::transmute::<*mut u8, unsafe extern "C" fn(*const crate::executor::Group, u32, u32, u32)>(address)
         })
     };
-    let span = if built == Built::Loop { span(symbol("hm_span")?)? } else { Span::Threadgroup };
-    Ok(Object { entry, span, built, bindings, variables, max_total_threads, _library: library })
+    let span = if built == Built::Loop && !in_tiles { span(symbol("hm_span")?)? } else { Span::Threadgroup };
+    Ok(Object { entry, span, built, in_tiles, bindings, variables, max_total_threads, _library: library })
 }
 
 /// `hostmetal::span` of the header.

@@ -179,6 +179,11 @@ impl LoadedKernel {
         &self.object.built
     }
 
+    /// Whether many threads go through some inner loop at once, as vectors (native/hostmetal/pass/tiles.cpp).
+    pub fn in_tiles(&self) -> bool {
+        self.object.in_tiles
+    }
+
     /// The buffer and threadgroup memory arguments in the order of the parameters.
     pub fn bindings(&self) -> &[Binding] {
         &self.object.bindings

@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 struct Mentions {
     regions: Vec<usize>,
     synchronises: bool,
+    loops: bool,
     constants: Vec<usize>,
 }
 
@@ -30,6 +31,8 @@ pub(crate) struct Reach {
 pub(crate) struct Reached {
     /// A function that makes threads wait for each other may be called.
     pub(crate) synchronises: bool,
+    /// There may be a loop.
+    pub(crate) loops: bool,
     /// Indices into the list of function constants, ascending.
     pub(crate) constants: Vec<usize>,
 }
@@ -127,6 +130,7 @@ impl Reach {
         for &range in ranges {
             let own = mentions(stream, range, &defining, constants);
             reached.synchronises |= own.synchronises;
+            reached.loops |= own.loops;
             reached.constants.extend(own.constants);
             open.extend(own.regions);
         }
@@ -136,6 +140,7 @@ impl Reach {
             }
             let mentions = &self.mentions[region];
             reached.synchronises |= mentions.synchronises;
+            reached.loops |= mentions.loops;
             reached.constants.extend(&mentions.constants);
             open.extend(&mentions.regions);
         }
@@ -166,6 +171,7 @@ fn mentions(
                 found.constants.push(constant);
             }
             if attribute.is_none() {
+                found.loops |= matches!(word, "for" | "while");
                 found.synchronises |= synchronises(stream, j);
             }
             if let Some(regions) = defining.get(word) {

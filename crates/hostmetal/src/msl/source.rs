@@ -472,19 +472,24 @@ impl Inner {
         }
         let sources = Sources { edits: &edits, archives, linked };
         let code = if kernel.group && !waits {
-            let (code, output) = self.object(kernel, &sources, &Mode::Group { independent: true })?;
-            // See hostmetal_kernel.h: a thread's own memory must not have survived.
-            if keeps_memory(&output) {
-                self.object(kernel, &sources, &Mode::Group { independent: false })?.0
+            let tiles = if kernel.loops && linked.is_none() {
+                self.passed(kernel, &sources, engine, &Mode::Tiles)?.ok()
             } else {
-                code
+                None
+            };
+            match tiles {
+                Some(code) => code,
+                None => self.with_or_without(|plugin| self.looped(kernel, &sources, plugin))?,
             }
         } else {
             self.reconverge(&mut edits, waits)?;
             let sources = Sources { edits: &edits, archives, linked };
-            match self.passed(kernel, &sources, engine)? {
+            match self.passed(kernel, &sources, engine, &Mode::Pass)? {
                 Ok(code) => code,
-                Err(why) => self.object(kernel, &sources, &Mode::Thread { why })?.0,
+                Err(why) => {
+                    let mode = Mode::Thread { why };
+                    self.with_or_without(|plugin| self.object(kernel, &sources, &mode, plugin))?.0
+                }
             }
         };
         let broken = |log: String| {
@@ -499,7 +504,8 @@ impl Inner {
             loaded::load(&path, &names, |number| members::name(&self.stream, number), crate::executor::runtime_table())
                 .map_err(broken)?;
         if std::env::var_os("HOSTMETAL_LOG").is_some_and(|level| level == "debug") {
-            eprintln!("hostmetal: kernel '{}' was built for {}", self.infos[number].name, object.built);
+            let tiles = if object.in_tiles { ", in tiles" } else { "" };
+            eprintln!("hostmetal: kernel '{}' was built for {}{tiles}", self.infos[number].name, object.built);
         }
         Ok(LoadedKernel { object: Arc::new(object), formats: self.formats.clone() })
     }
@@ -514,12 +520,34 @@ impl Inner {
         members::specialisations(&self.stream, &self.program, words)
     }
 
+    /// What is made with the plugin, where there is one that the compiler does not fail with.
+    fn with_or_without<T>(&self, make: impl Fn(bool) -> Result<T, CompileFailure>) -> Result<T, CompileFailure> {
+        if engine::usable(&self.toolchain).is_err() {
+            return make(false);
+        }
+        match make(true) {
+            Err(failure) if !matches!(failure.kind, Failure::Source | Failure::ArchiveMiss) => make(false),
+            other => other,
+        }
+    }
+
+    /// The object as a loop over threads.
+    fn looped(&self, kernel: &Kernel, sources: &Sources, plugin: bool) -> Result<Vec<u8>, CompileFailure> {
+        let (code, output) = self.object(kernel, sources, &Mode::Group { independent: true }, plugin)?;
+        // See hostmetal_kernel.h: a thread's own memory must not have survived.
+        if !keeps_memory(&output) {
+            return Ok(code);
+        }
+        self.object(kernel, sources, &Mode::Group { independent: false }, plugin).map(|(code, _)| code)
+    }
+
     /// The object as the pass makes it, or why it does not.
     fn passed(
         &self,
         kernel: &Kernel,
         sources: &Sources,
         engine: Engine,
+        mode: &Mode,
     ) -> Result<Result<Vec<u8>, String>, CompileFailure> {
         if engine == Engine::Stack {
             return Ok(Err("it was asked for".to_owned()));
@@ -527,7 +555,7 @@ impl Inner {
         if let Err(why) = engine::usable(&self.toolchain) {
             return Ok(Err(why));
         }
-        match self.object(kernel, sources, &Mode::Pass) {
+        match self.object(kernel, sources, mode, true) {
             Ok((code, output)) => Ok(match output.lines().find_map(|line| line.strip_prefix(engine::REFUSAL)) {
                 None => Ok(code),
                 Some(why) => Err(why.to_owned()),
@@ -538,8 +566,14 @@ impl Inner {
         }
     }
 
-    /// A shared object, and what matters of what clang said.
-    fn object(&self, kernel: &Kernel, sources: &Sources, mode: &Mode) -> Result<(Vec<u8>, String), CompileFailure> {
+    /// A shared object, and what matters of what clang said. `plugin`: with the pass's.
+    fn object(
+        &self,
+        kernel: &Kernel,
+        sources: &Sources,
+        mode: &Mode,
+        plugin: bool,
+    ) -> Result<(Vec<u8>, String), CompileFailure> {
         let &Sources { edits, archives, linked } = sources;
         let entry = wrapper(
             &self.stream,
@@ -550,11 +584,10 @@ impl Inner {
             0,
         );
         let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
-        let pass = engine::usable(&self.toolchain).is_ok();
         match mode {
-            Mode::Group { .. } | Mode::Pass => {
+            Mode::Group { .. } | Mode::Pass | Mode::Tiles => {
                 flags.extend(LOOPS);
-                flags.extend(UNJOINED.iter().filter(|_| !pass));
+                flags.extend(UNJOINED.iter().filter(|_| !plugin));
             }
             Mode::Thread { .. } => flags.extend(STACKS),
         }
@@ -569,7 +602,7 @@ impl Inner {
         loop {
             let tail = with_foot(&self.stream, &[(kernel.token, format!("{told}{entry}"))]);
             let (text, map) = emit(&self.stream, edits, HEAD, &tail);
-            let request = Request { math, text: &text, flags: &flags, pass, object: true };
+            let request = Request { math, text: &text, flags: &flags, pass: plugin, object: true };
             let record = if linked.is_none() {
                 compile(&self.toolchain, &request, keep, archives)?
             } else {

@@ -1,0 +1,58 @@
+// What values are in a tile, and whether a region may have one: tiles.cpp says what tiles are.
+#pragma once
+
+#include "builder.h"
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+namespace hostmetal {
+
+// What a value is in a tile.
+struct Shape {
+  // Not known yet; a number, of which lane i has i * step more; a vector.
+  enum Kind { open, number, vector } kind = open;
+  // The same in all pieces.
+  bool common = true;
+  int64_t step = 0;
+
+  bool isSame() const { return kind == number && step == 0; }
+  bool operator==(const Shape &other) const { return kind == other.kind && common == other.common && step == other.step; }
+};
+
+// What is known of a region as a function of one thread, for tiles of one layout.
+struct Shapes {
+  Function &thread;
+  const TileLayout &tile;
+  const LoopInfo &loops;
+  const TargetLibraryInfo &library;
+  Shapes(Function &thread_, const TileLayout &tile_, const LoopInfo &loops_, const TargetLibraryInfo &library_)
+      : thread(thread_), tile(tile_), loops(loops_), library(library_) {}
+  const DataLayout &data = thread.getParent()->getDataLayout();
+  ReversePostOrderTraversal<Function *> order{&thread};
+  DenseMap<const Value *, Shape> known;
+  // Blocks that may come behind a write; that are in a loop or may come behind one.
+  std::set<const BasicBlock *> late, behindLoop;
+
+  void find();
+  bool fits();
+  unsigned bitsKept();
+  Shape of(const Value *value) const;
+  bool mayGiveUp(const Instruction &instruction) const;
+  bool isChecked(const CastInst &cast) const;
+  unsigned libraryLanes(const IntrinsicInst &call) const;
+  bool isConsecutive(const Value *pointer, Type *type) const;
+
+private:
+  Shape compute(const Instruction &instruction) const;
+  Shape pointer(const GetElementPtrInst &step) const;
+  bool fits(const Instruction &instruction) const;
+  bool hasVectorForm(const Instruction &instruction) const;
+  bool isByPosition(const Value *value, unsigned depth) const;
+};
+
+// What says nothing that a tile needs: assumptions, lifetimes.
+bool isNothing(const Instruction &instruction);
+
+} // namespace hostmetal
