@@ -122,6 +122,16 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder
   HM_CHECK(hm_compute_dispatch_indirect(_engine, engineBuffer(buffer, self, _cmd), offset, size));
 }
 
+- (void)setStageInRegion:(MTLRegion)region {
+  const uint64_t origin[3] = {region.origin.x, region.origin.y, region.origin.z};
+  const uint64_t size[3] = {region.size.width, region.size.height, region.size.depth};
+  HM_CHECK(hm_compute_set_stage_in_region(_engine, origin, size));
+}
+
+- (void)setStageInRegionWithIndirectBuffer:(id<MTLBuffer>)buffer indirectBufferOffset:(NSUInteger)offset {
+  HM_CHECK(hm_compute_set_stage_in_region_indirect(_engine, engineBuffer(buffer, self, _cmd), offset));
+}
+
 - (void)memoryBarrierWithScope:(MTLBarrierScope)scope {
   HM_REQUIRE((scope & ~(MTLBarrierScopeBuffers | MTLBarrierScopeTextures | MTLBarrierScopeRenderTargets)) == 0,
              "unknown barrier scope");

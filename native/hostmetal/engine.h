@@ -427,6 +427,10 @@ const char *hm_encoder_wait_for_fence(HMEncoder encoder, HMFence fence);
 uint64_t hm_clock_now(void);  // nanoseconds of CLOCK_MONOTONIC
 // Writes that time to the element of 8 bytes at index, when execution comes here or to the encoder's end.
 const char *hm_encoder_sample(HMEncoder encoder, HMBuffer samples, uint64_t index, bool at_end);
+// What kernels see as grid_origin and grid_size; without it the grid itself.
+const char *hm_compute_set_stage_in_region(HMEncoder encoder, const uint64_t origin[3], const uint64_t size[3]);
+// Six 32-bit numbers at offset, read when dispatches run.
+const char *hm_compute_set_stage_in_region_indirect(HMEncoder encoder, HMBuffer buffer, uint64_t offset);
 // The number of threadgroups is three 32-bit numbers at offset, read when the dispatch runs.
 const char *hm_compute_dispatch_indirect(HMEncoder encoder, HMBuffer buffer, uint64_t offset,
                                          const uint64_t per_threadgroup[3]);

@@ -67,6 +67,8 @@ pub(crate) struct Dispatch {
     pub(crate) group_size: [u32; 3],
     /// Where the number of threadgroups is read when the dispatch runs; NULL when it is recorded.
     pub(crate) indirect: *const AtomicU32,
+    /// Number of the stage-in region from 1; 0 for none.
+    pub(crate) region: u32,
 }
 
 impl Dispatch {
@@ -121,6 +123,8 @@ pub(crate) struct Recording {
     /// Where messages of its kernels go, set when it is run.
     pub(crate) log: Option<Arc<Log>>,
     textures: Vec<Arc<Texture>>,
+    /// Stage-in regions; the last is that of the dispatches to come.
+    regions: Vec<sync::StageInRegion>,
     /// Commands to be added when the encoder ends.
     at_end: Vec<Command>,
     /// Never resized once allocated: dispatches hold addresses inside.
@@ -658,6 +662,7 @@ impl State {
             groups,
             group_size,
             indirect: std::ptr::null(),
+            region: recording.regions.len() as u32,
         }));
         Ok(())
     }

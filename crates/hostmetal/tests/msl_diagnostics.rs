@@ -104,6 +104,29 @@ const CASES: &[Case] = &[
         &["1:28: error: 'new' is not supported in Metal"],
     ),
     rejected("exceptions", "void f() { throw 1; }", &["1:12: error: exceptions are not supported in Metal"]),
+    rejected("try", "void f() { try { } catch (...) { } }", &["1:12: error: exceptions are not supported in Metal"]),
+    rejected("delete", "void f(thread int *p) {\n  delete p;\n}", &["2:3: error: 'delete' is not supported in Metal"]),
+    rejected(
+        "dynamic_cast and typeid",
+        "struct A { int x; };\nvoid f(thread A *a) {\n  (void)dynamic_cast<thread A *>(a);\n  (void)typeid(A);\n}",
+        &["3:9: error: 'dynamic_cast' is not supported in Metal", "4:9: error: 'typeid' is not supported in Metal"],
+    ),
+    rejected(
+        "the noexcept operator",
+        "void g() noexcept;\nvoid h() noexcept(true) {}\nkernel void k(device bool *p) {\n  p[0] = noexcept(g());\n}",
+        &["4:10: error: the 'noexcept' operator is not supported in Metal"],
+    ),
+    rejected("long long", "long long g();", &["1:1: error: 'long long' is not supported in Metal"]),
+    rejected(
+        "an address space of OpenCL",
+        "void f(__global int *p) { p[0] = 1; }",
+        &["1:8: error: OpenCL address spaces are not part of Metal"],
+    ),
+    rejected(
+        "a kernel that returns something",
+        "kernel int k(device int *p) { return p[0]; }",
+        &["1:12: error: kernel 'k' must have void return type"],
+    ),
     rejected(
         "variadic function",
         "void f(int n, ...);",
@@ -633,17 +656,26 @@ fn macros_and_the_language_version_reach_the_preprocessor() {
 
 /// Recursion came to compute functions with Metal 2.4.
 #[test]
-fn recursion_before_metal_2_4() {
-    let sources = [
-        ("int f(int n) { return n < 2 ? n : f(n - 1); }", "program_source:1:35: error: recursive call of 'f'"),
+fn what_older_versions_do_not_have() {
+    let lambda = "error: lambda expressions are not supported before Metal 3.2";
+    let cases = [
+        ((2, 3), "int f(int n) { return n < 2 ? n : f(n - 1); }", "1:35: error: recursive call of 'f'".to_owned()),
         (
+            (2, 3),
             "int g(int n);\nint f(int n) { return g(n); }\nint g(int n) { return f(n); }",
-            "program_source:3:23: error: recursive call of 'f'",
+            "3:23: error: recursive call of 'f'".to_owned(),
         ),
+        ((3, 1), "void f(device int *p) { auto g = [](int x) { return x; }; p[0] = g(1); }", format!("1:34: {lambda}")),
+        ((3, 1), "void f(device int *p) { p[0] = [=] { return p[1]; }(); }", format!("1:32: {lambda}")),
+        ((2, 4), "int f(int a) { return [&](int b) -> int { return a + b; }(1); }", format!("1:23: {lambda}")),
     ];
-    for (source, words) in sources {
-        let options = CompileOptions { language_version: (2, 3), ..CompileOptions::default() };
-        let log = check(source, &options).expect_err("recursion").log;
-        assert!(log.contains(words), "{log}");
+    for (language_version, source, words) in cases {
+        let options = CompileOptions { language_version, ..CompileOptions::default() };
+        let log = check(source, &options).expect_err(source).log;
+        assert!(log.contains(&format!("program_source:{words}")), "{source}\n{log}");
     }
+    let fine = "[[maybe_unused]] constant int t[2] = {1, 2}; struct S { int v[2]; int operator[](int i) const { return v[i]; } };\n\
+                kernel void k(device int *p [[buffer(0)]]) { int a[2] {1, 2}; S s{{3, 4}}; p[a[0]] = s[t[1] - 1]; if (p[1]) { p[2] = 1; } }";
+    let options = CompileOptions { language_version: (2, 4), ..CompileOptions::default() };
+    check(fine, &options).unwrap_or_else(|failure| panic!("{failure}"));
 }

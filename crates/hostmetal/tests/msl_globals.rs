@@ -4,6 +4,10 @@
 mod stdlib;
 mod support;
 
+use hostmetal::ffi::{
+    HMSampler, hm_compute_set_stage_in_region, hm_compute_set_stage_in_region_indirect,
+    hm_compute_set_threadgroup_memory,
+};
 use hostmetal::msl::{BindingKind, CompileOptions, Engine, check};
 use support::*;
 
@@ -61,6 +65,8 @@ const BUILT_INS: &[Case] = &[
     ("uint3", "threads_per_threadgroup", |t| digits(t.size())),
     ("uint3", "dispatch_threads_per_threadgroup", |t| digits(t.group)),
     ("uint3", "threadgroups_per_grid", |t| digits(t.groups())),
+    ("uint3", "grid_origin", |_| digits([5, 6, 7])),
+    ("ushort3", "grid_size", |_| digits([11, 12, 13])),
     ("uint", "thread_index_in_threadgroup", Thread::linear),
     ("uint", "thread_index_in_simdgroup", |t| t.linear() % 32),
     ("ushort", "thread_index_in_quadgroup", |t| t.linear() % 4),
@@ -149,6 +155,8 @@ fn assert_values(declarations: &str, expressions: &[(String, Value)]) {
         let done = Queue::new().run(|encoder| {
             encoder.pipeline(&pipeline);
             encoder.buffer(&out, 0);
+            // SAFETY: the handle is valid.
+            ok(unsafe { hm_compute_set_stage_in_region(encoder.0, &[5, 6, 7], &[11, 12, 13]) });
             encoder.threads(grid.map(u64::from), group.map(u64::from));
         });
         done.assert_completed();
@@ -181,6 +189,47 @@ fn each_thread_sees_its_own_values() {
     for (declarations, expression, value) in CASES {
         assert_values(declarations, &[((*expression).to_owned(), *value)]);
     }
+}
+
+#[test]
+fn a_stage_in_region_is_that_of_the_dispatches_behind_it() {
+    let source = "kernel void run(device uint *out [[buffer(0)]], constant uint &at [[buffer(1)]], uint3 origin [[grid_origin]], uint3 size [[grid_size]]) {\n\
+                  for (uint i = 0; i < 3; i++) { out[at * 6 + i] = origin[i]; out[at * 6 + 3 + i] = size[i]; } }";
+    let pipeline = stdlib::pipeline(stdlib::load_with(source, &CompileOptions::default(), Engine::Pass));
+    let (out, regions) = (Buffer::new(24 * 5), Buffer::of(&[0u32, 1, 2, 3, 4, 5, 6]));
+    let done = Queue::new().run(|encoder| {
+        encoder.pipeline(&pipeline);
+        encoder.buffer(&out, 0);
+        let dispatch = |at: u32| {
+            encoder.bytes(&at, 1);
+            encoder.groups([1, 2, 1], [1, 1, 1]);
+        };
+        dispatch(0);
+        // SAFETY: the handles are valid.
+        ok(unsafe { hm_compute_set_stage_in_region(encoder.0, &[7, 8, 9], &[4_294_967_295, 0, 1]) });
+        dispatch(1);
+        dispatch(2);
+        // SAFETY: as above.
+        ok(unsafe { hm_compute_set_stage_in_region_indirect(encoder.0, regions.0, 4) });
+        dispatch(3);
+        // SAFETY: as above.
+        ok(unsafe { hm_compute_set_stage_in_region(encoder.0, &[0, 0, 0], &[2, 2, 2]) });
+        dispatch(4);
+        for (offset, text) in [
+            (8, "(indirectBufferOffset + sizeof(MTLStageInRegionIndirectArguments)) must be <= [indirectBuffer length]."),
+            (2, "indirectBufferOffset must be a multiple of 4."),
+        ] {
+            // SAFETY: as above.
+            let told = misuse(unsafe { hm_compute_set_stage_in_region_indirect(encoder.0, regions.0, offset) });
+            assert_eq!(told.as_deref(), Some(text));
+        }
+        // SAFETY: as above.
+        let told = misuse(unsafe { hm_compute_set_stage_in_region(encoder.0, &[0, 1 << 32, 0], &[1, 1, 1]) });
+        assert_eq!(told.as_deref(), Some("region.origin and region.size must be < 2^32 along each axis."));
+    });
+    done.assert_completed();
+    let set = [7, 8, 9, u32::MAX, 0, 1];
+    assert_eq!(out.read::<u32>(), [[0, 0, 0, 1, 2, 1], set, set, [1, 2, 3, 4, 5, 6], [0, 0, 0, 2, 2, 2]].concat());
 }
 
 #[test]
@@ -239,9 +288,9 @@ fn bindings_are_arguments_of_the_kernels_that_need_them() {
                 encoder.buffer(&out, 3);
                 encoder.bytes(&5u32, 5);
                 encoder.texture(&image, 2);
-                encoder.sampler(&hostmetal::ffi::HMSampler { bits: 0, lod_min: 0.0, lod_max: 1000.0 }, 4);
+                encoder.sampler(&HMSampler { bits: 0, lod_min: 0.0, lod_max: 1000.0 }, 4);
                 // SAFETY: the handle is valid.
-                ok(unsafe { hostmetal::ffi::hm_compute_set_threadgroup_memory(encoder.0, 16, 1) });
+                ok(unsafe { hm_compute_set_threadgroup_memory(encoder.0, 16, 1) });
                 encoder.groups([1, 1, 1], [4, 1, 1]);
             });
             done.assert_completed();

@@ -219,6 +219,8 @@ fn group(buffers: &[(usize, *mut c_void)], threads: [u32; 3]) -> Group {
         dispatch_simdgroups_per_threadgroup: threads.iter().product::<u32>().div_ceil(32),
         texture: std::ptr::null(),
         sampler: std::ptr::null(),
+        grid_origin: [0; 3],
+        grid_size: threads,
     };
     for (index, address) in buffers {
         group.buffer[*index] = *address;

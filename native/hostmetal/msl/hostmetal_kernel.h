@@ -26,6 +26,8 @@ struct hm_group {
   unsigned dispatch_simdgroups_per_threadgroup;
   const hm_texture *const *texture; // by index, null where the kernel has none
   const hm_sampler *sampler;        // by index
+  unsigned grid_origin[3]; // of the stage-in region
+  unsigned grid_size[3];
 };
 
 struct hm_binding {
@@ -45,7 +47,7 @@ struct hm_binding {
 
 namespace hostmetal {
 
-constexpr unsigned info_version = 2;
+constexpr unsigned info_version = 3;
 
 template <unsigned Count>
 struct info {
@@ -439,6 +441,8 @@ HM_INPUT_OF_GROUP(threads_per_threadgroup, false)
 HM_INPUT_OF_GROUP(dispatch_threads_per_threadgroup, true)
 HM_INPUT_OF_GROUP(threads_per_grid, true)
 HM_INPUT_OF_GROUP(threadgroups_per_grid, true)
+HM_INPUT_OF_GROUP(grid_origin, true)
+HM_INPUT_OF_GROUP(grid_size, true)
 HM_INPUT_3(thread_position_in_threadgroup, false, 0, 0, 0, at.x, at.y, at.z)
 HM_INPUT_3(thread_position_in_grid, true, group->threadgroup_position_in_grid[0] * group->dispatch_threads_per_threadgroup[0],
            group->threadgroup_position_in_grid[1] * group->dispatch_threads_per_threadgroup[1],

@@ -263,6 +263,40 @@ void an_indirect_dispatch_takes_its_grid_from_a_kernel() {
   CHECK_EQUAL(((const uint32_t *)[counts contents])[1], 0);
 }
 
+void a_stage_in_region_is_what_kernels_see() {
+  NSString *source = @"kernel void see(device metal::uint3 *out [[buffer(0)]], constant uint &at [[buffer(1)]],\n"
+                      "                metal::uint3 origin [[grid_origin]], metal::uint3 size [[grid_size]]) {\n"
+                      "  out[at * 2] = origin; out[at * 2 + 1] = size; }\n";
+  NSError *error = nil;
+  id<MTLLibrary> library = [[device() newLibraryWithSource:source options:nil error:&error] autorelease];
+  id<MTLFunction> function = [[library newFunctionWithName:@"see"] autorelease];
+  id<MTLComputePipelineState> see = [[device() newComputePipelineStateWithFunction:function error:&error] autorelease];
+  CHECK(see != nil);
+  if (!see) return;
+  id<MTLBuffer> seen = buffer(64), region = buffer(sizeof(MTLStageInRegionIndirectArguments));
+  *(MTLStageInRegionIndirectArguments *)[region contents] = {{1, 2, 3}, {4, 5, 6}};
+  id<MTLCommandBuffer> commandBuffer = [queue() commandBuffer];
+  id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+  [encoder setComputePipelineState:see];
+  [encoder setBuffer:seen offset:0 atIndex:0];
+  for (uint32_t at = 0; at < 2; at++) {
+    if (at == 0) [encoder setStageInRegion:MTLRegionMake3D(7, 8, 9, 10, 11, 12)];
+    else [encoder setStageInRegionWithIndirectBuffer:region indirectBufferOffset:0];
+    [encoder setBytes:&at length:sizeof at atIndex:1];
+    [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+  }
+  CHECK_RAISES([encoder setStageInRegionWithIndirectBuffer:region indirectBufferOffset:4], @"setStageInRegion", @"length");
+  CHECK_RAISES([encoder setStageInRegionWithIndirectBuffer:(id<MTLBuffer>)nil indirectBufferOffset:0], @"setStageInRegion", @"nil");
+  CHECK_RAISES([encoder setStageInRegion:MTLRegionMake1D(1ull << 32, 1)], @"setStageInRegion:", @"2^32");
+  [encoder endEncoding];
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  CHECK([commandBuffer error] == nil);
+  const uint32_t expected[16] = {7, 8, 9, 0, 10, 11, 12, 0, 1, 2, 3, 0, 4, 5, 6, 0};
+  for (int i = 0; i < 16; i++)
+    if (i % 4 < 3) CHECK_EQUAL(((const uint32_t *)[seen contents])[i], expected[i]);
+}
+
 // ------------------------------------------------------------------ counters
 
 MTLCounterSampleBufferDescriptor *sampleDescriptor(NSUInteger count) {
@@ -601,6 +635,7 @@ const FaceCase event_cases[] = {
     CASE(an_event_that_is_released_still_works_for_its_command_buffers),
     CASE(fences_are_waited_for_before_they_are_updated),
     CASE(an_indirect_dispatch_takes_its_grid_from_a_kernel),
+    CASE(a_stage_in_region_is_what_kernels_see),
     CASE(the_device_counts_time),
     CASE(sample_buffers_are_made_by_descriptor),
     CASE(passes_take_samples_in_order),

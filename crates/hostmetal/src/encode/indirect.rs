@@ -274,6 +274,7 @@ fn add(execute: &Execute, record: &Record, recording: &mut Recording) -> Result<
         groups,
         group_size: record.size,
         indirect: std::ptr::null(),
+        region: 0,
     }));
     Ok(())
 }

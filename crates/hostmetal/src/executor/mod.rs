@@ -58,6 +58,10 @@ pub struct Group {
     pub texture: *const *const Texture,
     /// `SAMPLERS` samplers.
     pub sampler: *const Sampler,
+    /// Of the stage-in region.
+    pub grid_origin: [u32; 3],
+    /// Of the stage-in region.
+    pub grid_size: [u32; 3],
 }
 
 /// A kernel's code.

@@ -627,6 +627,7 @@ impl Cursor {
                 Argument::Sampler { index, sampler } => self.resources().samplers[index as usize] = sampler,
             }
         }
+        let (grid_origin, grid_size) = recording.region(dispatch);
         self.group = Some(Group {
             buffer,
             threadgroup,
@@ -639,6 +640,8 @@ impl Cursor {
             dispatch_simdgroups_per_threadgroup: simdgroups(dispatch.group_size),
             texture: self.resources.as_deref().map_or(ptr::null(), |resources| resources.textures.as_ptr()),
             sampler: self.resources.as_deref().map_or(ptr::null(), |resources| resources.samplers.as_ptr()),
+            grid_origin,
+            grid_size,
         });
     }
 

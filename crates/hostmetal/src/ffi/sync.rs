@@ -236,6 +236,40 @@ pub unsafe extern "C" fn hm_encoder_sample(
     answer(unsafe { borrow(encoder) }.sample(&samples, index, at_end))
 }
 
+/// Sets the stage-in region.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_compute_set_stage_in_region(
+    encoder: HMEncoder,
+    origin: *const [u64; 3],
+    size: *const [u64; 3],
+) -> *const c_char {
+    // SAFETY: as the module says.
+    let origin = unsafe { origin.read() };
+    // SAFETY: as the module says.
+    let size = unsafe { size.read() };
+    // SAFETY: as the module says.
+    answer(unsafe { borrow(encoder) }.set_stage_in_region(origin, size))
+}
+
+/// Sets a stage-in region that is read when dispatches run.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_compute_set_stage_in_region_indirect(
+    encoder: HMEncoder,
+    buffer: HMBuffer,
+    offset: u64,
+) -> *const c_char {
+    // SAFETY: as the module says.
+    let Some(buffer) = (unsafe { share(buffer) }) else { return c"indirectBuffer must not be nil.".as_ptr() };
+    // SAFETY: as the module says.
+    answer(unsafe { borrow(encoder) }.set_stage_in_region_indirect(&buffer, offset))
+}
+
 /// Dispatches as many threadgroups as three 32-bit numbers of the buffer say when the dispatch runs.
 ///
 /// # Safety

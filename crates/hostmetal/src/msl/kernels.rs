@@ -12,7 +12,7 @@ use super::token::Stream;
 use std::collections::HashMap;
 
 /// Attributes of a compute kernel's inputs: name, whether it is a position (scalar, 2 or 3 components) or a scalar.
-const INPUTS: [(&str, bool); 18] = [
+const INPUTS: [(&str, bool); 20] = [
     ("thread_position_in_grid", true),
     ("thread_position_in_threadgroup", true),
     ("threadgroup_position_in_grid", true),
@@ -20,6 +20,8 @@ const INPUTS: [(&str, bool); 18] = [
     ("threads_per_threadgroup", true),
     ("dispatch_threads_per_threadgroup", true),
     ("threadgroups_per_grid", true),
+    ("grid_origin", true),
+    ("grid_size", true),
     ("thread_index_in_threadgroup", false),
     ("thread_index_in_simdgroup", false),
     ("thread_index_in_quadgroup", false),
@@ -317,7 +319,7 @@ pub(crate) fn parameter(
                     });
                 }
                 "function_constant" => condition = attribute.arguments,
-                "stage_in" | "grid_origin" | "grid_size" => {
+                "stage_in" => {
                     findings
                         .push(Finding::error(attribute.name, format!("'[[{word}]]' is not supported by hostmetal")));
                     return None;

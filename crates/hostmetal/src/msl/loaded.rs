@@ -14,7 +14,7 @@ use std::ffi::CStr;
 use std::path::Path;
 
 /// `hostmetal::info_version` of the header.
-const INFO_VERSION: u32 = 2;
+const INFO_VERSION: u32 = 3;
 /// More bindings than the argument tables have places.
 const MOST_BINDINGS: u32 = 31 + 31 + 128 + 16;
 /// More threadgroup variables than any kernel can use.

@@ -28,6 +28,9 @@ pub(crate) fn check(
     rules.pointers(findings);
     rules.variables(findings);
     rules.functions(findings);
+    if version < (3, 2) {
+        rules.lambdas(findings);
+    }
     // Compute functions have it since Metal 2.4 (MSL 1.5.4).
     if version < (2, 4) {
         rules.recursion(findings);
@@ -94,10 +97,39 @@ impl Rules<'_> {
                 "new" if !member && !s.is(i.wrapping_sub(1), "operator") && (s.is_ident(i + 1) || s.is(i + 1, "(")) => {
                     findings.push(Finding::error(i, "'new' is not supported in Metal"));
                 }
+                // Behind a parameter list it belongs to the function.
+                "noexcept"
+                    if s.is(i + 1, "(")
+                        && matches!(s.at(i.wrapping_sub(1)), "=" | "(" | "," | "return" | "!" | "&&" | "||") =>
+                {
+                    findings.push(Finding::error(i, "the 'noexcept' operator is not supported in Metal"));
+                }
                 "raytracing" if s.is(i.wrapping_sub(1), "::") => {
                     findings.push(Finding::error(i, "ray tracing is not supported by hostmetal"));
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// `[...](...) {` and `[...] {` where a value begins.
+    fn lambdas(&self, findings: &mut Vec<Finding>) {
+        let s = self.s;
+        for i in 0..s.len() {
+            let before = i.wrapping_sub(1);
+            let object = matches!(s.at(before), ")" | "]" | "[") || (s.is_ident(before) && !s.is(before, "return"));
+            if self.skipped[i] || !s.is(i, "[") || s.mate[i] == NONE || s.is(i + 1, "[") || object {
+                continue;
+            }
+            let mut behind = s.mate[i] + 1;
+            if s.is(behind, "(") {
+                behind = s.skip(behind);
+                while behind < s.len() && !matches!(s.at(behind), "{" | ";" | "," | ")") {
+                    behind = s.skip(behind);
+                }
+            }
+            if s.is(behind, "{") {
+                findings.push(Finding::error(i, "lambda expressions are not supported before Metal 3.2"));
             }
         }
     }

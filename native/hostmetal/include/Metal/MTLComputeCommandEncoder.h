@@ -15,6 +15,11 @@ typedef struct {
   uint32_t threadgroupsPerGrid[3];
 } MTLDispatchThreadgroupsIndirectArguments;
 
+typedef struct {
+  uint32_t stageInOrigin[3];
+  uint32_t stageInSize[3];
+} MTLStageInRegionIndirectArguments;
+
 API_AVAILABLE(macos(10.11))
 @protocol MTLComputeCommandEncoder <MTLCommandEncoder>
 @property(readonly) MTLDispatchType dispatchType API_AVAILABLE(macos(10.14));
@@ -38,6 +43,9 @@ API_AVAILABLE(macos(10.11))
             lodMaxClamps:(const float[_Nonnull])lodMaxClamps
                withRange:(NSRange)range;
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index;
+- (void)setStageInRegion:(MTLRegion)region API_AVAILABLE(macos(10.12));
+- (void)setStageInRegionWithIndirectBuffer:(id<MTLBuffer>)indirectBuffer
+                      indirectBufferOffset:(NSUInteger)indirectBufferOffset API_AVAILABLE(macos(10.14));
 - (void)dispatchThreadgroups:(MTLSize)threadgroupsPerGrid threadsPerThreadgroup:(MTLSize)threadsPerThreadgroup;
 - (void)dispatchThreadgroupsWithIndirectBuffer:(id<MTLBuffer>)indirectBuffer
                           indirectBufferOffset:(NSUInteger)indirectBufferOffset
