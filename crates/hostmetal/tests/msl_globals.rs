@@ -123,6 +123,11 @@ const CASES: &[Case] = &[
         "f()",
         |t| 3 + t.at[0],
     ),
+    (
+        "uint3 v [[thread_position_in_grid]]; enum class E : uint { v = 5 }; template <int N> struct T { static constant constexpr uint v = N; }; uint f() { return uint(E::v) + T<3>::v + v.x; }",
+        "f()",
+        |t| 8 + t.at[0],
+    ),
     ("uint3 v [[thread_position_in_grid]]; struct S { uint v; }; uint f(S s) { return s.v + v.x; }", "f(S{9})", |t| {
         9 + t.at[0]
     }),

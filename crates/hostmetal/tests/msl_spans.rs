@@ -38,7 +38,11 @@ const KERNELS: &[(&str, &str, Span)] = &[
     ("device int *at, uint i [[thread_position_in_grid]]", "o[at[i]] = 1;", Span::Line),
     ("uint2 at [[thread_position_in_grid]], uint2 n [[threads_per_grid]]", "o[at.x * n.y + at.y] = 1;", Span::Line),
     ("uint i [[thread_position_in_grid]]", "o[17 * i] = 1;", Span::Line),
-    ("constant int &n, uint i [[thread_position_in_grid]]", "for (int k = 0; k < n; k++) o[i] += k;", Span::Line),
+    (
+        "constant int &n, uint i [[thread_position_in_grid]]",
+        "for (int k = 0; k < n + int(i & 7); k++) o[i] += k;",
+        Span::Line,
+    ),
     (
         "device float *a, uint i [[thread_position_in_grid]]",
         "float v[8]; for (int k = 0; k < 8; k++) v[k] = a[k]; o[i] = v[int(a[i]) & 7];",

@@ -168,12 +168,27 @@ impl<'a> Pass<'a> {
             return None;
         }
         let number = *self.names.get(s.at(i))?;
+        let qualifier = i.wrapping_sub(2);
+        if s.is(i.wrapping_sub(1), "::") && !self.is_space(qualifier) && self.is_scope(qualifier) {
+            return None;
+        }
         let hidden = s
             .split(function.params.0 + 1, function.params.1)
             .into_iter()
             .filter_map(|(from, to)| super::kernels::declared_name(s, from, to))
             .any(|own| s.is(own, s.at(i)));
         (!hidden).then_some(number)
+    }
+
+    /// Whether the token names a namespace of the program.
+    fn is_space(&self, i: usize) -> bool {
+        self.s.is_ident(i) && self.program.scopes.iter().flatten().any(|space| self.s.is(i, space))
+    }
+
+    /// Whether a `::` behind the token would look into what it names, rather than begin a name.
+    fn is_scope(&self, i: usize) -> bool {
+        let s = self.s;
+        s.is(i, ">") || (s.is_ident(i) && !matches!(s.at(i), "return" | "case" | "else" | "do"))
     }
 
     /// The `(` of a call of a function of the program by the name at `i`.
@@ -284,9 +299,8 @@ impl<'a> Pass<'a> {
                 named.insert((s.at(i), number));
                 // `::gid`, `space::gid`: it is not there any more.
                 let mut first = i;
-                let is_space = |i: usize| self.program.scopes.iter().flatten().any(|space| s.is(i, space));
                 while s.is(first.wrapping_sub(1), "::") {
-                    first -= if s.is_ident(first.wrapping_sub(2)) && is_space(first - 2) { 2 } else { 1 };
+                    first -= if self.is_space(first.wrapping_sub(2)) { 2 } else { 1 };
                 }
                 edits.remove(first, i);
             } else if let Some(needs) = self.needs.get(s.at(i))
