@@ -140,7 +140,7 @@ const TILED: &[(&str, Reference)] = &[
         |t| {
             (0..N).fold(0u32, |s, k| {
                 let j = t.x.wrapping_add(k.wrapping_mul(0x1fff_ffff));
-                s.wrapping_add((u64::from(j) * 5 >> 5) as u32 ^ k)
+                s.wrapping_add(((u64::from(j) * 5) >> 5) as u32 ^ k)
             })
         },
     ),
@@ -150,7 +150,7 @@ const TILED: &[(&str, Reference)] = &[
         |t| {
             (0..N).fold(0u32, |s, k| {
                 let j = (k * 3000).wrapping_sub(t.x) as u16 as i16;
-                s.wrapping_mul(3).wrapping_add((i64::from(j) * 5 >> 2) as u32)
+                s.wrapping_mul(3).wrapping_add(((i64::from(j) * 5) >> 2) as u32)
             })
         },
     ),
