@@ -292,11 +292,11 @@ impl Machine<'_> {
                     4 => h.min(l).wrapping_add(r.max(7)),
                     5 => {
                         let j = thread.x.wrapping_add(l.wrapping_mul(0x0fff_ffff)).wrapping_sub(8);
-                        h.wrapping_add((u64::from(j) * 5 >> 3) as u32)
+                        h.wrapping_add(((u64::from(j) * 5) >> 3) as u32)
                     }
                     6 => {
                         let j = (thread.t * 2).wrapping_add(0x7fff_fff0).wrapping_sub(l) as i32;
-                        h ^ (i64::from(j) * 5 >> 4) as u32
+                        h ^ ((i64::from(j) * 5) >> 4) as u32
                     }
                     _ => (l.count_ones() + r.leading_zeros()).wrapping_add((h as i32).unsigned_abs()),
                 };
