@@ -10,6 +10,7 @@ const SOURCES: &[&str] = &[
     include_str!("../src/ffi/commands.rs"),
     include_str!("../src/ffi/compile.rs"),
     include_str!("../src/ffi/heap.rs"),
+    include_str!("../src/ffi/log.rs"),
     include_str!("../src/ffi/submit.rs"),
     include_str!("../src/ffi/sync.rs"),
     include_str!("../src/ffi/texture.rs"),
