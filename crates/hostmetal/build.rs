@@ -187,7 +187,11 @@ fn flags(native: &Path, gcc_library: &Path) -> Vec<String> {
         Ok(kind @ ("address" | "thread")) => {
             flags.extend([format!("-fsanitize={kind}"), "-fno-omit-frame-pointer".into()])
         }
-        Ok("undefined") => flags.extend(["-fsanitize=undefined".into(), "-fno-sanitize-recover=all".into()]),
+        // The check of C++ classes wants a run-time library of its own, which rustc's linking leaves out.
+        Ok("undefined") => {
+            let checks = ["-fsanitize=undefined", "-fno-sanitize=vptr", "-fno-sanitize-recover=all"];
+            flags.extend(checks.map(Into::into));
+        }
         Ok(other) => stop(&[format!("DCMETAL_SANITIZE is `{other}`; it can be address, thread or undefined")]),
     }
     flags
