@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod analysis;
 mod ast;
 mod builtins;
 #[doc(hidden)]
@@ -43,6 +44,7 @@ mod suggest;
 pub mod token;
 mod types;
 
+pub use analysis::{AccessPattern, Analysis, Fact, FactKind, KernelAnalysis, MemoryAccess};
 pub use diagnostic::{Diagnostic, Severity};
 pub use options::{BuildOptions, Fp64, IncludeCallback, IncludeRequest, Included, OptionError, Options, Std};
 pub use printf::{Conversion, PrintFormat, PrintPiece, PrintValue};
@@ -59,6 +61,8 @@ pub struct Translation {
     pub msl: Option<String>,
     /// The kernels; empty if there is an error.
     pub reflection: Reflection,
+    /// What the kernels do; empty if there is an error.
+    pub analysis: Analysis,
     /// Errors and warnings in the order the stages found them.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts the diagnostics point into.
@@ -89,15 +93,26 @@ pub fn translate(name: &str, source: &str, options: &Options<'_>) -> Translation
         let thread = std::thread::Builder::new().name("clmsl".to_owned()).stack_size(STACK);
         thread.spawn_scoped(scope, stages).map(std::thread::ScopedJoinHandle::join)
     });
-    let (msl, reflection, diagnostics) = match result {
+    let (printed, diagnostics) = match result {
         Ok(Ok(result)) => result,
         Ok(Err(panic)) => std::panic::resume_unwind(panic),
         Err(error) => {
             let message = format!("the system gives no thread for the translation: {error}");
-            (None, Reflection::default(), vec![Diagnostic::error(Span::default(), message)])
+            (None, vec![Diagnostic::error(Span::default(), message)])
         }
     };
-    Translation { msl, reflection, diagnostics, sources }
+    let (msl, reflection, analysis) = match printed {
+        Some(Printed { msl, reflection, analysis }) => (Some(msl), reflection, analysis),
+        None => (None, Reflection::default(), Analysis::default()),
+    };
+    Translation { msl, reflection, analysis, diagnostics, sources }
+}
+
+/// What is made of a program without errors.
+struct Printed {
+    msl: String,
+    reflection: Reflection,
+    analysis: Analysis,
 }
 
 /// The stages from the parser to the printer. `diagnostics` holds what the preprocessor found.
@@ -107,7 +122,7 @@ fn translate_tokens(
     sources: &Sources,
     mut diagnostics: Vec<Diagnostic>,
     settings: options::Settings,
-) -> (Option<String>, Reflection, Vec<Diagnostic>) {
+) -> (Option<Printed>, Vec<Diagnostic>) {
     let failed = |diagnostics: &[Diagnostic]| diagnostics.iter().any(Diagnostic::is_error);
     let (program, found) = parser::parse(&tokens, names, settings.fp64);
     diagnostics.extend(found);
@@ -120,19 +135,17 @@ fn translate_tokens(
     }
     drop(program);
     if failed(&diagnostics) {
-        return (None, Reflection::default(), diagnostics);
+        return (None, diagnostics);
     }
     let (lowered, found) = lower::lower(checked, settings.fast_relaxed_math, contracts);
     diagnostics.extend(found);
     match lowered {
         Some(lowered) if !failed(&diagnostics) => {
             let msl = msl::print(&lowered, sources);
-            (
-                Some(msl),
-                Reflection { kernels: lowered.kernels, msl_version: lowered.msl_version, formats: lowered.formats },
-                diagnostics,
-            )
+            let lower::Lowered { kernels, msl_version, formats, analysis, .. } = lowered;
+            let reflection = Reflection { kernels, msl_version, formats };
+            (Some(Printed { msl, reflection, analysis }), diagnostics)
         }
-        _ => (None, Reflection::default(), diagnostics),
+        _ => (None, diagnostics),
     }
 }

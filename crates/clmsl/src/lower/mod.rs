@@ -48,6 +48,7 @@ mod work_item;
 
 use std::collections::BTreeSet;
 
+use crate::analysis::{Analysis, analyse};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Constant, Expr, ExprKind, Function};
 use crate::prelude::{Excerpt, Use};
@@ -65,6 +66,7 @@ pub(crate) struct Lowered {
     /// What of the prelude is used, in order of its dependencies.
     pub(crate) prelude: Vec<Excerpt>,
     pub(crate) kernels: Vec<KernelReflection>,
+    pub(crate) analysis: Analysis,
     /// Whether `a * b + c` may be rounded once. `FP_CONTRACT OFF` anywhere holds for the whole program: where it is not asked
     /// for it costs speed, not meaning.
     pub(crate) contracts: bool,
@@ -117,6 +119,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     if !diagnostics.is_empty() {
         return (None, diagnostics);
     }
+    let analysis = analyse(instances.iter().map(|instance| &instance.function), &program.structs);
     let mut structs = program.structs;
     for s in &mut structs {
         for field in &mut s.fields {
@@ -184,8 +187,18 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
         .collect();
     let formats = program.formats;
     let msl_version = used.msl_version;
-    let lowered =
-        Lowered { structs, constants, functions, prelude, kernels, contracts, formats, msl_version, fast_relaxed_math };
+    let lowered = Lowered {
+        structs,
+        constants,
+        functions,
+        prelude,
+        kernels,
+        analysis,
+        contracts,
+        formats,
+        msl_version,
+        fast_relaxed_math,
+    };
     (Some(lowered), diagnostics)
 }
 

@@ -1,0 +1,247 @@
+//! What kernels do that a host's choices rest on: facts of the typed program, each with its place in the source.
+//!
+//! A kernel's facts are its own and those of every function it can reach by calls. What stands in the text counts, whether it
+//! is run or not: so what is absent never happens, and what is present may. The walk is over the program before it is
+//! lowered, in OpenCL C's terms, with one copy of a function for each combination of address spaces.
+
+mod access;
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::builtins::{C11, GroupOp, Resolved, Scope, Special, WorkItem};
+use crate::hir::{Expr, ExprKind, Function};
+use crate::source::Span;
+use crate::types::{Space, Struct};
+
+pub use access::{AccessPattern, MemoryAccess};
+
+/// What the kernels of a translation do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Analysis {
+    /// The kernels, each under the name of its source, in the order of [`Reflection::kernels`](crate::Reflection::kernels).
+    pub kernels: Vec<KernelAnalysis>,
+}
+
+/// What one kernel does, itself or by the functions it calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KernelAnalysis {
+    /// The kernel's name in the source.
+    pub name: String,
+    /// What it does, in the order of the source, nothing twice.
+    pub facts: Vec<Fact>,
+    /// Where it reads and writes global, constant and local memory, in the order of the source; its own places, not those in
+    /// functions that it calls, and not tables of the program in constant memory.
+    pub accesses: Vec<MemoryAccess>,
+}
+
+/// Something that a kernel does at a place of its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    /// What.
+    pub kind: FactKind,
+    /// Where: the call, or the variable's name. [`Sources::location`](crate::Sources::location) has the line.
+    #[serde(skip)]
+    pub span: Span,
+}
+
+/// What a kernel can do that depends on work-groups, or orders work-items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FactKind {
+    /// The work-items of a group wait for each other (`barrier`, `wait_group_events`).
+    Barrier,
+    /// A function that the work-items of a group call together (`work_group_reduce_add`, `async_work_group_copy`). Most of
+    /// them wait for each other too.
+    WorkGroup,
+    /// A function or number of sub-groups (`sub_group_shuffle`, `get_sub_group_id`).
+    SubGroup,
+    /// A `__local` variable, or a parameter that points to local memory.
+    LocalMemory,
+    /// A number that tells of work-groups (`get_local_id`, `get_group_id`, `get_local_size`, `get_num_groups`).
+    GroupPosition,
+    /// A fence, or an atomic function whose scope is smaller than the device.
+    Fence,
+    /// An atomic function on global memory, of the device's scope.
+    Atomic,
+    /// `printf`
+    Print,
+}
+
+impl FactKind {
+    /// Every kind, in the order of its declaration.
+    pub const ALL: [FactKind; 8] = [
+        FactKind::Barrier,
+        FactKind::WorkGroup,
+        FactKind::SubGroup,
+        FactKind::LocalMemory,
+        FactKind::GroupPosition,
+        FactKind::Fence,
+        FactKind::Atomic,
+        FactKind::Print,
+    ];
+
+    /// Whether by it what a kernel computes can depend on the size of its work-groups. Atomic functions and `printf` make
+    /// what depends on the order of the work-items, which no size of the groups decides.
+    pub fn depends_on_groups(self) -> bool {
+        !matches!(self, FactKind::Atomic | FactKind::Print)
+    }
+}
+
+impl fmt::Display for FactKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FactKind::Barrier => "a barrier",
+            FactKind::WorkGroup => "a function of the work-group",
+            FactKind::SubGroup => "a function of sub-groups",
+            FactKind::LocalMemory => "local memory",
+            FactKind::GroupPosition => "a position or size of work-groups",
+            FactKind::Fence => "a fence",
+            FactKind::Atomic => "an atomic function",
+            FactKind::Print => "printf",
+        })
+    }
+}
+
+impl KernelAnalysis {
+    /// At how many places of the source it does this.
+    pub fn count(&self, kind: FactKind) -> usize {
+        self.facts.iter().filter(|fact| fact.kind == kind).count()
+    }
+
+    /// By what its results can depend on the size of its work-groups, each kind once; with none they cannot.
+    pub fn group_dependences(&self) -> Vec<FactKind> {
+        FactKind::ALL.into_iter().filter(|kind| kind.depends_on_groups() && self.count(*kind) > 0).collect()
+    }
+}
+
+impl Analysis {
+    /// The kernel with the user's name.
+    pub fn kernel(&self, name: &str) -> Option<&KernelAnalysis> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+}
+
+/// What a function does itself, and the functions that it calls.
+#[derive(Default)]
+struct Own {
+    facts: Vec<Fact>,
+    callees: Vec<usize>,
+}
+
+/// The analysis of the kernels among these functions, to whose positions calls refer.
+pub(crate) fn analyse<'f>(functions: impl Iterator<Item = &'f Function>, structs: &[Struct]) -> Analysis {
+    let functions: Vec<&Function> = functions.collect();
+    let owns: Vec<Own> = functions.iter().map(|function| own(function)).collect();
+    // Which kernel came by last, so that nothing is visited twice for one.
+    let mut seen = vec![usize::MAX; owns.len()];
+    let kernels = functions.iter().enumerate().filter(|(_, function)| function.kernel.is_some());
+    let kernels = kernels.map(|(at, function)| {
+        let (mut facts, mut next) = (Vec::new(), vec![at]);
+        seen[at] = at;
+        while let Some(function) = next.pop() {
+            facts.extend_from_slice(&owns[function].facts);
+            for &callee in &owns[function].callees {
+                if std::mem::replace(&mut seen[callee], at) != at {
+                    next.push(callee);
+                }
+            }
+        }
+        // Copies of one function have the same places.
+        facts.sort_by_key(|Fact { kind, span }| (span.file, span.lo, span.hi, *kind));
+        facts.dedup();
+        KernelAnalysis { name: function.name.clone(), facts, accesses: access::accesses(function, structs) }
+    });
+    Analysis { kernels: kernels.collect() }
+}
+
+fn own(function: &Function) -> Own {
+    let mut own = Own::default();
+    for local in &function.locals {
+        let points = |space| local.ty.pointee().is_some_and(|pointee| pointee.space == space);
+        if local.space == Space::Local || (function.kernel.is_some() && points(Space::Local)) {
+            own.facts.push(Fact { kind: FactKind::LocalMemory, span: local.span });
+        }
+    }
+    if let Some(body) = &function.body {
+        body.for_each_expr(&mut |e| e.walk(&mut |e| note(e, &mut own)));
+    }
+    own
+}
+
+fn note(e: &Expr, own: &mut Own) {
+    match &e.kind {
+        ExprKind::Call { function, .. } => own.callees.push(function.0 as usize),
+        ExprKind::Builtin { builtin: Resolved::Special(special), args } => {
+            let on_local = || args.iter().any(|arg| arg.ty.pointee().is_some_and(|p| p.space == Space::Local));
+            if let Some(kind) = kind(*special, on_local) {
+                own.facts.push(Fact { kind, span: e.span });
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a built-in function is. Without `_`, so that a new one is thought of.
+fn kind(special: Special, on_local: impl Fn() -> bool) -> Option<FactKind> {
+    Some(match special {
+        Special::WorkItem(item) => return position(item),
+        Special::Barrier | Special::WaitEvents => FactKind::Barrier,
+        Special::MemFence | Special::C11 { op: C11::Fence, .. } => FactKind::Fence,
+        Special::AsyncCopy(_) | Special::AsyncLines(_) | Special::Group(GroupOp::WorkGroup(_)) => FactKind::WorkGroup,
+        Special::Group(
+            GroupOp::SubGroup(_)
+            | GroupOp::NonUniform(_)
+            | GroupOp::Clustered(_)
+            | GroupOp::Lanes(_)
+            | GroupOp::SubGroupBarrier
+            | GroupOp::Block { .. },
+        ) => FactKind::SubGroup,
+        // The memory itself is a fact elsewhere.
+        Special::Atomic(_) | Special::C11 { .. } if on_local() => return None,
+        Special::C11 { op, order, .. } if op != C11::Init && order.scope != Scope::Device => FactKind::Fence,
+        Special::Atomic(_) | Special::C11 { .. } => FactKind::Atomic,
+        Special::Printf => FactKind::Print,
+        Special::Convert { .. }
+        | Special::AsType { .. }
+        | Special::Select
+        | Special::Any
+        | Special::All
+        | Special::Load(_)
+        | Special::Store(_)
+        | Special::LoadHalf(..)
+        | Special::StoreHalf(..)
+        | Special::Shuffle(_)
+        | Special::Upsample
+        | Special::DotBytes(_)
+        | Special::Nan
+        | Special::Prefetch
+        | Special::Image(_)
+        | Special::ToSpace(_)
+        | Special::GetFence => return None,
+    })
+}
+
+fn position(item: WorkItem) -> Option<FactKind> {
+    match item {
+        WorkItem::LocalId
+        | WorkItem::GroupId
+        | WorkItem::LocalSize
+        | WorkItem::EnqueuedLocalSize
+        | WorkItem::NumGroups
+        | WorkItem::LocalLinearId => Some(FactKind::GroupPosition),
+        WorkItem::SubGroupSize
+        | WorkItem::MaxSubGroupSize
+        | WorkItem::NumSubGroups
+        | WorkItem::EnqueuedNumSubGroups
+        | WorkItem::SubGroupId
+        | WorkItem::SubGroupLocalId => Some(FactKind::SubGroup),
+        WorkItem::GlobalId
+        | WorkItem::GlobalSize
+        | WorkItem::GlobalOffset
+        | WorkItem::WorkDim
+        | WorkItem::GlobalLinearId => None,
+    }
+}
