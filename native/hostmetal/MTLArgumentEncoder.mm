@@ -138,6 +138,17 @@
   for (NSUInteger i = 0; i < range.length; i++) [self setIndirectCommandBuffer:buffers[i] atIndex:range.location + i];
 }
 
+- (void)setVisibleFunctionTable:(id<MTLVisibleFunctionTable>)table atIndex:(NSUInteger)index {
+  HM_REQUIRE(!table || (object_getClass(table) == [HostMTLVisibleFunctionTable class] && [table device] == _device),
+             "the visible function table is not one of this device");
+  [self setHandle:table ? [table gpuResourceID]._impl : 0 atIndex:index type:MTLDataTypeVisibleFunctionTable selector:_cmd];
+}
+
+- (void)setVisibleFunctionTables:(const id<MTLVisibleFunctionTable> [])tables withRange:(NSRange)range {
+  HM_REQUIRE(tables != nullptr, "the array must not be NULL");
+  for (NSUInteger i = 0; i < range.length; i++) [self setVisibleFunctionTable:tables[i] atIndex:range.location + i];
+}
+
 - (void *)constantDataAtIndex:(NSUInteger)index {
   return [self placeAtIndex:index type:MTLDataTypeNone selector:_cmd];
 }

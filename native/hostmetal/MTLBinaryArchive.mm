@@ -68,20 +68,24 @@ BOOL fail(HMError *failure, NSError **error) {
   if (error) *error = nil;
   id<MTLFunction> const function = [descriptor computeFunction];
   [_device requireFunction:function selector:_cmd];
-  NSError *const unsupported = [descriptor unsupported];
-  if (unsupported) {
-    if (error) *error = unsupported;
-    return NO;
-  }
   NSMutableData *preloaded = [NSMutableData data];
   [_device appendLibraries:[descriptor preloadedLibraries] to:preloaded selector:_cmd];
+  MTLStageInputOutputDescriptor *const stage = [descriptor stageInputDescriptor];
+  const HMStageInput input = stage ? [stage engineInput] : HMStageInput{};
   const HMPipelineOptions options = {[descriptor maxTotalThreadsPerThreadgroup],
                                      (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
                                      false,
                                      nullptr,
                                      0,
                                      (const HMDynamic *)[preloaded bytes],
-                                     [preloaded length] / sizeof(HMDynamic)};
+                                     [preloaded length] / sizeof(HMDynamic),
+                                     stage ? &input : nullptr};
+  MTLLinkedFunctions *const linked = [descriptor linkedFunctions];
+  for (NSArray *functions in [NSArray arrayWithObjects:[linked functions] ?: @[], [linked binaryFunctions] ?: @[], nil])
+    for (id<MTLFunction> one in functions) {
+      [_device requireFunction:one selector:_cmd];
+      if (![self addFunction:one options:&options error:error]) return NO;
+    }
   return [self addFunction:function options:&options error:error];
 }
 

@@ -189,8 +189,11 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   callAndDrop(&_scheduledHandlers, self);
 }
 
+// The log's handlers may hold the command buffer, as completed handlers may: neither is kept behind their last call.
 - (void)callCompletedHandlers {
   [_logState tell];
+  [_logState release];
+  _logState = nil;
   callAndDrop(&_completedHandlers, self);
 }
 
@@ -347,12 +350,11 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
 - (void)dealloc {
   hm_command_buffer_release(_engine);
   [_queue release];
-  [_label release];
-  [_scheduledHandlers release];
-  [_completedHandlers release];
-  [_residencySets release];
-  [_kept release];
-  [_logState release];
+  // Most have none of these, and a message to nil costs a look-up too.
+  const id held[] = {_label, _scheduledHandlers, _completedHandlers, _residencySets, _kept, _logState};
+  for (const id one : held) {
+    if (one) [one release];
+  }
   [super dealloc];
 }
 @end

@@ -55,6 +55,16 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder
     HM_CHECK(hm_compute_set_buffer(_engine, engineBuffer(buffers[i], self, _cmd), offsets[i], range.location + i));
 }
 
+- (void)setVisibleFunctionTable:(id<MTLVisibleFunctionTable>)table atBufferIndex:(NSUInteger)index {
+  HM_REQUIRE(!table || object_getClass(table) == [HostMTLVisibleFunctionTable class], "the table is not one of this device");
+  HM_CHECK(hm_compute_set_functions(_engine, table ? ((HostMTLVisibleFunctionTable *)table)->_engine : nullptr, index));
+}
+
+- (void)setVisibleFunctionTables:(const id<MTLVisibleFunctionTable> [])tables withBufferRange:(NSRange)range {
+  HM_REQUIRE(tables != nullptr, "the array must not be NULL");
+  for (NSUInteger i = 0; i < range.length; i++) [self setVisibleFunctionTable:tables[i] atBufferIndex:range.location + i];
+}
+
 - (void)setTexture:(id<MTLTexture>)texture atIndex:(NSUInteger)index {
   HM_CHECK(hm_compute_set_texture(_engine, engineTexture(texture, self, _cmd), index));
 }

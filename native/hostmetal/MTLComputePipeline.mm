@@ -39,7 +39,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
   return _info.used;
 }
 - (BOOL)isArgument {
-  return YES;
+  return _info.argument;
 }
 - (void)dealloc {
   [_name release];
@@ -135,24 +135,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
 @end
 
 @implementation MTLPipelineBufferDescriptorArray
-- (MTLPipelineBufferDescriptor *)objectAtIndexedSubscript:(NSUInteger)index {
-  HM_REQUIRE(index < places, "the index must be < 31");
-  if (!_descriptors[index]) _descriptors[index] = [[MTLPipelineBufferDescriptor alloc] init];
-  return _descriptors[index];
-}
-
-// nil is the descriptor of a buffer of which nothing is promised.
-- (void)setObject:(MTLPipelineBufferDescriptor *)buffer atIndexedSubscript:(NSUInteger)index {
-  HM_REQUIRE(index < places, "the index must be < 31");
-  MTLPipelineBufferDescriptor *copy = [buffer copy];
-  [_descriptors[index] release];
-  _descriptors[index] = copy;
-}
-
-- (void)dealloc {
-  for (NSUInteger i = 0; i < places; i++) [_descriptors[i] release];
-  [super dealloc];
-}
+HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
 @end
 
 @implementation MTLLinkedFunctions
@@ -184,7 +167,8 @@ const NSUInteger places = 31;  // of the argument table of buffers
 @implementation MTLComputePipelineDescriptor
 @synthesize label = _label, computeFunction = _computeFunction,
             threadGroupSizeIsMultipleOfThreadExecutionWidth = _threadGroupSizeIsMultipleOfThreadExecutionWidth,
-            maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup, buffers = _buffers,
+            maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup,
+            stageInputDescriptor = _stageInputDescriptor, buffers = _buffers,
             binaryArchives = _binaryArchives, preloadedLibraries = _preloadedLibraries,
             supportAddingBinaryFunctions = _supportAddingBinaryFunctions,
             maxCallStackDepth = _maxCallStackDepth, supportIndirectCommandBuffers = _supportIndirectCommandBuffers;
@@ -224,6 +208,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
   [copy setThreadGroupSizeIsMultipleOfThreadExecutionWidth:_threadGroupSizeIsMultipleOfThreadExecutionWidth];
   [copy setMaxTotalThreadsPerThreadgroup:_maxTotalThreadsPerThreadgroup];
   for (NSUInteger i = 0; i < places; i++) [copy->_buffers setObject:[_buffers objectAtIndexedSubscript:i] atIndexedSubscript:i];
+  [copy setStageInputDescriptor:_stageInputDescriptor];
   [copy setBinaryArchives:_binaryArchives];
   [copy setPreloadedLibraries:_preloadedLibraries];
   [copy setLinkedFunctions:_linkedFunctions];
@@ -239,6 +224,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
   _threadGroupSizeIsMultipleOfThreadExecutionWidth = NO;
   _maxTotalThreadsPerThreadgroup = 0;
   for (NSUInteger i = 0; i < places; i++) [_buffers setObject:nil atIndexedSubscript:i];
+  [self setStageInputDescriptor:nil];
   [self setBinaryArchives:nil];
   [self setPreloadedLibraries:@[]];
   [self setLinkedFunctions:nil];
@@ -250,6 +236,7 @@ const NSUInteger places = 31;  // of the argument table of buffers
 - (void)dealloc {
   [_label release];
   [_computeFunction release];
+  [_stageInputDescriptor release];
   [_buffers release];
   [_binaryArchives release];
   [_preloadedLibraries release];
@@ -258,28 +245,16 @@ const NSUInteger places = 31;  // of the argument table of buffers
 }
 @end
 
-@implementation MTLComputePipelineDescriptor (Engine)
-- (NSError *)unsupported {
-  NSString *text = nil;
-  if ([[_linkedFunctions functions] count] || [[_linkedFunctions binaryFunctions] count] || [[_linkedFunctions groups] count] ||
-      [[_linkedFunctions privateFunctions] count])
-    text = @"linkedFunctions: hostmetal has no visible functions";
-  else if (_supportAddingBinaryFunctions)
-    text = @"supportAddingBinaryFunctions: hostmetal has no visible functions";
-  if (!text) return nil;
-  return [NSError errorWithDomain:MTLLibraryErrorDomain
-                             code:MTLLibraryErrorUnsupported
-                         userInfo:@{NSLocalizedDescriptionKey : text}];
-}
-@end
-
 @implementation HostMTLComputePipelineState
 @synthesize label = _label, supportIndirectCommandBuffers = _supportIndirectCommandBuffers;
 
 - (instancetype)initWithDevice:(HostMTLDevice *)device
                         engine:(HMPipeline)engine
+                       handles:(NSArray *)handles
                     descriptor:(MTLComputePipelineDescriptor *)descriptor {
   if ((self = [super init])) {
+    _handles = [handles copy];
+    _supportAddingBinaryFunctions = [descriptor supportAddingBinaryFunctions];
     _device = device;
     _engine = engine;
     _label = [[descriptor label] copy];
@@ -308,12 +283,46 @@ const NSUInteger places = 31;  // of the argument table of buffers
   return (MTLResourceID){hm_pipeline_handle(_engine)};
 }
 
+- (id<MTLFunctionHandle>)functionHandleWithFunction:(id<MTLFunction>)function {
+  HM_REQUIRE(function != nil, "the function must not be nil");
+  for (HostMTLFunctionHandle *handle in _handles)
+    if ((id)handle->_function == function) return handle;
+  return nil;
+}
+
+- (id<MTLVisibleFunctionTable>)newVisibleFunctionTableWithDescriptor:(MTLVisibleFunctionTableDescriptor *)descriptor {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  const char *misuse = nullptr;
+  HMFunctionTable table = hm_function_table_create(_device->_engine, [descriptor functionCount], &misuse);
+  HM_CHECK(misuse);
+  return table ? [[HostMTLVisibleFunctionTable alloc] initWithDevice:_device engine:table] : nil;
+}
+
+// The code is the same: what is added is only what tables may be given.
+- (id<MTLComputePipelineState>)newComputePipelineStateWithAdditionalBinaryFunctions:(NSArray<id<MTLFunction>> *)functions
+                                                                              error:(NSError **)error {
+  HM_REQUIRE(functions != nil, "the functions must not be nil");
+  HM_REQUIRE(_supportAddingBinaryFunctions, "the pipeline state was made without supportAddingBinaryFunctions");
+  if (error) *error = nil;
+  NSMutableArray *handles = [NSMutableArray arrayWithArray:_handles];
+  if (![_device compileFunctions:functions options:nullptr to:handles error:error selector:_cmd]) return nil;
+  HostMTLComputePipelineState *made = [[HostMTLComputePipelineState alloc] initWithDevice:_device
+                                                                                   engine:hm_pipeline_retain(_engine)
+                                                                                  handles:handles
+                                                                               descriptor:nil];
+  made->_label = [_label copy];
+  made->_supportIndirectCommandBuffers = _supportIndirectCommandBuffers;
+  made->_supportAddingBinaryFunctions = YES;
+  return made;
+}
+
 - (MTLComputePipelineReflection *)makeReflection {
   return [[[MTLComputePipelineReflection alloc] initWithPipeline:_engine count:_info.binding_count] autorelease];
 }
 
 - (void)dealloc {
   hm_pipeline_release(_engine);
+  [_handles release];
   [_label release];
   [super dealloc];
 }

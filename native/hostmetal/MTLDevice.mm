@@ -115,7 +115,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   return NO;
 }
 - (BOOL)supportsFunctionPointers {
-  return NO;
+  return YES;
 }
 - (BOOL)supportsFunctionPointersFromRender {
   return NO;
@@ -571,11 +571,6 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
     if (error) *error = [[host->_missing retain] autorelease];
     return nil;
   }
-  NSError *const unsupported = [descriptor unsupported];
-  if (unsupported) {
-    if (error) *error = unsupported;
-    return nil;
-  }
   NSMutableData *archives = [NSMutableData data];
   [self appendArchives:[descriptor binaryArchives] to:archives selector:selector];
   [self appendArchives:host->_binaryArchives to:archives selector:selector];
@@ -583,14 +578,23 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   [self appendLibraries:[descriptor preloadedLibraries] to:preloaded selector:selector];
   const bool onlyFromArchives = (options & MTLPipelineOptionFailOnBinaryArchiveMiss) ||
                                 (host->_options & MTLFunctionOptionFailOnBinaryArchiveMiss);
+  MTLStageInputOutputDescriptor *const stage = [descriptor stageInputDescriptor];
+  const HMStageInput input = stage ? [stage engineInput] : HMStageInput{};
   const HMPipelineOptions engineOptions = {[descriptor maxTotalThreadsPerThreadgroup],
                                            (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
                                            onlyFromArchives,
                                            (const HMArchive *)[archives bytes],
                                            [archives length] / sizeof(HMArchive),
                                            (const HMDynamic *)[preloaded bytes],
-                                           [preloaded length] / sizeof(HMDynamic)};
+                                           [preloaded length] / sizeof(HMDynamic),
+                                           stage ? &input : nullptr};
   HMError failure = {};
+  MTLLinkedFunctions *const linked = [descriptor linkedFunctions];
+  NSMutableArray *handles = [NSMutableArray array];
+  if (![self compileFunctions:[linked functions] options:&engineOptions to:handles error:error selector:selector] ||
+      ![self compileFunctions:[linked binaryFunctions] options:&engineOptions to:handles error:error selector:selector] ||
+      ![self compileFunctions:[linked privateFunctions] options:&engineOptions to:nil error:error selector:selector])
+    return nil;
   HMPipeline pipeline = hm_pipeline_create(_engine, host->_engine, &engineOptions, &failure);
   if (!pipeline) {
     NSError *told = hostmetal_error(MTLLibraryErrorDomain, &failure, nil);
@@ -599,7 +603,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   }
   hm_string_release(failure.message);
   HostMTLComputePipelineState *state =
-      [[HostMTLComputePipelineState alloc] initWithDevice:self engine:pipeline descriptor:descriptor];
+      [[HostMTLComputePipelineState alloc] initWithDevice:self engine:pipeline handles:handles descriptor:descriptor];
   if (reflection && (options & (MTLPipelineOptionBindingInfo | MTLPipelineOptionBufferTypeInfo)))
     *reflection = [state makeReflection];
   return state;

@@ -1,11 +1,12 @@
 // The list of devices and who watches it, and MTLArchitecture. Devices come and go when the program asks for it (hostmetal.h), or the
-// environment.
+// environment. Faults on purpose.
 #import "faces.h"
 
 #import "hostmetal.h"
 
 #include <dispatch/dispatch.h>
 #include <mutex>
+#include <stdio.h>
 
 MTLDeviceNotificationName const MTLDeviceWasAddedNotification = @"MTLDeviceWasAddedNotification";
 MTLDeviceNotificationName const MTLDeviceRemovalRequestedNotification = @"MTLDeviceRemovalRequestedNotification";
@@ -133,4 +134,18 @@ bool hostmetal_remove_device(size_t number) {
 }
 bool hostmetal_add_device(size_t number) {
   return hm_device_add(number);
+}
+bool hostmetal_set_faults(const char *rules, char *why, size_t size) {
+  HMError error = {};
+  const bool set = hm_faults_set(rules, &error);
+  if (why && size > 0) snprintf(why, size, "%s", error.message ? error.message : "");
+  hm_string_release(error.message);
+  return set;
+}
+bool hostmetal_count_faults(const char *site, size_t *events, size_t *injected) {
+  uint64_t counts[2] = {};
+  if (!hm_faults_count(site, &counts[0], &counts[1])) return false;
+  *events = counts[0];
+  *injected = counts[1];
+  return true;
 }

@@ -237,10 +237,11 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
   HM_REQUIRE([descriptor name] != nil, "the descriptor's name must not be nil");
   if (error) *error = nil;
-  if ([descriptor options] & ~MTLFunctionOptionFailOnBinaryArchiveMiss) {
+  if ([descriptor options] & ~(MTLFunctionOptionFailOnBinaryArchiveMiss | MTLFunctionOptionCompileToBinary)) {
     if (error)
       *error = libraryError(MTLLibraryErrorUnsupported,
-                            @"of MTLFunctionOptions hostmetal has only MTLFunctionOptionFailOnBinaryArchiveMiss");
+                            @"of MTLFunctionOptions hostmetal has only MTLFunctionOptionFailOnBinaryArchiveMiss and "
+                             "MTLFunctionOptionCompileToBinary");
     return nil;
   }
   HostMTLFunction *function = nil;
@@ -333,7 +334,7 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
 }
 
 - (MTLFunctionType)functionType {
-  return MTLFunctionTypeKernel;
+  return hm_library_function_visible(_library->_engine, [_name UTF8String]) ? MTLFunctionTypeVisible : MTLFunctionTypeKernel;
 }
 
 - (NSDictionary<NSString *, MTLFunctionConstant *> *)functionConstantsDictionary {
@@ -350,11 +351,20 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
   return constants;
 }
 
+// nil when it has none, or when it needs values for its constants.
+- (NSArray<MTLAttribute *> *)stageInputAttributes {
+  NSMutableArray *attributes = [NSMutableArray array];
+  HMAttribute info;
+  for (size_t i = 0; _engine && hm_function_attribute(_engine, i, &info); i++)
+    [attributes addObject:[[[MTLAttribute alloc] initWithInfo:&info] autorelease]];
+  return [attributes count] ? attributes : nil;
+}
+
 - (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)index {
   HM_REQUIRE(_engine != nullptr, "the function needs values for its constants");
   HostMTLDevice *device = (HostMTLDevice *)[self device];
   HMError failure = {};
-  HMArguments arguments = hm_function_arguments(device->_engine, _engine, (uint32_t)index, &failure);
+  HMArguments arguments = hm_function_arguments(_engine, (uint32_t)index, &failure);
   NSError *error = failure.message ? hostmetal_error(MTLLibraryErrorDomain, &failure, nil) : nil;
   HM_REQUIRE(error == nil, [[error localizedDescription] UTF8String]);
   HM_REQUIRE(arguments != nullptr, "the function has no buffer argument at this index");

@@ -25,6 +25,8 @@ typedef struct HMFunction_s *HMFunction;
 typedef struct HMPipeline_s *HMPipeline;
 typedef struct HMArchive_s *HMArchive;
 typedef struct HMDynamic_s *HMDynamic;
+typedef struct HMVisible_s *HMVisible;
+typedef struct HMFunctionTable_s *HMFunctionTable;
 typedef struct HMArguments_s *HMArguments;
 typedef struct HMCommands_s *HMCommands;
 typedef struct HMQueue_s *HMQueue;
@@ -69,6 +71,12 @@ void hm_devices_watch(HMDeviceChanged changed);
 void hm_device_info(HMDevice device, HMDeviceInfo *info);
 bool hm_device_supports_family(HMDevice device, int64_t family);  // MTLGPUFamily
 uint64_t hm_device_current_allocated_size(HMDevice device);
+
+// -------------------------------------------------------------- faults on purpose
+// Rules as in docs/HOSTMETAL.md; "" for none. False with the error's text, and without a change, when they mean nothing.
+bool hm_faults_set(const char *rules, HMError *error);
+// Calls of a site since the rules were set, and those of them that failed or were slow. False when there is no such site.
+bool hm_faults_count(const char *site, uint64_t *events, uint64_t *injected);
 
 // -------------------------------------------------------------- buffers
 typedef void (*HMDeallocate)(void *context, void *bytes, uint64_t length);
@@ -202,6 +210,13 @@ typedef struct HMConstantValue {
 HMFunction hm_function_create(HMLibrary library, const char *name, const HMConstantValue *values, size_t count,
                               HMError *error);
 void hm_function_release(HMFunction function);
+typedef struct HMAttribute {
+  const char *name;  // valid while the function lives
+  uint32_t index, data_type;  // MTLDataType
+  bool active;                // not switched off by a function constant
+} HMAttribute;
+// Of the kernel's [[stage_in]]; the function is compiled when this is first asked. False when out of range, or when that fails.
+bool hm_function_attribute(HMFunction function, size_t position, HMAttribute *attribute);
 
 // -------------------------------------------------------------- pipelines
 typedef struct HMPipelineInfo {
@@ -222,7 +237,22 @@ typedef struct HMBinding {
   bool used;
   uint32_t texture_type;  // MTLTextureType
   uint32_t count;         // places of the argument table: more than 1 for an array of textures or samplers
+  bool argument;          // the kernel names it; else its [[stage_in]] is read from it
 } HMBinding;
+// MTLStageInputOutputDescriptor.
+typedef struct HMStageAttribute {
+  uint32_t format, buffer;  // MTLAttributeFormat, 0 for none
+  uint64_t offset;
+} HMStageAttribute;
+typedef struct HMStageLayout {
+  uint64_t stride, step_rate;
+  uint32_t step_function;  // MTLStepFunction
+} HMStageLayout;
+typedef struct HMStageInput {
+  HMStageAttribute attributes[31];
+  HMStageLayout layouts[31];
+  uint32_t index_type, index_buffer;  // MTLIndexType
+} HMStageInput;
 typedef struct HMPipelineOptions {
   uint64_t max_total_threads_per_threadgroup;  // 0 for no limit besides the kernel's
   bool size_is_multiple_of_execution_width;
@@ -231,12 +261,26 @@ typedef struct HMPipelineOptions {
   size_t archive_count;
   const HMDynamic *preloaded;  // looked into before the library's own
   size_t preloaded_count;
+  const HMStageInput *stage_input;  // NULL for none
 } HMPipelineOptions;
 // options may be NULL.
 HMPipeline hm_pipeline_create(HMDevice device, HMFunction function, const HMPipelineOptions *options, HMError *error);
 void hm_pipeline_info(HMPipeline pipeline, HMPipelineInfo *info);
 bool hm_pipeline_binding(HMPipeline pipeline, size_t position, HMBinding *binding);
 void hm_pipeline_release(HMPipeline pipeline);
+
+// -------------------------------------------------------------- visible functions
+HMPipeline hm_pipeline_retain(HMPipeline pipeline);  // another reference
+bool hm_library_function_visible(HMLibrary library, const char *function);  // and no kernel
+// As hm_pipeline_create, for such a function; of the options the archives and libraries are looked at.
+HMVisible hm_visible_create(HMDevice device, HMFunction function, const HMPipelineOptions *options, HMError *error);
+void hm_visible_release(HMVisible function);
+// A table without functions; NULL with *misuse set for a wrong count, NULL without when memory is out.
+HMFunctionTable hm_function_table_create(HMDevice device, uint64_t count, const char **misuse);
+const char *hm_function_table_set(HMFunctionTable table, HMVisible function, uint64_t index);  // function may be NULL
+uint64_t hm_function_table_handle(HMFunctionTable table);
+HMBuffer hm_function_table_memory(HMFunctionTable table);  // no reference, valid while the table lives
+void hm_function_table_release(HMFunctionTable table);
 
 // -------------------------------------------------------------- binary archives
 // Codes of errors are those of MTLBinaryArchiveError: 1 invalid file, 3 compilation failure, 4 internal.
@@ -301,7 +345,7 @@ typedef struct HMType {
   uint64_t size, alignment;
 } HMType;
 // NULL with *error set when the function does not compile, NULL without when it has no such buffer.
-HMArguments hm_function_arguments(HMDevice device, HMFunction function, uint32_t index, HMError *error);
+HMArguments hm_function_arguments(HMFunction function, uint32_t index, HMError *error);
 HMArguments hm_pipeline_arguments(HMPipeline pipeline, size_t position);  // NULL for what is no buffer
 HMArguments hm_arguments_create(const HMArgument *arguments, size_t count, const char **misuse);
 HMArguments hm_arguments_pointee(HMArguments arguments, uint32_t index, const char **misuse);
@@ -315,10 +359,10 @@ HMArguments hm_arguments_retain(HMArguments arguments);  // another reference
 void hm_arguments_release(HMArguments arguments);
 
 // -------------------------------------------------------------- queues and command buffers
-HMQueue hm_queue_create(HMDevice device, size_t max_command_buffers);
+HMQueue hm_queue_create(HMDevice device, size_t max_command_buffers);  // NULL where the rules of faults say so
 void hm_queue_release(HMQueue queue);
 
-// Blocks while max_command_buffers of the queue are uncompleted.
+// Blocks while max_command_buffers of the queue are uncompleted. NULL where the rules of faults say so.
 HMCommandBuffer hm_command_buffer_create(HMQueue queue);
 void hm_command_buffer_release(HMCommandBuffer command_buffer);
 // Misuse is answered with a static text for an exception, NULL when fine; so are all calls below that return one.
@@ -362,7 +406,7 @@ typedef void (*HMMessage)(void *context, const char *subsystem, const char *cate
 void hm_log_take(HMLog log, HMMessage function, void *context);
 
 // -------------------------------------------------------------- encoders
-// NULL with *misuse set when the command buffer is committed or another encoder is open.
+// NULL with *misuse set when the command buffer is committed or another encoder is open, without where the rules of faults say so.
 HMEncoder hm_compute_encoder_create(HMCommandBuffer command_buffer, bool concurrent, const char **misuse);
 HMEncoder hm_blit_encoder_create(HMCommandBuffer command_buffer, const char **misuse);
 void hm_encoder_release(HMEncoder encoder);
@@ -376,6 +420,7 @@ bool hm_encoder_ended(HMEncoder encoder);
 const char *hm_compute_set_pipeline(HMEncoder encoder, HMPipeline pipeline);
 const char *hm_compute_set_buffer(HMEncoder encoder, HMBuffer buffer, uint64_t offset, size_t index);
 const char *hm_compute_set_buffer_offset(HMEncoder encoder, uint64_t offset, size_t index);
+const char *hm_compute_set_functions(HMEncoder encoder, HMFunctionTable table, size_t index);  // at a buffer's index
 const char *hm_compute_set_texture(HMEncoder encoder, HMTexture texture, size_t index);
 const char *hm_compute_set_sampler(HMEncoder encoder, const HMSampler *sampler, size_t index);
 const char *hm_compute_set_bytes(HMEncoder encoder, const void *bytes, size_t length, size_t index);

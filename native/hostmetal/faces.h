@@ -48,6 +48,25 @@ void hostmetal_call_out(const char *what, void (^work)(void));
   HM_MODE_TO_SET(MTLStorageMode, storageMode, setStorageMode, StorageMode)                            \
   HM_MODE_TO_SET(MTLHazardTrackingMode, hazardTrackingMode, setHazardTrackingMode, HazardTrackingMode)
 
+// The methods of an array of 31 descriptors, made when they are asked for: attributes, and buffers of the argument table. Setting nil
+// sets a new descriptor.
+#define HM_DESCRIPTORS(TYPE)                                                  \
+  -(TYPE *)objectAtIndexedSubscript : (NSUInteger)index {                     \
+    HM_REQUIRE(index < 31, "the index must be < 31");                         \
+    if (!_descriptors[index]) _descriptors[index] = [[TYPE alloc] init];      \
+    return _descriptors[index];                                               \
+  }                                                                           \
+  -(void)setObject : (TYPE *)one atIndexedSubscript : (NSUInteger)index {     \
+    HM_REQUIRE(index < 31, "the index must be < 31");                         \
+    TYPE *copy = [one copy];                                                  \
+    [_descriptors[index] release];                                            \
+    _descriptors[index] = copy;                                               \
+  }                                                                           \
+  -(void)dealloc {                                                            \
+    for (TYPE * one : _descriptors) [one release];                            \
+    [super dealloc];                                                          \
+  }
+
 @class HostMTLCommandBuffer, HostMTLCommandQueue, HostMTLHeap, HostMTLLibrary;
 
 @interface MTLArchitecture (Engine)
@@ -247,6 +266,33 @@ MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *b
 - (void)takeDescriptor:(MTLFunctionDescriptor *)descriptor;
 @end
 
+// A visible function of a pipeline; the function itself is kept.
+@interface HostMTLFunctionHandle : NSObject <MTLFunctionHandle> {
+ @public
+  HMVisible _engine;
+  HostMTLFunction *_function;
+}
+// Takes engine.
+- (instancetype)initWithFunction:(HostMTLFunction *)function engine:(HMVisible)engine;
+@end
+
+@interface HostMTLVisibleFunctionTable : HostMTLResource <MTLVisibleFunctionTable> {
+ @public
+  HMFunctionTable _engine;
+}
+// Takes engine.
+- (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMFunctionTable)engine;
+@end
+
+@interface HostMTLDevice (VisibleFunctions)
+// Compiles functions, and adds a handle for each to `handles`, which may be nil. Raises for what is no function of this device.
+- (BOOL)compileFunctions:(NSArray<id<MTLFunction>> *)functions
+                 options:(const HMPipelineOptions *)options
+                      to:(NSMutableArray *)handles
+                   error:(NSError **)error
+                selector:(SEL)selector;
+@end
+
 @interface HostMTLDynamicLibrary : NSObject <MTLDynamicLibrary> {
  @public
   HMDynamic _engine;
@@ -283,9 +329,12 @@ MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *b
 - (void)withEngineOptionsOf:(HostMTLDevice *)device call:(void (^)(const HMCompileOptions *options))body;
 @end
 
-@interface MTLComputePipelineDescriptor (Engine)
-// What of it hostmetal cannot do, as the error of a pipeline, or nil.
-- (NSError *)unsupported;
+@interface MTLStageInputOutputDescriptor (Engine)
+- (HMStageInput)engineInput;
+@end
+
+@interface MTLAttribute (Engine)
+- (instancetype)initWithInfo:(const HMAttribute *)info;
 @end
 
 @interface MTLFunctionConstant (Engine)
@@ -303,11 +352,13 @@ MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *b
  @private
   HostMTLDevice *_device;
   NSString *_label;
-  BOOL _supportIndirectCommandBuffers;
+  BOOL _supportIndirectCommandBuffers, _supportAddingBinaryFunctions;
   HMPipelineInfo _info;
+  NSArray *_handles;  // of the linked functions
 }
 - (instancetype)initWithDevice:(HostMTLDevice *)device
                         engine:(HMPipeline)engine
+                       handles:(NSArray *)handles
                     descriptor:(MTLComputePipelineDescriptor *)descriptor;  // nil for the defaults
 - (MTLComputePipelineReflection *)makeReflection;  // autoreleased
 @end

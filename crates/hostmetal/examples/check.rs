@@ -77,7 +77,7 @@ fn summary(file: &str, source: &str, options: &CompileOptions, every: usize) -> 
     };
     let mut compiled = 0;
     let build = every < usize::MAX;
-    for kernel in checked.kernels().iter().step_by(every).filter(|_| build) {
+    for kernel in checked.kernels().iter().filter(|one| !one.visible).step_by(every).filter(|_| build) {
         match checked.build(&kernel.name, &zeros(kernel)) {
             Ok(loaded) => {
                 compiled += 1;
@@ -109,7 +109,7 @@ fn whole(source: &str, options: &CompileOptions, build: bool) -> Result<(), Stri
     }
     println!("{} kernels", checked.kernels().len());
     let mut failed = 0;
-    for kernel in checked.kernels() {
+    for kernel in checked.kernels().iter().filter(|one| !one.visible) {
         println!("kernel {}", kernel.name);
         for constant in &kernel.constants {
             let required = if constant.required { ", required" } else { "" };
@@ -143,6 +143,7 @@ fn describe(checked: &Checked, kernel: &str) -> bool {
             BindingKind::ThreadgroupMemory => "threadgroup",
             BindingKind::Texture => "texture",
             BindingKind::Sampler => "sampler",
+            BindingKind::VisibleFunctionTable => "functions",
         };
         let mark = if b.pointer { '*' } else { '&' };
         println!(

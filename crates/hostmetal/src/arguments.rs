@@ -19,6 +19,8 @@ pub(crate) const POINTER: u32 = 60;
 /// MTLDataTypeComputePipeline, MTLDataTypeIndirectCommandBuffer.
 pub(crate) const PIPELINE: u32 = 79;
 pub(crate) const COMMANDS: u32 = 80;
+/// MTLDataTypeVisibleFunctionTable.
+pub(crate) const FUNCTION_TABLE: u32 = 115;
 
 /// A type with what the tree around it says.
 pub(crate) struct Node {
@@ -52,7 +54,7 @@ pub(crate) struct Wanted {
 }
 
 fn is_resource(data_type: u32) -> bool {
-    matches!(data_type, TEXTURE | SAMPLER | POINTER | PIPELINE | COMMANDS)
+    matches!(data_type, TEXTURE | SAMPLER | POINTER | PIPELINE | COMMANDS | FUNCTION_TABLE)
 }
 
 impl Arguments {
@@ -190,6 +192,7 @@ impl Arguments {
             SAMPLER => c"the argument with this index is a sampler.",
             POINTER => c"the argument with this index is a buffer.",
             PIPELINE => c"the argument with this index is a compute pipeline state.",
+            FUNCTION_TABLE => c"the argument with this index is a visible function table.",
             COMMANDS => c"the argument with this index is an indirect command buffer.",
             _ => c"the argument with this index is a value.",
         })

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::encode::{Misuse, Recording};
 use crate::event::Event;
 use crate::executor::{Log, event};
+use crate::faults;
 use crate::queue::Queue;
 
 /// MTLCommandBufferStatus.
@@ -43,8 +44,11 @@ pub(crate) enum ErrorCode {
     Internal = 1,
     Timeout = 2,
     PageFault = 3,
+    AccessRevoked = 4,
+    NotPermitted = 7,
     OutOfMemory = 8,
     InvalidResource = 9,
+    Memoryless = 10,
     DeviceRemoved = 11,
     StackOverflow = 12,
 }
@@ -149,6 +153,8 @@ struct Record {
     ticket: Option<u64>,
     log: Option<Arc<Log>>,
     callbacks: Option<Callbacks>,
+    /// What shall become of it, once it is committed.
+    fault: Option<Box<faults::Commit>>,
     failure: Option<Failure>,
 }
 
@@ -276,7 +282,9 @@ impl CommandBuffer {
         if record.open {
             return Err(c"commit command buffer with uncommitted encoder");
         }
+        let fault = faults::commit(self.queue.device)?;
         record.callbacks = Some(callbacks);
+        record.fault = fault;
         let ticket = record.ticket;
         self.publish(COMMITTED, 0);
         drop(record);
@@ -381,8 +389,8 @@ impl CommandBuffer {
         label.map_or_else(|| format!("encoder {number}"), |label| format!("encoder {number} {label:?}"))
     }
 
-    /// The worker has taken it up: tells the program, and returns what is to be run, in order.
-    pub(crate) fn begin(&self) -> Vec<Step> {
+    /// The worker has taken it up: tells the program, and returns what is to be run, in order, and what shall go wrong.
+    pub(crate) fn begin(&self) -> (Vec<Step>, Option<Box<faults::Commit>>) {
         self.times[0].store(event::now(), Ordering::Release);
         let mut record = self.record();
         let scheduled =
@@ -403,13 +411,14 @@ impl CommandBuffer {
         }
         work.extend(events.map(|(_, step)| step));
         work.extend(std::mem::take(&mut record.kept).into_iter().map(|kept| Step::Keep { _kept: kept }));
+        let fault = record.fault.take();
         drop(record);
         if let Some((function, context)) = scheduled {
             self.publish(SCHEDULED, 0);
             self.tell(function, context);
         }
         self.publish(SCHEDULED, SCHEDULED_TOLD);
-        work
+        (work, fault)
     }
 
     fn tell(&self, function: Notify, context: *mut c_void) {
@@ -452,6 +461,10 @@ impl CommandBuffer {
         if !owed.is_empty() {
             self.publish(status, SCHEDULED_TOLD);
             owed.into_iter().for_each(|(event, value)| event.signal(value));
+        }
+        if let Some(delay) = faults::completion_delay(self.queue.device) {
+            self.publish(status, SCHEDULED_TOLD);
+            std::thread::sleep(delay);
         }
         if let Some(Callbacks { completed: Some(function), context, .. }) = callbacks {
             self.publish(status, SCHEDULED_TOLD);

@@ -4,7 +4,7 @@
 //! threadgroup memory, SIMD-groups of 32), and memory is half of this machine's, unless the environment asks for something
 //! else (simulate.rs). All devices compute on the same pool of workers: they are several in what they own, not in speed.
 //!
-//! Devices go and come when the program asks for it, or the environment (`removed_after`), so that fault handling can be tried. One
+//! Devices go and come when the program asks for it, or the environment (`removed_after`, faults.rs), so that fault handling can be tried. One
 //! that has gone allocates nothing more and its command buffers fail, those that run at once; the object lives on. What comes
 //! in its place is another device with another registry ID.
 
@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::command::{ErrorCode, Failure};
 use crate::event;
 use crate::executor::guard;
+use crate::faults;
 use crate::memory::page_size;
 use crate::pages::VolatilePages;
 use crate::simulate::{self, Family, Machine, Settings};
@@ -42,8 +43,6 @@ pub(crate) struct Device {
     allocated: AtomicU64,
     volatile: Mutex<VolatilePages>,
     removed: AtomicBool,
-    /// Command buffers that have begun to run, counted for `removed_after`.
-    begun: AtomicU64,
 }
 
 /// What exceptions say of a device's own limits.
@@ -91,6 +90,11 @@ pub(crate) fn devices() -> Vec<&'static Device> {
     list().present.iter().copied().flatten().collect()
 }
 
+/// How many the environment asks for, those that were removed included.
+pub(crate) fn count() -> usize {
+    list().present.len()
+}
+
 /// Tells that a device will be removed; nothing else happens. Whether there is such a device.
 pub(crate) fn request_removal(number: usize) -> bool {
     let device = list().present.get(number).copied().flatten();
@@ -133,10 +137,12 @@ fn list() -> MutexGuard<'static, Devices> {
         };
         let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
-        let all = simulate::settings(variables, machine).unwrap_or_else(|why| {
+        let (all, rules) = simulate::settings(variables, machine).unwrap_or_else(|why| {
             eprintln!("hostmetal: there are no devices: {why}");
-            Vec::new()
+            (Vec::new(), Vec::new())
         });
+        let active = !rules.is_empty();
+        faults::install(rules, active);
         let processor = processor_name();
         let location_number =
             |number: usize| all[..number].iter().filter(|other| other.location == all[number].location).count() as u64;
@@ -195,11 +201,10 @@ impl Device {
             allocated: AtomicU64::new(0),
             volatile: Mutex::default(),
             removed: AtomicBool::new(false),
-            begun: AtomicU64::new(0),
         }
     }
 
-    /// A device like one that has gone, as the `made`th; it is not removed by itself.
+    /// A device like one that has gone, as the `made`th.
     fn again(old: &Device, made: u64) -> Device {
         let Texts { memory_length, memory_of_dispatch, threads } = &old.texts;
         Device {
@@ -212,11 +217,10 @@ impl Device {
                 memory_of_dispatch: memory_of_dispatch.clone(),
                 threads: threads.clone(),
             },
-            settings: Settings { removed_after: None, ..old.settings.clone() },
+            settings: old.settings.clone(),
             allocated: AtomicU64::new(0),
             volatile: Mutex::default(),
             removed: AtomicBool::new(false),
-            begun: AtomicU64::new(0),
         }
     }
 
@@ -242,16 +246,18 @@ impl Device {
         tell(self, Change::Removed);
     }
 
-    /// A command buffer begins to run: removes the device when the environment wants that now.
-    pub(crate) fn count_run(&'static self) {
-        let Some(after) = self.settings.removed_after else { return };
-        if self.begun.fetch_add(1, Ordering::Relaxed) == after {
-            let here = |device: &Option<&'static Device>| device.is_some_and(|device| std::ptr::eq(device, self));
-            let gone = list().present.iter_mut().find(|device| here(device)).and_then(Option::take);
-            if gone.is_some() {
-                self.go();
-            }
+    /// Removes this device, if it is still there; nothing of it may run on the calling thread.
+    pub(crate) fn remove(&'static self) {
+        let here = |device: &Option<&'static Device>| device.is_some_and(|device| std::ptr::eq(device, self));
+        let gone = list().present.iter_mut().find(|device| here(device)).and_then(Option::take);
+        if gone.is_some() {
+            self.go();
         }
+    }
+
+    /// As the environment counts it.
+    pub(crate) fn number(&self) -> usize {
+        self.number
     }
 
     pub(crate) fn memory_limit(&self) -> u64 {

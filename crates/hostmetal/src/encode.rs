@@ -7,6 +7,7 @@
 pub(crate) mod indirect;
 pub(crate) mod sync;
 
+use std::any::Any;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,9 +16,10 @@ use crate::command::CommandBuffer;
 use crate::device::{Device, SIMD_WIDTH};
 use crate::event::Fence;
 use crate::executor::{Log, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture as Texels};
+use crate::functions::FunctionTable;
 use crate::memory::Buffer;
 use crate::mipmap::{Mipmap, mipmaps};
-use crate::pipeline::{BUFFER, Binding, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE};
+use crate::pipeline::{BUFFER, Binding, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE, VISIBLE_FUNCTION_TABLE};
 use crate::texture::{Region, Rows, Texture};
 
 /// A text for the program's exception.
@@ -51,6 +53,13 @@ pub(crate) enum Command {
 
 // SAFETY: the addresses point into buffers that the recording holds; they may be used from any thread, as buffers may.
 unsafe impl Send for Command {}
+
+impl Command {
+    /// Whether it computes or moves something.
+    pub(crate) fn works(&self) -> bool {
+        !matches!(self, Command::Barrier | Command::Sample { .. })
+    }
+}
 
 /// A recorded dispatch. Ranges are of the recording's lists.
 pub(crate) struct Dispatch {
@@ -122,7 +131,8 @@ pub(crate) struct Recording {
     pub(crate) buffers: Vec<Arc<Buffer>>,
     /// Where messages of its kernels go, set when it is run.
     pub(crate) log: Option<Arc<Log>>,
-    textures: Vec<Arc<Texture>>,
+    /// Textures and tables of functions.
+    held: Vec<Arc<dyn Any + Send + Sync>>,
     /// Stage-in regions; the last is that of the dispatches to come.
     regions: Vec<sync::StageInRegion>,
     /// Commands to be added when the encoder ends.
@@ -154,8 +164,20 @@ enum Kind {
 #[derive(Clone, Copy)]
 enum Slot {
     Empty,
-    Buffer { number: u32, base: *mut u8, length: u64, offset: u64 },
-    Bytes { address: *mut u8, length: u64 },
+    Buffer {
+        number: u32,
+        base: *mut u8,
+        length: u64,
+        offset: u64,
+    },
+    Bytes {
+        address: *mut u8,
+        length: u64,
+    },
+    /// A table of functions.
+    Functions {
+        address: *mut u8,
+    },
 }
 
 /// An open or ended MTLComputeCommandEncoder or MTLBlitCommandEncoder.
@@ -300,6 +322,26 @@ impl Encoder {
             Some(buffer) => {
                 let (base, length) = (buffer.contents(), buffer.length());
                 Slot::Buffer { number: state.recording.hold(buffer), base, length, offset }
+            }
+        };
+        Ok(())
+    }
+
+    /// Binds a table of functions in a buffer's place, or nothing.
+    pub(crate) fn set_functions(&self, table: Option<Arc<FunctionTable>>, index: usize) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        if index >= SLOTS {
+            return Err(BAD_INDEX);
+        }
+        state.slots[index] = match table {
+            None => Slot::Empty,
+            Some(table) if !std::ptr::eq(table.memory.device(), self.command_buffer.queue.device) => {
+                return Err(c"visibleFunctionTable was created with a different device than the command buffer.");
+            }
+            Some(table) => {
+                let address = table.memory.contents();
+                hold(&mut state.recording.held, &table);
+                Slot::Functions { address }
             }
         };
         Ok(())
@@ -484,7 +526,7 @@ impl Encoder {
         self.own([texture.device(), buffer.device()])?;
         let rows = texture.with_buffer(at, region, (buffer, offset), apart, into_texture)?;
         state.recording.hold(buffer.clone());
-        hold_texture(&mut state.recording.textures, texture);
+        hold(&mut state.recording.held, texture);
         state.recording.commands.push(Command::CopyRows(rows));
         Ok(())
     }
@@ -499,8 +541,8 @@ impl Encoder {
         let mut state = self.open(Kind::Blit)?;
         self.own([source.device(), destination.device()])?;
         let rows = source.to_texture(at, region, destination, to, origin)?;
-        hold_texture(&mut state.recording.textures, source);
-        hold_texture(&mut state.recording.textures, destination);
+        hold(&mut state.recording.held, source);
+        hold(&mut state.recording.held, destination);
         state.recording.commands.push(Command::CopyRows(rows));
         Ok(())
     }
@@ -522,7 +564,7 @@ impl Encoder {
             return Err(c"texture was created with a different device than the command buffer.");
         }
         let levels = mipmaps(texture)?;
-        hold_texture(&mut state.recording.textures, texture);
+        hold(&mut state.recording.held, texture);
         state.recording.commands.extend(levels.map(Command::Mipmap));
         Ok(())
     }
@@ -602,7 +644,7 @@ impl State {
         let (mut lengths, mut memory) = (pipeline.static_memory, pipeline.static_memory as u32);
         let resolved = pipeline.bindings.iter().filter(|binding| binding.used).try_for_each(|binding| {
             if binding.kind == TEXTURE {
-                return bind_textures(binding, &self.textures, &mut recording.textures, &mut recording.arguments);
+                return bind_textures(binding, &self.textures, &mut recording.held, &mut recording.arguments);
             }
             if binding.kind == SAMPLER {
                 for index in binding.index..binding.index + binding.count {
@@ -615,9 +657,12 @@ impl State {
             }
             let index = binding.index;
             let slot = index as usize;
-            let argument = if binding.kind == BUFFER {
+            let argument = if binding.kind == VISIBLE_FUNCTION_TABLE {
+                let Slot::Functions { address } = self.slots[slot] else { return Err(MISSING_TABLE[slot]) };
+                Argument::Buffer { index, buffer: BYTES, address }
+            } else if binding.kind == BUFFER {
                 let (buffer, address, length) = match self.slots[slot] {
-                    Slot::Empty => return Err(MISSING_BUFFER[slot]),
+                    Slot::Empty | Slot::Functions { .. } => return Err(MISSING_BUFFER[slot]),
                     Slot::Buffer { number, base, length, offset } => {
                         (number, base.wrapping_add(offset as usize), length - offset)
                     }
@@ -672,7 +717,7 @@ impl State {
 fn bind_textures(
     binding: &Binding,
     bound: &[Option<Arc<Texture>>],
-    held: &mut Vec<Arc<Texture>>,
+    held: &mut Vec<Arc<dyn Any + Send + Sync>>,
     arguments: &mut Vec<Argument>,
 ) -> Result<(), Misuse> {
     for index in binding.index..binding.index + binding.count {
@@ -691,16 +736,16 @@ fn bind_textures(
         if writes && !texture.writable() {
             return Err(UNWRITABLE_TEXTURE[slot]);
         }
-        hold_texture(held, texture);
+        hold(held, texture);
         arguments.push(Argument::Texture { index, texels: texture.texels() });
     }
     Ok(())
 }
 
-/// Keeps a texture until the command buffer has completed.
-fn hold_texture(held: &mut Vec<Arc<Texture>>, texture: &Arc<Texture>) {
-    if !held.iter().rev().take(16).any(|known| Arc::ptr_eq(known, texture)) {
-        held.push(texture.clone());
+/// Keeps a texture or a table of functions until the command buffer has completed.
+fn hold<T: Any + Send + Sync>(held: &mut Vec<Arc<dyn Any + Send + Sync>>, one: &Arc<T>) {
+    if !held.iter().rev().take(16).any(|known| std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(one))) {
+        held.push(one.clone());
     }
 }
 
@@ -725,6 +770,8 @@ macro_rules! by_index {
     };
 }
 static MISSING_BUFFER: [Misuse; SLOTS] = by_index!("Compute Function: missing Buffer binding at index ", ".");
+static MISSING_TABLE: [Misuse; SLOTS] =
+    by_index!("Compute Function: missing VisibleFunctionTable binding at index ", ".");
 static SHORT_BUFFER: [Misuse; SLOTS] = by_index!(
     "Compute Function: the buffer at index ",
     " has, from its offset on, less space than its argument's length."

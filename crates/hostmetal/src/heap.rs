@@ -19,10 +19,11 @@ pub(crate) const PIECE_ALIGNMENT: u64 = 256;
 pub(crate) struct Heap {
     pages: Arc<Pages>,
     placement: bool,
-    /// Offset and end of what no other resource may use (in an automatic heap) or of all resources (in a placement heap),
-    /// sorted.
-    taken: Mutex<Vec<(u64, u64)>>,
+    ranges: Mutex<Ranges>,
 }
+
+/// Offset and end of ranges, sorted: in an automatic heap of what is free, none of which touch each other, in a placement heap of all resources.
+type Ranges = Vec<(u64, u64)>;
 
 /// The memory of a resource in a heap.
 pub(crate) struct Piece {
@@ -42,11 +43,13 @@ impl Heap {
     /// `size` is rounded up to pages. None when it is 0, the device's account is full, or memory is out.
     pub(crate) fn new(device: &'static Device, size: u64, placement: bool) -> Option<Heap> {
         let size = size.checked_next_multiple_of(page_size() as u64).filter(|&size| size > 0)?;
-        Some(Heap { pages: Pages::new(device, size)?, placement, taken: Mutex::new(Vec::new()) })
+        let pages = Pages::new(device, size)?;
+        let ranges = if placement { Vec::new() } else { vec![(0, pages.length())] };
+        Some(Heap { pages, placement, ranges: Mutex::new(ranges) })
     }
 
-    fn taken(&self) -> MutexGuard<'_, Vec<(u64, u64)>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn ranges(&self) -> MutexGuard<'_, Ranges> {
+        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn pages(&self) -> &Arc<Pages> {
@@ -59,7 +62,17 @@ impl Heap {
 
     /// Bytes that resources use; where several lie over each other, once.
     pub(crate) fn used(&self) -> u64 {
-        self.size() - self.gaps(&self.taken()).map(|(start, end)| end - start).sum::<u64>()
+        let ranges = self.ranges();
+        if !self.placement {
+            return self.size() - ranges.iter().map(|(start, end)| end - start).sum::<u64>();
+        }
+        let mut covered = 0;
+        let new = ranges.iter().map(|&(start, end)| {
+            let new = end.saturating_sub(start.max(covered));
+            covered = covered.max(end);
+            new
+        });
+        new.sum()
     }
 
     /// The size of the largest resource that the heap has room for.
@@ -67,36 +80,32 @@ impl Heap {
         if self.placement {
             return self.size();
         }
-        let room = |(start, end): (u64, u64)| {
+        let room = |&(start, end): &(u64, u64)| {
             let start = start.checked_next_multiple_of(alignment.max(PIECE_ALIGNMENT));
             start.map_or(0, |start| end.saturating_sub(start))
         };
-        let largest = self.gaps(&self.taken()).map(room).max().unwrap_or(0);
+        let largest = self.ranges().iter().map(room).max().unwrap_or(0);
         largest / PIECE_ALIGNMENT * PIECE_ALIGNMENT
-    }
-
-    /// Start and end of what is between the ranges.
-    fn gaps(&self, taken: &[(u64, u64)]) -> impl Iterator<Item = (u64, u64)> {
-        let end = (self.size(), self.size());
-        let mut covered = 0;
-        taken.iter().copied().chain([end]).filter_map(move |(start, end)| {
-            let gap = (start > covered).then_some((covered, start));
-            covered = covered.max(end);
-            gap
-        })
     }
 
     /// Room for a resource of `length` bytes, at `offset` in a placement heap. None when an automatic heap has no such gap.
     pub(crate) fn take(self: &Arc<Heap>, length: u64, offset: Option<u64>) -> Result<Option<Piece>, Misuse> {
-        let mut taken = self.taken();
-        let offset = match (offset, self.placement) {
+        let mut ranges = self.ranges();
+        let (offset, length) = match (offset, self.placement) {
             (None, true) => return Err(c"heap type must be MTLHeapTypeAutomatic."),
             (Some(_), false) => return Err(c"heap type must be MTLHeapTypePlacement."),
             (None, false) => {
                 let Some(length) = piece_size(length) else { return Ok(None) };
-                let fitting = self.gaps(&taken).filter(|(start, end)| end - start >= length);
-                let Some((start, _)) = fitting.min_by_key(|(start, end)| end - start) else { return Ok(None) };
-                start
+                let fitting = ranges.iter().enumerate().filter(|(_, (start, end))| end - start >= length);
+                let Some((at, &(start, end))) = fitting.min_by_key(|(_, (start, end))| end - start) else {
+                    return Ok(None);
+                };
+                if end - start == length {
+                    ranges.remove(at);
+                } else {
+                    ranges[at].0 += length;
+                }
+                (start, length)
             }
             (Some(offset), true) => {
                 if !offset.is_multiple_of(PIECE_ALIGNMENT) {
@@ -107,23 +116,39 @@ impl Heap {
                 if offset.checked_add(length).is_none_or(|end| end > self.size()) {
                     return Err(c"(offset + length) must be <= [heap size].");
                 }
-                offset
+                // The last resource of a heap may end where the heap does, whose size is a multiple of the alignment.
+                let length = length.next_multiple_of(PIECE_ALIGNMENT);
+                let range = (offset, offset + length);
+                let at = ranges.partition_point(|&other| other < range);
+                ranges.insert(at, range);
+                (offset, length)
             }
         };
-        // The last resource of a heap may end where the heap does, whose size is a multiple of the alignment.
-        let length = length.next_multiple_of(PIECE_ALIGNMENT);
-        let range = (offset, offset + length);
-        let position = taken.partition_point(|&other| other < range);
-        taken.insert(position, range);
         Ok(Some(Piece { heap: self.clone(), offset, length, aliasable: AtomicBool::new(false) }))
     }
 
     fn give_back(&self, range: (u64, u64)) {
-        let mut taken = self.taken();
-        let position = taken.partition_point(|&other| other < range);
-        let found = taken.get(position) == Some(&range);
-        assert!(found, "a piece of a heap was given back twice");
-        taken.remove(position);
+        let mut ranges = self.ranges();
+        let at = ranges.partition_point(|&other| other < range);
+        if self.placement {
+            let found = ranges.get(at) == Some(&range);
+            assert!(found, "a piece of a heap was given back twice");
+            ranges.remove(at);
+            return;
+        }
+        let behind = ranges.get(at).copied();
+        let before = at.checked_sub(1).map(|at| ranges[at]);
+        let apart = before.is_none_or(|before| before.1 <= range.0) && behind.is_none_or(|behind| range.1 <= behind.0);
+        assert!(apart, "a piece of a heap was given back twice");
+        match (before.filter(|before| before.1 == range.0), behind.filter(|behind| behind.0 == range.1)) {
+            (Some(_), Some(behind)) => {
+                ranges[at - 1].1 = behind.1;
+                ranges.remove(at);
+            }
+            (Some(_), None) => ranges[at - 1].1 = range.1,
+            (None, Some(_)) => ranges[at].0 = range.0,
+            (None, None) => ranges.insert(at, range),
+        }
     }
 }
 

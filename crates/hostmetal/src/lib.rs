@@ -8,6 +8,7 @@
 //!     -> event                      what they wait for
 //!     -> executor                   pool of workers, barriers, faults
 //!     -> device, memory, heap, pipeline
+//!     -> faults                     what shall fail on purpose
 //! ```
 //!
 //! What is settled by environment variables, read once per process:
@@ -18,6 +19,7 @@
 //! | HOSTMETAL_DEVICES | number of devices, 1 to 16 | 1 |
 //! | HOSTMETAL_MEMORY | bytes of each device's memory | half of this machine's, shared by all |
 //! | HOSTMETAL_DEVICE_0, _1, ... | how a device differs (simulate.rs) | not at all |
+//! | HOSTMETAL_FAULTS | what fails on purpose (faults.rs) | nothing |
 //! | HOSTMETAL_WATCHDOG | seconds that a command buffer may run, and may wait for an event; 0 for no limit | 120 |
 
 mod arguments;
@@ -27,7 +29,9 @@ mod device;
 mod encode;
 mod event;
 pub mod executor;
+pub mod faults;
 pub mod ffi;
+mod functions;
 mod heap;
 mod library;
 mod memory;

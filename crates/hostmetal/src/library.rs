@@ -6,17 +6,21 @@
 
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::device::Device;
+use crate::functions::VisibleFunction;
 use crate::msl::{
     Access, Archives, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue, Dynamic,
-    Failure, KernelInfo, Linked, Linking, check,
+    Failure, KernelInfo, Linked, Linking, With, check,
 };
-use crate::msl::{BindingKind, LoadedKernel};
-use crate::pipeline::{BUFFER, Binding, Kernel, Pipeline, SAMPLER, TEXTURE, THREADGROUP_MEMORY};
+use crate::msl::{AttributeInfo, BindingKind, LoadedKernel, StageInput};
+use crate::pipeline::{
+    BUFFER, Binding, Kernel, Pipeline, SAMPLER, TEXTURE, THREADGROUP_MEMORY, VISIBLE_FUNCTION_TABLE,
+};
 
 /// MTLLibraryError.
+pub(crate) const UNSUPPORTED: i64 = 1;
 pub(crate) const INTERNAL: i64 = 2;
 pub(crate) const COMPILE_FAILURE: i64 = 3;
 pub(crate) const COMPILE_WARNING: i64 = 4;
@@ -87,6 +91,19 @@ pub(crate) struct Function {
     library: Arc<Library>,
     name: String,
     constants: Vec<ConstantValue>,
+    /// Once they were asked for.
+    attributes: OnceLock<Vec<(CString, AttributeInfo)>>,
+}
+
+/// An MTLComputePipelineDescriptor, but for its function.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct PipelineDescriptor<'a> {
+    /// The most threads per threadgroup; 0 for no limit besides the kernel's.
+    pub(crate) max_threads: u64,
+    pub(crate) whole_simdgroups: bool,
+    pub(crate) archives: Archives<'a>,
+    pub(crate) preloaded: &'a [Arc<Dynamic>],
+    pub(crate) stage_input: Option<&'a StageInput>,
 }
 
 impl Library {
@@ -137,6 +154,11 @@ impl Library {
 
     fn find(&self, name: &str) -> Option<(&KernelInfo, &FunctionNames)> {
         self.checked.kernels().iter().zip(&self.names).find(|(kernel, _)| kernel.name == name)
+    }
+
+    /// Whether a function is one for tables and no kernel.
+    pub(crate) fn is_visible(&self, function: &str) -> bool {
+        self.find(function).is_some_and(|(kernel, _)| kernel.visible)
     }
 
     pub(crate) fn constant_count(&self, function: &str) -> usize {
@@ -204,17 +226,14 @@ impl Function {
             }
             constants.push(ConstantValue { key: ConstantKey::Index(constant.index), ..value.clone() });
         }
-        Ok(Function { name: name.to_owned(), library, constants })
+        Ok(Function { name: name.to_owned(), library, constants, attributes: OnceLock::new() })
     }
 
-    /// Compiles the kernel's code.
+    /// Compiles the kernel's code, and makes a pipeline of it.
     pub(crate) fn pipeline(
         &self,
         device: &'static Device,
-        max_threads: u64,
-        whole_simdgroups: bool,
-        archives: &Archives,
-        preloaded: &[Arc<Dynamic>],
+        descriptor: &PipelineDescriptor,
     ) -> Result<Pipeline, LibraryError> {
         if !std::ptr::eq(device, self.library.device) {
             return Err(LibraryError::new(
@@ -222,22 +241,102 @@ impl Function {
                 format!("Function {} was created with a different device than the pipeline", self.name),
             ));
         }
-        let linked = Linked { preloaded, libraries: &self.library.libraries };
-        let loaded =
-            self.library.checked.build_with(&self.name, &self.constants, archives, &linked).map_err(|failure| {
-                let log = match failure.kind {
-                    Failure::ArchiveMiss => format!("Function {}: {}", self.name, failure.log),
-                    _ => failure.log,
-                };
-                CompileFailure { log, ..failure }
-            })?;
+        let unfit = |text: String| LibraryError::new(COMPILE_FAILURE, text);
+        let has_attributes = self.library.find(&self.name).is_some_and(|(kernel, _)| kernel.stage_input);
+        if has_attributes && descriptor.stage_input.is_none() {
+            let text = "has input attributes but no stage input descriptor was set.";
+            return Err(unfit(format!("Compute function {} {text}", self.name)));
+        }
+        let loaded = self.load(descriptor)?;
+        let input = descriptor.stage_input.filter(|_| has_attributes);
+        let buffers = input.map_or(Ok(Vec::new()), |input| input.buffers(loaded.attributes())).map_err(unfit)?;
         let mut kernel = kernel(&self.name, loaded)?;
+        for index in buffers {
+            if !kernel.bindings.iter().any(|one| one.kind == BUFFER && one.used && one.index == index) {
+                kernel.bindings.push(stage_buffer(index));
+            }
+        }
         if self.library.max_threads > 0 {
             let most = self.library.max_threads as u32;
             kernel.max_total_threads = Some(kernel.max_total_threads.map_or(most, |own| own.min(most)));
         }
-        Pipeline::new(device, kernel, max_threads, whole_simdgroups)
+        Pipeline::new(device, kernel, descriptor.max_threads, descriptor.whole_simdgroups)
             .map_err(|unfit| LibraryError::new(COMPILE_FAILURE, unfit.0))
+    }
+
+    /// Compiles a visible function's code.
+    pub(crate) fn visible(
+        &self,
+        device: &'static Device,
+        descriptor: &PipelineDescriptor,
+    ) -> Result<VisibleFunction, LibraryError> {
+        if !std::ptr::eq(device, self.library.device) {
+            let text = format!("Function {} was created with a different device than the pipeline", self.name);
+            return Err(LibraryError::new(COMPILE_FAILURE, text));
+        }
+        let PipelineDescriptor { archives, preloaded, .. } = *descriptor;
+        let linked = Linked { preloaded, libraries: &self.library.libraries };
+        let with = With { archives, linked, ..With::default() };
+        let code = self.library.checked.function(&self.name, &self.constants, &with).map_err(|f| self.named(f))?;
+        Ok(VisibleFunction { device, code })
+    }
+
+    /// Whether it is no kernel.
+    pub(crate) fn is_visible(&self) -> bool {
+        self.library.is_visible(&self.name)
+    }
+
+    fn named(&self, failure: CompileFailure) -> CompileFailure {
+        let log = match failure.kind {
+            Failure::ArchiveMiss => format!("Function {}: {}", self.name, failure.log),
+            _ => failure.log,
+        };
+        CompileFailure { log, ..failure }
+    }
+
+    fn load(&self, descriptor: &PipelineDescriptor) -> Result<LoadedKernel, LibraryError> {
+        let PipelineDescriptor { archives, preloaded, stage_input, .. } = *descriptor;
+        let linked = Linked { preloaded, libraries: &self.library.libraries };
+        let with = With { engine: None, archives, linked, stage_input };
+        let loaded = self.library.checked.build_with(&self.name, &self.constants, &with);
+        Ok(loaded.map_err(|failure| self.named(failure))?)
+    }
+
+    /// The kernel's arguments.
+    pub(crate) fn bindings(&self) -> Result<Vec<Binding>, LibraryError> {
+        Ok(kernel(&self.name, self.load(&PipelineDescriptor::default())?)?.bindings)
+    }
+
+    /// The attributes of the kernel's `[[stage_in]]`, which is compiled to know their types; none where that fails, as its
+    /// pipeline will tell.
+    pub(crate) fn attributes(&self) -> &[(CString, AttributeInfo)] {
+        self.attributes.get_or_init(|| {
+            if !self.library.find(&self.name).is_some_and(|(kernel, _)| kernel.stage_input) {
+                return Vec::new();
+            }
+            let Ok(loaded) = self.load(&PipelineDescriptor::default()) else { return Vec::new() };
+            let named = |one: &AttributeInfo| (CString::new(one.name.as_str()).unwrap_or_default(), one.clone());
+            loaded.attributes().iter().map(named).collect()
+        })
+    }
+}
+
+/// A buffer that only attributes are read from: of one byte at least, since which elements are read only the dispatch tells.
+fn stage_buffer(index: u32) -> Binding {
+    Binding {
+        name: CString::new(format!("stageInBuffer.{index}")).unwrap_or_default(),
+        kind: BUFFER,
+        index,
+        access: 0,
+        data_type: 0,
+        data_size: 1,
+        alignment: 1,
+        pointer: true,
+        used: true,
+        argument: false,
+        texture_type: 0,
+        count: 1,
+        types: Vec::new(),
     }
 }
 
@@ -252,6 +351,7 @@ fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
                 BindingKind::ThreadgroupMemory => THREADGROUP_MEMORY,
                 BindingKind::Texture => TEXTURE,
                 BindingKind::Sampler => SAMPLER,
+                BindingKind::VisibleFunctionTable => VISIBLE_FUNCTION_TABLE,
             },
             index: binding.index,
             access: match binding.access {
@@ -264,6 +364,7 @@ fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
             alignment: binding.alignment,
             pointer: binding.pointer,
             used: binding.used,
+            argument: true,
             texture_type: binding.texture_type,
             count: binding.count,
             types: binding.types.clone(),

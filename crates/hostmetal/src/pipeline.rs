@@ -18,13 +18,15 @@ pub const THREADGROUP_MEMORY: u32 = 1;
 pub const TEXTURE: u32 = 2;
 /// MTLBindingType of a sampler.
 pub const SAMPLER: u32 = 3;
+/// MTLBindingType of a visible function table.
+pub const VISIBLE_FUNCTION_TABLE: u32 = 24;
 
 /// An argument of a kernel, as Metal's reflection tells it.
 #[derive(Clone, Debug)]
 pub struct Binding {
     /// The parameter's name.
     pub name: CString,
-    /// BUFFER, THREADGROUP_MEMORY, TEXTURE or SAMPLER.
+    /// BUFFER, THREADGROUP_MEMORY, TEXTURE, SAMPLER or VISIBLE_FUNCTION_TABLE.
     pub kind: u32,
     /// In the argument table of its kind; the first one of an array.
     pub index: u32,
@@ -40,6 +42,8 @@ pub struct Binding {
     pub pointer: bool,
     /// Whether a dispatch needs it.
     pub used: bool,
+    /// Whether the kernel names it; else its `[[stage_in]]` is read from it.
+    pub argument: bool,
     /// MTLTextureType of a texture.
     pub texture_type: u32,
     /// Places of the argument table: more than 1 for an array of textures or samplers.
@@ -138,7 +142,7 @@ impl Pipeline {
         let max_threads = if max_threads == 0 { own } else { max_threads.min(own) };
         for binding in &bindings {
             let places = match binding.kind {
-                BUFFER | THREADGROUP_MEMORY => SLOTS,
+                BUFFER | THREADGROUP_MEMORY | VISIBLE_FUNCTION_TABLE => SLOTS,
                 TEXTURE => TEXTURES,
                 _ => SAMPLERS,
             };

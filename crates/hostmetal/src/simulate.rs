@@ -7,8 +7,10 @@
 //! ```
 //!
 //! Devices are numbered from 0, as in MTLCopyAllDevices. `MTL_DEBUG_LAYER`, Apple's own variable, is read here too: 0 turns validation off
-//! (MetalValidation(1)).  Text that means nothing is an error that names it: a program that
+//! (MetalValidation(1)), and `HOSTMETAL_FAULTS` (faults.rs). Text that means nothing is an error that names it: a program that
 //! was to be tried on a small device shall not run on a large one instead.
+
+use crate::faults::{self, Rule};
 
 /// Families of GPUs that a device can claim (MTLGPUFamily).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +47,7 @@ pub(crate) struct Settings {
     pub(crate) low_power: bool,
     /// Whether what is harmless on a GPU, but against Metal's rules, is misuse.
     pub(crate) validation: bool,
-    /// It is removed when so many command buffers have begun to run and the next one does.
+    /// It is removed when so many command buffers were committed and the next one begins to run.
     pub(crate) removed_after: Option<u64>,
 }
 
@@ -61,12 +63,12 @@ pub(crate) struct Machine {
 
 const MOST_DEVICES: u64 = 16;
 
-/// The devices that these variables ask for, or what is wrong with one of them.
+/// The devices that these variables ask for and what shall fail on them, or what is wrong with one of the variables.
 pub(crate) fn settings(
     variables: impl IntoIterator<Item = (String, String)>,
     machine: Machine,
-) -> Result<Vec<Settings>, String> {
-    let (mut count, mut memory, mut validation, mut own) = (1, None, true, Vec::new());
+) -> Result<(Vec<Settings>, Vec<Rule>), String> {
+    let (mut count, mut memory, mut validation, mut own, mut rules) = (1, None, true, Vec::new(), None);
     for (variable, text) in variables {
         let wrong = |why: String| format!("{variable}={text:?}: {why}");
         if variable == "HOSTMETAL_DEVICES" {
@@ -76,6 +78,8 @@ pub(crate) fn settings(
             memory = Some(bytes(text.trim()).map_err(wrong)?);
         } else if variable == "MTL_DEBUG_LAYER" {
             validation = text.trim() != "0";
+        } else if variable == "HOSTMETAL_FAULTS" {
+            rules = Some(text);
         } else if let Some(number) = variable.strip_prefix("HOSTMETAL_DEVICE_") {
             let number =
                 number.parse::<u64>().map_err(|_| wrong("the variable's name must end in a number".to_owned()))?;
@@ -92,7 +96,12 @@ pub(crate) fn settings(
             settings.ok_or_else(|| wrong(format!("there is no such device: they are 0 to {}", count - 1)))?;
         settings.change(&text, machine).map_err(wrong)?;
     }
-    Ok(all)
+    let text = rules.unwrap_or_default();
+    let wrong = |why: String| format!("HOSTMETAL_FAULTS={text:?}: {why}");
+    let mut rules = faults::parse(&text, all.len()).map_err(wrong)?;
+    let removals = all.iter().enumerate().filter_map(|(device, settings)| Some((device, settings.removed_after?)));
+    rules.extend(removals.map(|(device, after)| faults::removal(device, after)));
+    Ok((all, rules))
 }
 
 impl Settings {
@@ -211,7 +220,8 @@ mod tests {
     const MACHINE: Machine = Machine { ram: 64 << 30, page: 4096, threadgroup_memory: 32_768, max_threads: 1024 };
 
     fn read(variables: &[(&str, &str)]) -> Result<Vec<Settings>, String> {
-        settings(variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())), MACHINE)
+        let variables = variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        Ok(settings(variables, MACHINE)?.0)
     }
 
     #[test]
@@ -285,6 +295,7 @@ mod tests {
             ("HOSTMETAL_DEVICE_0", "family=apple8", "family: expected apple2 to apple7"),
             ("HOSTMETAL_DEVICE_0", "location=moon", "location: expected built-in"),
             ("HOSTMETAL_DEVICE_0", "low_power=1", "low_power: expected yes or no"),
+            ("HOSTMETAL_FAULTS", "buffer:device=1", "`buffer:device=1`: device: there is no device 1: they are 0 to 0"),
             ("HOSTMETAL_DEVICE_0", "removed_after=-1", "removed_after: expected a number of command buffers"),
         ] {
             let error = read(&[(variable, text)]).expect_err(text);

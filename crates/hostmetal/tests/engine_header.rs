@@ -9,6 +9,8 @@ const SOURCES: &[&str] = &[
     include_str!("../src/ffi/arguments.rs"),
     include_str!("../src/ffi/commands.rs"),
     include_str!("../src/ffi/compile.rs"),
+    include_str!("../src/ffi/faults.rs"),
+    include_str!("../src/ffi/functions.rs"),
     include_str!("../src/ffi/heap.rs"),
     include_str!("../src/ffi/log.rs"),
     include_str!("../src/ffi/submit.rs"),

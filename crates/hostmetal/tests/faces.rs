@@ -19,7 +19,7 @@ struct Process {
     says: &'static [&'static str],
 }
 
-const PROCESSES: [Process; 7] = [
+const PROCESSES: [Process; 8] = [
     Process { group: hostmetal_faces::ONE_DEVICE, environment: &[], says: &[] },
     Process {
         group: hostmetal_faces::SEVERAL_DEVICES,
@@ -41,6 +41,14 @@ const PROCESSES: [Process; 7] = [
         says: &[
             "hostmetal: there are no devices: HOSTMETAL_DEVICE_1=\"memory=lots\": memory: expected a number of bytes, \
                  such as 4096, 64K, 256M or 2G",
+        ],
+    },
+    Process {
+        group: hostmetal_faces::NO_DEVICE,
+        environment: &[("HOSTMETAL_FAULTS", "commit:p=0.5; buffer:p=2")],
+        says: &[
+            "hostmetal: there are no devices: HOSTMETAL_FAULTS=\"commit:p=0.5; buffer:p=2\": `buffer:p=2`: p: expected a probability \
+                 from 0 to 1",
         ],
     },
     Process { group: hostmetal_faces::UNVALIDATED, environment: &[("MTL_DEBUG_LAYER", "0")], says: &[] },

@@ -5,7 +5,7 @@ mod stdlib;
 mod support;
 
 use hostmetal::msl::{
-    Archive, Archives, Built, Checked, CompileOptions, Failure, Linked, LoadedKernel, Toolchain, ToolchainOptions,
+    Archive, Archives, Built, Checked, CompileOptions, Failure, LoadedKernel, Toolchain, ToolchainOptions, With,
 };
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -315,6 +315,10 @@ fn a_source_that_reads_a_file_is_read_anew() {
     computes(Checked::new(&toolchain, &text, &options).unwrap().build("run", &[]).unwrap());
 }
 
+fn with(archives: Archives) -> With {
+    With { archives, ..With::default() }
+}
+
 #[test]
 fn what_is_in_an_archive_is_not_compiled() {
     let place = Place::new();
@@ -333,20 +337,14 @@ fn what_is_in_an_archive_is_not_compiled() {
     for body in SOURCES {
         let checked = Checked::new(&none, &source(body), &CompileOptions::default()).unwrap();
         let only = |archive: &Archive| {
-            checked.build_with("run", &[], &Archives { search: &[archive], only: true, into: None }, &Linked::default())
+            checked.build_with("run", &[], &with(Archives { search: &[archive], only: true, into: None }))
         };
         assert_eq!(only(&archive).unwrap_err().kind, Failure::ArchiveMiss, "{body}");
-        checked
-            .build_with("run", &[], &Archives { into: Some(&archive), ..Archives::default() }, &Linked::default())
-            .unwrap();
+        checked.build_with("run", &[], &with(Archives { into: Some(&archive), ..Archives::default() })).unwrap();
         place.runs();
         let read = Archive::decode(&archive.encode()).expect("it is an archive");
         computes(only(&read).unwrap());
-        computes(
-            checked
-                .build_with("run", &[], &Archives { search: &[&read], ..Archives::default() }, &Linked::default())
-                .unwrap(),
-        );
+        computes(checked.build_with("run", &[], &with(Archives { search: &[&read], ..Archives::default() })).unwrap());
         assert_eq!(place.runs(), [""; 0], "{body}");
     }
     // For another processor or compiler it is a miss: here the compiler says that it is of another version.
@@ -361,12 +359,7 @@ fn what_is_in_an_archive_is_not_compiled() {
         ToolchainOptions { clang: Some(script.into()), cache: Some(place.cache()), ..ToolchainOptions::default() };
     let other = Arc::new(Toolchain::new(&options).unwrap());
     let checked = Checked::new(&other, &source(LOOP), &CompileOptions::default()).unwrap();
-    let missed =
-        checked.build_with("run", &[], &Archives { search: &[&archive], only: true, into: None }, &Linked::default());
+    let missed = checked.build_with("run", &[], &with(Archives { search: &[&archive], only: true, into: None }));
     assert_eq!(missed.unwrap_err().kind, Failure::ArchiveMiss);
-    computes(
-        checked
-            .build_with("run", &[], &Archives { search: &[&archive], ..Archives::default() }, &Linked::default())
-            .unwrap(),
-    );
+    computes(checked.build_with("run", &[], &with(Archives { search: &[&archive], ..Archives::default() })).unwrap());
 }

@@ -274,9 +274,39 @@ const CASES: &[Case] = &[
         &["1:33: error: '[[nonsense]]' is not supported by hostmetal on a kernel's parameter"],
     ),
     rejected(
-        "stage_in",
+        "stage_in without attributes",
         "struct V { float a; };\nkernel void k(V v [[stage_in]]) { }",
-        &["2:21: error: '[[stage_in]]' is not supported by hostmetal"],
+        &["1:18: error: member 'a' of a 'stage_in' structure needs [[attribute(n)]]"],
+    ),
+    rejected(
+        "stage_in of no structure",
+        "kernel void k(float v [[stage_in]]) { }",
+        &[
+            "1:15: error: 'stage_in' needs the name of a structure that the source defines once, and that is no template",
+        ],
+    ),
+    rejected(
+        "stage_in by reference",
+        "struct V { float a [[attribute(0)]]; };\nkernel void k(constant V &v [[stage_in]]) { }",
+        &["2:27: error: 'stage_in' attribute needs parameter 'v' to be a value, not a pointer or reference"],
+    ),
+    rejected(
+        "two stage_in",
+        "struct V { float a [[attribute(0)]]; };\nkernel void k(V v [[stage_in]], V w [[stage_in]]) { }",
+        &["2:35: error: a kernel can have only one parameter with the 'stage_in' attribute"],
+    ),
+    rejected(
+        "attribute out of bounds, and one twice",
+        "struct V { float a [[attribute(31)]]; float b [[attribute(2)]]; float c [[attribute(2)]]; };\nkernel void k(V v [[stage_in]]) { }",
+        &[
+            "1:32: error: 'attribute' index must be an integer constant between 0 and 30",
+            "1:71: error: members 'b' and 'c' have the same 'attribute' index 2",
+        ],
+    ),
+    rejected(
+        "attribute of a type that is none",
+        "#include <metal_stdlib>\nstruct V { metal::float2x2 a [[attribute(0)]]; };\nkernel void k(V v [[stage_in]]) { }",
+        &["3:13: error: an attribute must be a scalar or a vector of float, half or integers of at most 32 bits"],
     ),
     rejected(
         "texture index out of bounds",

@@ -197,6 +197,22 @@ const TAKEN: &[(&str, &str, Reference)] = &[
             (0..g.len()).map(leaves).collect()
         },
     ),
+    // What the lanes read in an iteration lies before what one of them writes in the next, and behind the loop: they meet at its end.
+    (
+        "",
+        "threadgroup uint s[64]; uint v = 0; for (uint k = 0;; k++) { if (k > p[1]) break; s[t] = i + k; if (simd_max(s[t]) > 1000000u) continue; simdgroup_barrier(mem_flags::mem_threadgroup); v += s[t / 32 * 32]; } if (t % 32 == 0) s[t] = 5000u; out[i] = v;",
+        |g, _| (0..g.len()).map(|t| 2 * g[t / 32 * 32] as u32 + 1).collect(),
+    ),
+    // Lanes part around a loop that might have a SIMD-group function, by its names, and that ends in its first iteration, in a loop that does.
+    (
+        "struct Plain { uint of(uint x) { return x * 2; } }; struct Summed { uint of(uint x) { return simd_sum(x); } };",
+        "threadgroup uint s[64]; uint v = 0; s[t] = i; for (uint k = 0; k < p[0]; k++) { if (t % 3 == p[1]) for (uint j = 0; j < 1; j++) { if (s[t] < 1000000u) s[t] += Plain().of(j + k); } v += Summed().of(s[t]); } out[i] = v;",
+        |g, _| {
+            let value = |t: usize, k: usize| g[t] + if t % 3 == 1 { k * (k + 1) } else { 0 };
+            let sum = |t: usize, k| (t / 32 * 32..g.len().min(t / 32 * 32 + 32)).map(|t| value(t, k)).sum::<usize>();
+            (0..g.len()).map(|t| (0..3).map(|k| sum(t, k) as u32).sum()).collect()
+        },
+    ),
     // A barrier alone in an endless loop that ends by all threads' decision.
     (
         "",

@@ -67,13 +67,24 @@ fn run_on(source: &str, bytes: &[u8], size: usize, engine: Engine) -> Vec<u8> {
     out.read()
 }
 
-fn compare(name: &str, body: &str, bytes: &[u8]) {
-    let source = format!(
-        "kernel void run(const device {name} *in [[buffer(0)]], device {name} *out [[buffer(1)]], uint i [[thread_position_in_grid]], uint g [[threadgroup_position_in_grid]], uint s [[simdgroup_index_in_threadgroup]]) {{\n\
-         \x20 typedef {name} T; const uint n = {THREADS}; (void)g; (void)s;\n{body} }}\n"
-    );
+/// How a kernel knows the number `i` of its thread: as a position, or in linear order. The pass has other code for parts of SIMD-groups for each.
+#[derive(Clone, Copy)]
+enum Number {
+    Position,
+    Linear,
+}
+
+fn compare(name: &str, body: &str, bytes: &[u8], number: Number) {
     // A whole number of SIMD-groups but in the last threadgroup, and parts in each.
     for size in [64, 75] {
+        let (input, i) = match number {
+            Number::Position => ("uint p [[thread_position_in_grid]]", "p".to_owned()),
+            Number::Linear => ("uint l [[thread_index_in_threadgroup]]", format!("g * {size} + l")),
+        };
+        let source = format!(
+            "kernel void run(const device {name} *in [[buffer(0)]], device {name} *out [[buffer(1)]], {input}, uint g [[threadgroup_position_in_grid]], uint s [[simdgroup_index_in_threadgroup]]) {{\n\
+             \x20 typedef {name} T; const uint n = {THREADS}, i = {i}; (void)g; (void)s;\n{body} }}\n"
+        );
         assert!(
             run_on(&source, bytes, size, Engine::Pass) == run_on(&source, bytes, size, Engine::Stack),
             "threadgroups of {size}:\n{source}"
@@ -97,23 +108,28 @@ fn engines_give_the_same_bits() {
         .enumerate()
         .map(|(f, call)| format!("  {{ T v = in[i]; out[{f} * n + i] = {call}; }}\n"))
         .collect();
-    for name in ["int", "uint", "short", "ushort", "char", "uchar"] {
-        compare(name, &body, &integers);
+    let numbers = [Number::Position, Number::Linear];
+    for (at, name) in ["int", "uint", "short", "ushort", "char", "uchar"].into_iter().enumerate() {
+        compare(name, &body, &integers, numbers[at % 2]);
     }
-    compare("float", &body, &floats);
-    compare("half", &body, &halves);
-    compare("bfloat", &body, &bfloats);
+    compare("float", &body, &floats, Number::Linear);
+    compare("half", &body, &halves, Number::Position);
+    compare("bfloat", &body, &bfloats, Number::Linear);
     let pairs = body.replace("in[i]", "T(in[i].x, in[i].y)");
-    compare("ushort2", &pairs, &integers);
+    compare("ushort2", &pairs, &integers, Number::Linear);
     let votes: String =
         VOTES.iter().enumerate().map(|(f, call)| format!("  out[{f} * n + i] = (T){call};\n")).collect();
-    compare("uint", &votes, &integers);
+    for number in numbers {
+        compare("uint", &votes, &integers, number);
+    }
     for (element, bytes) in [("float", &floats), ("half", &halves)] {
         let matrices = format!(
             "  simdgroup_matrix<{element}, 8, 8> a, b, c = make_filled_simdgroup_matrix<{element}, 8>(({element})0.5f);\n\
              \x20 simdgroup_load(a, in + i / 32 % 2, 8); simdgroup_load(b, in + 9, 8, ulong2(0), true);\n\
              \x20 simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(c, c, b, a); simdgroup_store(c, out + (g * 4 + s) * 64, 8);\n"
         );
-        compare(element, &matrices, bytes);
+        for number in numbers {
+            compare(element, &matrices, bytes, number);
+        }
     }
 }

@@ -18,9 +18,10 @@ fn has_pass() -> bool {
 /// The parameters of the kernels here: `x`, `y`, `w` threads in x; `i` counts through the grid, `t` through the threadgroup.
 const PARAMETERS: &str = "device uint *out [[buffer(0)]], const device uint *a [[buffer(1)]], constant uint &n [[buffer(2)]], constant uint *p [[buffer(3)]], \
      uint3 place [[thread_position_in_grid]], uint3 grid [[threads_per_grid]], uint3 size [[threads_per_threadgroup]], \
+     uint3 l [[thread_position_in_threadgroup]], \
      uint t [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]";
 const BEGIN: &str = "uint x = place.x, y = place.y, w = grid.x, i = (place.z * grid.y + y) * w + x; uint m = size.x * size.y * size.z; \
-     (void)x; (void)y; (void)w; (void)i; (void)m; (void)lane; (void)simdgroup; (void)t;";
+     (void)x; (void)y; (void)w; (void)i; (void)m; (void)lane; (void)simdgroup; (void)t; (void)l;";
 
 const N: u32 = 19;
 const P: [u32; 4] = [3, 1, 4, 1];
@@ -51,8 +52,16 @@ struct Thread<'a> {
     i: u32,
     /// In the threadgroup, of `m` threads whose numbers in the grid are `others`.
     t: u32,
+    local: [u32; 3],
     others: &'a [u32],
     a: &'a [u32],
+}
+
+impl Thread<'_> {
+    /// What `a` has for the thread that comes so many behind this one in the threadgroup, around its end.
+    fn behind(&self, count: u32) -> u32 {
+        self.a[self.others[(self.t + count) as usize % self.others.len()] as usize]
+    }
 }
 
 /// What each thread leaves in `out[i]`.
@@ -70,7 +79,9 @@ fn expected((grid, size): Shape, a: &[u32], reference: fn(&Thread) -> u32) -> Ve
         }
         let others: Vec<u32> = places.iter().map(|place| place.2).collect();
         for (t, &(x, y, i)) in places.iter().enumerate() {
-            out[i as usize] = reference(&Thread { x, y, w: grid[0] as u32, i, t: t as u32, others: &others, a });
+            let z = i / (grid[0] * grid[1]) as u32;
+            let local = [0, 1, 2].map(|axis| [x, y, z][axis] - range(axis).start as u32);
+            out[i as usize] = reference(&Thread { x, y, w: grid[0] as u32, i, t: t as u32, local, others: &others, a });
         }
     }
     out
@@ -161,7 +172,7 @@ const TILED: &[(&str, Reference)] = &[
     ),
     // Bytes, halves and long words.
     (
-        "const device uchar *b = (const device uchar *)a; const device ulong *l = (const device ulong *)a; ulong s = 0; for (uint k = 0; k < n; k++) s = s * 3 + b[k * w + x] + (l[x + k] >> 40); out[i] = uint(s >> 3);",
+        "const device uchar *b = (const device uchar *)a; const device ulong *v = (const device ulong *)a; ulong s = 0; for (uint k = 0; k < n; k++) s = s * 3 + b[k * w + x] + (v[x + k] >> 40); out[i] = uint(s >> 3);",
         |t| {
             let byte = |at: u32| u64::from(t.a[at as usize / 4] >> (at % 4 * 8) & 255);
             let long = |at: u32| u64::from(t.a[at as usize * 2]) | u64::from(t.a[at as usize * 2 + 1]) << 32;
@@ -237,20 +248,136 @@ fn words() -> Vec<u32> {
     (0..WORDS).map(|_| random.bits() as u32).collect()
 }
 
+/// Grids whose threadgroups have squares of threads, in threadgroups that tiles for columns fit and others.
+const SQUARES: [Shape; 9] = [
+    ([48, 32, 1], [16, 16, 1]),
+    ([64, 24, 1], [32, 8, 1]),
+    ([40, 18, 1], [16, 16, 1]),
+    ([16, 16, 1], [8, 8, 1]),
+    ([16, 16, 4], [8, 8, 2]),
+    ([32, 16, 2], [16, 16, 2]),
+    ([32, 64, 1], [32, 32, 1]),
+    ([20, 10, 1], [5, 2, 1]),
+    ([32, 12, 1], [16, 4, 1]),
+];
+
+/// The same without loops, of kernels that get tiles because a lane's accesses follow each other from row to row. `o` is the
+/// thread 5 behind, at another place of the memory that one of the two goes through by columns.
+const COLUMNS: &[(&str, Reference)] = &[
+    // Written by columns; of each size.
+    ("threadgroup uint s[2][32][33]; s[l.z][l.x][l.y] = a[i]; WAIT out[i] = s[o.z][o.x][o.y];", |t| t.behind(5)),
+    ("threadgroup uchar s[2][32][40]; s[l.z][l.x][l.y] = a[i]; WAIT out[i] = s[o.z][o.x][o.y];", |t| {
+        t.behind(5) & 0xff
+    }),
+    ("threadgroup short s[2][32][32]; s[l.z][l.x][l.y] = a[i]; WAIT out[i] = s[o.z][o.x][o.y];", |t| {
+        t.behind(5) as u16 as i16 as i32 as u32
+    }),
+    (
+        "threadgroup ulong s[2][32][34]; s[l.z][l.x][l.y] = a[i] * 0x10001ul; WAIT out[i] = uint(s[o.z][o.x][o.y] >> 9);",
+        |t| ((u64::from(t.behind(5)) * 0x1_0001) >> 9) as u32,
+    ),
+    // Read by columns.
+    ("threadgroup uint s[2][32][33]; s[o.z][o.x][o.y] = a[i]; WAIT out[i] = s[l.z][l.x][l.y] * 3 + y;", |t| {
+        t.behind(t.others.len() as u32 * 5 - 5).wrapping_mul(3).wrapping_add(t.y)
+    }),
+    ("threadgroup uchar s[2][32][33]; s[o.z][o.x][o.y] = a[i]; WAIT out[i] = s[l.z][l.x][l.y] * 3 + y;", |t| {
+        (t.behind(t.others.len() as u32 * 5 - 5) & 0xff) * 3 + t.y
+    }),
+    ("threadgroup half s[2][32][36]; s[o.z][o.x][o.y] = a[i] & 1023; WAIT out[i] = uint(s[l.z][l.x][l.y]) + x;", |t| {
+        (t.behind(t.others.len() as u32 * 5 - 5) & 1023) + t.x
+    }),
+    (
+        "threadgroup ulong s[2][32][32]; s[o.z][o.x][o.y] = a[i] * 0x10001ul; WAIT out[i] = uint(s[l.z][l.x][l.y] >> 9);",
+        |t| ((u64::from(t.behind(t.others.len() as u32 * 5 - 5)) * 0x1_0001) >> 9) as u32,
+    ),
+    // Columns that lie on each other, and in the order against the lanes'.
+    (
+        "threadgroup uint s[4096]; s[(31 - o.x) * 40 + o.y + o.z * 2000] = a[i]; WAIT out[i] = s[(31 - l.x) * 40 + l.y + l.z * 2000];",
+        |t| t.behind(t.others.len() as u32 * 5 - 5),
+    ),
+    ("threadgroup_barrier(mem_flags::mem_none); out[i] = a[l.x * 3 + l.y + 7];", |t| {
+        t.a[(t.local[0] * 3 + t.local[1] + 7) as usize]
+    }),
+    // Read, changed and written in one go; both ways.
+    (
+        "threadgroup uint s[2][32][33]; s[o.z][o.x][o.y] = a[i]; WAIT s[l.z][l.x][l.y] = s[l.z][l.x][l.y] * 5 + x; WAIT out[i] = s[o.z][o.x][o.y] + y;",
+        |t| {
+            let other = t.others[(t.t as usize + 5) % t.others.len()];
+            t.a[t.i as usize].wrapping_mul(5).wrapping_add(other % t.w).wrapping_add(t.y)
+        },
+    ),
+    // A guard that parts the threads of some tiles.
+    (
+        "threadgroup uint s[2][32][33]; s[o.z][o.x][o.y] = a[i]; WAIT if (x + y * 3 < 50) out[i] = s[l.z][l.x][l.y]; else out[i] = 1;",
+        |t| if t.x + t.y * 3 < 50 { t.behind(t.others.len() as u32 * 5 - 5) } else { 1 },
+    ),
+    // In a loop.
+    (
+        "threadgroup uint s[2][32][56]; for (uint k = t; k < 2 * 32 * 56; k += m) (&s[0][0][0])[k] = a[k]; WAIT uint h = 0; \
+         for (uint k = 0; k < n; k++) h = h * 3 + s[l.z][l.x][l.y + k]; out[i] = h;",
+        |t| {
+            let first = (t.local[2] * 32 + t.local[0]) * 56 + t.local[1];
+            (0..N).fold(0u32, |h, k| h.wrapping_mul(3).wrapping_add(t.a[(first + k) as usize]))
+        },
+    ),
+];
+
+/// Much the same, of kernels that get none.
+const NO_COLUMNS: &[(&str, Reference)] = &[
+    // With gaps, in the other direction, and with a distance that the code does not know.
+    ("threadgroup uint s[2][32][66]; s[o.z][o.x][o.y * 2] = a[i]; WAIT out[i] = s[l.z][l.x][l.y * 2];", |t| {
+        t.behind(t.others.len() as u32 * 5 - 5)
+    }),
+    ("threadgroup ushort s[2][32][66]; s[l.z][l.x][l.y * 2] = a[i]; WAIT out[i] = s[o.z][o.x][o.y * 2];", |t| {
+        t.behind(5) & 0xffff
+    }),
+    ("threadgroup uint s[2][32][33]; s[o.z][o.x][31 - o.y] = a[i]; WAIT out[i] = s[l.z][l.x][31 - l.y];", |t| {
+        t.behind(t.others.len() as u32 * 5 - 5)
+    }),
+    (
+        "threadgroup uint s[2048]; s[o.z * 1024 + o.x * size.y + o.y] = a[i]; WAIT out[i] = s[l.z * 1024 + l.x * size.y + l.y];",
+        |t| t.behind(t.others.len() as u32 * 5 - 5),
+    ),
+    // Much to compute.
+    (
+        "threadgroup uint s[2][32][33]; s[o.z][o.x][o.y] = a[i]; WAIT uint h = s[l.z][l.x][l.y]; \
+         for (uint k = 0; k < 12; k++) h = (h ^ h >> 7) * (k + x); out[i] = h;",
+        |t| {
+            let first = t.behind(t.others.len() as u32 * 5 - 5);
+            (0..12).fold(first, |h, k| (h ^ h >> 7).wrapping_mul(k + t.x))
+        },
+    ),
+];
+
+#[test]
+fn columns_in_tiles() {
+    let wait = "threadgroup_barrier(mem_flags::mem_threadgroup);";
+    let other =
+        "uint o_ = (t + 5) % m; uint3 o = uint3(o_ % size.x, o_ / size.x % size.y, o_ / (size.x * size.y)); (void)o; ";
+    let text = |body: &str| format!("{other}{}", body.replace("WAIT", wait));
+    in_tiles(COLUMNS, &SQUARES, true, text);
+    in_tiles(NO_COLUMNS, &SQUARES, false, text);
+}
+
 #[test]
 fn kernels_in_tiles() {
-    let pass = has_pass();
+    in_tiles(TILED, &SHAPES, true, str::to_owned);
+}
+
+fn in_tiles(kernels: &[(&str, Reference)], shapes: &[Shape], tiled: bool, text: impl Fn(&str) -> String) {
+    let tiled = tiled && has_pass();
     let (words, mut wrong) = (words(), String::new());
     let a = Buffer::of(&words);
-    for (body, reference) in TILED {
+    for (body, reference) in kernels {
+        let body = text(body);
         for engine in [Engine::Pass, Engine::Stack] {
-            let loaded = load(&source(body), MathMode::Safe, engine);
-            if loaded.in_tiles() != (pass && engine == Engine::Pass) {
+            let loaded = load(&source(&body), MathMode::Safe, engine);
+            if loaded.in_tiles() != (tiled && engine == Engine::Pass) {
                 writeln!(wrong, "{engine:?}: {}, in tiles: {}: {body}", loaded.built(), loaded.in_tiles())
                     .expect("a string");
             }
             let pipeline = pipeline(loaded);
-            for shape in SHAPES {
+            for &shape in shapes {
                 let (got, expected) = (dispatch(&pipeline, shape, &a), expected(shape, &words, *reference));
                 if let Some(at) = (0..got.len()).find(|&at| got[at] != expected[at]) {
                     writeln!(wrong, "{engine:?}, {shape:?}, {at}: {} for {}: {body}", got[at], expected[at])

@@ -52,8 +52,9 @@ enum Statement {
     Own { id: u32, body: Vec<Statement> },
     /// Threads beyond a line leave 77 and go.
     Guard { x: u32, y: u32, limit: u32 },
-    /// Through threadgroup memory, with a loop over all of the threadgroup.
-    Exchange { id: u32, to: u32, from: u32 },
+    /// Through threadgroup memory: with a loop over all of the threadgroup, or with the next thread, a column for each `x` being
+    /// written or read.
+    Exchange { id: u32, to: u32, from: u32, form: u32 },
 }
 
 struct Generator {
@@ -125,7 +126,9 @@ impl Generator {
             17 if !in_loop && !self.waits => {
                 Statement::Guard { x: self.below(4), y: self.below(9), limit: 20 + self.below(200) }
             }
-            18 | 19 if !in_loop && self.waits => Statement::Exchange { id, to, from: self.below(VARIABLES) },
+            18 | 19 if !in_loop && self.waits => {
+                Statement::Exchange { id, to, from: self.below(VARIABLES), form: self.below(3) }
+            }
             _ => Statement::Mix { to, kind: self.below(8), left: self.value(), right: self.value() },
         }
     }
@@ -213,10 +216,18 @@ fn print(text: &mut String, block: &[Statement]) {
             Statement::Guard { x, y, limit } => {
                 write!(text, "if (x * {x} + y * {y} > {limit}) {{ out[i] = 77; return; }} ")
             }
-            Statement::Exchange { id, to, from } => write!(
+            Statement::Exchange { id, to, from, form: 0 } => write!(
                 text,
                 "s[t] = h{from}; {WAIT} for (uint k{id} = 0; k{id} < m; k{id}++) h{to} = (h{to} ^ s[k{id}]) * 3 + x; {WAIT} "
             ),
+            Statement::Exchange { id, to, from, form } => {
+                let (own, other, far) = ("c[l.x][l.y]", "c[o % size.x][o / size.x]", if *form == 1 { "1" } else { "m - 1" });
+                let (write, read) = if *form == 1 { (own, other) } else { (other, own) };
+                write!(
+                    text,
+                    "{{ uint o = (t + {far}) % m; (void)o; {write} = h{from} + {id}; {WAIT} h{to} = (h{to} ^ {read}) * 3 + x; {WAIT} }} "
+                )
+            }
         }
         .expect("a string");
     }
@@ -352,12 +363,14 @@ impl Machine<'_> {
 
     fn run(&self, threads: &mut [Thread], program: &[Statement]) {
         for statement in program {
-            if let Statement::Exchange { to, from, .. } = statement {
+            if let Statement::Exchange { id, to, from, form } = statement {
                 let shared: Vec<u32> = threads.iter().map(|thread| thread.h[*from as usize]).collect();
                 for thread in &mut *threads {
                     let start = thread.h[*to as usize];
                     let x = thread.x;
-                    thread.h[*to as usize] = shared.iter().fold(start, |h, s| (h ^ s).wrapping_mul(3).wrapping_add(x));
+                    let next = shared[(thread.t as usize + 1) % shared.len()].wrapping_add(*id);
+                    let read = if *form == 0 { shared.as_slice() } else { &[next] };
+                    thread.h[*to as usize] = read.iter().fold(start, |h, s| (h ^ s).wrapping_mul(3).wrapping_add(x));
                 }
                 continue;
             }
@@ -372,7 +385,9 @@ impl Machine<'_> {
 
 /// A grid and the size of its threadgroups.
 type Shape = ([u64; 3], [u64; 3]);
-const SHAPES: [Shape; 6] = [
+const SHAPES: [Shape; 8] = [
+    ([32, 48, 1], [16, 16, 1]),
+    ([40, 16, 1], [16, 8, 1]),
     ([128, 1, 1], [64, 1, 1]),
     ([64, 2, 1], [32, 2, 1]),
     ([48, 12, 1], [16, 4, 1]),
@@ -399,11 +414,11 @@ fn check(seed: u64, words: &[u32], a: &Buffer) -> (bool, String) {
         program.push(Statement::Loop { id, form: 0, count: Value::N, body });
     }
     let mut source = "kernel void run(device uint *out [[buffer(0)]], device uint *mine [[buffer(1)]], const device uint *a [[buffer(2)]], constant uint *p [[buffer(3)]], constant uint &n [[buffer(4)]],\n\
-         \x20 uint2 place [[thread_position_in_grid]], uint2 grid [[threads_per_grid]], uint2 size [[threads_per_threadgroup]], uint t [[thread_index_in_threadgroup]]) {\n\
-         \x20 uint x = place.x, y = place.y, w = grid.x, i = y * w + x, m = size.x * size.y, h0 = i * 2654435761u, h1 = x, h2 = t * 7; (void)m; (void)a; (void)p;\n"
+         \x20 uint2 place [[thread_position_in_grid]], uint2 grid [[threads_per_grid]], uint2 size [[threads_per_threadgroup]], uint2 l [[thread_position_in_threadgroup]], uint t [[thread_index_in_threadgroup]]) {\n\
+         \x20 uint x = place.x, y = place.y, w = grid.x, i = y * w + x, m = size.x * size.y, h0 = i * 2654435761u, h1 = x, h2 = t * 7; (void)m; (void)a; (void)p; (void)l;\n"
         .to_owned();
     if generator.waits {
-        source.push_str("  threadgroup uint s[64]; (void)s;\n");
+        source.push_str("  threadgroup uint s[256], c[64][17]; (void)s; (void)c;\n");
     }
     source.push_str("  ");
     print(&mut source, &program);

@@ -1,4 +1,5 @@
-// hostmetal's own, and no part of Metal: devices that go and come while a program runs, to try how it takes that.
+// hostmetal's own, and no part of Metal: devices that go and come while a program runs, and calls that fail or are slow, to try how it takes
+// that.
 //
 // Devices have the numbers that HOSTMETAL_DEVICES and HOSTMETAL_DEVICE_0, ... give them. Observers of the list
 // (MTLCopyAllDevicesWithObserver) are told, one after the other, on a thread of Metal's. A device that was removed is in no list
@@ -20,6 +21,14 @@ HOSTMETAL_EXTERN bool hostmetal_request_device_removal(size_t number);
 HOSTMETAL_EXTERN bool hostmetal_remove_device(size_t number);
 // Adds a device in the place of one that was removed. False when none was.
 HOSTMETAL_EXTERN bool hostmetal_add_device(size_t number);
+
+// Replaces the rules of what fails (docs/HOSTMETAL.md, "Faults on purpose"), those of the environment included; "" for none. What has begun
+// keeps its fate, and counts begin at 0. False when a rule means nothing: `why`, if it is not NULL, then tells which and why, cut to `size`
+// bytes with its NUL, and the rules that there were stay.
+HOSTMETAL_EXTERN bool hostmetal_set_faults(const char *rules, char *why, size_t size);
+// How often a site was come to ("commit", ...) since the rules were set, and how often it failed or was slow for them; zeros while there are
+// none. False when there is no such site.
+HOSTMETAL_EXTERN bool hostmetal_count_faults(const char *site, size_t *events, size_t *injected);
 #ifdef __cplusplus
 }
 #endif

@@ -58,7 +58,7 @@ struct info {
   hm_binding bindings[Count ? Count : 1];
 };
 
-enum argument_kind : unsigned { kind_buffer = 0, kind_threadgroup = 1, kind_texture = 2, kind_sampler = 3 }; // MTLBindingType
+enum argument_kind : unsigned { kind_buffer = 0, kind_threadgroup = 1, kind_texture = 2, kind_sampler = 3, kind_function_table = 24 }; // MTLBindingType
 
 // ---------------------------------------------------------------- static threadgroup variables
 
@@ -200,6 +200,10 @@ template <>
 struct data_type<metal::command_buffer> {
   static constexpr unsigned value = 80;
 };
+template <class T, class... More>
+struct data_type<metal::visible_function_table<T, More...>> {
+  static constexpr unsigned value = 115;
+};
 template <class T>
 struct data_type<metal::_atomic<T>> : data_type<T> {};
 
@@ -252,6 +256,11 @@ struct parameter<T &> {
   typedef T target;
 };
 
+template <class P>
+constexpr bool is_function_table = false;
+template <class T, class... More>
+constexpr bool is_function_table<metal::visible_function_table<T, More...>> = true;
+
 // As long as a copy is cheap next to the loop over the threads.
 constexpr unsigned long longest_copy = 1024;
 
@@ -284,6 +293,14 @@ struct argument {
     T &get(const place &) const { return *target; }
   };
 
+  // Bound like a buffer, to the memory that begins with its handle.
+  template <class T, class... More>
+  struct direct<metal::visible_function_table<T, More...>> {
+    ulong handle;
+    direct(const hm_group *group) : handle(Present ? ((const hm_functions *)address(group))->handle : 0) {}
+    metal::visible_function_table<T, More...> get(const place &) const { return {handle}; }
+  };
+
   // A constant is copied once, so that the loop's stores cannot be taken for changes of it.
   template <class P>
   struct held : direct<P> {
@@ -311,6 +328,8 @@ struct argument {
       typedef plain<target> object;
       return hm_binding{Kind, (unsigned)Index, __is_const(target) ? 0u : 1u, data_type_of<object>(), parameter<P>::is_pointer, Present ? 1u : 0u,
                         0u, 1u, extent_of<object>::size, extent_of<object>::alignment};
+    } else if constexpr (is_function_table<plain<P>>) {
+      return hm_binding{kind_function_table, (unsigned)Index, 0u, data_type_of<plain<P>>(), 0u, Present ? 1u : 0u, 0u, 1u, sizeof(P), alignof(P)};
     } else {
       return hm_binding{}; // refused by `direct`
     }
@@ -504,6 +523,7 @@ inline __attribute__((always_inline)) void pass_group(const hm_group *group, Hel
 
 } // namespace hostmetal
 
+#include "hostmetal_stage.h"
 #include "hostmetal_types.h"
 
 namespace hostmetal {
@@ -556,6 +576,13 @@ struct call {
     types<nodes> table = {types_version, nodes, sizeof(hm_type), 0, {}};
     unsigned filled = 0;
     (add_type<A, P>(table, filled), ...);
+    return table;
+  }
+
+  template <class... P>
+  static constexpr hm_attributes stage_of(void (&)(P...)) {
+    hm_attributes table = {attributes_version, 0, {}};
+    (hostmetal::attributes_of<A, P>::describe(table), ...);
     return table;
   }
 

@@ -9,7 +9,9 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include <functional>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace hostmetal {
 
@@ -87,6 +89,8 @@ struct Builder {
   DenseMap<BasicBlock *, BitVector> live;
   // Of each object: how it lies in memory when that is in columns (simdgroups.cpp), else null.
   std::vector<const StructLayout *> columns;
+  // What combines the lanes of a part of a SIMD-group (simdgroups.cpp), by the operation, its width, and the objects' type, stride and layout.
+  std::map<std::tuple<Function *, unsigned, Type *, uint64_t, bool>, Function *> parts;
 
   BasicBlock *start(unsigned region) { return region == 0 ? &body.getEntryBlock() : regions.waits[region - 1].next; }
   // What a slot has in memory: a vector of i1 has no bytes of its own.
@@ -120,6 +124,9 @@ struct Builder {
   void rows(Group &group, const Region &region, ArrayRef<Value *> rest);
   Value *agreed(Group &group, Value *allOf, Value *anyOf);
   void branch(Group &group, const Region &region, const std::function<BasicBlock *(unsigned)> &target);
+  void makeSeldom(Function &part);
+  Function *makePart(const Region &region);
+  Function *makePart(const Wait &wait);
   void combine(Group &group, const Wait &wait, Value *simdgroup, Value *first, Value *lanes);
   void makeGroup();
   void makeSimdgroups();

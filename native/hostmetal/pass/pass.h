@@ -8,7 +8,7 @@
 //   regions.cpp   what is uniform; the proof that all threads come to each barrier; regions, and what lives from one to another
 //   region.cpp    a region as a function of one thread
 //   group.cpp     the loops over a threadgroup
-//   tiles.cpp     a region for many threads at once, where it has loops that they go through together
+//   tiles.cpp     a region for many threads at once, where it has loops that they go through together or goes down columns
 //   shapes.cpp    what differs between the threads of a tile, and whether a region may have one
 //   simdgroups.cpp the loops over SIMD-groups, where the kernel has their functions
 //   joins.cpp, spans.cpp   what kernels without barriers need too
@@ -85,6 +85,8 @@ Refusal prepare(llvm::Module &module, const Kernel &kernel);
 // Makes the calls by name of hm_log what they were.
 void restoreLogCalls(llvm::Module &module);
 
+// Erases the meetings of lanes at the ends of loops that have no SIMD-group function.
+void dropMeetings(llvm::Function &body);
 Refusal checkBody(llvm::Function &body);
 Refusal split(llvm::Function &body, Regions &regions);
 

@@ -66,6 +66,17 @@ struct Prepare : PassInfoMixin<Prepare> {
   static bool isRequired() { return true; }
 };
 
+// Before loops are unrolled: behind it, the end of a loop without SIMD-group functions is a place in the loop around it.
+struct Meet : PassInfoMixin<Meet> {
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    Kernel kernel;
+    if (!findKernel(module, kernel))
+      dropMeetings(*kernel.body);
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
 struct Split : PassInfoMixin<Split> {
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
     Kernel kernel;
@@ -114,6 +125,7 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
               ModulePassManager passes;
               passes.addPass(hostmetal::Prepare());
               passes.addPass(AlwaysInlinerPass(false));
+              passes.addPass(hostmetal::Meet());
               FunctionPassManager simplify = builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None);
               passes.addPass(createModuleToFunctionPassAdaptor(std::move(simplify)));
               passes.addPass(hostmetal::Split());

@@ -13,7 +13,8 @@
 // The lanes that come to a SIMD-group function in one iteration of a loop are not those of another, though the optimiser may find a place for it
 // where all come by. So the pass is given the text with the meetings that stacks need too (msl/reconverge.rs): lanes that part in a loop with
 // such a function come to one that is then not all's, and the kernel is refused. The text has them too often; one in a loop without such
-// functions proves nothing, and none is needed once the proof is made.
+// functions proves nothing. Programs also rely on it that what the lanes of a SIMD-group did in an iteration lies before what they do in the next
+// or behind the loop; so a meeting remains, as a wait, where a lane may otherwise write what another has still to read or write.
 //
 // A value that is used behind a barrier is computed again when that is cheap and depends on the position alone, for then accesses remain
 // visibly consecutive. Others are kept in memory: one place per thread, or one for the threadgroup when the value is uniform and every thread
@@ -407,6 +408,96 @@ static void repeatCheap(Function &body, const std::vector<Wait> &waits, const Kn
   }
 }
 
+// ---------------------------------------------------------------- meetings that remain
+
+namespace {
+// Where memory that lanes share comes from: an argument of the kernel, as far as that can be seen. Kernels do not reach
+// what they write through one argument by another (MSL specification 5.2).
+using Origin = std::pair<const Value *, int64_t>;
+const Origin anywhere{nullptr, 0};
+
+// What is done with shared memory between two waits.
+struct Shared {
+  std::set<Origin> read, written;
+};
+} // namespace
+
+static Origin originOf(const Value *pointer, const DataLayout &layout) {
+  auto *load = dyn_cast<LoadInst>(getUnderlyingObject(pointer, 0));
+  if (!load)
+    return anywhere;
+  APInt offset(layout.getIndexTypeSizeInBits(load->getPointerOperandType()), 0);
+  const Value *base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
+  // The kernel's arguments lie in what the executor hands over. Of a pointer that was itself found in memory nobody knows
+  // which others are the same.
+  return isa<Argument>(base) ? Origin{base, offset.getSExtValue()} : anywhere;
+}
+
+static void note(const Instruction &instruction, const DataLayout &layout, Shared &shared) {
+  auto *call = dyn_cast<CallInst>(&instruction);
+  if (call && (isMeeting(*call) || isCallOf(call, laneName) || isOpaque(*call)))
+    return;
+  if (isa<DbgInfoIntrinsic>(instruction) || instruction.isLifetimeStartOrEnd())
+    return;
+  const Value *pointer = getLoadStorePointerOperand(&instruction);
+  if (pointer) {
+    const Value *object = getUnderlyingObject(pointer, 0);
+    // Private, or what the executor hands over.
+    if (isa<AllocaInst>(object) || isa<Argument>(object))
+      return;
+    if (auto *global = dyn_cast<GlobalVariable>(object); global && global->isConstant())
+      return;
+  }
+  Origin origin = pointer ? originOf(pointer, layout) : anywhere;
+  if (instruction.mayReadFromMemory())
+    shared.read.insert(origin);
+  if (instruction.mayWriteToMemory())
+    shared.written.insert(origin);
+}
+
+// What lies between an instruction and the waits behind it, or before it.
+static Shared sharedFrom(const Instruction &start, bool behind) {
+  Shared shared;
+  const DataLayout &layout = start.getModule()->getDataLayout();
+  std::set<const BasicBlock *> seen;
+  std::vector<const Instruction *> open;
+  auto next = [behind](const Instruction *one) { return behind ? one->getNextNode() : one->getPrevNode(); };
+  auto enter = [&](const BasicBlock *block) {
+    if (seen.insert(block).second)
+      open.push_back(behind ? &block->front() : block->getTerminator());
+  };
+  auto follow = [&](const Instruction *instruction, const BasicBlock *block) {
+    for (; instruction; instruction = next(instruction)) {
+      if (isWait(*instruction))
+        return;
+      note(*instruction, layout, shared);
+    }
+    if (behind)
+      for_each(successors(block), enter);
+    else
+      for_each(predecessors(block), enter);
+  };
+  follow(next(&start), start.getParent());
+  while (!open.empty()) {
+    const Instruction *instruction = open.back();
+    open.pop_back();
+    follow(instruction, instruction->getParent());
+  }
+  return shared;
+}
+
+static bool meets(const std::set<Origin> &some, const std::set<Origin> &others) {
+  if (some.empty() || others.empty())
+    return false;
+  return some.count(anywhere) || others.count(anywhere) || any_of(some, [&](const Origin &origin) { return others.count(origin); });
+}
+
+// Whether lanes that run one after the other between two waits may find other memory than lanes that meet here.
+static bool separates(const Instruction &meeting) {
+  Shared before = sharedFrom(meeting, false), behind = sharedFrom(meeting, true);
+  return meets(before.written, behind.read) || meets(before.read, behind.written) || meets(before.written, behind.written);
+}
+
 static void keepOthers(Function &body, Regions &regions, const Knowledge &known) {
   std::vector<std::pair<Instruction *, bool>> kept;
   for (Instruction *value : livingAcross(body, regions.waits))
@@ -417,12 +508,30 @@ static void keepOthers(Function &body, Regions &regions, const Knowledge &known)
 
 // ---------------------------------------------------------------- all of it
 
+void dropMeetings(Function &body) {
+  std::vector<CallInst *> meetings, narrow;
+  for (Instruction &instruction : instructions(body)) {
+    if (isMeeting(instruction))
+      meetings.push_back(cast<CallInst>(&instruction));
+    else if (isNarrow(instruction))
+      narrow.push_back(cast<CallInst>(&instruction));
+  }
+  CycleInfo loops;
+  loops.compute(body);
+  for (CallInst *meeting : meetings) {
+    const Cycle *cycle = loops.getCycle(meeting->getParent());
+    if (!cycle || none_of(narrow, [&](CallInst *call) { return cycle->contains(call->getParent()); }))
+      meeting->eraseFromParent();
+  }
+}
+
 Refusal split(Function &body, Regions &regions) {
   EliminateUnreachableBlocks(body);
   forgetPromises(body);
   for (Instruction &instruction : instructions(body))
     if (auto *object = dyn_cast<AllocaInst>(&instruction))
       regions.objects.push_back(object);
+  dropMeetings(body);
   std::vector<CallInst *> calls, meetings;
   for (Instruction &instruction : instructions(body)) {
     if (isWait(instruction))
@@ -430,9 +539,10 @@ Refusal split(Function &body, Regions &regions) {
     else if (isMeeting(instruction))
       meetings.push_back(cast<CallInst>(&instruction));
   }
+  copy_if(meetings, std::back_inserter(calls), [](CallInst *meeting) { return separates(*meeting); });
   for (CallInst *call : calls) {
     BasicBlock *block = SplitBlock(call->getParent(), call);
-    Wait wait{call, block, SplitBlock(block, call->getNextNode()), !isNarrow(*call), nullptr, nullptr, 0};
+    Wait wait{call, block, SplitBlock(block, call->getNextNode()), isCallOf(call, barrierName), nullptr, nullptr, 0};
     if (isCallOf(call, combineName)) {
       wait.combine = cast<Function>(call->getArgOperand(0));
       wait.object = objectOf(*call);
@@ -455,13 +565,6 @@ Refusal split(Function &body, Regions &regions) {
     for (const Cycle *cycle : depth_first(top))
       if (!cycle->isReducible())
         return "it has a loop with several entries";
-  erase_if(meetings, [&](CallInst *meeting) {
-    const Cycle *cycle = cycles.getCycle(meeting->getParent());
-    bool needed = cycle && any_of(regions.waits, [&](const Wait &wait) { return !wait.wide && cycle->contains(wait.block); });
-    if (!needed)
-      meeting->eraseFromParent();
-    return !needed;
-  });
   UniformityInfo uniformity = UniformityInfoAnalysis().run(body, analyses);
   std::set<BasicBlock *> parted = partedBlocks(body, uniformity);
   for (const Wait &wait : regions.waits)
@@ -473,14 +576,15 @@ Refusal split(Function &body, Regions &regions) {
     uniformity = UniformityInfoAnalysis().run(body, analyses);
     parted = partedBlocks(body, uniformity);
     for (const Wait &wait : regions.waits)
-      if (!wait.wide && parted.count(wait.block))
+      if (!wait.wide && !isMeeting(*wait.call) && parted.count(wait.block))
         return "it cannot be proved that all lanes of a SIMD-group come to each SIMD-group function";
     for (CallInst *meeting : meetings)
       if (parted.count(meeting->getParent()))
         return "it cannot be proved that the lanes of a SIMD-group stay together in a loop with SIMD-group functions";
   }
   for (CallInst *meeting : meetings)
-    meeting->eraseFromParent();
+    if (none_of(regions.waits, [&](const Wait &wait) { return wait.call == meeting; }))
+      meeting->eraseFromParent();
 
   for (Instruction &instruction : make_early_inc_range(instructions(body)))
     if (isOpaque(instruction)) {

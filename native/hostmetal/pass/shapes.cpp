@@ -1,7 +1,8 @@
 // What values are in a tile, and whether a region may have one. (Tiles are explained in tiles.cpp.)
 //
-// A value is a number, of which lane i has i * step more, or a vector; and it is the same in all pieces of the tile, or not. The position gives the
-// first shapes; all others follow by instruction, from the best case on, until nothing changes. No analysis of control flow is needed: the tile has one.
+// A value is a number, of which lane i has i * step more, or a vector; and it is the same in all pieces of the tile, a known leap apart, or neither. The
+// position gives the first shapes; all others follow by instruction, from the best case on, until nothing changes. No analysis of control flow is
+// needed: the tile has one.
 
 #include "shapes.h"
 #include "llvm/Analysis/VectorUtils.h"
@@ -10,10 +11,16 @@ namespace hostmetal {
 
 constexpr int64_t longestStep = 1 << 24;
 
-static Shape numberOf(bool common, int64_t step) {
-  if (step > longestStep || step < -longestStep)
-    return {Shape::vector, common, 0};
-  return {Shape::number, common, step};
+typedef std::optional<int64_t> Leap;
+
+static bool isShort(int64_t step) { return step <= longestStep && step >= -longestStep; }
+
+static Shape vectorOf(bool common) { return {Shape::vector, common ? Leap(0) : std::nullopt, 0}; }
+
+static Shape numberOf(Leap leap, int64_t step) {
+  if (!isShort(step))
+    return vectorOf(leap == 0);
+  return {Shape::number, leap && isShort(*leap) ? leap : std::nullopt, step};
 }
 
 bool isNothing(const Instruction &instruction) {
@@ -23,23 +30,23 @@ bool isNothing(const Instruction &instruction) {
 
 Shape Shapes::of(const Value *value) const {
   if (auto *argument = dyn_cast<Argument>(value)) {
-    bool one = tile.pieces == 1;
+    Leap varies = tile.pieces == 1 ? Leap(0) : std::nullopt;
     switch (argument->getArgNo()) {
     case parameterX:
-      return {Shape::number, one || tile.rows, 1};
+      return {Shape::number, tile.rows ? Leap(0) : varies, 1};
     case parameterY:
-      return {Shape::number, one || !tile.rows, 0};
+      return {Shape::number, tile.rows && !varies ? 1 : 0, 0};
     case parameterLinear:
-      return {Shape::number, one, 1};
+      return {Shape::number, varies, 1};
     // Lanes begin at a multiple of their count, which divides 32.
     case parameterSimdgroup:
-      return {Shape::number, one, 0};
+      return {Shape::number, varies, 0};
     default:
-      return {Shape::number, true, 0};
+      return {Shape::number, 0, 0};
     }
   }
   if (!isa<Instruction>(value))
-    return {Shape::number, true, 0};
+    return {Shape::number, 0, 0};
   auto found = known.find(value);
   return found == known.end() ? Shape() : found->second;
 }
@@ -53,9 +60,11 @@ bool Shapes::mayGiveUp(const Instruction &instruction) const {
   return true;
 }
 
-// Whether a tile must look if the lanes' numbers are still a step apart when they are extended. A position is not near the end of its type.
+// Whether a tile must look if numbers are still a step or leap apart when they are extended. A position is not near the end of its type.
 bool Shapes::isChecked(const CastInst &cast) const {
-  return isa<ZExtInst, SExtInst>(cast) && of(cast.getOperand(0)).step != 0 && !isa<Argument>(cast.getOperand(0));
+  Shape shape = of(&cast);
+  return isa<ZExtInst, SExtInst>(cast) && shape.kind == Shape::number && (shape.step != 0 || shape.leap.value_or(0) != 0) &&
+         !isa<Argument>(cast.getOperand(0));
 }
 
 Shape Shapes::pointer(const GetElementPtrInst &address) const {
@@ -63,20 +72,23 @@ Shape Shapes::pointer(const GetElementPtrInst &address) const {
   MapVector<Value *, APInt> indices;
   APInt constant(64, 0);
   bool known = data.getIndexTypeSizeInBits(address.getType()) == 64 && address.collectOffset(data, 64, indices, constant);
+  bool common = shape.isCommon() && all_of(address.indices(), [&](const Use &index) { return of(index).isCommon(); });
   for (auto &[index, scale] : indices) {
     Shape own = of(index);
-    shape.common &= own.common;
     // A narrower index is extended.
-    if (own.kind == Shape::vector || (own.step != 0 && !index->getType()->isIntegerTy(64)) || scale.getSignificantBits() > 24)
+    bool scaled = index->getType()->isIntegerTy(64) && scale.getSignificantBits() <= 24;
+    if (own.kind == Shape::vector || (own.step != 0 && !scaled) || scale.getSignificantBits() > 24)
       known = false;
     else
       shape.step += own.step * scale.getSExtValue();
+    if (!own.leap || (*own.leap != 0 && !scaled))
+      shape.leap = std::nullopt;
+    else if (shape.leap && *own.leap != 0)
+      *shape.leap += *own.leap * scale.getSExtValue();
   }
-  for (const Use &index : address.indices())
-    shape.common &= of(index).common;
   if (!known || shape.kind == Shape::vector)
-    return {Shape::vector, shape.common, 0};
-  return numberOf(shape.common, shape.step);
+    return vectorOf(common);
+  return numberOf(common ? Leap(0) : shape.leap, shape.step);
 }
 
 bool Shapes::isConsecutive(const Value *pointer, Type *type) const {
@@ -84,11 +96,33 @@ bool Shapes::isConsecutive(const Value *pointer, Type *type) const {
   return shape.kind == Shape::number && shape.step == int64_t(data.getTypeStoreSize(type).getFixedValue());
 }
 
+// Whether each lane's accesses follow each other from piece to piece, but not those of a piece from lane to lane.
+bool Shapes::isColumn(const Value *pointer, Type *type) const {
+  Shape shape = of(pointer);
+  return shape.kind == Shape::number && shape.step != 0 && shape.leap == int64_t(data.getTypeStoreSize(type).getFixedValue()) &&
+         !isConsecutive(pointer, type);
+}
+
+// As many values as a region without loops may compute for each lane, whose vectors of all pieces live at the same time.
+constexpr unsigned mostComputed = 16;
+
+// Whether a region without loops, which LLVM could make vectors of as well, is better off in a tile: because of its columns.
+bool Shapes::isTransposed() const {
+  unsigned computed = 0, columns = 0;
+  for (const BasicBlock *block : order)
+    for (const Instruction &instruction : *block) {
+      const Value *address = getLoadStorePointerOperand(&instruction);
+      columns += address && isColumn(address, getLoadStoreType(const_cast<Instruction *>(&instruction)));
+      computed += !address && of(&instruction).kind == Shape::vector;
+    }
+  return columns > 0 && computed <= mostComputed;
+}
+
 Shape Shapes::compute(const Instruction &instruction) const {
   auto *phi = dyn_cast<PHINode>(&instruction);
-  Shape all{Shape::number, true, 0};
-  bool same = true, vector = false, first = true;
+  bool common = true, same = true, vector = false, first = true;
   int64_t step = 0;
+  Leap leap = 0;
   for (const Use &operand : instruction.operands()) {
     if (isa<BasicBlock>(operand))
       continue;
@@ -98,70 +132,75 @@ Shape Shapes::compute(const Instruction &instruction) const {
         continue;
       return {};
     }
-    all.common &= shape.common;
+    common &= shape.isCommon();
     vector |= shape.kind == Shape::vector;
     same &= shape.isSame();
     if (phi) {
       vector |= !first && shape.step != step;
+      leap = first || shape.leap == leap ? shape.leap : std::nullopt;
       step = shape.step;
       first = false;
     }
   }
   if (phi)
-    return first ? Shape() : vector ? Shape{Shape::vector, all.common, 0} : numberOf(all.common, step);
+    return first ? Shape() : vector ? vectorOf(common) : numberOf(leap, step);
   if (auto *address = dyn_cast<GetElementPtrInst>(&instruction))
     return pointer(*address);
-  if (auto *load = dyn_cast<LoadInst>(&instruction))
-    return same ? all : Shape{Shape::vector, of(load->getPointerOperand()).common, 0};
-  if (same)
-    return all;
   if (vector)
-    return {Shape::vector, all.common, 0};
+    return vectorOf(common);
   auto stepOf = [&](unsigned operand) { return of(instruction.getOperand(operand)).step; };
+  auto leapOf = [&](unsigned operand) { return of(instruction.getOperand(operand)).leap; };
+  auto plus = [&](int64_t factor) {
+    Leap one = leapOf(0), other = leapOf(1);
+    return numberOf(one && other ? Leap(*one + factor * *other) : std::nullopt, stepOf(0) + factor * stepOf(1));
+  };
+  auto times = [&](int64_t factor) { return numberOf(leapOf(0) ? Leap(*leapOf(0) * factor) : std::nullopt, stepOf(0) * factor); };
   auto constant = [&](unsigned operand) {
     auto *value = dyn_cast<ConstantInt>(instruction.getOperand(operand));
     return value && value->getValue().getSignificantBits() <= 24 ? std::optional<int64_t>(value->getSExtValue()) : std::nullopt;
   };
   switch (instruction.getOpcode()) {
   case Instruction::Add:
-    return numberOf(all.common, stepOf(0) + stepOf(1));
+    return plus(1);
   case Instruction::Sub:
-    return numberOf(all.common, stepOf(0) - stepOf(1));
+    return plus(-1);
   case Instruction::Or:
     if (cast<PossiblyDisjointInst>(instruction).isDisjoint())
-      return numberOf(all.common, stepOf(0) + stepOf(1));
+      return plus(1);
     break;
   case Instruction::Mul:
-    if (std::optional<int64_t> factor = constant(1); factor && stepOf(1) == 0)
-      return numberOf(all.common, stepOf(0) * *factor);
+    if (std::optional<int64_t> factor = constant(1))
+      return times(*factor);
     break;
   case Instruction::Shl:
     if (std::optional<int64_t> bits = constant(1); bits && *bits >= 0 && *bits < 24)
-      return numberOf(all.common, stepOf(0) * (int64_t(1) << *bits));
+      return times(int64_t(1) << *bits);
     break;
   case Instruction::Trunc:
     if (instruction.getType()->getScalarSizeInBits() >= 8)
-      return numberOf(all.common, stepOf(0));
+      return times(1);
     break;
   case Instruction::ZExt:
   case Instruction::SExt: {
-    auto &extended = cast<CastInst>(instruction);
-    // The whole way from the first lane to the last must be a number of the type.
-    unsigned bits = extended.getSrcTy()->getScalarSizeInBits();
-    int64_t way = (stepOf(0) < 0 ? -stepOf(0) : stepOf(0)) * tile.lanes;
-    bool short_ = bits >= 8 && (bits >= 32 || way < (int64_t(1) << (bits - 1)));
-    if (short_ && (!isChecked(extended) || mayGiveUp(extended)))
-      return numberOf(all.common, stepOf(0));
+    unsigned bits = instruction.getOperand(0)->getType()->getScalarSizeInBits();
+    bool isKnown = isa<Argument>(instruction.getOperand(0)) || mayGiveUp(instruction);
+    // The whole way from the first lane to the last, or from the first piece, must be a number of the type.
+    auto lasts = [&](int64_t step, unsigned count) {
+      int64_t way = (step < 0 ? -step : step) * count;
+      return step == 0 || (isKnown && bits >= 8 && (bits >= 32 || way < (int64_t(1) << (bits - 1))));
+    };
+    if (lasts(stepOf(0), tile.lanes))
+      return numberOf(leapOf(0) && lasts(*leapOf(0), tile.pieces) ? leapOf(0) : std::nullopt, stepOf(0));
     break;
   }
   case Instruction::Select:
     if (of(instruction.getOperand(0)).isSame() && stepOf(1) == stepOf(2))
-      return numberOf(all.common, stepOf(1));
+      return numberOf(leapOf(0) == 0 && leapOf(1) == leapOf(2) ? leapOf(1) : std::nullopt, stepOf(1));
     break;
   default:
     break;
   }
-  return {Shape::vector, all.common, 0};
+  return same ? numberOf(common ? Leap(0) : std::nullopt, 0) : vectorOf(common);
 }
 
 void Shapes::find() {
@@ -188,7 +227,9 @@ void Shapes::find() {
         // A vector stays one, so that this ends.
         if (known[&instruction].kind == Shape::vector && shape.kind != Shape::vector)
           continue;
-        shape.common &= known[&instruction].common;
+        // Neither does a leap come back.
+        if (known[&instruction].kind != Shape::open && shape.leap != known[&instruction].leap)
+          shape.leap = std::nullopt;
         if (!(shape == known[&instruction])) {
           known[&instruction] = shape;
           changed = true;
@@ -224,11 +265,13 @@ unsigned Shapes::libraryLanes(const IntrinsicInst &call) const {
 // Whether threads can only differ in a value by their positions, as in the guard of a kernel: then nearly all tiles agree.
 bool Shapes::isByPosition(const Value *value, unsigned depth) const {
   auto *instruction = dyn_cast<Instruction>(value);
-  if (!instruction || (of(value).isSame() && of(value).common))
+  if (!instruction || (of(value).isSame() && of(value).isCommon()))
     return true;
   return depth > 0 && isa<BinaryOperator, CmpInst, CastInst, SelectInst>(instruction) &&
          all_of(instruction->operands(), [&](const Use &operand) { return isByPosition(operand, depth - 1); });
 }
+
+bool Shapes::inOrder(const Value *pointer, Type *type) const { return isConsecutive(pointer, type) || isColumn(pointer, type); }
 
 static bool isNumber(const Type *type) {
   return type->isPointerTy() || type->isFloatTy() || type->isDoubleTy() || type->isHalfTy() || type->isIntegerTy(1) || type->isIntegerTy(8) ||
@@ -249,8 +292,7 @@ bool Shapes::hasVectorForm(const Instruction &instruction) const {
   case Instruction::SRem:
     return !inside;
   case Instruction::Load:
-    return !instruction.getType()->isIntegerTy(1) &&
-           (!inside || isConsecutive(cast<LoadInst>(instruction).getPointerOperand(), instruction.getType()));
+    return !instruction.getType()->isIntegerTy(1) && (!inside || inOrder(cast<LoadInst>(instruction).getPointerOperand(), instruction.getType()));
   case Instruction::Call: {
     auto *call = dyn_cast<IntrinsicInst>(&instruction);
     if (!call || call->mayReadOrWriteMemory() || libraryLanes(*call) == 0)
@@ -274,14 +316,14 @@ bool Shapes::fits(const Instruction &instruction) const {
     if (branch->isUnconditional())
       return true;
     Shape shape = of(branch->getCondition());
-    if (shape.isSame() && shape.common)
+    if (shape.isSame() && shape.isCommon())
       return true;
     return !loop && mayGiveUp(instruction) && (!behindLoop.count(branch->getParent()) || isByPosition(branch->getCondition(), 8));
   }
   if (auto *choice = dyn_cast<SwitchInst>(&instruction))
-    return of(choice->getCondition()).isSame() && of(choice->getCondition()).common;
+    return of(choice->getCondition()).isSame() && of(choice->getCondition()).isCommon();
   if (auto *end = dyn_cast<ReturnInst>(&instruction))
-    return of(end->getReturnValue()).isSame() && of(end->getReturnValue()).common;
+    return of(end->getReturnValue()).isSame() && of(end->getReturnValue()).isCommon();
   if (isa<UnreachableInst>(instruction))
     return true;
   if (instruction.isTerminator() || isa<AllocaInst>(instruction))
@@ -290,7 +332,7 @@ bool Shapes::fits(const Instruction &instruction) const {
     Type *type = store->getValueOperand()->getType();
     if (of(store->getPointerOperand()).isSame() && of(store->getValueOperand()).isSame())
       return store->isSimple() && !loop;
-    return store->isSimple() && isNumber(type) && !type->isIntegerTy(1) && (!loop || isConsecutive(store->getPointerOperand(), type));
+    return store->isSimple() && isNumber(type) && !type->isIntegerTy(1) && (!loop || inOrder(store->getPointerOperand(), type));
   }
   auto *load = dyn_cast<LoadInst>(&instruction);
   if (load ? !load->isSimple() : instruction.mayReadOrWriteMemory())

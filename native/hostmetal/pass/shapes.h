@@ -13,12 +13,13 @@ namespace hostmetal {
 struct Shape {
   // Not known yet; a number, of which lane i has i * step more; a vector.
   enum Kind { open, number, vector } kind = open;
-  // The same in all pieces.
-  bool common = true;
+  // How much more each piece has than the piece before: none when that is not known, and for vectors when it is not 0.
+  std::optional<int64_t> leap = 0;
   int64_t step = 0;
 
   bool isSame() const { return kind == number && step == 0; }
-  bool operator==(const Shape &other) const { return kind == other.kind && common == other.common && step == other.step; }
+  bool isCommon() const { return leap == 0; }
+  bool operator==(const Shape &other) const { return kind == other.kind && leap == other.leap && step == other.step; }
 };
 
 // What is known of a region as a function of one thread, for tiles of one layout.
@@ -43,12 +44,15 @@ struct Shapes {
   bool isChecked(const CastInst &cast) const;
   unsigned libraryLanes(const IntrinsicInst &call) const;
   bool isConsecutive(const Value *pointer, Type *type) const;
+  bool isColumn(const Value *pointer, Type *type) const;
+  bool isTransposed() const;
 
 private:
   Shape compute(const Instruction &instruction) const;
   Shape pointer(const GetElementPtrInst &step) const;
   bool fits(const Instruction &instruction) const;
   bool hasVectorForm(const Instruction &instruction) const;
+  bool inOrder(const Value *pointer, Type *type) const;
   bool isByPosition(const Value *value, unsigned depth) const;
 };
 

@@ -82,57 +82,78 @@ Value *Builder::blockOf(IRBuilder<> &builder, unsigned object, Value *place, Val
   return builder.CreateInBoundsGEP(builder.getInt8Ty(), place, offset);
 }
 
-// The operation of a wait for the lanes of one SIMD-group.
-void Builder::combine(Group &group, const Wait &wait, Value *simdgroup, Value *first, Value *lanes) {
-  IRBuilder<> &builder = group.builder;
-  Type *table = ArrayType::get(pointer, 32), *byte = builder.getInt8Ty();
+// Only the last SIMD-group of a threadgroup can lack lanes: what is for such a part is a function of its own, which is not optimised for speed. That is
+// most of what a kernel with many SIMD-group functions takes to compile.
+void Builder::makeSeldom(Function &part) {
+  part.setAttributes(AttributeList::get(context, AttributeList::FunctionIndex, AttrBuilder(context, body.getAttributes().getFnAttrs())));
+  part.removeFnAttr(Attribute::AlwaysInline);
+  for (auto attribute : {Attribute::NoInline, Attribute::Cold, Attribute::MinSize, Attribute::OptimizeForSize})
+    part.addFnAttr(attribute);
+}
+
+// A region for the lanes below a count: called with the first thread, the count, the SIMD-group, `allOf` and `anyOf` of the group, and the rest of the
+// region's parameters. The threads' positions are not told.
+Function *Builder::makePart(const Region &region) {
+  FunctionType *one = region.function->getFunctionType();
+  std::vector<Type *> types = {i32, i32, i32, pointer, pointer};
+  unsigned own = unsigned(types.size());
+  types.insert(types.end(), one->param_begin() + parameterHeld, one->param_end());
+  auto *part = Function::Create(FunctionType::get(Type::getVoidTy(context), types, false), GlobalValue::InternalLinkage,
+                                region.function->getName() + ".part", body.getParent());
+  makeSeldom(*part);
+  Argument *first = part->getArg(0), *lanes = part->getArg(1), *simdgroup = part->getArg(2);
+  IRBuilder<> builder(BasicBlock::Create(context, "begin", part));
+  loop(builder, lanes, "lane", nullptr, [&](Value *lane) {
+    Value *unknown = PoisonValue::get(i32);
+    std::vector<Value *> arguments = {unknown, unknown, unknown, builder.CreateAdd(first, lane, "", true, true), simdgroup};
+    for (unsigned i = own; i < part->arg_size(); i++)
+      arguments.push_back(part->getArg(i));
+    Value *end = builder.CreateCall(region.function, arguments);
+    if (region.ends.size() > 1)
+      answer(builder, part->getArg(3), part->getArg(4), end);
+  });
+  builder.CreateRetVoid();
+  return part;
+}
+
+// The operation of a wait for the lanes below `lanes` of the SIMD-group that begins with the thread `first`, of objects or of columns.
+Function *Builder::makePart(const Wait &wait) {
   auto index = size_t(find(regions.objects, wait.object) - regions.objects.begin());
   const StructLayout *members = columns[index];
-  Value *object = group.objects[index];
-  uint64_t bytes = stride(wait.object);
-  Value *places = group.entry.CreateAlloca(table);
-  auto operate = [&](Value *values, Value *mask) { builder.CreateCall(wait.combine, {values, mask}); };
-  auto operateOn = [&](Value *mask, Value *quads) {
-    if (wait.width == 32)
-      operate(places, mask);
-    else
-      loop(builder, quads, "quad", nullptr, [&](Value *quad) {
-        operate(places, builder.CreateAnd(mask, builder.CreateShl(builder.getInt32(15), builder.CreateShl(quad, builder.getInt32(2)))));
-      });
-  };
+  Function *&part = parts[{wait.combine, wait.width, wait.object->getAllocatedType(), stride(wait.object), members != nullptr}];
+  if (part)
+    return part;
+  part = Function::Create(FunctionType::get(Type::getVoidTy(context), {pointer, i32, i32}, false), GlobalValue::InternalLinkage,
+                          wait.combine->getName() + ".part", body.getParent());
+  makeSeldom(*part);
+  // Columns of a SIMD-group, or the objects of all threads.
+  Argument *object = part->getArg(0), *first = part->getArg(1), *lanes = part->getArg(2);
+  IRBuilder<> builder(BasicBlock::Create(context, "begin", part));
+  Type *table = ArrayType::get(pointer, 32), *byte = builder.getInt8Ty();
+  Value *places = builder.CreateAlloca(table);
+  builder.CreateStore(Constant::getNullValue(table), places);
+  Value *mask = builder.CreateSub(builder.CreateShl(builder.getInt32(1), lanes), builder.getInt32(1));
   auto place = [&](Value *lane, Value *address) {
     builder.CreateStore(address, builder.CreateInBoundsGEP(pointer, places, builder.CreateZExt(lane, i64)));
   };
-  auto own = [&](Value *lane) {
-    Value *thread = builder.CreateZExt(builder.CreateNUWAdd(first, lane), i64);
-    place(lane, builder.CreateInBoundsGEP(byte, object, builder.CreateNUWMul(thread, builder.getInt64(bytes))));
+  auto operate = [&] {
+    if (wait.width == 32) {
+      builder.CreateCall(wait.combine, {places, mask});
+      return;
+    }
+    Value *quads = builder.CreateLShr(builder.CreateNUWAdd(lanes, builder.getInt32(3)), builder.getInt32(2));
+    loop(builder, quads, "quad", nullptr, [&](Value *quad) {
+      Value *own = builder.CreateShl(builder.getInt32(15), builder.CreateShl(quad, builder.getInt32(2)));
+      builder.CreateCall(wait.combine, {places, builder.CreateAnd(mask, own)});
+    });
   };
-  // A whole SIMD-group, where the optimiser knows which lanes there are; and a part.
-  auto *whole = BasicBlock::Create(context, "whole", group.function), *part = BasicBlock::Create(context, "part", group.function),
-       *done = BasicBlock::Create(context, "combined", group.function);
-  builder.CreateCondBr(builder.CreateICmpEQ(lanes, builder.getInt32(32)), whole, part);
-  Value *block = nullptr;
-  builder.SetInsertPoint(whole);
-  if (members) {
-    operate(blockOf(builder, unsigned(index), object, simdgroup), builder.getInt32(0));
-  } else {
-    for (uint32_t lane = 0; lane < 32; lane++)
-      own(builder.getInt32(lane));
-    operateOn(builder.getInt32(~0u), builder.getInt32(8));
-  }
-  builder.CreateBr(done);
-  builder.SetInsertPoint(part);
-  builder.CreateStore(Constant::getNullValue(table), places);
-  Value *mask = builder.CreateSub(builder.CreateShl(builder.getInt32(1), lanes), builder.getInt32(1));
-  Value *quads = builder.CreateLShr(builder.CreateNUWAdd(lanes, builder.getInt32(3)), builder.getInt32(2));
   if (members) {
     auto *type = cast<StructType>(wait.object->getAllocatedType());
-    AllocaInst *copies = group.entry.CreateAlloca(type, builder.getInt32(32));
-    block = blockOf(builder, unsigned(index), object, simdgroup);
+    AllocaInst *copies = builder.CreateAlloca(type, builder.getInt32(32));
     auto copyEach = [&](Value *lane, bool back) {
       for (unsigned member = 0; member < type->getNumElements(); member++) {
         Type *number = type->getElementType(member);
-        Value *begin = builder.CreateConstInBoundsGEP1_64(byte, block, members->getElementOffset(member).getFixedValue() * 32);
+        Value *begin = builder.CreateConstInBoundsGEP1_64(byte, object, members->getElementOffset(member).getFixedValue() * 32);
         Value *column = builder.CreateInBoundsGEP(number, begin, builder.CreateZExt(lane, i64));
         Value *copy = builder.CreateStructGEP(type, builder.CreateInBoundsGEP(type, copies, builder.CreateZExt(lane, i64)), member);
         builder.CreateStore(builder.CreateLoad(number, back ? copy : column), back ? column : copy);
@@ -142,12 +163,51 @@ void Builder::combine(Group &group, const Wait &wait, Value *simdgroup, Value *f
       place(lane, builder.CreateInBoundsGEP(type, copies, builder.CreateZExt(lane, i64)));
       copyEach(lane, false);
     });
-    operateOn(mask, quads);
+    operate();
     loop(builder, lanes, "lane", nullptr, [&](Value *lane) { copyEach(lane, true); });
   } else {
-    loop(builder, lanes, "lane", nullptr, own);
-    operateOn(mask, quads);
+    loop(builder, lanes, "lane", nullptr, [&](Value *lane) {
+      Value *thread = builder.CreateZExt(builder.CreateNUWAdd(first, lane), i64);
+      place(lane, builder.CreateInBoundsGEP(byte, object, builder.CreateNUWMul(thread, builder.getInt64(stride(wait.object)))));
+    });
+    operate();
   }
+  builder.CreateRetVoid();
+  return part;
+}
+
+// The operation of a wait for the lanes of one SIMD-group.
+void Builder::combine(Group &group, const Wait &wait, Value *simdgroup, Value *first, Value *lanes) {
+  IRBuilder<> &builder = group.builder;
+  auto index = size_t(find(regions.objects, wait.object) - regions.objects.begin());
+  Value *object = group.objects[index], *values = object;
+  // A whole SIMD-group, where the optimiser knows which lanes there are; and a part.
+  auto *whole = BasicBlock::Create(context, "whole", group.function), *part = BasicBlock::Create(context, "part", group.function),
+       *done = BasicBlock::Create(context, "combined", group.function);
+  if (columns[index])
+    values = blockOf(builder, unsigned(index), object, simdgroup);
+  builder.CreateCondBr(builder.CreateICmpEQ(lanes, builder.getInt32(32)), whole, part);
+  builder.SetInsertPoint(whole);
+  if (columns[index]) {
+    builder.CreateCall(wait.combine, {values, builder.getInt32(0)});
+  } else {
+    Value *places = group.entry.CreateAlloca(ArrayType::get(pointer, 32));
+    for (uint32_t lane = 0; lane < 32; lane++) {
+      Value *thread = builder.CreateZExt(builder.CreateNUWAdd(first, builder.getInt32(lane)), i64);
+      Value *own = builder.CreateInBoundsGEP(builder.getInt8Ty(), object, builder.CreateNUWMul(thread, builder.getInt64(stride(wait.object))));
+      builder.CreateStore(own, builder.CreateConstInBoundsGEP1_64(pointer, places, lane));
+    }
+    if (wait.width == 32)
+      builder.CreateCall(wait.combine, {places, builder.getInt32(~0u)});
+    else
+      loop(builder, builder.getInt32(8), "quad", nullptr, [&](Value *quad) {
+        Value *mask = builder.CreateShl(builder.getInt32(15), builder.CreateShl(quad, builder.getInt32(2)));
+        builder.CreateCall(wait.combine, {places, mask});
+      });
+  }
+  builder.CreateBr(done);
+  builder.SetInsertPoint(part);
+  builder.CreateCall(makePart(wait), {values, first, lanes});
   builder.CreateBr(done);
   builder.SetInsertPoint(done);
 }
@@ -219,11 +279,17 @@ void Builder::makeSimdgroups() {
       });
       builder.CreateBr(end);
       builder.SetInsertPoint(box);
-      threads(lanes, [&](Value *thread, Value *) {
-        Value *number = builder.CreateUDiv(thread, group.size[0]);
-        return std::array<Value *, 3>{builder.CreateURem(thread, group.size[0]), builder.CreateURem(number, group.size[1]),
-                                      builder.CreateUDiv(number, group.size[1])};
-      });
+      if (positioned) {
+        threads(lanes, [&](Value *thread, Value *) {
+          Value *number = builder.CreateUDiv(thread, group.size[0]);
+          return std::array<Value *, 3>{builder.CreateURem(thread, group.size[0]), builder.CreateURem(number, group.size[1]),
+                                        builder.CreateUDiv(number, group.size[1])};
+        });
+      } else {
+        std::vector<Value *> arguments = {first, lanes, simdgroup, group.allOf, group.anyOf};
+        arguments.insert(arguments.end(), rest.begin(), rest.end());
+        builder.CreateCall(makePart(region), arguments);
+      }
       builder.CreateBr(end);
       builder.SetInsertPoint(end);
       carry(group, region, simdgroup);

@@ -1,4 +1,4 @@
-// A region for many threads at once, where it has loops that they go through together.
+// A region for many threads at once, where it has loops that they go through together, or accesses memory by columns.
 //
 // LLVM vectorises innermost loops only: the loop over threads when there is none inside, else the one inside. A tile is a few pieces of lanes beside
 // each other in x. In the code for a tile, a value that differs between lanes is a vector for each piece; one that does not, or by a known step from
@@ -10,9 +10,13 @@
 // tile gives up, and its threads do the region each for itself, from the beginning (`Region::alone`). So nothing may have been written before. What is
 // decided in a loop must be the same for all threads of the tile in any case, and behind a loop differ by position alone.
 //
-// The rule of cost: a tile is made for a region with a loop, when all that its loops access is consecutive in x or the same for all lanes,
-// and all that they compute differently by lane has a vector form. Then no loop of a thread alone is better. Anything else is refused:
-// atomics, calls, loops by each thread's own count, private arrays, divisions of integers in a loop.
+// A column is what a lane accesses in all pieces, where that is consecutive but the accesses of a piece are not: `tile[x][y]`. Then each
+// lane's is loaded or stored as one vector, and vectors of columns become vectors of lanes in registers, instead of gathers and scatters.
+//
+// The rule of cost: a tile is made for a region with a loop, when all that its loops access is consecutive in x, in columns, or the same for all
+// lanes, and all that they compute differently by lane has a vector form; and for a region without, when it accesses columns and computes little.
+// Then no loop of a thread alone is better. Anything else is refused: atomics, calls, loops by each thread's own count, private arrays,
+// divisions of integers in a loop.
 
 #include "shapes.h"
 #include "llvm/Analysis/CFG.h"
@@ -48,13 +52,17 @@ struct Widening {
 
   Function *run();
   void begin();
-  unsigned pieces(const Shape &shape) const { return shape.common ? 1 : tile.pieces; }
+  unsigned pieces(const Shape &shape) const { return shape.isCommon() ? 1 : tile.pieces; }
   FixedVectorType *wide(Type *type) const { return FixedVectorType::get(type, tile.lanes); }
   Value *number(Value *value, unsigned piece);
   Value *lanes(Value *value, unsigned piece);
   void emit(Instruction &instruction);
   void emitBranch(BranchInst &branch);
   void emitCheck(CastInst &cast);
+  void transpose(Pieces &vectors);
+  Value *column(Value *pointer, unsigned lane);
+  Pieces loadColumns(LoadInst &load);
+  void storeColumns(StoreInst &store);
   void giveUpUnless(Value *fine);
   Value *emitVector(Instruction &instruction, unsigned piece);
   Value *emitCall(IntrinsicInst &call, unsigned piece);
@@ -75,7 +83,7 @@ Value *Widening::lanes(Value *value, unsigned piece) {
   Shape shape = shapes.of(value);
   if (shape.kind == Shape::vector)
     return number(value, piece);
-  unsigned index = shape.common ? 0 : piece;
+  unsigned index = shape.isCommon() ? 0 : piece;
   Pieces &all = spread[value];
   all.resize(pieces(shape));
   if (all[index])
@@ -138,21 +146,75 @@ void Widening::giveUpUnless(Value *fine) {
   builder.SetInsertPoint(next);
 }
 
-// Gives up unless the last lane's number has not come around.
+// Gives up unless neither the last lane's number nor, where a leap is known, the last piece's has come around.
 void Widening::emitCheck(CastInst &cast) {
-  Shape shape = shapes.of(cast.getOperand(0));
+  Shape shape = shapes.of(&cast);
   bool isSigned = isa<SExtInst>(cast);
   unsigned bits = cast.getSrcTy()->getScalarSizeInBits();
-  APInt way(bits, uint64_t(shape.step * (int64_t(tile.lanes) - 1)), true);
-  APInt limit = shape.step > 0 ? (isSigned ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits)) - way
-                               : (isSigned ? APInt::getSignedMinValue(bits) : APInt::getMinValue(bits)) - way;
-  ICmpInst::Predicate below = isSigned ? ICmpInst::ICMP_SLE : ICmpInst::ICMP_ULE, above = isSigned ? ICmpInst::ICMP_SGE : ICmpInst::ICMP_UGE;
-  Value *fine = nullptr;
-  for (unsigned piece = 0; piece < pieces(shape); piece++) {
-    Value *own = builder.CreateICmp(shape.step > 0 ? below : above, number(cast.getOperand(0), piece), ConstantInt::get(context, limit));
-    fine = fine ? builder.CreateAnd(fine, own) : own;
-  }
+  Value *fine = builder.getTrue();
+  auto check = [&](unsigned piece, int64_t step, unsigned count) {
+    APInt way(bits, uint64_t(step * (int64_t(count) - 1)), true);
+    APInt limit = step > 0 ? (isSigned ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits)) - way
+                           : (isSigned ? APInt::getSignedMinValue(bits) : APInt::getMinValue(bits)) - way;
+    ICmpInst::Predicate below = isSigned ? ICmpInst::ICMP_SLE : ICmpInst::ICMP_ULE, above = isSigned ? ICmpInst::ICMP_SGE : ICmpInst::ICMP_UGE;
+    Value *own = builder.CreateICmp(step > 0 ? below : above, number(cast.getOperand(0), piece), ConstantInt::get(context, limit));
+    fine = builder.CreateAnd(fine, own);
+  };
+  if (shape.step != 0)
+    for (unsigned piece = 0; piece < pieces(shape); piece++)
+      check(piece, shape.step, tile.lanes);
+  if (shape.leap.value_or(0) != 0)
+    check(0, *shape.leap, tile.pieces);
   giveUpUnless(fine);
+}
+
+// Exchanges rows and columns in each square of as many lanes as there are vectors.
+void Widening::transpose(Pieces &vectors) {
+  for (unsigned far = unsigned(vectors.size()) / 2; far > 0; far /= 2) {
+    SmallVector<int, 16> upper, lower;
+    for (unsigned lane = 0; lane < tile.lanes; lane++) {
+      bool own = (lane & far) == 0;
+      upper.push_back(int(own ? lane : tile.lanes + lane - far));
+      lower.push_back(int(own ? lane + far : tile.lanes + lane));
+    }
+    for (unsigned i = 0; i < vectors.size(); i++)
+      if ((i & far) == 0) {
+        Value *one = vectors[i], *other = vectors[i + far];
+        vectors[i] = builder.CreateShuffleVector(one, other, upper);
+        vectors[i + far] = builder.CreateShuffleVector(one, other, lower);
+      }
+  }
+}
+
+// Where a lane's column begins.
+Value *Widening::column(Value *pointer, unsigned lane) {
+  return builder.CreateGEP(builder.getInt8Ty(), number(pointer, 0), builder.getInt64(uint64_t(shapes.of(pointer).step * lane)));
+}
+
+// What all pieces read, column by column.
+Widening::Pieces Widening::loadColumns(LoadInst &load) {
+  Pieces all;
+  for (unsigned piece = 0; piece < tile.pieces; piece++) {
+    SmallVector<Value *, 16> parts;
+    for (unsigned lane = piece; lane < tile.lanes; lane += tile.pieces)
+      parts.push_back(builder.CreateAlignedLoad(FixedVectorType::get(load.getType(), tile.pieces), column(load.getPointerOperand(), lane), load.getAlign()));
+    all.push_back(concatenateVectors(builder, parts));
+  }
+  transpose(all);
+  return all;
+}
+
+void Widening::storeColumns(StoreInst &store) {
+  Pieces all;
+  for (unsigned piece = 0; piece < tile.pieces; piece++)
+    all.push_back(lanes(store.getValueOperand(), piece));
+  transpose(all);
+  for (unsigned lane = 0; lane < tile.lanes; lane++) {
+    SmallVector<int, 16> some(tile.pieces);
+    std::iota(some.begin(), some.end(), int(lane / tile.pieces * tile.pieces));
+    Value *own = builder.CreateShuffleVector(all[lane % tile.pieces], some);
+    builder.CreateAlignedStore(own, column(store.getPointerOperand(), lane), store.getAlign());
+  }
 }
 
 void Widening::emitBranch(BranchInst &branch) {
@@ -254,7 +316,9 @@ void Widening::emit(Instruction &instruction) {
     return emitBranch(*branch);
   if (auto *store = dyn_cast<StoreInst>(&instruction)) {
     Shape address = shapes.of(store->getPointerOperand()), value = shapes.of(store->getValueOperand());
-    for (unsigned piece = 0; piece < (address.common && value.common ? 1 : tile.pieces); piece++) {
+    if (shapes.isColumn(store->getPointerOperand(), store->getValueOperand()->getType()))
+      return storeColumns(*store);
+    for (unsigned piece = 0; piece < (address.isCommon() && value.isCommon() ? 1 : tile.pieces); piece++) {
       if (address.isSame() && value.isSame())
         builder.CreateAlignedStore(number(store->getValueOperand(), piece), number(store->getPointerOperand(), piece), store->getAlign());
       else if (shapes.isConsecutive(store->getPointerOperand(), store->getValueOperand()->getType()))
@@ -265,8 +329,12 @@ void Widening::emit(Instruction &instruction) {
     return;
   }
   Shape shape = shapes.of(&instruction);
-  if (auto *extended = dyn_cast<CastInst>(&instruction); extended && shape.kind == Shape::number && shapes.isChecked(*extended))
+  if (auto *extended = dyn_cast<CastInst>(&instruction); extended && shapes.isChecked(*extended))
     emitCheck(*extended);
+  if (auto *load = dyn_cast<LoadInst>(&instruction); load && shapes.isColumn(load->getPointerOperand(), load->getType())) {
+    made[&instruction] = loadColumns(*load);
+    return;
+  }
   Pieces all;
   for (unsigned piece = 0; piece < pieces(shape); piece++) {
     if (shape.kind == Shape::vector) {
@@ -332,9 +400,7 @@ constexpr unsigned mostInTiles = 4000;
 
 // The tiles of a region, best first; none where the rule refuses.
 void Builder::makeTiles(Region &region) {
-  SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 8> back;
-  FindFunctionBackedges(*region.function, back);
-  if (back.empty() || region.function->getInstructionCount() > mostInTiles)
+  if (region.function->getInstructionCount() > mostInTiles)
     return;
   ValueToValueMapTy map;
   Function *thread = CloneFunction(region.function, map);
@@ -360,7 +426,7 @@ void Builder::makeTiles(Region &region) {
   auto make = [&](const TileLayout &layout) {
     Shapes shapes(*thread, layout, loops, library);
     shapes.find();
-    if (shapes.fits())
+    if (shapes.fits() && (!loops.empty() || shapes.isTransposed()))
       region.tiles.push_back({layout, Widening(shapes).run()});
   };
   if (!loops.empty()) {
@@ -380,6 +446,9 @@ void Builder::makeTiles(Region &region) {
     make({lanes, 1, false});
     if (pieces > 1)
       make({lanes / 2, pieces, true});
+  } else {
+    for (TileLayout square : {TileLayout{16, 16, true}, TileLayout{16, 8, true}, TileLayout{8, 8, true}})
+      make(square);
   }
   analyses.clear(*thread, thread->getName());
   thread->eraseFromParent();

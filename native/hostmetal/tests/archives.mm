@@ -11,10 +11,6 @@
 #endif
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 NSString *const source = @"#include <metal_stdlib>\nusing namespace metal;\n"
                           "constant int by [[function_constant(3)]];\n"
                           "kernel void twice(device int *values [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
@@ -71,26 +67,6 @@ MTLComputePipelineDescriptor *descriptor(id<MTLFunction> function, NSArray *arch
 id<MTLComputePipelineState> pipeline(MTLComputePipelineDescriptor *descriptor, MTLPipelineOption options, NSError **error) {
   return [[device() newComputePipelineStateWithDescriptor:descriptor options:options reflection:nullptr error:error] autorelease];
 }
-
-void check_error(NSError *error, NSErrorDomain domain, NSInteger code, NSString *part) {
-  CHECK([[error domain] isEqualToString:domain]);
-  CHECK_EQUAL([error code], code);
-  CHECK_CONTAINS([error localizedDescription], part);
-}
-
-// A folder that is gone when the case ends.
-struct Folder {
-  char path[64] = "/tmp/hostmetal-archives-XXXXXX";
-  Folder() {
-    if (!mkdtemp(path)) faces_note(__FILE__, __LINE__, "no temporary folder");
-  }
-  ~Folder() {
-    [[NSFileManager defaultManager] removeFileAtPath:[NSString stringWithUTF8String:path] handler:nil];
-  }
-  NSString *file(NSString *name) const {
-    return [[NSString stringWithUTF8String:path] stringByAppendingPathComponent:name];
-  }
-};
 
 // ------------------------------------------------------------------ options
 
@@ -177,7 +153,7 @@ void a_descriptor_makes_a_function() {
   [made setConstantValues:nil];
   CHECK([library() newFunctionWithDescriptor:made error:&error] == nil);
   check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorFunctionNotFound, @"absent");
-  [copy setOptions:MTLFunctionOptionCompileToBinary];
+  [copy setOptions:MTLFunctionOptionPipelineIndependent];
   CHECK([library() newFunctionWithDescriptor:copy error:&error] == nil);
   check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorUnsupported, @"MTLFunctionOptions");
 }
@@ -262,31 +238,6 @@ void a_pipeline_s_descriptor_has_metal_s_defaults_and_is_copied() {
   check_result(pipeline(copy, MTLPipelineOptionNone, nullptr), 10, 14);
 }
 
-void linked_functions_are_refused_by_name() {
-  NSError *error = nil;
-  MTLComputePipelineDescriptor *made = descriptor(function(@"twice"));
-  MTLLinkedFunctions *linked = [MTLLinkedFunctions linkedFunctions];
-  [linked setFunctions:@[]];
-  [made setLinkedFunctions:linked];
-  check_result(pipeline(made, MTLPipelineOptionNone, &error), 10, 14);
-  NSArray *one = @[ function(@"mirror") ];
-  for (int way = 0; way < 4; way++) {
-    linked = [MTLLinkedFunctions linkedFunctions];
-    if (way == 0) [linked setFunctions:one];
-    if (way == 1) [linked setBinaryFunctions:one];
-    if (way == 2) [linked setPrivateFunctions:one];
-    if (way == 3) [linked setGroups:@{@"group" : one}];
-    [made setLinkedFunctions:[[linked copy] autorelease]];
-    error = nil;
-    CHECK(pipeline(made, MTLPipelineOptionNone, &error) == nil);
-    check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorUnsupported, @"linkedFunctions");
-  }
-  [made setLinkedFunctions:nil];
-  [made setSupportAddingBinaryFunctions:YES];
-  CHECK(pipeline(made, MTLPipelineOptionNone, &error) == nil);
-  check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorUnsupported, @"supportAddingBinaryFunctions");
-}
-
 // ------------------------------------------------------------------ binary archives
 
 id<MTLBinaryArchive> archive(NSURL *url, NSError **error) {
@@ -353,10 +304,12 @@ void what_cannot_be_archived_is_an_error() {
   id<MTLBinaryArchive> made = archive(nil, &error);
   CHECK(![made addComputePipelineFunctionsWithDescriptor:descriptor(function(@"scale")) error:&error]);
   check_error(error, MTLBinaryArchiveDomain, MTLBinaryArchiveErrorCompilationFailure, @"by");
-  MTLComputePipelineDescriptor *adding = descriptor(function(@"twice"));
-  [adding setSupportAddingBinaryFunctions:YES];
-  CHECK(![made addComputePipelineFunctionsWithDescriptor:adding error:&error]);
-  check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorUnsupported, @"supportAddingBinaryFunctions");
+  // No visible function.
+  MTLComputePipelineDescriptor *linking = descriptor(function(@"twice"));
+  [[linking linkedFunctions] setFunctions:@[ function(@"mirror") ]];
+  CHECK([made addComputePipelineFunctionsWithDescriptor:linking error:&error]);
+  CHECK(pipeline(linking, MTLPipelineOptionNone, &error) == nil);
+  check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, @"mirror");
   MTLFunctionDescriptor *absent = [MTLFunctionDescriptor functionDescriptor];
   [absent setName:@"absent"];
   CHECK(![made addFunctionWithDescriptor:absent library:library() error:&error]);
@@ -474,7 +427,6 @@ const FaceCase archive_cases[] = {
     CASE(a_descriptor_makes_a_function),
     CASE(functions_and_pipelines_come_in_the_background),
     CASE(a_pipeline_s_descriptor_has_metal_s_defaults_and_is_copied),
-    CASE(linked_functions_are_refused_by_name),
     CASE(an_archive_gives_what_was_added),
     CASE(a_function_brings_its_archives),
     CASE(what_cannot_be_archived_is_an_error),

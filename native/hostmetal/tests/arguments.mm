@@ -5,10 +5,6 @@
 #include <cstring>
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 id<MTLBuffer> buffer(NSUInteger length) {
   return [[device() newBufferWithLength:length options:MTLResourceStorageModeShared] autorelease];
 }
@@ -28,15 +24,6 @@ id<MTLSamplerState> sampler() {
   MTLSamplerDescriptor *descriptor = [[[MTLSamplerDescriptor alloc] init] autorelease];
   [descriptor setSupportArgumentBuffers:YES];
   return [[device() newSamplerStateWithDescriptor:descriptor] autorelease];
-}
-
-id<MTLFunction> function(NSString *body) {
-  NSString *source = [NSString stringWithFormat:@"#include <metal_stdlib>\nusing namespace metal;\n%@", body];
-  NSError *error = nil;
-  id<MTLLibrary> library = [[device() newLibraryWithSource:source options:nil error:&error] autorelease];
-  id<MTLFunction> made = [[library newFunctionWithName:@"k"] autorelease];
-  if (!made) faces_note(__FILE__, __LINE__, [[error localizedDescription] UTF8String]);
-  return made;
 }
 
 id<MTLComputePipelineState> pipeline(id<MTLFunction> function) {
@@ -67,7 +54,7 @@ void a_structure_of_addresses_and_handles_is_an_argument_buffer() {
     MTLResourceID image, sampler;
     uint32_t scale;
   };
-  id<MTLComputePipelineState> state = pipeline(function(
+  id<MTLComputePipelineState> state = pipeline(kernel_of(
       @"struct Arguments { device uint *out; texture2d<uint> image; sampler s; uint scale; };\n"
        "kernel void k(device const Arguments *all [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
        "  all[i].out[i] = all[i].image.read(uint2(0)).x * all[i].scale + all[i].image.sample(all[i].s, float2(0.5)).x; }"));
@@ -85,7 +72,7 @@ void a_structure_of_addresses_and_handles_is_an_argument_buffer() {
 
 void a_handle_of_a_texture_that_is_gone_is_an_invalid_resource() {
   id<MTLComputePipelineState> state = pipeline(
-      function(@"kernel void k(device const texture2d<uint> *image [[buffer(0)]], device uint *out [[buffer(1)]]) {\n"
+      kernel_of(@"kernel void k(device const texture2d<uint> *image [[buffer(0)]], device uint *out [[buffer(1)]]) {\n"
                 "  out[0] = image[0].read(uint2(0)).x; }"));
   id<MTLBuffer> arguments = buffer(8), out = buffer(4);
   @autoreleasepool {
@@ -131,7 +118,7 @@ struct Scene {
 };
 
 void an_encoder_writes_the_structure_that_a_kernel_reads() {
-  id<MTLFunction> kernel = function(scene);
+  id<MTLFunction> kernel = kernel_of(scene);
   id<MTLArgumentEncoder> encoder = [[kernel newArgumentEncoderWithBufferIndex:2] autorelease];
   CHECK_EQUAL([encoder encodedLength], sizeof(Scene));
   CHECK_EQUAL([encoder alignment], 16);
@@ -176,7 +163,7 @@ void an_encoder_writes_the_structure_that_a_kernel_reads() {
 }
 
 void an_encoder_raises_for_what_does_not_fit() {
-  id<MTLFunction> kernel = function(scene);
+  id<MTLFunction> kernel = kernel_of(scene);
   CHECK_RAISES([kernel newArgumentEncoderWithBufferIndex:1], @"newArgumentEncoderWithBufferIndex:", @"no buffer argument");
   id<MTLArgumentEncoder> encoder = [[kernel newArgumentEncoderWithBufferIndex:2] autorelease];
   CHECK_RAISES([encoder setTexture:nil atIndex:1], @"setTexture:atIndex:", @"no argument buffer is set");
@@ -244,7 +231,7 @@ void descriptors_describe_an_argument_buffer() {
 void reflection_tells_the_members_of_structures() {
   MTLComputePipelineReflection *reflection = nil;
   NSError *error = nil;
-  id<MTLComputePipelineState> state = [[device() newComputePipelineStateWithFunction:function(scene)
+  id<MTLComputePipelineState> state = [[device() newComputePipelineStateWithFunction:kernel_of(scene)
                                                                              options:MTLPipelineOptionBufferTypeInfo
                                                                           reflection:&reflection
                                                                                error:&error] autorelease];
@@ -283,7 +270,7 @@ void reflection_tells_the_members_of_structures() {
   CHECK([[light memberByName:@"image"] offset] == 16 && [[light memberByName:@"image"] argumentIndex] == 1);
   CHECK(![[array elementTextureReferenceType] isDepthTexture]);
   id<MTLComputePipelineState> shadows =
-      [[device() newComputePipelineStateWithFunction:function(@"struct Shadow { depth2d_array<float> map; };\n"
+      [[device() newComputePipelineStateWithFunction:kernel_of(@"struct Shadow { depth2d_array<float> map; };\n"
                                                               "kernel void k(constant Shadow &shadow [[buffer(0)]]) {}")
                                              options:MTLPipelineOptionBufferTypeInfo
                                           reflection:&reflection

@@ -5,10 +5,6 @@
 #include <vector>
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 id<MTLBuffer> buffer(NSUInteger length) {
   return [[device() newBufferWithLength:length options:MTLResourceStorageModeShared] autorelease];
 }

@@ -6,10 +6,6 @@
 #include <string>
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 NSString *text(const char *source) {
   return [NSString stringWithFormat:@"#include <metal_stdlib>\nusing namespace metal;\n%s", source];
 }
@@ -23,10 +19,7 @@ MTLCompileOptions *options(NSString *name, NSArray *libraries = nil) {
 }
 
 id<MTLLibrary> compiled(const char *source, MTLCompileOptions *options) {
-  NSError *error = nil;
-  id<MTLLibrary> made = [[device() newLibraryWithSource:text(source) options:options error:&error] autorelease];
-  if (!made) faces_note(__FILE__, __LINE__, [[error localizedDescription] UTF8String]);
-  return made;
+  return library_of([NSString stringWithUTF8String:source], options);
 }
 
 id<MTLDynamicLibrary> dynamic(const char *source, MTLCompileOptions *options) {
@@ -42,16 +35,6 @@ MTLComputePipelineDescriptor *descriptor(id<MTLLibrary> library, NSArray *preloa
   MTLComputePipelineDescriptor *made = [[[MTLComputePipelineDescriptor alloc] init] autorelease];
   [made setComputeFunction:[[library newFunctionWithName:@"k"] autorelease]];
   [made setPreloadedLibraries:preloaded];
-  return made;
-}
-
-id<MTLComputePipelineState> pipeline(MTLComputePipelineDescriptor *descriptor, NSError **error = nullptr,
-                                     MTLPipelineOption option = MTLPipelineOptionNone) {
-  NSError *told = nil;
-  id<MTLComputePipelineState> made =
-      [[device() newComputePipelineStateWithDescriptor:descriptor options:option reflection:nullptr error:&told] autorelease];
-  if (error) *error = told;
-  if (told && !error) faces_note(__FILE__, __LINE__, [[told localizedDescription] UTF8String]);
   return made;
 }
 
@@ -77,29 +60,6 @@ void check_values(id<MTLComputePipelineState> state, const char *file, int line,
 #define CHECK_VALUES(state, expression) \
   check_values(state, __FILE__, __LINE__, [](int i) -> int { (void)i; return expression; })
 
-void check_error(NSError *error, NSErrorDomain domain, NSInteger code, NSString *part) {
-  CHECK([[error domain] isEqualToString:domain]);
-  CHECK_EQUAL([error code], code);
-  CHECK_CONTAINS([error localizedDescription], part);
-}
-
-// A folder that is gone when the case ends.
-struct Folder {
-  char path[64] = "/tmp/hostmetal-dynamic-XXXXXX";
-  Folder() {
-    if (!mkdtemp(path)) faces_note(__FILE__, __LINE__, "no temporary folder");
-  }
-  ~Folder() {
-    [[NSFileManager defaultManager] removeFileAtPath:[NSString stringWithUTF8String:path] handler:nil];
-  }
-  NSString *file(NSString *name) const {
-    return [[NSString stringWithUTF8String:path] stringByAppendingPathComponent:name];
-  }
-  NSURL *url(NSString *name) const {
-    return [NSURL fileURLWithPath:file(name)];
-  }
-};
-
 const char *const calls_g = "int g(int x);\n"
                             "kernel void k(device int *out [[buffer(0)]], uint i [[thread_position_in_grid]]) { out[i] = g(int(i)); }\n";
 
@@ -116,7 +76,7 @@ void a_kernel_calls_what_a_library_defines() {
   CHECK([made device] == device() && [made label] == nil);
   [made setLabel:@"mine"];
   CHECK([[made label] isEqualToString:@"mine"]);
-  CHECK_VALUES(pipeline(descriptor(compiled(calls_g, options(nil, @[ made ])))), 3 * i + 1);
+  CHECK_VALUES(pipeline_of(descriptor(compiled(calls_g, options(nil, @[ made ])))), 3 * i + 1);
 }
 
 void what_has_a_name_is_found_by_it() {
@@ -140,7 +100,7 @@ void what_has_a_name_is_found_by_it() {
                "  int by = twice(int(i)) + twice(float(i)) + int(mixed(float4(1, 2, 3, 4), p).w);\n"
                "  out[i] = 0;\n  add(out + i, by, table + 1);\n  out[i] += by * table[2];\n}\n",
                options(nil, @[ made ]));
-  CHECK_VALUES(pipeline(descriptor(kernel)), 2 * (i + 1) + 2 * (i + 2) + (8 + i) + 6 + 49);
+  CHECK_VALUES(pipeline_of(descriptor(kernel)), 2 * (i + 1) + 2 * (i + 2) + (8 + i) + 6 + 49);
 }
 
 void each_module_has_its_own_definitions() {
@@ -154,21 +114,21 @@ void each_module_has_its_own_definitions() {
                "kernel void k(device int *out [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
                "  out[i] = f(0) + 100 * g(0) + 10000 * (helper(0) + small());\n}\n",
                options(nil, @[ one, two ]));
-  CHECK_VALUES(pipeline(descriptor(kernel)), 11 + 2200 + 330000);
+  CHECK_VALUES(pipeline_of(descriptor(kernel)), 11 + 2200 + 330000);
   // Of two that export it, the one that comes first.
   const char *const uses = "int helper(int x);\nkernel void k(device int *out [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
                            "  out[i] = helper(int(i));\n}\n";
-  CHECK_VALUES(pipeline(descriptor(compiled(uses, options(nil, @[ one, two ])))), i + 10);
-  CHECK_VALUES(pipeline(descriptor(compiled(uses, options(nil, @[ two, one ])))), i + 20);
+  CHECK_VALUES(pipeline_of(descriptor(compiled(uses, options(nil, @[ one, two ])))), i + 10);
+  CHECK_VALUES(pipeline_of(descriptor(compiled(uses, options(nil, @[ two, one ])))), i + 20);
 }
 
 void libraries_call_libraries() {
   id<MTLDynamicLibrary> base = dynamic(@"/base", "int h(int x) { return x * x; }\n");
   id<MTLDynamicLibrary> middle = dynamic(@"/middle", "int h(int x);\nint g(int x) { return h(x) + 1; }\n", @[ base ]);
-  CHECK_VALUES(pipeline(descriptor(compiled(calls_g, options(nil, @[ middle ])))), i * i + 1);
+  CHECK_VALUES(pipeline_of(descriptor(compiled(calls_g, options(nil, @[ middle ])))), i * i + 1);
   // The kernel's own libraries are not those of the library.
   id<MTLDynamicLibrary> other = dynamic(@"/other", "int h(int x) { return -x; }\n");
-  CHECK_VALUES(pipeline(descriptor(compiled(calls_g, options(nil, @[ other, middle ])))), i * i + 1);
+  CHECK_VALUES(pipeline_of(descriptor(compiled(calls_g, options(nil, @[ other, middle ])))), i * i + 1);
 }
 
 void a_pipeline_s_libraries_come_first() {
@@ -177,18 +137,18 @@ void a_pipeline_s_libraries_come_first() {
   id<MTLDynamicLibrary> other = dynamic(@"/other", "int h(int x) { return -x; }\n");
   id<MTLDynamicLibrary> another = dynamic(@"/another", "int g(int x) { return 5; }\nint h(int x) { return 6; }\n");
   id<MTLLibrary> kernel = compiled(calls_g, options(nil, @[ middle ]));
-  CHECK_VALUES(pipeline(descriptor(kernel)), i * i + 1);
-  CHECK_VALUES(pipeline(descriptor(kernel, @[ other ])), 1 - i);
-  CHECK_VALUES(pipeline(descriptor(kernel, @[ another ])), 5);
-  CHECK_VALUES(pipeline(descriptor(kernel, @[ other, another ])), 5);
+  CHECK_VALUES(pipeline_of(descriptor(kernel)), i * i + 1);
+  CHECK_VALUES(pipeline_of(descriptor(kernel, @[ other ])), 1 - i);
+  CHECK_VALUES(pipeline_of(descriptor(kernel, @[ another ])), 5);
+  CHECK_VALUES(pipeline_of(descriptor(kernel, @[ other, another ])), 5);
   MTLComputePipelineDescriptor *made = descriptor(kernel, @[ other ]);
   CHECK([[made insertLibraries] isEqual:@[ other ]]);
   MTLComputePipelineDescriptor *copy = [[made copy] autorelease];
   [made reset];
   CHECK_EQUAL([[made preloadedLibraries] count], 0);
-  CHECK_VALUES(pipeline(copy), 1 - i);
+  CHECK_VALUES(pipeline_of(copy), 1 - i);
   [copy setInsertLibraries:nil];
-  CHECK_VALUES(pipeline(copy), i * i + 1);
+  CHECK_VALUES(pipeline_of(copy), i * i + 1);
 }
 
 void threads_wait_in_a_library() {
@@ -203,7 +163,7 @@ void threads_wait_in_a_library() {
   const char *const head = "int total(int x);\nint next(threadgroup int *kept, int x, uint i);\nint odd(int x);\n"
                            "kernel void k(device int *out [[buffer(0)]], uint i [[thread_position_in_threadgroup]]) {\n";
   const auto with = [&](const char *body) {
-    return pipeline(descriptor(compiled((std::string(head) + body + "}\n").c_str(), options(nil, @[ made ]))));
+    return pipeline_of(descriptor(compiled((std::string(head) + body + "}\n").c_str(), options(nil, @[ made ]))));
   };
   CHECK_VALUES(with("  threadgroup int kept[64];\n  out[i] = next(kept, int(i) * 3, i);\n"), (i + 1) % 64 * 3);
   CHECK_VALUES(with("  out[i] = total(int(i));\n"), i < 32 ? 496 : 1520);
@@ -221,7 +181,7 @@ void a_library_s_own_threadgroup_memory_is_its_own() {
                                    "  threadgroup int kept[64];\n  kept[i] = 1000 + int(i);\n"
                                    "  int other = first(int(i), i);\n  out[i] = other + kept[i];\n}\n",
                                    options(nil, @[ made ]));
-  id<MTLComputePipelineState> state = pipeline(descriptor(kernel));
+  id<MTLComputePipelineState> state = pipeline_of(descriptor(kernel));
   CHECK_EQUAL([state staticThreadgroupMemoryLength], 512);
   CHECK_VALUES(state, 63 - i + 1000 + i);
 }
@@ -233,8 +193,8 @@ void each_library_computes_as_it_was_compiled() {
                            "  out[i] = int(g(16777216.0f + float(out[i]), float(i)));\n}\n";
   MTLCompileOptions *safe = options(@"/safe");
   [safe setMathMode:MTLMathModeSafe];
-  CHECK_VALUES(pipeline(descriptor(compiled(uses, options(nil, @[ dynamic(source, safe) ])))), i % 2 == 0 ? i : i % 4 == 1 ? i - 1 : i + 1);
-  CHECK_VALUES(pipeline(descriptor(compiled(uses, options(nil, @[ dynamic(@"/fast", source) ])))), i);
+  CHECK_VALUES(pipeline_of(descriptor(compiled(uses, options(nil, @[ dynamic(source, safe) ])))), i % 2 == 0 ? i : i % 4 == 1 ? i - 1 : i + 1);
+  CHECK_VALUES(pipeline_of(descriptor(compiled(uses, options(nil, @[ dynamic(@"/fast", source) ])))), i);
 }
 
 // ------------------------------------------------------------------ refusals
@@ -260,7 +220,7 @@ void what_nothing_defines_is_named() {
                                  error:&error] == nil);
   check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, @"Undefined symbols: g(int)");
   id<MTLDynamicLibrary> shown = dynamic("__attribute__((visibility(\"default\"))) int g(int x) { return x; }\n", hidden);
-  CHECK_VALUES(pipeline(descriptor(compiled(calls_g, options(nil, @[ shown ])))), i);
+  CHECK_VALUES(pipeline_of(descriptor(compiled(calls_g, options(nil, @[ shown ])))), i);
   // What is declared and not called need not be anywhere.
   CHECK(compiled("int g(int x);\nkernel void k(device int *out [[buffer(0)]]) { out[0] = 1; }\n", options(nil)) != nil);
 }
@@ -270,16 +230,16 @@ void undefined_symbols_may_be_left_to_the_pipeline() {
   [later setAllowReferencingUndefinedSymbols:YES];
   id<MTLLibrary> kernel = compiled(calls_g, later);
   NSError *error = nil;
-  CHECK(pipeline(descriptor(kernel), &error) == nil);
+  CHECK(pipeline_of(descriptor(kernel), &error) == nil);
   check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, @"Undefined symbols: g(int)");
-  CHECK_VALUES(pipeline(descriptor(kernel, @[ dynamic(@"/l", "int g(int x) { return -x; }\n") ])), -i);
+  CHECK_VALUES(pipeline_of(descriptor(kernel, @[ dynamic(@"/l", "int g(int x) { return -x; }\n") ])), -i);
   MTLCompileOptions *library = options(@"/m");
   [library setAllowReferencingUndefinedSymbols:YES];
   id<MTLDynamicLibrary> middle = dynamic("int h(int x);\nint g(int x) { return h(x) + 1; }\n", library);
   id<MTLLibrary> linked = compiled(calls_g, ({ MTLCompileOptions *o = options(nil, @[ middle ]); [o setAllowReferencingUndefinedSymbols:YES]; o; }));
-  CHECK(pipeline(descriptor(linked), &error) == nil);
+  CHECK(pipeline_of(descriptor(linked), &error) == nil);
   check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, @"Undefined symbols: h(int)");
-  CHECK_VALUES(pipeline(descriptor(linked, @[ dynamic(@"/l", "int h(int x) { return 9; }\n") ])), 10);
+  CHECK_VALUES(pipeline_of(descriptor(linked, @[ dynamic(@"/l", "int h(int x) { return 9; }\n") ])), 10);
 }
 
 void misuse_and_limits_are_named() {
@@ -306,7 +266,7 @@ void misuse_and_limits_are_named() {
   id<MTLDynamicLibrary> base = dynamic(@"/base", "int h(int x) { return x; }\n");
   id<MTLDynamicLibrary> middle = dynamic(@"/middle", "int h(int x);\nint g(int x) { return h(x) + 1; }\n", @[ base ]);
   id<MTLDynamicLibrary> waits = dynamic(@"/waits", "int h(int x) { return simd_sum(x); }\n");
-  CHECK(pipeline(descriptor(compiled(calls_g, options(nil, @[ middle ])), @[ waits ]), &error) == nil);
+  CHECK(pipeline_of(descriptor(compiled(calls_g, options(nil, @[ middle ])), @[ waits ]), &error) == nil);
   check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, @"'/waits' makes threads wait");
 }
 
@@ -324,11 +284,11 @@ void files_hold_libraries_and_name_others() {
   id<MTLDynamicLibrary> read = [[device() newDynamicLibraryWithURL:folder.url(@"middle.metallib") error:&error] autorelease];
   CHECK([[read installName] isEqualToString:folder.file(@"middle.metallib")]);
   if (!read) return;
-  CHECK_VALUES(pipeline(descriptor(compiled(calls_g, options(nil, @[ read ])))), i * i + 1);
+  CHECK_VALUES(pipeline_of(descriptor(compiled(calls_g, options(nil, @[ read ])))), i * i + 1);
   // The file of the one that it needs is replaced, then damaged, then needs this one.
   CHECK([dynamic(@"x", "int h(int x) { return 4; }\n") serializeToURL:folder.url(@"base.metallib") error:&error]);
   read = [[device() newDynamicLibraryWithURL:folder.url(@"middle.metallib") error:&error] autorelease];
-  CHECK_VALUES(pipeline(descriptor(compiled(calls_g, options(nil, @[ read ])))), 5);
+  CHECK_VALUES(pipeline_of(descriptor(compiled(calls_g, options(nil, @[ read ])))), 5);
   CHECK([[@"nonsense" dataUsingEncoding:NSUTF8StringEncoding] writeToFile:folder.file(@"base.metallib") atomically:NO]);
   CHECK([device() newDynamicLibraryWithURL:folder.url(@"middle.metallib") error:&error] == nil);
   check_error(error, MTLDynamicLibraryDomain, MTLDynamicLibraryErrorDependencyLoadFailure, @"damaged");
@@ -356,13 +316,13 @@ void archives_hold_pipelines_with_libraries() {
   CHECK([archive addComputePipelineFunctionsWithDescriptor:descriptor(kernel) error:&error]);
   MTLComputePipelineDescriptor *made = descriptor(kernel);
   [made setBinaryArchives:@[ archive ]];
-  CHECK_VALUES(pipeline(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss), i + 1);
+  CHECK_VALUES(pipeline_of(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss), i + 1);
   // With another library it is other code.
   [made setPreloadedLibraries:@[ two ]];
-  CHECK(pipeline(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss) == nil);
+  CHECK(pipeline_of(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss) == nil);
   check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorFunctionNotFound, @"not in the binary archives");
   CHECK([archive addComputePipelineFunctionsWithDescriptor:made error:&error]);
-  CHECK_VALUES(pipeline(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss), i + 2);
+  CHECK_VALUES(pipeline_of(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss), i + 2);
 }
 }  // namespace
 

@@ -7,11 +7,6 @@
 
 namespace {
 
-id<MTLDevice> device() {
-  static id<MTLDevice> const shared = MTLCreateSystemDefaultDevice();
-  return shared;
-}
-
 id<MTLCommandQueue> queue() {
   return [[device() newCommandQueue] autorelease];
 }

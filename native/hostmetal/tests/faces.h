@@ -2,6 +2,7 @@
 #pragma once
 #import <Metal/Metal.h>
 
+#include <cstdlib>
 #include <string>
 
 #pragma clang diagnostic ignored "-Wnonnull"  // cases pass nil on purpose
@@ -43,6 +44,41 @@ void faces_note(const char *file, int line, const std::string &text);
       faces_note(__FILE__, __LINE__, std::string(#text " is ") + (text_ ? [text_ UTF8String] : "nil"));                \
   } while (0)
 
+// An error that lacks the part, or is of another kind, is noted.
+inline void check_error(NSError *error, NSErrorDomain domain, NSInteger code, NSString *part) {
+  CHECK([[error domain] isEqualToString:domain]);
+  CHECK_EQUAL([error code], code);
+  CHECK_CONTAINS([error localizedDescription], part);
+}
+
+inline id<MTLDevice> device() {
+  return [MTLCreateSystemDefaultDevice() autorelease];
+}
+
+// What these cannot make is noted, and nil. The text of a library goes behind the usual first two lines.
+id<MTLLibrary> library_of(NSString *text, MTLCompileOptions *options = nil);
+id<MTLFunction> kernel_of(NSString *text);  // the library's kernel k
+// With error, what is told there is not noted.
+id<MTLComputePipelineState> pipeline_of(MTLComputePipelineDescriptor *descriptor, NSError **error = nullptr,
+                                        MTLPipelineOption option = MTLPipelineOptionNone);
+
+// A folder that is gone when the case ends.
+struct Folder {
+  char path[64] = "/tmp/hostmetal-faces-XXXXXX";
+  Folder() {
+    if (!mkdtemp(path)) faces_note(__FILE__, __LINE__, "no temporary folder");
+  }
+  ~Folder() {
+    [[NSFileManager defaultManager] removeFileAtPath:[NSString stringWithUTF8String:path] handler:nil];
+  }
+  NSString *file(NSString *name) const {
+    return [[NSString stringWithUTF8String:path] stringByAppendingPathComponent:name];
+  }
+  NSURL *url(NSString *name) const {
+    return [NSURL fileURLWithPath:file(name)];
+  }
+};
+
 // Counts how many of it live.
 @interface Probe : NSObject
 + (int)living;
@@ -63,10 +99,13 @@ extern const FaceCase archive_cases[];  // binary archives, descriptors, library
 extern const FaceCase dynamic_cases[];  // dynamic libraries
 extern const FaceCase argument_cases[];  // argument buffers
 extern const FaceCase command_cases[];   // indirect command buffers
+extern const FaceCase stage_cases[];     // [[stage_in]] of kernels
+extern const FaceCase function_cases[];  // visible functions
 extern const FaceCase dispatch_cases[];  // our libdispatch
 extern const FaceCase residency_cases[];  // residency sets, resources that encoders are told of
 extern const FaceCase event_cases[];     // events, fences, samples, passes, capture
 extern const FaceCase log_cases[];       // messages of kernels
+extern const FaceCase fault_cases[];     // what fails on purpose
 // These are run in processes of their own.
 extern const FaceCase device_cases[];     // several devices with unequal limits
 extern const FaceCase logged_cases[];     // messages that the environment asks for

@@ -24,10 +24,13 @@ const std::vector<const FaceCase *> groups[] = {
         dynamic_cases,
         argument_cases,
         command_cases,
+        stage_cases,
+        function_cases,
         dispatch_cases,
         residency_cases,
         event_cases,
         log_cases,
+        fault_cases,
     },
     {device_cases},
     {no_device_cases},
@@ -47,6 +50,27 @@ const FaceCase *case_at(size_t group, size_t number) {
 void faces_note(const char *file, int line, const std::string &text) {
   std::lock_guard<std::mutex> lock(notes_lock);
   notes += std::string(file) + ":" + std::to_string(line) + ": " + text + "\n";
+}
+
+id<MTLLibrary> library_of(NSString *text, MTLCompileOptions *options) {
+  NSString *source = [@"#include <metal_stdlib>\nusing namespace metal;\n" stringByAppendingString:text];
+  NSError *error = nil;
+  id<MTLLibrary> library = [[device() newLibraryWithSource:source options:options error:&error] autorelease];
+  if (!library) faces_note(__FILE__, __LINE__, [[error localizedDescription] UTF8String]);
+  return library;
+}
+
+id<MTLFunction> kernel_of(NSString *text) {
+  return [[library_of(text) newFunctionWithName:@"k"] autorelease];
+}
+
+id<MTLComputePipelineState> pipeline_of(MTLComputePipelineDescriptor *descriptor, NSError **error, MTLPipelineOption option) {
+  NSError *told = nil;
+  id<MTLComputePipelineState> made =
+      [[device() newComputePipelineStateWithDescriptor:descriptor options:option reflection:nullptr error:&told] autorelease];
+  if (error) *error = told;
+  if (told && !error) faces_note(__FILE__, __LINE__, [[told localizedDescription] UTF8String]);
+  return made;
 }
 
 @implementation Probe

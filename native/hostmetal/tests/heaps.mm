@@ -5,10 +5,6 @@
 #include <cstring>
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 id<MTLHeap> heap(NSUInteger size, MTLHeapType type = MTLHeapTypeAutomatic,
                  MTLResourceOptions options = MTLResourceStorageModeShared) {
   MTLHeapDescriptor *descriptor = [[[MTLHeapDescriptor alloc] init] autorelease];

@@ -5,10 +5,6 @@
 #include <semaphore.h>
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 NSString *const source = @"#include <metal_stdlib>\n"
                           "using namespace metal;\n"
                           "#ifndef STEP\n#define STEP 1\n#endif\n"

@@ -2,10 +2,6 @@
 #import "faces.h"
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 NSString *const source = @"#include <metal_stdlib>\nusing namespace metal;\n"
                           "constant os_log mine(\"com.example\", \"faces\");\n"
                           "kernel void say(constant int &number [[buffer(0)]]) {\n"

@@ -9,10 +9,6 @@
 #include <unistd.h>
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 id<MTLCommandQueue> queue() {
   return [[device() newCommandQueue] autorelease];
 }
@@ -58,7 +54,7 @@ void a_device_tells_of_itself() {
   CHECK([d maxBufferLength] >= 1 << 28);
   CHECK([d recommendedMaxWorkingSetSize] > 0);
   CHECK([d supportsTextureSampleCount:1] && [d supportsTextureSampleCount:8] && ![d supportsTextureSampleCount:3] && [d supports32BitFloatFiltering]);
-  CHECK(![d supportsRaytracing] && ![d supportsFunctionPointers] && ![d supports32BitMSAA] && ![d supportsBCTextureCompression]);
+  CHECK(![d supportsRaytracing] && [d supportsFunctionPointers] && ![d supportsFunctionPointersFromRender] && ![d supports32BitMSAA] && ![d supportsBCTextureCompression]);
   for (MTLGPUFamily family : {MTLGPUFamilyCommon1, MTLGPUFamilyCommon3, MTLGPUFamilyApple1, MTLGPUFamilyApple7, MTLGPUFamilyMac2,
                               MTLGPUFamilyMetal3})
     CHECK([d supportsFamily:family]);

@@ -4,10 +4,6 @@
 #include <pthread.h>
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 id<MTLBuffer> buffer(NSUInteger length) {
   return [[device() newBufferWithLength:length options:MTLResourceStorageModeShared] autorelease];
 }

@@ -5,10 +5,6 @@
 #include <cstring>
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 id<MTLBuffer> buffer(NSUInteger length) {
   return [[device() newBufferWithLength:length options:MTLResourceStorageModeShared] autorelease];
 }
@@ -32,12 +28,7 @@ void put(id<MTLTexture> to, const uint32_t *words) {
 }
 
 id<MTLComputePipelineState> pipeline(NSString *body) {
-  NSString *source = [NSString stringWithFormat:@"#include <metal_stdlib>\nusing namespace metal;\n%@", body];
-  NSError *error = nil;
-  id<MTLLibrary> library = [[device() newLibraryWithSource:source options:nil error:&error] autorelease];
-  id<MTLFunction> function = [[library newFunctionWithName:@"k"] autorelease];
-  if (!function) faces_note(__FILE__, __LINE__, [[error localizedDescription] UTF8String]);
-  return [[device() newComputePipelineStateWithFunction:function error:&error] autorelease];
+  return [[device() newComputePipelineStateWithFunction:kernel_of(body) error:nullptr] autorelease];
 }
 
 // ------------------------------------------------------------------ textures

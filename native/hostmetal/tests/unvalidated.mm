@@ -2,10 +2,6 @@
 #import "faces.h"
 
 namespace {
-id<MTLDevice> device() {
-  return [MTLCreateSystemDefaultDevice() autorelease];
-}
-
 id<MTLBuffer> words(std::initializer_list<uint32_t> values) {
   return [[device() newBufferWithBytes:values.begin() length:values.size() * 4 options:MTLResourceStorageModeShared] autorelease];
 }

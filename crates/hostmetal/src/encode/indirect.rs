@@ -73,6 +73,8 @@ impl Encoder {
                 Slot::Empty => 0,
                 Slot::Buffer { base, offset, .. } => base as u64 + offset,
                 Slot::Bytes { address, .. } => address as u64,
+                // Commands cannot have one.
+                Slot::Functions { .. } => 0,
             });
         }
         let indirect = place.map_or(std::ptr::null(), |(buffer, offset)| {
@@ -254,7 +256,7 @@ fn add(execute: &Execute, record: &Record, recording: &mut Recording) -> Result<
             }
             _ => {
                 return wrong(format!(
-                    "kernel {name:?}: a command cannot set its texture or sampler at index {index}; an argument buffer can"
+                    "kernel {name:?}: a command cannot set its texture, sampler or function table at index {index}; an argument buffer can"
                 ));
             }
         };

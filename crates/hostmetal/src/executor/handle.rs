@@ -25,6 +25,10 @@ const NOT_A_COMMAND_BUFFER: usize = 0x9000;
 const NOT_A_COMMAND: usize = 0x9800;
 /// `hostmetal::not_for_atomics`.
 const NOT_FOR_ATOMICS: usize = 0xa000;
+/// `hostmetal::not_a_function_table`.
+const NOT_A_FUNCTION_TABLE: usize = 0xa800;
+/// `hostmetal::not_a_function`, which kernels call.
+pub(crate) const NOT_A_FUNCTION: usize = 0xb000;
 
 /// What an address at which nothing can lie says of the handle or texture that a kernel used.
 pub(crate) fn bad_handle(address: usize) -> Option<&'static str> {
@@ -36,6 +40,8 @@ pub(crate) fn bad_handle(address: usize) -> Option<&'static str> {
             NOT_FOR_ATOMICS,
             "an atomic function of a texture whose pixel format is not MTLPixelFormatR32Uint or R32Sint, or RG32Uint for ulong",
         ),
+        (NOT_A_FUNCTION_TABLE, "the handle of a visible function table in memory is not that of a living one"),
+        (NOT_A_FUNCTION, "a call of a function that is not in the visible function table, or where none was set"),
         (NOT_A_COMMAND, "a command is not in the indirect command buffer, or beyond its limits"),
     ];
     places.into_iter().find(|(place, _)| (*place..*place + 2048).contains(&address)).map(|(_, text)| text)

@@ -13,13 +13,14 @@ pub(crate) mod fiber;
 pub(crate) mod guard;
 mod handle;
 mod log;
+mod order;
 pub(crate) mod pool;
 pub(crate) mod run;
 pub(crate) mod sanitizer;
 pub(crate) mod schedule;
 mod texture;
 
-pub(crate) use handle::{Described, bad_handle, sampler_handle};
+pub(crate) use handle::{Described, NOT_A_FUNCTION, bad_handle, sampler_handle};
 pub(crate) use log::{Log, SIZES as LOG_SIZES, log};
 pub use texture::{LEVELS, Level, Sampler, Texture};
 

@@ -113,8 +113,9 @@ impl Seat {
         }
     }
 
-    fn take(&self) -> Job {
-        if !event::spin_until(&self.word, event::BRIEF, |word| word == GIVEN) {
+    /// Waits for a job, looking for one for as many nanoseconds before it sleeps.
+    fn take(&self, look: u64) -> Job {
+        if !event::spin_until(&self.word, look, |word| word == GIVEN) {
             let sleep = self.word.compare_exchange(EMPTY, ASLEEP, Ordering::AcqRel, Ordering::Acquire);
             while sleep.is_ok() && self.word.load(Ordering::Acquire) == ASLEEP {
                 event::sleep_while(&self.word, ASLEEP, None);
@@ -146,24 +147,46 @@ fn work(seat: &Arc<Seat>) {
         .and_then(|registration| Some(Worker { place: Place::new(registration.record)?, record: registration.record }));
     let Some(mut worker) = worker else {
         // Memory is out: the queue's command buffers fail, a dispatch goes on without this helper.
-        match seat.take() {
+        match seat.take(event::BRIEF) {
             Job::Drive(queue) => queue.run(None),
             Job::Help(_) => drop(Computing(())),
         }
         return;
     };
+    let mut look = event::BRIEF;
     loop {
-        match seat.take() {
-            Job::Drive(queue) => queue.run(Some(&mut worker)),
+        match seat.take(look) {
+            Job::Drive(queue) => {
+                queue.run(Some(&mut worker));
+                look = event::BRIEF;
+            }
             Job::Help(share) => {
-                let _computing = Computing(());
-                share.help(&mut worker);
+                let computing = Computing(());
+                let mut kept = false;
+                share.help(&mut worker, || {
+                    drop(computing);
+                    kept = rest(seat);
+                });
+                if !kept {
+                    return;
+                }
+                // The next wave of the command buffer, or of the next one, wants help as well.
+                look = event::PATIENT;
+                continue;
             }
         }
-        let mut idle = idle();
-        if idle.len() >= worker_threads() + SPARE {
+        if !rest(seat) {
             return;
         }
+    }
+}
+
+/// Makes the worker one of the idle ones, which may be given its next job from now on; false if there are enough.
+fn rest(seat: &Arc<Seat>) -> bool {
+    let mut idle = idle();
+    let wanted = idle.len() < worker_threads() + SPARE;
+    if wanted {
         idle.push(seat.clone());
     }
+    wanted
 }

@@ -1,7 +1,7 @@
 //! Running a command buffer: its encoders in order, its dispatches as ranges of threadgroups.
 //!
 //! A `Wave` is a set of dispatches that may overlap: one dispatch of a serial encoder, or all between two barriers of a
-//! concurrent one. Its threadgroups are numbered through, and the driver runs them in that order. When the wave is
+//! concurrent one. Its threadgroups are numbered through (order.rs), and the driver runs them in that order. When the wave is
 //! expected to last, by what the pipeline took before, or turns out to, it is shared: an atomic counter then hands out
 //! chunks of the range to the driver and its helpers. A small dispatch thus wakes nobody.
 //!
@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use super::fiber::{Halt, run_group};
 use super::guard::{Signal, interrupt, watchdog_limit};
+use super::order::{BLOCK, position};
 use super::pool::{self, Computing, Worker};
 use super::{Group, SAMPLERS, SLOTS, Sampler, Span, TEXTURES, Texture, bad_handle, event};
 use crate::command::{CommandBuffer, ErrorCode, Failure, Step};
@@ -28,6 +29,7 @@ use crate::encode::indirect::resolve;
 use crate::encode::sync::{read_grids, write_sample};
 use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
 use crate::event::Event;
+use crate::faults;
 use crate::memory::GUARD;
 
 /// A wave that is expected to take longer than this many nanoseconds on one worker is shared.
@@ -51,6 +53,8 @@ pub(crate) struct Execution {
     ran: u64,
     /// Of the wait that it was parked in.
     pub(crate) failure: Option<Failure>,
+    /// What shall go wrong.
+    fault: Option<Box<faults::Commit>>,
 }
 
 /// What became of an execution.
@@ -64,9 +68,8 @@ pub(crate) enum Ran {
 impl Execution {
     /// Tells the program that the command buffer is scheduled.
     pub(crate) fn begin(command_buffer: Arc<CommandBuffer>) -> Execution {
-        let steps = command_buffer.begin();
-        command_buffer.queue.device.count_run();
-        Execution { command_buffer, steps, next: 0, encoder: 0, begun: 0, ran: 0, failure: None }
+        let (steps, fault) = command_buffer.begin();
+        Execution { command_buffer, steps, next: 0, encoder: 0, begun: 0, ran: 0, failure: None, fault }
     }
 
     fn fail(&self, code: ErrorCode, text: &str) -> Failure {
@@ -80,6 +83,10 @@ pub(crate) fn execute(worker: &mut Worker, mut execution: Execution) -> Ran {
         failure.place.0 = execution.encoder;
         let begun = execution.encoder;
         finish(execution, Some(failure), begun);
+        return Ran::Finished;
+    }
+    if let Some(failure) = injected_before(worker, &mut execution) {
+        finish(execution, Some(failure), 0);
         return Ran::Finished;
     }
     loop {
@@ -106,6 +113,62 @@ pub(crate) fn execute(worker: &mut Worker, mut execution: Execution) -> Ran {
         finish(execution, failure, begun);
         return Ran::Finished;
     }
+}
+
+/// What shall go wrong before the first command: takes its time, removes the device, and tells the failure, if it is to be one now.
+fn injected_before(worker: &Worker, execution: &mut Execution) -> Option<Failure> {
+    let fault = execution.fault.as_deref_mut()?;
+    let device = execution.command_buffer.queue.device;
+    let injected = |failure: Failure, words: &str| Failure { text: format!("{}: {words}", failure.text), ..failure };
+    let delay = std::mem::take(&mut fault.delay);
+    if !delay.is_zero() {
+        let start = event::now();
+        let end = start.saturating_add(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX));
+        let task = Task::begin(worker, start, device);
+        execution.begun = start;
+        // As a kernel that takes so long: the watchdog and a removal end it.
+        while event::now() < end && !task.record.stopping() && !device.removed() {
+            let left = Duration::from_nanos(end.saturating_sub(event::now()));
+            std::thread::sleep(left.min(Duration::from_millis(1)));
+        }
+        execution.ran += event::now() - start;
+        let stopped = task.record.stopping();
+        drop(task);
+        if device.removed() {
+            return Some(device.failure());
+        }
+        if stopped {
+            return Some(injected(timeout(None, 0), &fault.words));
+        }
+    }
+    if std::mem::take(&mut fault.removes) {
+        device.remove();
+        return Some(injected(device.failure(), &fault.words));
+    }
+    let (code, after) = fault.error?;
+    let works = |step: &Step| matches!(step, Step::Encoder(recording) if recording.commands.iter().any(Command::works));
+    let now = after == 0 || !execution.steps.iter().any(works);
+    now.then(|| Failure { code, text: fault.text(code), place: (0, 0) })
+}
+
+/// Where a command buffer ends that shall fail midway: number of the encoder, and of the command after the last one. `None` when it shall not.
+fn injected_end(execution: &Execution) -> Option<(usize, usize)> {
+    let (_, after) = execution.fault.as_deref()?.error?;
+    let (mut end, mut count) = (None, 0);
+    let recordings = execution.steps.iter().filter_map(|step| match step {
+        Step::Encoder(recording) => Some(recording),
+        _ => None,
+    });
+    for (encoder, recording) in recordings.enumerate() {
+        for position in (0..recording.commands.len()).filter(|at| recording.commands[*at].works()) {
+            if count == after {
+                return end;
+            }
+            end = Some((encoder, position + 1));
+            count += 1;
+        }
+    }
+    end
 }
 
 /// Ends a command buffer that no worker can run.
@@ -143,6 +206,7 @@ fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(A
     let device = execution.command_buffer.queue.device;
     let gone = |number| Failure { place: (number, 0), ..device.failure() };
     let mut running = None;
+    let end = injected_end(execution);
     if device.removed() {
         return Err(gone(execution.encoder));
     }
@@ -157,8 +221,17 @@ fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(A
                     (Computing::new(), Task::begin(worker, start.saturating_sub(execution.ran).max(1), device))
                 });
                 let number = execution.encoder;
+                let last = end.filter(|(encoder, _)| *encoder == number);
+                if let Some((_, commands)) = last {
+                    recording.commands.truncate(commands);
+                }
                 // Whoever removes it may have looked before the task began.
-                let ran = if device.removed() { Err(gone(number)) } else { run_commands(worker, task, recording) };
+                let mut ran = if device.removed() { Err(gone(number)) } else { run_commands(worker, task, recording) };
+                if let (Ok(()), Some((_, commands)), Some(fault)) = (&ran, last, execution.fault.as_deref())
+                    && let Some((code, _)) = fault.error
+                {
+                    ran = Err(Failure { code, text: fault.text(code), place: (number, commands) });
+                }
                 ran.map_err(|mut failure| {
                     if failure.code == ErrorCode::Timeout && device.removed() {
                         failure = Failure { place: failure.place, ..device.failure() };
@@ -339,8 +412,10 @@ fn run_shared(
         }
         _ => fair.max(1),
     };
-    // Whole rows, which one call may run. The grid may be empty, where others of the wave are not.
-    let row = u64::from(dispatch(recording, wave.first).groups[0]).max(1);
+    // Whole rows, which one call may run, or rows of blocks. The grid may be empty, where others of the wave are not.
+    let of_first = dispatch(recording, wave.first);
+    let [width, height, _] = of_first.groups.map(u64::from);
+    let row = if spans(recording, of_first) { width } else { width * height.min(BLOCK) }.max(1);
     let chunk = if chunk < row { chunk } else { chunk / row * row };
     let share = Arc::new(Share {
         task: task.number,
@@ -435,8 +510,9 @@ impl Share {
         pool::recruit(self, useful.min(2));
     }
 
-    /// Runs chunks on a helper.
-    pub(crate) fn help(self: &Arc<Share>, worker: &mut Worker) {
+    /// Runs chunks on a helper. `rested` makes it idle again, before the driver learns that it is done: the next wave begins at once and wants the
+    /// same helper.
+    pub(crate) fn help(self: &Arc<Share>, worker: &mut Worker, rested: impl FnOnce()) {
         self.running.fetch_add(1, Ordering::SeqCst);
         if !self.closed.load(Ordering::SeqCst) {
             worker.record.join(self.task);
@@ -456,6 +532,7 @@ impl Share {
             }
             worker.record.leave();
         }
+        rested();
         if self.running.fetch_sub(1, Ordering::SeqCst) == 1 {
             event::wake(&self.running, 1);
         }
@@ -480,7 +557,7 @@ impl Share {
         self.closed.store(true, Ordering::SeqCst);
         // The loads below are Acquire only: without the fence they could come before the store (STLR, LDAPR).
         fence(Ordering::SeqCst);
-        while !event::spin_until(&self.running, event::BRIEF, |running| running == 0) {
+        while !event::spin_until(&self.running, event::PATIENT, |running| running == 0) {
             let running = self.running.load(Ordering::SeqCst);
             if running == 0 {
                 return;
@@ -539,7 +616,7 @@ impl Cursor {
         let dispatch = dispatch(recording, self.position);
         let pipeline = &recording.pipelines[dispatch.pipeline as usize];
         let Some(group) = &mut self.group else { unreachable!("advance has made one") };
-        let count = place_groups(group, dispatch, number, if spans(recording, dispatch) { most } else { 1 });
+        let count = place_groups(group, dispatch, number, most, spans(recording, dispatch));
         if worker.record.stopping() {
             return (count, Err(Halt::Stopped));
         }
@@ -578,7 +655,7 @@ impl Cursor {
     ) -> Failure {
         let dispatch = dispatch(recording, self.position);
         let name = &recording.pipelines[dispatch.pipeline as usize].name;
-        let [x, y, z] = position(first, dispatch);
+        let [x, y, z] = position(first, dispatch, spans(recording, dispatch));
         let thread = worker.place.thread().map_or(String::new(), |[x, y, z]| format!(", thread ({x}, {y}, {z}) of it"));
         let place = if first == last {
             format!("kernel {name:?}, threadgroup ({x}, {y}, {z}){thread}")
@@ -670,16 +747,10 @@ fn spans(recording: &Recording, dispatch: &Dispatch) -> bool {
     }
 }
 
-/// Position of the threadgroup with a number: along x first, then y.
-fn position(number: u64, dispatch: &Dispatch) -> [u32; 3] {
-    let [width, height, _] = dispatch.groups.map(u64::from);
-    [number % width, number / width % height, number / width / height].map(|at| at as u32)
-}
-
-/// Fills in what is particular to a threadgroup of a dispatch and those that follow it in its row, `most` at most. Returns how
-/// many they are.
-fn place_groups(group: &mut Group, dispatch: &Dispatch, number: u64, most: u64) -> u64 {
-    let position = position(number, dispatch);
+/// Fills in what is particular to a threadgroup of a dispatch and, where it spans, those that follow it in its row, `most` at
+/// most. Returns how many they are.
+fn place_groups(group: &mut Group, dispatch: &Dispatch, number: u64, most: u64, spans: bool) -> u64 {
+    let position = position(number, dispatch, spans);
     let mut left = [0; 3];
     for (axis, at) in position.into_iter().enumerate() {
         left[axis] = dispatch.threads[axis] - at * dispatch.group_size[axis];
@@ -687,7 +758,7 @@ fn place_groups(group: &mut Group, dispatch: &Dispatch, number: u64, most: u64) 
         group.threads_per_threadgroup[axis] = left[axis].min(dispatch.group_size[axis]);
     }
     group.simdgroups_per_threadgroup = simdgroups(group.threads_per_threadgroup);
-    let count = most.min(u64::from(dispatch.groups[0] - position[0]));
+    let count = if spans { most.min(u64::from(dispatch.groups[0] - position[0])) } else { 1 };
     let length = count.saturating_mul(u64::from(dispatch.group_size[0]));
     group.threads_per_threadgroup[0] = u64::from(left[0]).min(length) as u32;
     count

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::compile::{HMPipelineOptions, give_or};
 use super::{HMArchive, HMDevice, HMError, HMFunction, borrow, device_of, give, put, release, share, text};
+use crate::library::PipelineDescriptor;
 use crate::msl::{Archive, Archives};
 
 /// MTLBinaryArchiveError.
@@ -82,12 +83,23 @@ pub unsafe extern "C" fn hm_archive_add(
     let options = unsafe { options.as_ref() }.copied().unwrap_or_default();
     // SAFETY: as the module says.
     let preloaded = unsafe { super::compile::dynamic_libraries(options.preloaded, options.preloaded_count) };
+    // SAFETY: as the module says.
+    let stage_input = unsafe { super::compile::stage_input(options.stage_input) };
     // What is there already is taken from there.
     let archives = Archives { search: &[into], only: false, into: Some(into) };
     // SAFETY: as the module says.
     let added = unsafe { share(function) }.map(|function| {
-        let (most, whole) = (options.max_total_threads_per_threadgroup, options.size_is_multiple_of_execution_width);
-        function.pipeline(device, most, whole, &archives, &preloaded).map(drop)
+        let descriptor = PipelineDescriptor {
+            max_threads: options.max_total_threads_per_threadgroup,
+            whole_simdgroups: options.size_is_multiple_of_execution_width,
+            archives,
+            preloaded: &preloaded,
+            stage_input: stage_input.as_ref(),
+        };
+        match function.is_visible() {
+            true => function.visible(device, &descriptor).map(drop),
+            false => function.pipeline(device, &descriptor).map(drop),
+        }
     });
     let result = match added {
         Some(Ok(())) => Ok(()),

@@ -1,11 +1,8 @@
 //! The C interface: argument buffers, their layout and the types in them.
 
-use super::{
-    HMArguments, HMDevice, HMError, HMFunction, HMPipeline, borrow, device_of, elements, give, put, release, share,
-};
+use super::{HMArguments, HMError, HMFunction, HMPipeline, borrow, elements, give, put, release, share};
 use crate::arguments::{Arguments, Wanted};
 use crate::encode::Misuse;
-use crate::msl::Archives;
 use crate::pipeline::BUFFER;
 use std::ffi::c_char;
 use std::ptr;
@@ -79,19 +76,11 @@ unsafe fn made(result: Result<Arguments, Misuse>, misuse: *mut *const c_char) ->
 /// # Safety
 /// As the module above says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hm_function_arguments(
-    device: HMDevice,
-    function: HMFunction,
-    index: u32,
-    error: *mut HMError,
-) -> HMArguments {
+pub unsafe extern "C" fn hm_function_arguments(function: HMFunction, index: u32, error: *mut HMError) -> HMArguments {
     // SAFETY: as the module above says.
-    let device = unsafe { device_of(device) };
-    // SAFETY: as the module above says.
-    let pipeline = unsafe { borrow(function) }.pipeline(device, 0, false, &Archives::default(), &[]);
-    let (handle, value) = match pipeline {
-        Ok(pipeline) => {
-            let mut buffers = pipeline.bindings.iter().filter(|binding| binding.kind == BUFFER);
+    let (handle, value) = match unsafe { borrow(function) }.bindings() {
+        Ok(bindings) => {
+            let mut buffers = bindings.iter().filter(|binding| binding.kind == BUFFER);
             let found = buffers.find(|binding| binding.index == index);
             let handle = found.map_or(HMArguments::NULL, |binding| give(Arc::new(Arguments::new(&binding.types))));
             (handle, HMError::NONE)

@@ -4,6 +4,7 @@ use super::{
     HMBuffer, HMCommands, HMDevice, HMEncoder, HMPipeline, answer, borrow, device_of, give, put, release, share,
 };
 use crate::commands::{Commands, Limits, THREADGROUPS, THREADS};
+use crate::faults::{Site, refuses};
 use std::ffi::c_char;
 use std::ptr;
 use std::sync::Arc;
@@ -49,7 +50,8 @@ pub unsafe extern "C" fn hm_commands_create(
         buffers: given.buffers,
         memory: given.memory,
     };
-    let (handle, text) = match Commands::new(device, limits, count) {
+    let made = if refuses(device, Site::Buffer) { Ok(None) } else { Commands::new(device, limits, count) };
+    let (handle, text) = match made {
         Ok(commands) => (commands.map_or(HMCommands::NULL, |commands| give(Arc::new(commands))), ptr::null()),
         Err(text) => (HMCommands::NULL, text.as_ptr()),
     };

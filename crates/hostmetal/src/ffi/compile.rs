@@ -10,8 +10,12 @@ use super::{
     give, hm_string_release, put, release, share, text,
 };
 use crate::device::SIMD_WIDTH;
-use crate::library::{COMPILE_FAILURE, COMPILE_WARNING, Function, Library, LibraryError, LibraryOptions, read_dynamic};
+use crate::faults::{self, Site};
+use crate::library::{
+    COMPILE_FAILURE, COMPILE_WARNING, Function, Library, LibraryError, LibraryOptions, PipelineDescriptor, read_dynamic,
+};
 use crate::msl::{Archive, Archives, CompileOptions, ConstantKey, ConstantValue, DataType, Dynamic, Linking, MathMode};
+use crate::msl::{PLACES, StageAttribute, StageInput, StageLayout};
 use crate::pipeline::{Kernel, Pipeline};
 
 /// HMMacro.
@@ -76,7 +80,7 @@ pub(super) unsafe fn give_or<H: Handle>(result: Result<H::Object, HMError>, erro
 
 /// # Safety
 /// `error` is NULL or valid for writes.
-unsafe fn tell(error: *mut HMError, value: HMError) {
+pub(super) unsafe fn tell(error: *mut HMError, value: HMError) {
     if error.is_null() {
         // SAFETY: the text was made a moment ago.
         unsafe { hm_string_release(value.message) };
@@ -160,10 +164,10 @@ pub unsafe extern "C" fn hm_library_create(
     let of_library = unsafe { library_options(options) };
     let made = match std::str::from_utf8(source) {
         // SAFETY: as the module says.
-        Ok(source) => match unsafe { compile_options(options) } {
-            Ok(compile) => Library::new(device, source, &compile, of_library).map_err(HMError::from),
-            Err(error) => Err(error),
-        },
+        Ok(source) => unsafe { compile_options(options) }.and_then(|compile| {
+            faults::compile(device, Site::Compile)?;
+            Ok(Library::new(device, source, &compile, of_library)?)
+        }),
         Err(wrong) => {
             let text = format!("the source is not UTF-8: byte {} is invalid", wrong.valid_up_to());
             Err(HMError::new(COMPILE_FAILURE, &text))
@@ -418,6 +422,100 @@ pub struct HMPipelineOptions {
     pub preloaded: *const HMDynamic,
     /// Length of `preloaded`.
     pub preloaded_count: usize,
+    /// NULL for none.
+    pub stage_input: *const HMStageInput,
+}
+
+/// HMStageInput: an MTLStageInputOutputDescriptor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HMStageInput {
+    /// By index.
+    pub attributes: [HMStageAttribute; PLACES],
+    /// By index in the argument table.
+    pub layouts: [HMStageLayout; PLACES],
+    /// MTLIndexType.
+    pub index_type: u32,
+    /// In the argument table.
+    pub index_buffer: u32,
+}
+
+/// HMStageAttribute: an MTLAttributeDescriptor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HMStageAttribute {
+    /// MTLAttributeFormat, 0 for none.
+    pub format: u32,
+    /// In the argument table.
+    pub buffer: u32,
+    /// In bytes.
+    pub offset: u64,
+}
+
+/// HMStageLayout: an MTLBufferLayoutDescriptor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HMStageLayout {
+    /// In bytes.
+    pub stride: u64,
+    /// Threads per element.
+    pub step_rate: u64,
+    /// MTLStepFunction.
+    pub step_function: u32,
+}
+
+/// # Safety
+/// `input` is NULL or valid.
+pub(super) unsafe fn stage_input(input: *const HMStageInput) -> Option<StageInput> {
+    // SAFETY: as the caller promises.
+    let HMStageInput { attributes, layouts, index_type, index_buffer } = unsafe { input.as_ref() }?;
+    Some(StageInput {
+        attributes: attributes.map(|HMStageAttribute { format, buffer, offset }| StageAttribute {
+            format,
+            buffer,
+            offset,
+        }),
+        layouts: layouts.map(|HMStageLayout { stride, step_rate, step_function }| StageLayout {
+            stride,
+            step: step_function,
+            rate: step_rate,
+        }),
+        wide_indices: *index_type == 1,
+        index_buffer: *index_buffer,
+    })
+}
+
+/// HMAttribute: an attribute of a kernel's `[[stage_in]]`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct HMAttribute {
+    /// Valid while the function lives.
+    pub name: *const c_char,
+    /// As in the source.
+    pub index: u32,
+    /// MTLDataType.
+    pub data_type: u32,
+    /// Not switched off by a function constant.
+    pub active: bool,
+}
+
+/// An attribute of a function, which is compiled when this is first asked; false when out of range, or when the function does not compile.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_function_attribute(
+    function: HMFunction,
+    position: usize,
+    attribute: *mut HMAttribute,
+) -> bool {
+    // SAFETY: as the module says.
+    let Some((name, info)) = unsafe { borrow(function) }.attributes().get(position) else { return false };
+    let value =
+        HMAttribute { name: name.as_ptr(), index: info.index, data_type: info.data_type.0, active: info.active };
+    // SAFETY: as the module says.
+    unsafe { put(attribute, value) };
+    true
 }
 
 impl Default for HMPipelineOptions {
@@ -430,6 +528,7 @@ impl Default for HMPipelineOptions {
             archive_count: 0,
             preloaded: ptr::null(),
             preloaded_count: 0,
+            stage_input: ptr::null(),
         }
     }
 }
@@ -454,12 +553,22 @@ pub unsafe extern "C" fn hm_pipeline_create(
     // SAFETY: as the module says.
     let search: Vec<&Archive> = archives.iter().map(|archive| unsafe { borrow(*archive) }).collect();
     let archives = Archives { search: &search, only: options.fail_on_archive_miss, into: None };
-    let (most, whole) = (options.max_total_threads_per_threadgroup, options.size_is_multiple_of_execution_width);
     // SAFETY: as the module says.
     let preloaded = unsafe { dynamic_libraries(options.preloaded, options.preloaded_count) };
     // SAFETY: as the module says.
+    let stage_input = unsafe { stage_input(options.stage_input) };
+    let descriptor = PipelineDescriptor {
+        max_threads: options.max_total_threads_per_threadgroup,
+        whole_simdgroups: options.size_is_multiple_of_execution_width,
+        archives,
+        preloaded: &preloaded,
+        stage_input: stage_input.as_ref(),
+    };
+    // SAFETY: as the module says.
     let made = match unsafe { share(function) } {
-        Some(function) => function.pipeline(device, most, whole, &archives, &preloaded).map_err(HMError::from),
+        Some(function) => faults::compile(device, Site::Pipeline)
+            .and_then(|()| function.pipeline(device, &descriptor))
+            .map_err(HMError::from),
         None => Err(HMError::new(COMPILE_FAILURE, "a pipeline of no function")),
     };
     // SAFETY: as the module says.
@@ -506,6 +615,8 @@ pub struct HMBinding {
     pub texture_type: u32,
     /// Places of the argument table, more than 1 for an array.
     pub count: u32,
+    /// The kernel names it; else its `[[stage_in]]` is read from it.
+    pub argument: bool,
 }
 
 /// A pipeline of a native function instead of a compiled kernel, for tests of the executor; NULL with the error's text
@@ -566,6 +677,7 @@ pub unsafe extern "C" fn hm_pipeline_binding(pipeline: HMPipeline, position: usi
         used: found.used,
         texture_type: found.texture_type,
         count: found.count,
+        argument: found.argument,
     };
     // SAFETY: as the module says.
     unsafe { put(binding, value) };

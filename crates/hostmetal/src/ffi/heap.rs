@@ -4,11 +4,12 @@ use std::ffi::c_char;
 use std::ptr;
 use std::sync::Arc;
 
-use super::texture::made;
+use super::texture::{made, unless_refused};
 use super::{
     HMBuffer, HMDevice, HMHeap, HMTexture, HMTextureDescriptor, answer, borrow, device_of, give, put, release, share,
 };
 use crate::encode::Misuse;
+use crate::faults::{Site, refuses};
 use crate::heap::{Heap, piece_size};
 use crate::memory::Buffer;
 use crate::pages::Purgeable;
@@ -34,6 +35,9 @@ pub struct HMHeapInfo {
 pub unsafe extern "C" fn hm_heap_create(device: HMDevice, size: u64, placement: bool) -> HMHeap {
     // SAFETY: as the module above says.
     let device = unsafe { device_of(device) };
+    if refuses(device, Site::Heap) {
+        return HMHeap::NULL;
+    }
     Heap::new(device, size, placement).map_or(HMHeap::NULL, |heap| give(Arc::new(heap)))
 }
 
@@ -106,7 +110,10 @@ pub unsafe extern "C" fn hm_heap_buffer_create(
 ) -> HMBuffer {
     // SAFETY: as the module above says.
     let heap = unsafe { heap_and_offset(heap, offset) };
-    let result = heap.and_then(|(heap, offset)| Buffer::in_heap(&heap, length, offset));
+    let result = heap.and_then(|(heap, offset)| {
+        let refused = refuses(heap.pages().device(), Site::Buffer);
+        if refused { Ok(None) } else { Buffer::in_heap(&heap, length, offset) }
+    });
     let (handle, text) = match result {
         Ok(buffer) => (buffer.map_or(HMBuffer::NULL, |buffer| give(Arc::new(buffer))), ptr::null()),
         Err(text) => (HMBuffer::NULL, text.as_ptr()),
@@ -131,8 +138,11 @@ pub unsafe extern "C" fn hm_heap_texture_create(
     let descriptor = unsafe { &*descriptor }.read();
     // SAFETY: as the module above says.
     let heap = unsafe { heap_and_offset(heap, offset) };
+    let result = heap.and_then(|(heap, offset)| {
+        unless_refused(heap.pages().device(), || Texture::in_heap(&heap, descriptor, offset))
+    });
     // SAFETY: as the module above says.
-    unsafe { made(heap.and_then(|(heap, offset)| Texture::in_heap(&heap, descriptor, offset)), misuse) }
+    unsafe { made(result, misuse) }
 }
 
 /// Gives up the caller's reference.

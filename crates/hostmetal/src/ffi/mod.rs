@@ -10,6 +10,8 @@ mod archive;
 mod arguments;
 mod commands;
 mod compile;
+mod faults;
+mod functions;
 mod heap;
 mod log;
 mod submit;
@@ -20,6 +22,8 @@ pub use archive::*;
 pub use arguments::*;
 pub use commands::*;
 pub use compile::*;
+pub use faults::*;
+pub use functions::*;
 pub use heap::*;
 pub use log::*;
 pub use submit::*;
@@ -37,6 +41,8 @@ use crate::device::{self, Device};
 use crate::encode::{Encoder, Misuse};
 use crate::event::{Event, Fence};
 use crate::executor::Log;
+use crate::faults::{Site, refuses};
+use crate::functions::{FunctionTable, VisibleFunction};
 use crate::heap::Heap;
 use crate::library::{Function, Library};
 use crate::memory::Buffer;
@@ -110,6 +116,10 @@ handles! {
     HMDynamic => Dynamic;
     /// An MTLIndirectCommandBuffer.
     HMCommands => Commands;
+    /// An MTLFunctionHandle.
+    HMVisible => VisibleFunction;
+    /// An MTLVisibleFunctionTable.
+    HMFunctionTable => FunctionTable;
     /// What a buffer argument points to.
     HMArguments => Arguments;
     /// An MTLCommandQueue.
@@ -359,6 +369,9 @@ pub unsafe extern "C" fn hm_device_current_allocated_size(device: HMDevice) -> u
 pub unsafe extern "C" fn hm_buffer_create(device: HMDevice, length: u64) -> HMBuffer {
     // SAFETY: as the module says.
     let device = unsafe { device_of(device) };
+    if refuses(device, Site::Buffer) {
+        return HMBuffer::NULL;
+    }
     Buffer::new(device, length).map_or(HMBuffer::NULL, |buffer| give(Arc::new(buffer)))
 }
 
@@ -377,6 +390,9 @@ pub unsafe extern "C" fn hm_buffer_create_no_copy(
     // SAFETY: as the module says.
     let device = unsafe { device_of(device) };
     let Some(bytes) = NonNull::new(bytes.cast()) else { return HMBuffer::NULL };
+    if refuses(device, Site::Buffer) {
+        return HMBuffer::NULL;
+    }
     // SAFETY: the caller promises what `borrowed` asks for.
     let buffer = unsafe { Buffer::borrowed(device, bytes, length, deallocate, context) };
     buffer.map_or(HMBuffer::NULL, |buffer| give(Arc::new(buffer)))

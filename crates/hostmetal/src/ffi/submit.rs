@@ -10,9 +10,10 @@ use super::{
 };
 use crate::command::{Callbacks, CommandBuffer};
 use crate::encode::{Encoder, Misuse};
+use crate::faults::{Site, refuses};
 use crate::queue::Queue;
 
-/// A command queue.
+/// A command queue; NULL where the rules of faults say so.
 ///
 /// # Safety
 /// As the module says.
@@ -20,6 +21,9 @@ use crate::queue::Queue;
 pub unsafe extern "C" fn hm_queue_create(device: HMDevice, max_command_buffers: usize) -> HMQueue {
     // SAFETY: as the module says.
     let device = unsafe { device_of(device) };
+    if refuses(device, Site::Queue) {
+        return HMQueue::NULL;
+    }
     give(Arc::new(Queue::new(device, max_command_buffers)))
 }
 
@@ -33,7 +37,7 @@ pub unsafe extern "C" fn hm_queue_release(queue: HMQueue) {
     unsafe { release(queue) };
 }
 
-/// A command buffer; blocks while the queue has its maximum of uncompleted ones.
+/// A command buffer; blocks while the queue has its maximum of uncompleted ones. NULL where the rules of faults say so.
 ///
 /// # Safety
 /// As the module says.
@@ -41,6 +45,7 @@ pub unsafe extern "C" fn hm_queue_release(queue: HMQueue) {
 pub unsafe extern "C" fn hm_command_buffer_create(queue: HMQueue) -> HMCommandBuffer {
     // SAFETY: as the module says.
     let queue = unsafe { share(queue) };
+    let queue = queue.filter(|queue| !refuses(queue.device, Site::CommandBuffer));
     queue.map_or(HMCommandBuffer::NULL, |queue| give(CommandBuffer::new(queue)))
 }
 
@@ -235,9 +240,12 @@ unsafe fn open_encoder(
 ) -> HMEncoder {
     // SAFETY: as the module says.
     let command_buffer = unsafe { share(command_buffer) };
-    let result = command_buffer.ok_or(c"an encoder of no command buffer").and_then(open);
-    let (handle, text) = match result {
-        Ok(encoder) => (give(Arc::new(encoder)), ptr::null()),
+    let made = command_buffer.ok_or(c"an encoder of no command buffer").and_then(|command_buffer| {
+        let refused = refuses(command_buffer.queue.device, Site::Encoder);
+        if refused { Ok(None) } else { open(command_buffer).map(Some) }
+    });
+    let (handle, text) = match made {
+        Ok(encoder) => (encoder.map_or(HMEncoder::NULL, |encoder| give(Arc::new(encoder))), ptr::null()),
         Err(text) => (HMEncoder::NULL, text.as_ptr()),
     };
     // SAFETY: as the module says.

@@ -1,8 +1,10 @@
 //! The C interface: textures and what binds and copies them.
 
 use super::{HMBuffer, HMDevice, HMEncoder, HMTexture, answer, borrow, device_of, give, put, release, share};
+use crate::device::Device;
 use crate::encode::Misuse;
 use crate::executor::{Sampler, sampler_handle};
+use crate::faults::{Site, refuses};
 use crate::memory::Buffer;
 use crate::texture::{Descriptor, Linear, Region, Texture, knows};
 use std::ffi::{c_char, c_void};
@@ -109,6 +111,14 @@ pub(super) unsafe fn made(result: Result<Option<Texture>, Misuse>, misuse: *mut 
     handle
 }
 
+/// None instead of what `make` makes, where the rules of faults say so.
+pub(super) fn unless_refused(
+    device: &Device,
+    make: impl FnOnce() -> Result<Option<Texture>, Misuse>,
+) -> Result<Option<Texture>, Misuse> {
+    if refuses(device, Site::Texture) { Ok(None) } else { make() }
+}
+
 /// Whether textures of an MTLPixelFormat can be made.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_pixel_format_known(pixel_format: u32) -> bool {
@@ -130,7 +140,7 @@ pub unsafe extern "C" fn hm_texture_create(
     // SAFETY: as the module above says.
     let descriptor = unsafe { &*descriptor }.read();
     // SAFETY: as the module above says.
-    unsafe { made(Texture::new(device, descriptor), misuse) }
+    unsafe { made(unless_refused(device, || Texture::new(device, descriptor)), misuse) }
 }
 
 /// A texture whose texels are a buffer's bytes.

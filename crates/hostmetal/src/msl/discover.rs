@@ -26,6 +26,10 @@ pub struct KernelInfo {
     pub name: String,
     /// The function constants that it may use, by index.
     pub constants: Vec<ConstantInfo>,
+    /// It has a `[[stage_in]]` parameter with attributes.
+    pub stage_input: bool,
+    /// It is no kernel, but a function for tables (`[[visible]]`, `[[stitchable]]`).
+    pub visible: bool,
 }
 
 /// A kernel as the rewrite knows it.
@@ -39,6 +43,10 @@ pub(super) struct Kernel {
     pub(super) group: bool,
     /// Something reachable may be a loop.
     pub(super) loops: bool,
+    /// No kernel: a visible function.
+    pub(super) visible: bool,
+    /// Whether each of the program's regions is needed to compile it.
+    pub(super) needed: Vec<bool>,
 }
 
 /// A kernel's name, the kernel, and the tokens that it consists of.
@@ -57,11 +65,14 @@ pub(super) fn find_kernels(
     let mut removed = Vec::new();
     let mut signatures: HashMap<usize, Signature> = HashMap::new();
     for (number, function) in program.functions.iter().enumerate() {
+        if let Some((host, kernel)) = visible(stream, function, globals, findings) {
+            kernels.push((host, kernel, vec![(function.start, function.end)]));
+        }
         if function.stage != Some(Stage::Kernel) || function.body.is_none() {
             continue;
         }
         let first = globals.of(function).iter().map(|(parameter, _)| parameter.clone()).collect();
-        let own = signature(stream, function, first, known, findings);
+        let own = signature(stream, program, function, first, known, findings);
         signatures.insert(number, own.clone());
         if !function.is_template() {
             let name = host_name(stream, function.start, function.params.0)
@@ -77,6 +88,8 @@ pub(super) fn find_kernels(
                 signature: own,
                 group: true,
                 loops: true,
+                visible: false,
+                needed: Vec::new(),
             };
             kernels.push((name, kernel, vec![(function.start, function.end)]));
         }
@@ -125,10 +138,46 @@ pub(super) fn find_kernels(
             signature: signatures[&number].clone(),
             group: true,
             loops: true,
+            visible: false,
+            needed: Vec::new(),
         };
         kernels.push((host, kernel, vec![(start, end), (function.start, function.end)]));
     }
     (kernels, removed)
+}
+
+/// A function for tables of visible functions (MSL specification 5.1.4; stitchable ones are visible too, 5.1.5).
+fn visible(
+    stream: &Stream,
+    function: &Function,
+    globals: &Globals,
+    findings: &mut Vec<Finding>,
+) -> Option<(String, Kernel)> {
+    if function.stage.is_some() || function.in_class || function.body.is_none() || function.is_template() {
+        return None;
+    }
+    let (start, end) = (function.start, function.params.0);
+    let opened = (start..end).filter(|&i| stream.attribute(i).is_some());
+    let marks = opened.flat_map(|i| attributes(stream, i));
+    marks.into_iter().find(|one| matches!(stream.at(one.name), "visible" | "stitchable"))?;
+    let name = stream.at(function.name);
+    if globals.change(function) {
+        let text = format!(
+            "visible function '{name}' uses built-ins or bindings at program scope: hostmetal has them in kernels only"
+        );
+        findings.push(Finding::error(function.name, text));
+    }
+    let kernel = Kernel {
+        instance: Instance { text: name.to_owned(), types: None, values: Substitution::new() },
+        scope: function.scope,
+        token: function.name,
+        signature: Signature { parameters: Vec::new(), max_threads: None, stage: Vec::new() },
+        group: true,
+        loops: true,
+        visible: true,
+        needed: Vec::new(),
+    };
+    Some((host_name(stream, start, end).unwrap_or_else(|| name.to_owned()), kernel))
 }
 
 /// Whether the template has room for so many arguments.
@@ -247,25 +296,28 @@ pub(super) fn describe_constants(
     described
 }
 
-/// The kernels' public description, and what building needs; both in the given order.
+/// The kernels' public description, and what building needs; both in the given order. `removed`: as `find_kernels` gives them.
 pub(super) fn finish(
     stream: &Stream,
     program: &Program,
     constants: &[(Constant, ConstantInfo)],
     kernels: Vec<Named>,
+    removed: &[(usize, usize)],
 ) -> (Vec<KernelInfo>, Vec<Kernel>) {
     let numbers: HashMap<&str, usize> =
         constants.iter().enumerate().map(|(i, (_, info))| (info.name.as_str(), i)).collect();
-    let reach = Reach::new(stream, program, &numbers);
+    let reach = Reach::new(stream, program, &numbers, removed);
     kernels
         .into_iter()
         .map(|(name, mut kernel, roots)| {
             let reached = reach.from(stream, program, &roots, &numbers);
             kernel.group = !reached.synchronises;
             kernel.loops = reached.loops;
+            kernel.needed = reached.needed;
             let mut own: Vec<ConstantInfo> = reached.constants.iter().map(|&c| constants[c].1.clone()).collect();
             own.sort_by_key(|c| c.index);
-            (KernelInfo { name, constants: own }, kernel)
+            let stage_input = !kernel.signature.stage.is_empty();
+            (KernelInfo { name, constants: own, stage_input, visible: kernel.visible }, kernel)
         })
         .unzip()
 }

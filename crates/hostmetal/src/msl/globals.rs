@@ -37,6 +37,8 @@ pub(crate) struct Globals {
     kernels: HashMap<usize, Vec<(Parameter, String)>>,
     /// First tokens of the declarations.
     pub(crate) declarations: HashSet<usize>,
+    /// Tokens of the names of functions that get parameters besides their own.
+    changed: HashSet<usize>,
 }
 
 impl Global<'_> {
@@ -51,6 +53,11 @@ impl Global<'_> {
 impl Globals {
     pub(crate) fn of(&self, function: &Function) -> &[(Parameter, String)] {
         self.kernels.get(&function.name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the function has other parameters than it is written with.
+    pub(crate) fn change(&self, function: &Function) -> bool {
+        self.changed.contains(&function.name)
     }
 }
 
@@ -91,6 +98,7 @@ pub(crate) fn rewrite(
             continue;
         }
         pass.function(function, needs, edits);
+        found.changed.insert(function.name);
         if function.stage == Some(Stage::Kernel) {
             let own = needs.iter().map(|number| &globals[number]);
             found.kernels.insert(function.name, own.map(|g| (g.parameter.clone(), g.kind.clone())).collect());

@@ -20,6 +20,7 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "hostmetal_rendezvous.h",
     "hostmetal_runtime.h",
     "hostmetal_sampler.h",
+    "hostmetal_stage.h",
     "hostmetal_texel.h",
     "hostmetal_types.h",
     "hostmetal_vectorize.h",
@@ -51,6 +52,7 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "metal_type_traits",
     "metal_types",
     "metal_uniform",
+    "metal_visible_function_table",
     "simd/simd.h",
 );
 

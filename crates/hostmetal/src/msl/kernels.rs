@@ -7,7 +7,8 @@
 
 use super::constants::{Known, evaluate};
 use super::diagnose::Finding;
-use super::scan::Function;
+use super::scan::{Function, Program};
+use super::stage::{self, Member, StageInput};
 use super::token::Stream;
 use std::collections::HashMap;
 
@@ -36,7 +37,7 @@ const INPUTS: [(&str, bool); 20] = [
 ];
 
 /// Attributes that stand in MSL compute sources and that clang does not know: taken out wherever they stand.
-const STRIPPED: [&str; 24] = [
+const STRIPPED: [&str; 25] = [
     "buffer",
     "threadgroup",
     "texture",
@@ -50,6 +51,7 @@ const STRIPPED: [&str; 24] = [
     "max_total_threadgroups_per_mesh_grid",
     "visible",
     "stitchable",
+    "function_groups",
     "raster_order_group",
     "position",
     "user",
@@ -110,6 +112,8 @@ pub(crate) enum Role {
     Texture,
     Sampler,
     Input(&'static str),
+    /// A structure of attributes (stage.rs).
+    StageIn,
 }
 
 impl Role {
@@ -120,7 +124,7 @@ impl Role {
             Role::Threadgroup => Some(("threadgroup", 30)),
             Role::Texture => Some(("texture", 127)),
             Role::Sampler => Some(("sampler", 15)),
-            Role::Input(_) => None,
+            Role::Input(_) | Role::StageIn => None,
         }
     }
 
@@ -130,10 +134,12 @@ impl Role {
             .find(|role| role.table().is_some_and(|(name, _)| name == word))
     }
 
-    /// A texture or a sampler by the type's name, where no attribute says it.
+    /// A texture, a sampler or a table of functions by the type's name, where no attribute says it.
     fn of_type(word: &str) -> Option<Role> {
-        if word == "sampler" {
-            return Some(Role::Sampler);
+        match word {
+            "sampler" => return Some(Role::Sampler),
+            "visible_function_table" => return Some(Role::Buffer),
+            _ => {}
         }
         is_texture(word).then_some(Role::Texture)
     }
@@ -176,6 +182,8 @@ pub(crate) struct Signature {
     pub(crate) parameters: Vec<Parameter>,
     /// `[[max_total_threads_per_threadgroup(n)]]`: the tokens of n.
     pub(crate) max_threads: Option<(usize, usize)>,
+    /// Of the `[[stage_in]]` parameter, where there is one.
+    pub(crate) stage: Vec<Member>,
 }
 
 /// The place of the declared name in `start..end`: the last identifier before an array part, outside of attributes and
@@ -209,6 +217,7 @@ pub(crate) fn declared_name(stream: &Stream, start: usize, end: usize) -> Option
 /// Reads a kernel's parameters, which follow the `first` ones, and gives an index to every argument that has none.
 pub(crate) fn signature(
     stream: &Stream,
+    program: &Program,
     function: &Function,
     first: Vec<Parameter>,
     known: &Known,
@@ -258,7 +267,16 @@ pub(crate) fn signature(
             i += 1;
         }
     }
-    Signature { parameters, max_threads }
+    let mut inputs = parameters.iter().filter(|parameter| parameter.role == Role::StageIn);
+    let stage = match inputs.next() {
+        Some(parameter) => stage::members(stream, program, parameter, known, findings),
+        None => Vec::new(),
+    };
+    if let Some(second) = inputs.next() {
+        let at = second.name.unwrap_or(second.range.0);
+        findings.push(Finding::error(at, "a kernel can have only one parameter with the 'stage_in' attribute"));
+    }
+    Signature { parameters, max_threads, stage }
 }
 
 /// Whether the tokens declare a pointer or a reference outside of template arguments.
@@ -319,11 +337,7 @@ pub(crate) fn parameter(
                     });
                 }
                 "function_constant" => condition = attribute.arguments,
-                "stage_in" => {
-                    findings
-                        .push(Finding::error(attribute.name, format!("'[[{word}]]' is not supported by hostmetal")));
-                    return None;
-                }
+                "stage_in" => role = Some(Role::StageIn),
                 // A name for a stage's interface: a kernel has none, and the argument its next free index.
                 "maybe_unused" | "user" => {}
                 _ => match INPUTS.iter().find(|(input, _)| *input == word) {
@@ -414,6 +428,9 @@ fn check_type(
             }
             _ => None,
         },
+        Role::StageIn => indirect.then(|| {
+            format!("'stage_in' attribute needs parameter '{shown}' to be a value, not a pointer or reference")
+        }),
         Role::Texture | Role::Sampler => {
             let (word, _) = parameter.role.table().unwrap_or_default();
             indirect.then(|| {
@@ -552,7 +569,7 @@ pub(crate) fn substitution(stream: &Stream, start: usize, head: usize, arguments
 }
 
 /// The spelling of `from..to` with the template's parameters replaced.
-fn expression(stream: &Stream, from: usize, to: usize, values: &Substitution) -> String {
+pub(crate) fn expression(stream: &Stream, from: usize, to: usize, values: &Substitution) -> String {
     let words = (from..to).map(|i| match values.get(stream.at(i)) {
         Some(value) if !matches!(stream.at(i.wrapping_sub(1)), "." | "->" | "::") => value.as_str(),
         _ => stream.at(i),
@@ -560,8 +577,8 @@ fn expression(stream: &Stream, from: usize, to: usize, values: &Substitution) ->
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The template arguments of `hostmetal_kernel.h` for one parameter.
-fn argument(stream: &Stream, parameter: &Parameter, values: &Substitution) -> String {
+/// The template arguments of `hostmetal_kernel.h` for one parameter. `stage` names the class of the kernel's `[[stage_in]]`.
+fn argument(stream: &Stream, parameter: &Parameter, values: &Substitution, stage: &str) -> String {
     let index = match &parameter.index {
         Some(Index::Known(value)) => value.to_string(),
         Some(Index::Expression(from, to)) => format!("({})", expression(stream, *from, *to, values)),
@@ -576,6 +593,7 @@ fn argument(stream: &Stream, parameter: &Parameter, values: &Substitution) -> St
         Role::Texture => format!("hostmetal::resource_argument<hostmetal::kind_texture, {index}, {present}>"),
         Role::Sampler => format!("hostmetal::resource_argument<hostmetal::kind_sampler, {index}, {present}>"),
         Role::Input(input) => format!("hostmetal::input_{input}"),
+        Role::StageIn => format!("hostmetal::stage_in<{stage}>"),
     }
 }
 
@@ -601,6 +619,13 @@ pub(crate) struct Instance {
     pub(crate) values: Substitution,
 }
 
+/// What exports a visible function.
+pub(crate) fn exported(name: &str, scope: &[String]) -> String {
+    let open: String = scope.iter().map(|space| format!("namespace {space} {{ ")).collect();
+    let close = " }".repeat(scope.len());
+    format!("{open}HM_EXPORT const auto hm_visible = &{name}; HM_EXPORT const char hm_engine[] = {{0}};{close}")
+}
+
 /// A function that instantiates everything a call of the kernel needs; or, with a mode, the exported entry and the
 /// table of bindings. `number` makes
 /// the name of the former unique.
@@ -610,6 +635,7 @@ pub(crate) fn wrapper(
     instance: &Instance,
     scope: &[String],
     entry: Option<&Mode>,
+    input: Option<&StageInput>,
     number: usize,
 ) -> String {
     let Instance { text: instance, types, values } = instance;
@@ -630,7 +656,12 @@ pub(crate) fn wrapper(
             text.push_str(" { ");
         }
     }
-    let arguments: String = signature.parameters.iter().map(|p| format!(", {}", argument(stream, p, values))).collect();
+    let class = format!("hm_stage_{number}");
+    let arguments: String =
+        signature.parameters.iter().map(|p| format!(", {}", argument(stream, p, values, &class))).collect();
+    if signature.parameters.iter().any(|p| p.role == Role::StageIn) {
+        text.push_str(&stage::class(stream, &signature.stage, values, input, &class));
+    }
     let call = format!("hostmetal::call<void{arguments}>");
     let limit = signature.max_threads.map_or("0".to_owned(), |(from, to)| expression(stream, from, to, values));
     let table = format!("{call}::describe({instance}, (unsigned)({limit}))");
@@ -665,7 +696,8 @@ pub(crate) fn wrapper(
                 text.push_str(" HM_EXPORT const char hm_only_tiles = 1;");
             }
             text.push_str(&format!(
-                " HM_EXPORT const auto hm_kernel_info = {table}; HM_EXPORT const auto hm_kernel_types = {call}::types_of({instance});"
+                " HM_EXPORT const auto hm_kernel_info = {table}; HM_EXPORT const auto hm_kernel_types = {call}::types_of({instance}); \
+                 HM_EXPORT const auto hm_kernel_stage = {call}::stage_of({instance});"
             ));
         }
     }

@@ -8,10 +8,12 @@
 
 use super::constants::DataType;
 use super::engine::Built;
+use super::stage::{AttributeInfo, PLACES};
 use crate::executor::{Entry, RuntimeTable, SAMPLERS, SLOTS, Span, TEXTURES, ThreadgroupVariable};
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use libloading::os::unix::{self, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::CStr;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `hostmetal::info_version` of the header.
 const INFO_VERSION: u32 = 3;
@@ -27,15 +29,24 @@ pub enum BindingKind {
     ThreadgroupMemory,
     Texture,
     Sampler,
+    VisibleFunctionTable,
 }
 
 impl BindingKind {
     /// Places of the argument table of this kind.
     fn places(self) -> u32 {
         match self {
-            BindingKind::Buffer | BindingKind::ThreadgroupMemory => SLOTS as u32,
+            BindingKind::Buffer | BindingKind::ThreadgroupMemory | BindingKind::VisibleFunctionTable => SLOTS as u32,
             BindingKind::Texture => TEXTURES as u32,
             BindingKind::Sampler => SAMPLERS as u32,
+        }
+    }
+
+    /// Tables of functions are bound where buffers are.
+    fn table(self) -> BindingKind {
+        match self {
+            BindingKind::VisibleFunctionTable => BindingKind::Buffer,
+            other => other,
         }
     }
 }
@@ -141,6 +152,18 @@ struct InfoType {
     alignment: u64,
 }
 
+/// `hm_attributes`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct InfoAttributes {
+    version: u32,
+    count: u32,
+    attributes: [[u32; 3]; PLACES],
+}
+
+/// `hostmetal::attributes_version` of the header.
+const ATTRIBUTES_VERSION: u32 = 1;
+
 /// `hostmetal::types_version` of the header.
 const TYPES_VERSION: u32 = 1;
 /// More types than any kernel's buffers are made of.
@@ -162,9 +185,24 @@ pub(crate) struct Object {
     pub(crate) built: Built,
     pub(crate) in_tiles: bool,
     pub(crate) bindings: Vec<Binding>,
+    pub(crate) attributes: Vec<AttributeInfo>,
     pub(crate) variables: Vec<ThreadgroupVariable>,
     pub(crate) max_total_threads: Option<u32>,
     _library: Library,
+}
+
+/// A shared object, mapped.
+#[derive(Debug)]
+struct Library(unix::Library);
+
+/// Objects that were unmapped. What is mapped later may lie where one of them lay; the loader's own lock orders the two, but no thread sanitizer sees
+/// that lock.
+static UNMAPPED: AtomicUsize = AtomicUsize::new(0);
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        UNMAPPED.fetch_add(1, Ordering::Release);
+    }
 }
 
 /// The version of the C library, which shared objects refer to by the versions of its symbols.
@@ -175,26 +213,73 @@ pub(crate) fn c_library() -> String {
     unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned()
 }
 
-/// Maps the shared object at `path` (which may be removed afterwards) and reads its tables. `names` are the names of
-/// its
-/// buffer and threadgroup parameters in order. The object says which of the two entries it has.
+/// A shared object with one visible function. The code stays mapped as long as this lives.
+#[derive(Debug)]
+pub(crate) struct FunctionObject {
+    pub(crate) address: u64,
+    _library: Library,
+}
+
+/// Maps a visible function's shared object.
+pub(crate) fn load_function(path: &Path, table: &'static RuntimeTable) -> Result<FunctionObject, String> {
+    let library = open(path)?;
+    let variables = variables(symbol(&library, "hm_threadgroup_first")?, symbol(&library, "hm_threadgroup_last")?)?;
+    if !variables.is_empty() {
+        return Err("it declares threadgroup variables, which only kernels may".to_owned());
+    }
+    connect(&library, table)?;
+    let function: *mut *const u8 = symbol(&library, "hm_visible")?.cast();
+    // SAFETY: the symbol is a constant pointer to a function, which the loader has relocated.
+    let address = unsafe { function.read() } as u64;
+    Ok(FunctionObject { address, _library: library })
+}
+
+fn open(path: &Path) -> Result<Library, String> {
+    // SAFETY: loading runs the object's initialisers; it is our compiler's output, made from the headers of this crate,
+    // and has none that need anything of the process.
+    let library = unsafe { unix::Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+    let library = library.map_err(|e| format!("cannot load the compiled code: {e}"))?;
+    UNMAPPED.load(Ordering::Acquire);
+    Ok(Library(library))
+}
+
+fn symbol(library: &Library, name: &str) -> Result<*mut u8, String> {
+    // SAFETY: only the address is taken; each use says what lies there.
+    let found = unsafe { library.0.get::<*mut u8>(name.as_bytes()) };
+    found.map(|s| s.into_raw().cast::<u8>()).map_err(|_| format!("the compiled code has no '{name}'"))
+}
+
+/// Gives an object of which nothing runs yet the functions that it may call.
+fn connect(library: &Library, table: &'static RuntimeTable) -> Result<(), String> {
+    let runtime: *mut *const RuntimeTable = symbol(library, "hm_runtime")?.cast();
+    // SAFETY: `const hm_runtime_table *hm_runtime` is a variable of the object, and nothing of the object runs yet.
+    unsafe { runtime.write(table) };
+    let log: *mut usize = symbol(library, "hm_log")?.cast();
+    // SAFETY: `hm_log_function hm_log` is a variable of the object, a pointer to a function of `log`'s type.
+    unsafe { log.write(crate::executor::log as *const () as usize) };
+    Ok(())
+}
+
+/// What the tables of a kernel do not tell, in their order.
+pub(crate) struct Names<'a> {
+    /// Of the parameters that have a place in an argument table.
+    pub(crate) bindings: &'a [String],
+    /// Of the members of its `[[stage_in]]`.
+    pub(crate) attributes: &'a [&'a str],
+}
+
+/// Maps the shared object at `path` (which may be removed afterwards) and reads its tables. The object says which of the two
+/// entries it has.
 pub(crate) fn load<'a>(
     path: &Path,
-    names: &[String],
+    names: &Names,
     member: impl Fn(u32) -> Option<&'a str>,
     table: &'static RuntimeTable,
 ) -> Result<Object, String> {
-    // SAFETY: loading runs the object's initialisers; it is our compiler's output, made from the headers of this crate,
-    // and has none that
-    // need anything of the process.
-    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-        .map_err(|e| format!("cannot load the compiled kernel: {e}"))?;
-    let symbol = |name: &str| -> Result<*mut u8, String> {
-        // SAFETY: only the address is taken; each use below says what lies there.
-        let found = unsafe { library.get::<*mut u8>(name.as_bytes()) };
-        found.map(|s| s.into_raw().cast::<u8>()).map_err(|_| format!("the compiled kernel has no '{name}'"))
-    };
-    let (max_total_threads, mut bindings) = bindings(symbol("hm_kernel_info")?, names)?;
+    let library = open(path)?;
+    let symbol = |name: &str| symbol(&library, name);
+    let (max_total_threads, mut bindings) = bindings(symbol("hm_kernel_info")?, names.bindings)?;
+    let attributes = attributes(symbol("hm_kernel_stage")?, names.attributes)?;
     let mut types = types(symbol("hm_kernel_types")?, member)?.into_iter();
     for binding in bindings.iter_mut().filter(|binding| binding.kind == BindingKind::Buffer) {
         let root = types.next();
@@ -205,12 +290,7 @@ pub(crate) fn load<'a>(
         }
     }
     let variables = variables(symbol("hm_threadgroup_first")?, symbol("hm_threadgroup_last")?)?;
-    let runtime: *mut *const RuntimeTable = symbol("hm_runtime")?.cast();
-    // SAFETY: `const hm_runtime_table *hm_runtime` is a variable of the object, and nothing of the object runs yet.
-    unsafe { runtime.write(table) };
-    let log: *mut usize = symbol("hm_log")?.cast();
-    // SAFETY: `hm_log_function hm_log` is a variable of the object, a pointer to a function of `log`'s type.
-    unsafe { log.write(crate::executor::log as *const () as usize) };
+    connect(&library, table)?;
     // SAFETY: the symbol is an array of characters that ends with 0.
     let engine = unsafe { CStr::from_ptr(symbol("hm_engine")?.cast()) };
     let (built, in_tiles) = Built::read(&engine.to_string_lossy())?;
@@ -228,7 +308,7 @@ pub(crate) fn load<'a>(
         })
     };
     let span = if built == Built::Loop && !in_tiles { span(symbol("hm_span")?)? } else { Span::Threadgroup };
-    Ok(Object { entry, span, built, in_tiles, bindings, variables, max_total_threads, _library: library })
+    Ok(Object { entry, span, built, in_tiles, bindings, attributes, variables, max_total_threads, _library: library })
 }
 
 /// `hostmetal::span` of the header.
@@ -269,6 +349,7 @@ fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Bindi
             1 => BindingKind::ThreadgroupMemory,
             2 => BindingKind::Texture,
             3 => BindingKind::Sampler,
+            24 => BindingKind::VisibleFunctionTable,
             other => return Err(format!("argument '{name}' has the unknown kind {other}")),
         };
         let access = match raw.access {
@@ -302,14 +383,36 @@ fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Bindi
         });
     }
     for (i, one) in bindings.iter().enumerate().filter(|(_, b)| b.used) {
-        if let Some(other) = bindings[..i]
-            .iter()
-            .find(|b| b.used && b.kind == one.kind && b.index < one.index + one.count && one.index < b.index + b.count)
-        {
+        if let Some(other) = bindings[..i].iter().find(|b| {
+            b.used
+                && b.kind.table() == one.kind.table()
+                && b.index < one.index + one.count
+                && one.index < b.index + b.count
+        }) {
             return Err(format!("arguments '{}' and '{}' share index {}", other.name, one.name, one.index));
         }
     }
     Ok(((head.max_threads > 0).then_some(head.max_threads), bindings))
+}
+
+fn attributes(table: *const u8, names: &[&str]) -> Result<Vec<AttributeInfo>, String> {
+    // SAFETY: the symbol is a `const hm_attributes`.
+    let table = unsafe { table.cast::<InfoAttributes>().read() };
+    if table.version != ATTRIBUTES_VERSION || table.count as usize != names.len() {
+        return Err("the compiled kernel's table of attributes is not the expected one".to_owned());
+    }
+    let rows = table.attributes.iter().zip(names);
+    let attributes = rows.map(|(&[index, data_type, active], name)| AttributeInfo {
+        name: (*name).to_owned(),
+        index,
+        data_type: DataType(data_type),
+        active: active == 1,
+    });
+    let attributes: Vec<AttributeInfo> = attributes.collect();
+    match attributes.iter().all(|one| (one.index as usize) < PLACES) {
+        true => Ok(attributes),
+        false => Err("the compiled kernel describes an attribute wrongly".to_owned()),
+    }
 }
 
 /// Reads the types of all buffers, one tree behind the other.

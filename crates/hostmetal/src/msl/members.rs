@@ -21,7 +21,7 @@ pub(crate) fn specialisations(stream: &Stream, program: &Program, words: HashSet
     {
         let list: Vec<String> = members
             .into_iter()
-            .map(|Member { token, id }| {
+            .map(|Member { token, id, .. }| {
                 let member = stream.at(token);
                 let id = id.map_or("-1".to_owned(), |(from, to)| format!("({})", stream.words(from, to)));
                 let number = token + 1;
@@ -68,9 +68,11 @@ struct Structure {
     members: Vec<Member>,
 }
 
-struct Member {
+pub(super) struct Member {
     /// Its name.
-    token: usize,
+    pub(super) token: usize,
+    /// The tokens of its declaration.
+    pub(super) range: (usize, usize),
     /// The tokens of n in `[[id(n)]]`.
     id: Option<(usize, usize)>,
 }
@@ -132,8 +134,13 @@ fn own_name(s: &Stream, open: usize) -> Option<&str> {
     name.map(|name| s.at(name))
 }
 
+/// The braces of the structures that are called so, and are no templates and have no bases.
+pub(super) fn structures(s: &Stream, program: &Program, name: &str) -> Vec<(usize, usize)> {
+    program.classes.iter().copied().filter(|&(open, _)| own_name(s, open) == Some(name)).collect()
+}
+
 /// The data members in order; none when one is not understood.
-fn members(s: &Stream, open: usize, close: usize) -> Option<Vec<Member>> {
+pub(super) fn members(s: &Stream, open: usize, close: usize) -> Option<Vec<Member>> {
     let mut members = Vec::new();
     let mut start = open + 1;
     while start < close {
@@ -193,7 +200,7 @@ fn members(s: &Stream, open: usize, close: usize) -> Option<Vec<Member>> {
                 if (from..to).any(|i| s.is(i, "&")) {
                     return None;
                 }
-                members.push(Member { token: declared_name(s, from, to)?, id: id(s, from, to) });
+                members.push(Member { token: declared_name(s, from, to)?, range: (from, to), id: id(s, from, to) });
             }
         }
         start = end + usize::from(s.is(end, ";"));

@@ -39,6 +39,7 @@ mod rewrite;
 mod rules;
 mod scan;
 mod source;
+mod stage;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -53,7 +54,8 @@ pub use engine::{Built, Engine};
 pub use link::{Dynamic, Linked, Linking};
 pub use loaded::{Access, Binding, BindingKind, Type};
 pub use logging::Formats;
-pub use source::Checked;
+pub use source::{Checked, With};
+pub use stage::{AttributeInfo, PLACES, StageAttribute, StageInput, StageLayout};
 pub use toolchain::{Toolchain, ToolchainOptions};
 
 use crate::executor::{Entry, Span, ThreadgroupVariable};
@@ -156,6 +158,19 @@ pub fn check(source: &str, options: &CompileOptions) -> Result<Checked, CompileF
     Checked::new(&Toolchain::shared()?, source, options)
 }
 
+/// A visible function ready to be called. Clones share the code, which stays mapped until the last one is dropped.
+#[derive(Clone, Debug)]
+pub struct LoadedFunction {
+    object: Arc<loaded::FunctionObject>,
+}
+
+impl LoadedFunction {
+    /// Of the code.
+    pub fn address(&self) -> u64 {
+        self.object.address
+    }
+}
+
 /// A kernel ready to run. Clones share the code, which stays mapped until the last one is dropped.
 #[derive(Clone, Debug)]
 pub struct LoadedKernel {
@@ -187,6 +202,11 @@ impl LoadedKernel {
     /// The buffer and threadgroup memory arguments in the order of the parameters.
     pub fn bindings(&self) -> &[Binding] {
         &self.object.bindings
+    }
+
+    /// The attributes of its `[[stage_in]]`, in the order of the members.
+    pub fn attributes(&self) -> &[AttributeInfo] {
+        &self.object.attributes
     }
 
     /// The static threadgroup variables that the code may ask for.

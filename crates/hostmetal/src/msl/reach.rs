@@ -1,14 +1,19 @@
 //! What a kernel may reach, by name: an over-approximation that needs no types.
 //!
 //! A declaration reaches every declaration that defines a name it mentions; a class reaches all of its members; free
-//! operators are reached
-//! by everything. So nothing reachable is missed as long as code is reached by name, and a false answer only costs
-//! speed (stack-switched
-//! threads where a loop would do) or lists one function constant too many.
+//! operators are reached by everything. So nothing reachable is missed as long as code is reached by name, and a false
+//! answer only costs speed (stack-switched threads where a loop would do) or lists one function constant too many.
+//!
+//! What a kernel does not reach is not compiled with it either. There our own headers count too, which find functions by
+//! the types of their arguments, and so does every token that belongs to no declaration. Clang refuses a program in which
+//! something is missing all the same (two ways to name a function's type that are not understood here, say); then it gets
+//! the whole one.
 
+use super::headers::HEADERS;
 use super::scan::Program;
 use super::token::{Kind, Stream};
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 /// What one region mentions.
 #[derive(Default)]
@@ -24,7 +29,16 @@ pub(crate) struct Reach {
     mentions: Vec<Mentions>,
     /// Regions of free operators.
     operators: Vec<usize>,
+    /// Regions that are needed whatever is reached.
+    always: Vec<usize>,
 }
+
+/// The words of our headers, and what a loop over a range calls.
+static USUAL: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let code = HEADERS.iter().flat_map(|(_, text)| text.lines()).filter_map(|line| line.split("//").next());
+    let words = code.flat_map(|line| line.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()));
+    words.chain(["begin", "end"]).collect()
+});
 
 /// What is reachable from some tokens.
 #[derive(Debug, Default)]
@@ -35,6 +49,8 @@ pub(crate) struct Reached {
     pub(crate) loops: bool,
     /// Indices into the list of function constants, ascending.
     pub(crate) constants: Vec<usize>,
+    /// Whether each region is needed to compile it.
+    pub(crate) needed: Vec<bool>,
 }
 
 /// SIMD-group and quad-group functions and types (MSL 6.9.2 to 6.9.4) that need not be followed by `(`.
@@ -85,8 +101,13 @@ fn template_call(stream: &Stream, open: usize) -> bool {
 }
 
 impl Reach {
-    /// `constants` maps the name of each function constant to its number.
-    pub(crate) fn new(stream: &Stream, program: &Program, constants: &HashMap<&str, usize>) -> Self {
+    /// `constants` maps the name of each function constant to its number; `removed` are the tokens of statements that clang does not see.
+    pub(crate) fn new(
+        stream: &Stream,
+        program: &Program,
+        constants: &HashMap<&str, usize>,
+        removed: &[(usize, usize)],
+    ) -> Self {
         let mut defining: HashMap<&str, Vec<usize>> = HashMap::new();
         let mut operators = Vec::new();
         for (number, region) in program.regions.iter().enumerate() {
@@ -99,7 +120,14 @@ impl Reach {
         }
         let mentions =
             program.regions.iter().map(|region| mentions(stream, region.range, &defining, constants)).collect();
-        Self { mentions, operators }
+        let mut outside = vec![true; stream.len()];
+        for &(start, end) in program.regions.iter().map(|region| &region.range).chain(removed) {
+            outside[start..(end + 1).min(stream.len())].fill(false);
+        }
+        let words = (0..stream.len()).filter(|&i| outside[i]).map(|i| stream.at(i));
+        let always = words.chain(USUAL.iter().copied()).filter_map(|word| defining.get(word)).flatten().copied();
+        let always = always.collect();
+        Self { mentions, operators, always }
     }
 
     /// What the tokens of the given ranges reach.
@@ -144,6 +172,14 @@ impl Reach {
             reached.constants.extend(&mentions.constants);
             open.extend(&mentions.regions);
         }
+        // What is reached is needed, and what is needed besides needs more.
+        let mut needed = self.always.clone();
+        while let Some(region) = needed.pop() {
+            if !std::mem::replace(&mut seen[region], true) {
+                needed.extend(&self.mentions[region].regions);
+            }
+        }
+        reached.needed = seen;
         reached.constants.sort_unstable();
         reached.constants.dedup();
         reached

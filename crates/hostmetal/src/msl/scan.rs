@@ -6,6 +6,7 @@
 //! Anything
 //! odd is passed over; clang judges the program afterwards.
 
+use super::kernels::declared_name;
 use super::token::{Kind, NONE, Stream};
 use std::collections::HashSet;
 
@@ -154,7 +155,7 @@ impl Scanner<'_> {
                     close + 1
                 }
                 "public" | "private" | "protected" if s.is(i + 1, ":") => i + 2,
-                "using" | "static_assert" | "friend" => self.simple(i, end),
+                "using" | "static_assert" | "friend" => self.simple(i, i, end),
                 _ => self.declaration(i, end, around),
             };
         }
@@ -202,11 +203,12 @@ impl Scanner<'_> {
         i.min(end)
     }
 
-    fn simple(&mut self, at: usize, end: usize) -> usize {
+    /// `start`: of its template headers.
+    fn simple(&mut self, start: usize, at: usize, end: usize) -> usize {
         let s = self.stream;
         let stop = self.statement_end(at, end);
         if s.is(at, "using") && s.is(at + 2, "=") {
-            self.program.regions.push(Region { names: vec![at + 1], range: (at, stop) });
+            self.program.regions.push(Region { names: vec![at + 1], range: (start, stop) });
         } else if s.is(at, "friend") {
             // A friend function defined in place ends with its body.
             let body = (at..stop).find(|&j| s.is(j, "{") && s.before(j).is_some_and(|b| s.is(b, ")")));
@@ -240,7 +242,7 @@ impl Scanner<'_> {
             }
         }
         if head > start && matches!(s.at(head), "using" | "friend") {
-            return self.simple(head, end);
+            return self.simple(start, head, end);
         }
         let mut seen = Head::default();
         let mut i = head;
@@ -453,7 +455,10 @@ impl Scanner<'_> {
             return;
         }
         let Some(name) = seen.name.or_else(|| self.object_name(end, head)) else { return };
-        self.program.regions.push(Region { names: vec![name], range: (start, end) });
+        // `int a = 1, b;`
+        let others = s.split(name, end).into_iter().skip(1).filter_map(|(from, to)| declared_name(s, from, to));
+        let names = std::iter::once(name).chain(others).collect();
+        self.program.regions.push(Region { names, range: (start, end) });
         let elaborated = seen.class.is_some_and(|keyword| keyword + 2 >= end || s.is(keyword, "enum"));
         if !elaborated && !s.is(head, "typedef") && name > head {
             self.program.variables.push(Variable { start: head, name, end });

@@ -9,7 +9,7 @@ use super::globals;
 use super::invoke::{
     FOOT, HEAD, INTERNAL, OBJECT, PROGRAM, Request, compile, is_lasting, preprocess, source_failure, syntax,
 };
-use super::kernels::{Mode, Role, wrapper};
+use super::kernels::{Mode, Role, exported, wrapper};
 use super::link::{self, Dynamic, File, Linked, Linking, Module, Source};
 use super::loaded;
 use super::logging::{self, Formats};
@@ -23,9 +23,10 @@ use super::rewrite::{
 };
 use super::rules;
 use super::scan::{Function, Program, scan};
+use super::stage::StageInput;
 use super::token::Stream;
 use super::toolchain::{Toolchain, fingerprint};
-use super::{CompileFailure, CompileOptions, Failure, LoadedKernel};
+use super::{CompileFailure, CompileOptions, Failure, LoadedFunction, LoadedKernel};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
 
@@ -61,6 +62,7 @@ struct Inner {
 }
 
 static CHECKED: LazyLock<Memo<Checked, CompileFailure>> = LazyLock::new(|| Memo::new(64));
+static FUNCTIONS: LazyLock<Memo<LoadedFunction, CompileFailure>> = LazyLock::new(|| Memo::new(256));
 static BUILT: LazyLock<Memo<LoadedKernel, CompileFailure>> = LazyLock::new(|| Memo::new(256));
 
 fn abandoned() -> CompileFailure {
@@ -104,7 +106,7 @@ impl Checked {
         self.build_for(kernel, constants, Engine::from_environment()?)
     }
 
-    /// As `build`, with binary archives and dynamic libraries.
+    /// As `build`, with what else a pipeline says.
     ///
     /// # Errors
     /// As `build`, [`Failure::ArchiveMiss`], and [`Failure::Source`] for what no library defines.
@@ -112,10 +114,9 @@ impl Checked {
         &self,
         kernel: &str,
         constants: &[ConstantValue],
-        archives: &Archives,
-        linked: &Linked,
+        with: &With,
     ) -> Result<LoadedKernel, CompileFailure> {
-        self.made(kernel, constants, Engine::from_environment()?, archives, linked)
+        self.made(kernel, constants, with)
     }
 
     /// Fails when a function calls what neither the source nor the libraries define.
@@ -149,31 +150,56 @@ impl Checked {
         constants: &[ConstantValue],
         engine: Engine,
     ) -> Result<LoadedKernel, CompileFailure> {
-        self.made(kernel, constants, engine, &Archives::default(), &Linked::default())
+        self.made(kernel, constants, &With { engine: Some(engine), ..With::default() })
     }
 
-    fn made(
+    /// Compiles one visible function with the given values of its function constants.
+    ///
+    /// # Errors
+    /// As `build_with`; and [`Failure::Source`] for a function in which threads may wait for each other.
+    pub fn function(
         &self,
-        kernel: &str,
+        name: &str,
         constants: &[ConstantValue],
-        engine: Engine,
-        archives: &Archives,
-        linked: &Linked,
-    ) -> Result<LoadedKernel, CompileFailure> {
-        let inner = &self.inner;
-        let Ok(number) = inner.infos.binary_search_by(|k| k.name.as_str().cmp(kernel)) else {
-            return Err(source_failure(format!("there is no kernel named '{kernel}'")));
-        };
+        with: &With,
+    ) -> Result<LoadedFunction, CompileFailure> {
+        let (inner, number) = (&self.inner, self.number(name, true)?);
         let values = inner.values(number, constants)?;
-        if !archives.is_none() {
-            return inner.build(number, &values, engine, archives, linked);
+        if !with.archives.is_none() {
+            return inner.function(number, &values, with);
         }
-        let (engine_name, libraries) = (format!("{engine:?}"), linked.key());
-        let mut parts: Vec<&str> = vec![&inner.key, kernel, &engine_name, &libraries];
+        let libraries = with.linked.key();
+        let mut parts: Vec<&str> = vec![&inner.key, name, &libraries];
+        parts.extend(values.iter().map(|value| value.as_deref().unwrap_or("undefined")));
+        FUNCTIONS.get(&fingerprint(&parts), abandoned(), || inner.function(number, &values, with))
+    }
+
+    /// Of a kernel or visible function.
+    fn number(&self, name: &str, visible: bool) -> Result<usize, CompileFailure> {
+        let infos = &self.inner.infos;
+        let found = infos.binary_search_by(|k| k.name.as_str().cmp(name)).ok();
+        let what = if visible { "visible function" } else { "kernel" };
+        found
+            .filter(|&number| infos[number].visible == visible)
+            .ok_or_else(|| source_failure(format!("there is no {what} named '{name}'")))
+    }
+
+    fn made(&self, kernel: &str, constants: &[ConstantValue], with: &With) -> Result<LoadedKernel, CompileFailure> {
+        let engine = with.engine.map_or_else(Engine::from_environment, Ok)?;
+        let inner = &self.inner;
+        let number = self.number(kernel, false)?;
+        let values = inner.values(number, constants)?;
+        if !with.archives.is_none() {
+            return inner.build(number, &values, engine, with);
+        }
+        // A description that the kernel does not look at is none.
+        let input = inner.infos[number].stage_input.then_some(with.stage_input).flatten();
+        let (setting, libraries) = (format!("{engine:?} {input:?}"), with.linked.key());
+        let mut parts: Vec<&str> = vec![&inner.key, kernel, &setting, &libraries];
         for value in &values {
             parts.push(value.as_deref().unwrap_or("undefined"));
         }
-        BUILT.get(&fingerprint(&parts), abandoned(), || inner.build(number, &values, engine, archives, linked))
+        BUILT.get(&fingerprint(&parts), abandoned(), || inner.build(number, &values, engine, with))
     }
 }
 
@@ -207,12 +233,13 @@ fn check(
     let formats = logging::rewrite(&stream, &mut edits, options.logging, &mut findings);
     let constants = describe_constants(&stream, constants, &tested, &known, &mut findings);
     let (mut kernels, removed) = find_kernels(&stream, &program, &known, &globals, &mut findings);
-    for (start, end) in removed {
+    for &(start, end) in &removed {
         edits.remove(start, end + 1);
     }
     kernels.sort_by(|a, b| a.0.cmp(&b.0));
     for pair in kernels.windows(2) {
-        if pair[0].0 == pair[1].0 {
+        // Overloads of a visible function are told apart by nobody: linking them fails.
+        if pair[0].0 == pair[1].0 && !(pair[0].1.visible && pair[1].1.visible) {
             findings.push(Finding::error(
                 pair[0].1.token.max(pair[1].1.token),
                 format!("redefinition of kernel '{}'", pair[0].0),
@@ -241,7 +268,7 @@ fn check(
     if !findings.is_empty() {
         warnings.push_str(&print(&stream, source, &findings));
     }
-    let (infos, kernels) = finish(&stream, &program, &constants, kernels);
+    let (infos, kernels) = finish(&stream, &program, &constants, kernels, &removed);
     let warnings = (!warnings.is_empty()).then_some(warnings);
     let (toolchain, source, options) = (toolchain.clone(), source.to_owned(), options.clone());
     Ok(Checked {
@@ -302,11 +329,12 @@ fn accept(
     let mut repaired_at: HashSet<usize> = HashSet::new();
     let tail: Vec<(usize, String)> = kernels
         .iter()
+        .filter(|(_, kernel, _)| !kernel.visible)
         .enumerate()
         .map(|(number, (_, kernel, _))| {
             (
                 kernel.token,
-                wrapper(stream, &kernel.signature, &kernel.instance, &program.scopes[kernel.scope], None, number),
+                wrapper(stream, &kernel.signature, &kernel.instance, &program.scopes[kernel.scope], None, None, number),
             )
         })
         .collect();
@@ -358,6 +386,9 @@ fn with_foot(stream: &Stream, tail: &[(usize, String)]) -> Vec<(usize, String)> 
     all.extend_from_slice(tail);
     all
 }
+
+/// Flags for a shared object.
+const SHARED: [&str; 4] = ["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
 
 /// Flags for loops over threads.
 const LOOPS: [&str; 2] = ["-mllvm", "-inline-threshold=2000"];
@@ -451,10 +482,10 @@ impl Inner {
         number: usize,
         values: &[Option<String>],
         engine: Engine,
-        archives: &Archives,
-        linked: &Linked,
+        with: &With,
     ) -> Result<LoadedKernel, CompileFailure> {
         let kernel = &self.kernels[number];
+        let linked = &with.linked;
         let waits = linked.synchronises();
         let mut edits = self.edits.clone();
         for ((constant, _), value) in self.constants.iter().zip(values) {
@@ -464,33 +495,25 @@ impl Inner {
             .signature
             .parameters
             .iter()
-            .filter(|p| !matches!(p.role, Role::Input(_)))
+            .filter(|p| !matches!(p.role, Role::Input(_) | Role::StageIn))
             .map(|p| p.name.map_or(String::new(), |n| self.stream.at(n).to_owned()))
             .collect();
         if !linked.is_none() {
             self.import(&mut edits);
         }
-        let sources = Sources { edits: &edits, archives, linked };
-        let code = if kernel.group && !waits {
-            let tiles = if kernel.loops && linked.is_none() {
-                self.passed(kernel, &sources, engine, &Mode::Tiles)?.ok()
-            } else {
-                None
-            };
-            match tiles {
-                Some(code) => code,
-                None => self.with_or_without(|plugin| self.looped(kernel, &sources, plugin))?,
-            }
-        } else {
+        if !kernel.group || waits {
             self.reconverge(&mut edits, waits)?;
-            let sources = Sources { edits: &edits, archives, linked };
-            match self.passed(kernel, &sources, engine, &Mode::Pass)? {
-                Ok(code) => code,
-                Err(why) => {
-                    let mode = Mode::Thread { why };
-                    self.with_or_without(|plugin| self.object(kernel, &sources, &mode, plugin))?.0
-                }
+        }
+        // Without what the kernel does not reach; what is missing all the same, clang tells.
+        let mut own = edits.clone();
+        for (region, _) in self.program.regions.iter().zip(&kernel.needed).filter(|(_, needed)| !**needed) {
+            own.remove(region.range.0, (region.range.1 + 1).min(self.stream.len()));
+        }
+        let code = match self.code(kernel, &Sources { edits: &own, with }, engine) {
+            Err(failure) if failure.kind == Failure::Source => {
+                self.code(kernel, &Sources { edits: &edits, with }, engine)?
             }
+            other => other?,
         };
         let broken = |log: String| {
             let log = format!("kernel '{}': {log}", self.infos[number].name);
@@ -500,6 +523,8 @@ impl Inner {
         let job = self.toolchain.job()?;
         let path = job.path().join(OBJECT);
         std::fs::write(&path, code).map_err(|e| broken(format!("cannot write '{}': {e}", path.display())))?;
+        let attributes: Vec<&str> = kernel.signature.stage.iter().map(|member| self.stream.at(member.name)).collect();
+        let names = loaded::Names { bindings: &names, attributes: &attributes };
         let object =
             loaded::load(&path, &names, |number| members::name(&self.stream, number), crate::executor::runtime_table())
                 .map_err(broken)?;
@@ -508,6 +533,68 @@ impl Inner {
             eprintln!("hostmetal: kernel '{}' was built for {}{tiles}", self.infos[number].name, object.built);
         }
         Ok(LoadedKernel { object: Arc::new(object), formats: self.formats.clone() })
+    }
+
+    fn function(
+        &self,
+        number: usize,
+        values: &[Option<String>],
+        with: &With,
+    ) -> Result<LoadedFunction, CompileFailure> {
+        let (kernel, name) = (&self.kernels[number], &self.infos[number].name);
+        if !kernel.group || with.linked.synchronises() {
+            return Err(source_failure(format!(
+                "visible function '{name}' may reach a barrier or a SIMD-group function: hostmetal has these in kernels only"
+            )));
+        }
+        if self.options.logging && self.formats.0.as_ref().is_some_and(|formats| !formats.is_empty()) {
+            return Err(source_failure(format!(
+                "visible function '{name}': hostmetal keeps no messages of os_log in libraries with visible functions"
+            )));
+        }
+        let mut edits = self.edits.clone();
+        for ((constant, _), value) in self.constants.iter().zip(values) {
+            set_constant(&self.stream, &mut edits, constant, value.as_deref());
+        }
+        if !with.linked.is_none() {
+            self.import(&mut edits);
+        }
+        let sources = Sources { edits: &edits, with };
+        let entry = exported(&kernel.instance.text, &self.program.scopes[kernel.scope]);
+        let code = self.with_or_without(|plugin| {
+            let mut flags = SHARED.to_vec();
+            flags.extend(UNJOINED.iter().filter(|_| !plugin));
+            let settings = (flags.as_slice(), plugin, str::to_owned as fn(&str) -> String);
+            self.compiled(kernel.token, String::new(), &entry, settings, &sources).map(|(code, _)| code)
+        })?;
+        let broken =
+            |log: String| CompileFailure { kind: Failure::Toolchain, log: format!("visible function '{name}': {log}") };
+        let job = self.toolchain.job()?;
+        let path = job.path().join(OBJECT);
+        std::fs::write(&path, code).map_err(|e| broken(format!("cannot write '{}': {e}", path.display())))?;
+        let object = loaded::load_function(&path, crate::executor::runtime_table()).map_err(broken)?;
+        Ok(LoadedFunction { object: Arc::new(object) })
+    }
+
+    fn code(&self, kernel: &Kernel, sources: &Sources, engine: Engine) -> Result<Vec<u8>, CompileFailure> {
+        if kernel.group && !sources.with.linked.synchronises() {
+            let tiles = if kernel.loops && sources.with.linked.is_none() {
+                self.passed(kernel, sources, engine, &Mode::Tiles)?.ok()
+            } else {
+                None
+            };
+            return match tiles {
+                Some(code) => Ok(code),
+                None => self.with_or_without(|plugin| self.looped(kernel, sources, plugin)),
+            };
+        }
+        match self.passed(kernel, sources, engine, &Mode::Pass)? {
+            Ok(code) => Ok(code),
+            Err(why) => {
+                let mode = Mode::Thread { why };
+                Ok(self.with_or_without(|plugin| self.object(kernel, sources, &mode, plugin))?.0)
+            }
+        }
     }
 
     /// What clang is told of the structures in the kernel's buffers.
@@ -574,16 +661,17 @@ impl Inner {
         mode: &Mode,
         plugin: bool,
     ) -> Result<(Vec<u8>, String), CompileFailure> {
-        let &Sources { edits, archives, linked } = sources;
+        let with = sources.with;
         let entry = wrapper(
             &self.stream,
             &kernel.signature,
             &kernel.instance,
             &self.program.scopes[kernel.scope],
             Some(mode),
+            with.stage_input,
             0,
         );
-        let mut flags = vec!["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
+        let mut flags = SHARED.to_vec();
         match mode {
             Mode::Group { .. } | Mode::Pass | Mode::Tiles => {
                 flags.extend(LOOPS);
@@ -596,13 +684,26 @@ impl Inner {
             flags.extend(PRINTED);
             keep = allocations;
         }
-        let math = self.options.arithmetic();
         // Members that the tokens show otherwise than clang sees them are not told.
-        let mut told = self.members(kernel);
+        self.compiled(kernel.token, self.members(kernel), &entry, (&flags, plugin, keep), sources)
+    }
+
+    /// The source with `entry` behind it, of which `token` is named, as a shared object. `told` is left out where clang does not accept it.
+    fn compiled(
+        &self,
+        token: usize,
+        mut told: String,
+        entry: &str,
+        (flags, plugin, keep): (&[&str], bool, fn(&str) -> String),
+        sources: &Sources,
+    ) -> Result<(Vec<u8>, String), CompileFailure> {
+        let &Sources { edits, with } = sources;
+        let With { archives, linked, .. } = with;
+        let math = self.options.arithmetic();
         loop {
-            let tail = with_foot(&self.stream, &[(kernel.token, format!("{told}{entry}"))]);
+            let tail = with_foot(&self.stream, &[(token, format!("{told}{entry}"))]);
             let (text, map) = emit(&self.stream, edits, HEAD, &tail);
-            let request = Request { math, text: &text, flags: &flags, pass: plugin, object: true };
+            let request = Request { math, text: &text, flags, pass: plugin, object: true };
             let record = if linked.is_none() {
                 compile(&self.toolchain, &request, keep, archives)?
             } else {
@@ -742,8 +843,18 @@ impl Dynamic {
 /// What one kernel is compiled from.
 struct Sources<'a> {
     edits: &'a Edits,
-    archives: &'a Archives<'a>,
-    linked: &'a Linked<'a>,
+    with: &'a With<'a>,
+}
+
+/// What a pipeline says of its kernel's code.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct With<'a> {
+    /// None for the one that the environment names.
+    pub engine: Option<Engine>,
+    pub archives: Archives<'a>,
+    pub linked: Linked<'a>,
+    /// Without one the attributes of a `[[stage_in]]` are zero.
+    pub stage_input: Option<&'a StageInput>,
 }
 
 /// Of what clang prints for `keeps_memory`, the lines that it looks at.
@@ -767,5 +878,6 @@ fn keeps_memory(allocations: &str) -> bool {
             !name.trim_start().starts_with("%hm_held")
                 && !kind.starts_with("%\"struct.hostmetal::argument<")
                 && !kind.starts_with("%\"struct.hostmetal::resource_argument<")
+                && !kind.starts_with("%\"struct.hostmetal::stage_in<")
         })
 }

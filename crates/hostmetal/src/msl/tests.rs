@@ -46,7 +46,7 @@ fn pass(text: String) -> String {
     logging::rewrite(&stream, &mut edits, true, &mut findings);
     let constants = describe_constants(&stream, constants, &tested, &known, &mut findings);
     let (kernels, removed) = find_kernels(&stream, &program, &known, &globals, &mut findings);
-    for (start, end) in removed {
+    for &(start, end) in &removed {
         edits.remove(start, end + 1);
     }
     for (constant, _) in &constants {
@@ -61,7 +61,7 @@ fn pass(text: String) -> String {
             undeduce(&stream, &program, &mut edits, token, "T");
         }
     }
-    finish(&stream, &program, &constants, kernels);
+    finish(&stream, &program, &constants, kernels, &removed);
     let _unsupported = reconverge::insert(&stream, &program, &mut edits, true);
     for finding in &findings {
         super::diagnose::Printer::new(&stream, PROGRAM).print(finding);

@@ -125,6 +125,11 @@ impl Toolchain {
         Ok(SHARED.get_or_init(|| new).clone())
     }
 
+    /// The longest one compiler run may take.
+    pub fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
     /// The first line of `clang --version`.
     pub fn version(&self) -> &str {
         &self.version

@@ -7,9 +7,9 @@ pub(crate) mod catalog;
 use std::ffi::CString;
 
 use hostmetal::msl::{Access, BindingKind, CompileOptions, Engine, LoadedKernel, MathMode, check};
-use hostmetal::pipeline::{BUFFER, Binding, Kernel, SAMPLER, TEXTURE, THREADGROUP_MEMORY};
+use hostmetal::pipeline::{BUFFER, Binding, Kernel, SAMPLER, TEXTURE, THREADGROUP_MEMORY, VISIBLE_FUNCTION_TABLE};
 
-use crate::support::{Buffer, Pipeline, Queue};
+use crate::support::{Buffer, Pipeline, Queue, buffer};
 
 pub(crate) const ALL_MODES: [MathMode; 2] = [MathMode::Safe, MathMode::Fast];
 
@@ -29,6 +29,11 @@ pub(crate) fn load_with(source: &str, options: &CompileOptions, engine: Engine) 
 }
 
 pub(crate) fn pipeline(loaded: LoadedKernel) -> Pipeline {
+    pipeline_with(loaded, &[])
+}
+
+/// `buffers`: those that are read for its attributes.
+pub(crate) fn pipeline_with(loaded: LoadedKernel, buffers: &[u32]) -> Pipeline {
     let bindings = loaded
         .bindings()
         .iter()
@@ -39,6 +44,7 @@ pub(crate) fn pipeline(loaded: LoadedKernel) -> Pipeline {
                 BindingKind::ThreadgroupMemory => THREADGROUP_MEMORY,
                 BindingKind::Texture => TEXTURE,
                 BindingKind::Sampler => SAMPLER,
+                BindingKind::VisibleFunctionTable => VISIBLE_FUNCTION_TABLE,
             },
             index: b.index,
             access: match b.access {
@@ -51,10 +57,12 @@ pub(crate) fn pipeline(loaded: LoadedKernel) -> Pipeline {
             alignment: b.alignment,
             pointer: b.pointer,
             used: b.used,
+            argument: true,
             texture_type: b.texture_type,
             count: b.count,
             types: b.types.clone(),
         })
+        .chain(buffers.iter().map(|&index| buffer(index, 1)))
         .collect();
     Pipeline::new(Kernel {
         name: "run".to_owned(),

@@ -38,6 +38,7 @@ pub(crate) fn buffer(index: u32, size: u64) -> Binding {
         alignment: size.next_power_of_two().min(16),
         pointer: true,
         used: true,
+        argument: true,
         texture_type: 0,
         count: 1,
         types: Vec::new(),

@@ -10,6 +10,7 @@ typedef NS_ENUM(NSInteger, MTLBindingType) {
   MTLBindingTypeThreadgroupMemory = 1,
   MTLBindingTypeTexture = 2,
   MTLBindingTypeSampler = 3,
+  MTLBindingTypeVisibleFunctionTable = 24,
 } API_AVAILABLE(macos(13.0));
 
 typedef NS_ENUM(NSUInteger, MTLBindingAccess) {

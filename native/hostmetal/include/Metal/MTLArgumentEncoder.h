@@ -4,6 +4,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
+@protocol MTLVisibleFunctionTable;
 @protocol MTLDevice, MTLBuffer, MTLComputePipelineState, MTLIndirectCommandBuffer, MTLTexture, MTLSamplerState;
 
 // The layout is that of the structure in memory, so a program may as well write addresses and gpuResourceIDs itself.
@@ -32,6 +33,10 @@ API_AVAILABLE(macos(10.13))
                          atIndex:(NSUInteger)index API_AVAILABLE(macos(10.14));
 - (void)setIndirectCommandBuffers:(const id<MTLIndirectCommandBuffer> _Nullable[_Nonnull])buffers
                         withRange:(NSRange)range API_AVAILABLE(macos(10.14));
+- (void)setVisibleFunctionTable:(nullable id<MTLVisibleFunctionTable>)visibleFunctionTable
+                        atIndex:(NSUInteger)index API_AVAILABLE(macos(11.0));
+- (void)setVisibleFunctionTables:(const id<MTLVisibleFunctionTable> _Nullable[_Nonnull])visibleFunctionTables
+                       withRange:(NSRange)range API_AVAILABLE(macos(11.0));
 - (void *)constantDataAtIndex:(NSUInteger)index;
 - (nullable id<MTLArgumentEncoder>)newArgumentEncoderForBufferAtIndex:(NSUInteger)index;
 @end

@@ -6,7 +6,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLIndirectCommandBuffer;
+@protocol MTLIndirectCommandBuffer, MTLVisibleFunctionTable;
 
 @protocol MTLBuffer, MTLHeap, MTLResource, MTLComputePipelineState, MTLSamplerState, MTLTexture,
     MTLCounterSampleBuffer, MTLFence;
@@ -30,6 +30,10 @@ API_AVAILABLE(macos(10.11))
 - (void)setBuffers:(const id<MTLBuffer> _Nullable[_Nonnull])buffers
            offsets:(const NSUInteger[_Nonnull])offsets
          withRange:(NSRange)range;
+- (void)setVisibleFunctionTable:(nullable id<MTLVisibleFunctionTable>)visibleFunctionTable
+                  atBufferIndex:(NSUInteger)bufferIndex API_AVAILABLE(macos(11.0));
+- (void)setVisibleFunctionTables:(const id<MTLVisibleFunctionTable> _Nullable[_Nonnull])visibleFunctionTables
+                 withBufferRange:(NSRange)range API_AVAILABLE(macos(11.0));
 - (void)setTexture:(nullable id<MTLTexture>)texture atIndex:(NSUInteger)index;
 - (void)setTextures:(const id<MTLTexture> _Nullable[_Nonnull])textures withRange:(NSRange)range;
 - (void)setSamplerState:(nullable id<MTLSamplerState>)sampler atIndex:(NSUInteger)index;

@@ -5,8 +5,8 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLBinaryArchive, MTLDevice, MTLDynamicLibrary, MTLFunction;
-@class MTLLinkedFunctions;
+@protocol MTLBinaryArchive, MTLDevice, MTLDynamicLibrary, MTLFunction, MTLFunctionHandle, MTLVisibleFunctionTable;
+@class MTLLinkedFunctions, MTLVisibleFunctionTableDescriptor, MTLStageInputOutputDescriptor;
 
 MTL_EXPORT API_AVAILABLE(macos(10.11))
 @interface MTLComputePipelineReflection : NSObject {
@@ -15,14 +15,14 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readonly) NSArray<id<MTLBinding>> *bindings API_AVAILABLE(macos(13.0));
 @end
 
-// Kernels call nothing through pointers here: a pipeline that links functions or wants to be able to is an error
-// (MTLLibraryErrorUnsupported), and maxCallStackDepth changes nothing.
+// maxCallStackDepth changes nothing: calls may be as deep as the stack is.
 MTL_EXPORT API_AVAILABLE(macos(10.11))
 @interface MTLComputePipelineDescriptor : NSObject <NSCopying> {
   NSString *_label;
   id<MTLFunction> _computeFunction;
   BOOL _threadGroupSizeIsMultipleOfThreadExecutionWidth;
   NSUInteger _maxTotalThreadsPerThreadgroup;
+  MTLStageInputOutputDescriptor *_stageInputDescriptor;
   MTLPipelineBufferDescriptorArray *_buffers;
   NSArray<id<MTLBinaryArchive>> *_binaryArchives;
   NSArray<id<MTLDynamicLibrary>> *_preloadedLibraries;  // insertLibraries are the same ones
@@ -35,6 +35,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(nullable, readwrite, nonatomic, strong) id<MTLFunction> computeFunction;
 @property(readwrite, nonatomic) BOOL threadGroupSizeIsMultipleOfThreadExecutionWidth;
 @property(readwrite, nonatomic) NSUInteger maxTotalThreadsPerThreadgroup API_AVAILABLE(macos(10.14));
+@property(nullable, copy, nonatomic) MTLStageInputOutputDescriptor *stageInputDescriptor API_AVAILABLE(macos(10.12));
 @property(readonly) MTLPipelineBufferDescriptorArray *buffers API_AVAILABLE(macos(10.13));
 @property(readwrite, nullable, nonatomic, copy) NSArray<id<MTLBinaryArchive>> *binaryArchives API_AVAILABLE(macos(11.0));
 @property(readwrite, nullable, nonatomic, copy) NSArray<id<MTLDynamicLibrary>> *insertLibraries
@@ -56,6 +57,12 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) NSUInteger staticThreadgroupMemoryLength API_AVAILABLE(macos(10.13));
 @property(readonly) BOOL supportIndirectCommandBuffers API_AVAILABLE(macos(11.0));
 @property(readonly) MTLResourceID gpuResourceID API_AVAILABLE(macos(13.0));
+- (nullable id<MTLFunctionHandle>)functionHandleWithFunction:(id<MTLFunction>)function API_AVAILABLE(macos(11.0));
+- (nullable id<MTLComputePipelineState>)
+    newComputePipelineStateWithAdditionalBinaryFunctions:(NSArray<id<MTLFunction>> *)functions
+                                                   error:(__autoreleasing NSError **)error API_AVAILABLE(macos(11.0));
+- (nullable id<MTLVisibleFunctionTable>)newVisibleFunctionTableWithDescriptor:(MTLVisibleFunctionTableDescriptor *)descriptor
+    API_AVAILABLE(macos(11.0));
 @end
 
 NS_ASSUME_NONNULL_END

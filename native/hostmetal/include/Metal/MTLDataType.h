@@ -74,6 +74,7 @@ typedef NS_ENUM(NSUInteger, MTLDataType) {
   MTLDataTypeULong2 = 86,
   MTLDataTypeULong3 = 87,
   MTLDataTypeULong4 = 88,
+  MTLDataTypeVisibleFunctionTable = 115,
   MTLDataTypeBFloat = 121,
   MTLDataTypeBFloat2 = 122,
   MTLDataTypeBFloat3 = 123,

@@ -12,6 +12,7 @@ typedef NS_ENUM(NSUInteger, MTLFunctionType) {
   MTLFunctionTypeVertex = 1,
   MTLFunctionTypeFragment = 2,
   MTLFunctionTypeKernel = 3,
+  MTLFunctionTypeVisible = 5,
 } API_AVAILABLE(macos(10.11));
 
 typedef NS_ENUM(NSUInteger, MTLLanguageVersion) {
@@ -113,12 +114,29 @@ MTL_EXPORT API_AVAILABLE(macos(10.12))
 @property(readonly) BOOL required;
 @end
 
+// A member of the structure that a kernel takes as [[stage_in]].
+MTL_EXPORT API_AVAILABLE(macos(10.12))
+@interface MTLAttribute : NSObject {
+  NSString *_name;
+  NSUInteger _attributeIndex;
+  MTLDataType _attributeType;
+  BOOL _active;
+}
+@property(readonly) NSString *name;
+@property(readonly) NSUInteger attributeIndex;
+@property(readonly) MTLDataType attributeType;
+@property(readonly, getter=isActive) BOOL active;
+@property(readonly, getter=isPatchData) BOOL patchData;
+@property(readonly, getter=isPatchControlPointData) BOOL patchControlPointData;
+@end
+
 API_AVAILABLE(macos(10.11))
 @protocol MTLFunction <NSObject>
 @property(nullable, copy, atomic) NSString *label API_AVAILABLE(macos(10.12));
 @property(readonly) id<MTLDevice> device;
 @property(readonly) MTLFunctionType functionType;
 @property(readonly) NSString *name;
+@property(nullable, readonly) NSArray<MTLAttribute *> *stageInputAttributes API_AVAILABLE(macos(10.12));
 @property(readonly)
     NSDictionary<NSString *, MTLFunctionConstant *> *functionConstantsDictionary API_AVAILABLE(macos(10.12));
 @property(readonly) MTLFunctionOptions options API_AVAILABLE(macos(11.0));

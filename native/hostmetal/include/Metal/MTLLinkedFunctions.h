@@ -6,7 +6,7 @@ NS_ASSUME_NONNULL_BEGIN
 
 @protocol MTLFunction;
 
-// Hostmetal has no visible functions: a pipeline that links any is an error.
+// The groups, hints for the compiler, change nothing. A kernel cannot call linked functions by their names, so privateFunctions are only compiled.
 MTL_EXPORT API_AVAILABLE(macos(11.0))
 @interface MTLLinkedFunctions : NSObject <NSCopying> {
   NSArray<id<MTLFunction>> *_functions;

@@ -26,6 +26,7 @@
 #import <Metal/MTLFence.h>
 #import <Metal/MTLFunctionConstantValues.h>
 #import <Metal/MTLFunctionDescriptor.h>
+#import <Metal/MTLFunctionHandle.h>
 #import <Metal/MTLFunctionLog.h>
 #import <Metal/MTLHeap.h>
 #import <Metal/MTLIndirectCommandBuffer.h>
@@ -38,5 +39,7 @@
 #import <Metal/MTLResidencySet.h>
 #import <Metal/MTLResource.h>
 #import <Metal/MTLSampler.h>
+#import <Metal/MTLStageInputOutputDescriptor.h>
 #import <Metal/MTLTexture.h>
 #import <Metal/MTLTypes.h>
+#import <Metal/MTLVisibleFunctionTable.h>
