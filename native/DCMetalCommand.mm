@@ -83,11 +83,51 @@ DCMetalStatus DCMetalCommandBuffer_AddCompletedHandler(DCMetalCommandBuffer comm
   });
 }
 
+static DCMetalStatus check_event(DCMetalCommandBuffer command_buffer, DCMetalEvent event, DCMetalError *error) {
+  if (!command_buffer) return null_argument(error, "command_buffer");
+  if (!event) return null_argument(error, "event");
+  if (command_buffer->committed) return committed_already(error);
+  if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
+  // What has a signaled value is shared, also between devices.
+  uint64_t registry_id = [[in(event) device] registryID];
+  if (![in(event) respondsToSelector:@selector(signaledValue)] &&
+      registry_id != [[command_buffer->object device] registryID]) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "the event is another device's and not shared");
+  }
+  return DC_METAL_OK;
+}
+
+DCMetalStatus DCMetalCommandBuffer_EncodeSignalEvent(DCMetalCommandBuffer command_buffer, DCMetalEvent event,
+                                                     uint64_t value, DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = check_event(command_buffer, event, error);
+    if (status == DC_METAL_OK) [command_buffer->object encodeSignalEvent:in(event) value:value];
+    return status;
+  });
+}
+
+DCMetalStatus DCMetalCommandBuffer_EncodeWaitForEvent(DCMetalCommandBuffer command_buffer, DCMetalEvent event,
+                                                      uint64_t value, DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = check_event(command_buffer, event, error);
+    if (status == DC_METAL_OK) [command_buffer->object encodeWaitForEvent:in(event) value:value];
+    return status;
+  });
+}
+
 DCMetalStatus DCMetalCommandBuffer_Commit(DCMetalCommandBuffer command_buffer, DCMetalError *error) {
   DCMetalStatus status = entry(error, [=] {
     if (!command_buffer) return null_argument(error, "command_buffer");
     if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
     if (command_buffer->committed.exchange(true)) return committed_already(error);
+    if (command_buffer->indirect) {
+      // Also where it is not committed after all, and the block goes without having been called.
+      Kept<IndirectUses *> uses(share(command_buffer->indirect));
+      [command_buffer->object addCompletedHandler:^(id<MTLCommandBuffer>) {
+        IndirectUses *kept = uses.get();
+        drop([=] { kept->end(); });
+      }];
+    }
     [command_buffer->object commit];
     return DC_METAL_OK;
   });
@@ -110,14 +150,19 @@ DCMetalStatus DCMetalCommandBuffer_WaitUntilCompleted(DCMetalCommandBuffer comma
     if (!command_buffer) return null_argument(error, "command_buffer");
     if (!command_buffer->committed) return fail(error, DC_METAL_INVALID_STATE, "the command buffer is not committed");
     [command_buffer->object waitUntilCompleted];
+    // Its handlers may not have been called yet.
+    if (command_buffer->indirect) command_buffer->indirect->end();
     return outcome(command_buffer->object, error);
   });
 }
 
 DCMetalCommandBufferStatus DCMetalCommandBuffer_GetStatus(DCMetalCommandBuffer command_buffer) {
   if (!command_buffer) return DC_METAL_COMMAND_BUFFER_ERROR;
-  return ask(DC_METAL_COMMAND_BUFFER_ERROR,
-             [=] { return (DCMetalCommandBufferStatus)[command_buffer->object status]; });
+  return ask(DC_METAL_COMMAND_BUFFER_ERROR, [=] {
+    MTLCommandBufferStatus status = [command_buffer->object status];
+    if (status >= MTLCommandBufferStatusCompleted && command_buffer->indirect) command_buffer->indirect->end();
+    return (DCMetalCommandBufferStatus)status;
+  });
 }
 
 DCMetalError DCMetalCommandBuffer_CreateError(DCMetalCommandBuffer command_buffer) {
@@ -142,6 +187,11 @@ DCMetalStatus DCMetalCommandBuffer_GetGPUTimes(DCMetalCommandBuffer command_buff
     *end = to;
     return DC_METAL_OK;
   });
+}
+
+DCMetalCommandBuffer_s::~DCMetalCommandBuffer_s() {
+  if (indirect && !committed) indirect->end();
+  unshare(indirect);
 }
 
 void DCMetalCommandBuffer_Release(DCMetalCommandBuffer command_buffer) {

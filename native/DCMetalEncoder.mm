@@ -36,12 +36,6 @@ static DCMetalStatus open_encoder(DCMetalCommandBuffer command_buffer, Object ob
   return DC_METAL_OK;
 }
 
-template <class Handle> static DCMetalStatus usable(Handle encoder, DCMetalError *error) {
-  if (!encoder) return null_argument(error, "encoder");
-  if (encoder->ended) return fail(error, DC_METAL_INVALID_STATE, "the encoder has ended");
-  return DC_METAL_OK;
-}
-
 template <class Handle> static DCMetalStatus label_encoder(Handle encoder, const char *label) {
   return entry(nullptr, [=] {
     NSString *string = label ? text(label) : nil;
@@ -71,7 +65,7 @@ template <class Handle> static void close_encoder(Handle encoder) {
   if (!encoder->ended) drop([=] { end(encoder); });
 }
 
-static DCMetalStatus check_buffer(DCMetalBuffer buffer, uint64_t registry_id, const char *name, DCMetalError *error) {
+DCMetalStatus dcmetal::check_buffer(DCMetalBuffer buffer, uint64_t registry_id, const char *name, DCMetalError *error) {
   if (!buffer) return null_argument(error, name);
   if ([[in(buffer) device] registryID] != registry_id) {
     return fail(error, DC_METAL_INVALID_ARGUMENT, "%s is another device's", name);
@@ -85,6 +79,39 @@ static DCMetalStatus check_texture(DCMetalTexture texture, uint64_t registry_id,
     return fail(error, DC_METAL_INVALID_ARGUMENT, "%s is another device's", name);
   }
   return DC_METAL_OK;
+}
+
+template <class Handle> static DCMetalStatus check_fence(Handle encoder, DCMetalFence fence, DCMetalError *error) {
+  DCMetalStatus status = usable(encoder, error);
+  if (status != DC_METAL_OK) return status;
+  if (!fence) return null_argument(error, "fence");
+  if ([[in(fence) device] registryID] != encoder->registry_id) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "the fence is another device's");
+  }
+  return DC_METAL_OK;
+}
+
+template <class Handle> static DCMetalStatus update_fence(Handle encoder, DCMetalFence fence, DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = check_fence(encoder, fence, error);
+    if (status != DC_METAL_OK) return status;
+    if (!encoder->updated) encoder->updated = owned([[NSMutableArray alloc] init]);
+    [encoder->object updateFence:in(fence)];
+    [encoder->updated addObject:in(fence)];
+    return DC_METAL_OK;
+  });
+}
+
+template <class Handle> static DCMetalStatus wait_for_fence(Handle encoder, DCMetalFence fence, DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = check_fence(encoder, fence, error);
+    if (status != DC_METAL_OK) return status;
+    if ([encoder->updated containsObject:in(fence)]) {
+      return fail(error, DC_METAL_INVALID_STATE, "the encoder updates this fence itself: it waits first, then it updates");
+    }
+    [encoder->object waitForFence:in(fence)];
+    return DC_METAL_OK;
+  });
 }
 
 // ------------------------------------------------------------------ DCMetalComputeEncoder
@@ -136,7 +163,7 @@ static DCMetalStatus check_index(size_t index, DCMetalError *error, size_t count
   return fail(error, DC_METAL_INVALID_ARGUMENT, "index %zu is not below %zu", index, count);
 }
 
-static DCMetalStatus check_offset(uint64_t offset, uint64_t length, DCMetalError *error) {
+DCMetalStatus dcmetal::check_offset(uint64_t offset, uint64_t length, DCMetalError *error) {
   if (offset < length) return DC_METAL_OK;
   return fail(error, DC_METAL_INVALID_ARGUMENT, "offset %llu is not below the buffer's length of %llu", (ull)offset,
               (ull)length);
@@ -234,20 +261,23 @@ DCMetalStatus DCMetalComputeEncoder_SetBytes(DCMetalComputeEncoder encoder, cons
   });
 }
 
+DCMetalStatus dcmetal::check_memory_length(uint64_t length, uint64_t most, DCMetalError *error) {
+  if (length % 16 != 0) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "%llu bytes of threadgroup memory are no multiple of 16", (ull)length);
+  }
+  if (length <= most) return DC_METAL_OK;
+  return fail(error, DC_METAL_INVALID_ARGUMENT, "%llu bytes of threadgroup memory are over the device's limit of %llu",
+              (ull)length, (ull)most);
+}
+
 DCMetalStatus DCMetalComputeEncoder_SetThreadgroupMemoryLength(DCMetalComputeEncoder encoder, uint64_t length,
                                                                size_t index, DCMetalError *error) {
   return entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status == DC_METAL_OK) status = check_index(index, error);
     if (status != DC_METAL_OK) return status;
-    if (length % 16 != 0) {
-      return fail(error, DC_METAL_INVALID_ARGUMENT, "%llu bytes of threadgroup memory are no multiple of 16", (ull)length);
-    }
-    if (length > encoder->max_memory) {
-      return fail(error, DC_METAL_INVALID_ARGUMENT,
-                  "%llu bytes of threadgroup memory are over the device's limit of %llu", (ull)length,
-                  (ull)encoder->max_memory);
-    }
+    status = check_memory_length(length, encoder->max_memory, error);
+    if (status != DC_METAL_OK) return status;
     [encoder->object setThreadgroupMemoryLength:length atIndex:index];
     encoder->memory[index] = length;
     return DC_METAL_OK;
@@ -263,7 +293,8 @@ static NSString *binding_name(DCMetalPipeline pipeline, MTLBindingType type, siz
   return @"";
 }
 
-static DCMetalStatus argument_missing(DCMetalPipeline pipeline, MTLBindingType type, size_t index, DCMetalError *error) {
+DCMetalStatus dcmetal::argument_missing(DCMetalPipeline pipeline, MTLBindingType type, size_t index,
+                                        DCMetalError *error) {
   return fail(error, DC_METAL_INVALID_STATE, "kernel \"%s\": nothing is set for its argument \"%s\" [[%s(%zu)]]",
               [pipeline->name UTF8String], [binding_name(pipeline, type, index) UTF8String],
               type == MTLBindingTypeBuffer    ? "buffer"
@@ -271,6 +302,19 @@ static DCMetalStatus argument_missing(DCMetalPipeline pipeline, MTLBindingType t
               : type == MTLBindingTypeSampler ? "sampler"
                                               : "threadgroup",
               index);
+}
+
+DCMetalStatus dcmetal::argument_small(DCMetalPipeline pipeline, size_t index, uint64_t room, DCMetalError *error) {
+  return fail(error, DC_METAL_INVALID_ARGUMENT,
+              "kernel \"%s\": argument \"%s\" [[buffer(%zu)]] needs %llu bytes, %llu are bound",
+              [pipeline->name UTF8String], [binding_name(pipeline, MTLBindingTypeBuffer, index) UTF8String], index,
+              (ull)pipeline->least[index], (ull)room);
+}
+
+DCMetalStatus dcmetal::memory_large(DCMetalPipeline pipeline, uint64_t memory, DCMetalError *error) {
+  return fail(error, DC_METAL_INVALID_ARGUMENT,
+              "kernel \"%s\": %llu bytes of threadgroup memory are over the device's limit of %llu",
+              [pipeline->name UTF8String], (ull)memory, (ull)pipeline->max_memory);
 }
 
 static DCMetalStatus check_textures(DCMetalComputeEncoder encoder, DCMetalError *error) {
@@ -306,10 +350,7 @@ static DCMetalStatus check_arguments(DCMetalComputeEncoder encoder, DCMetalError
     if (pipeline->buffers & bit) {
       if (!(encoder->bound & bit)) return argument_missing(pipeline, MTLBindingTypeBuffer, index, error);
       if (encoder->room[index] < pipeline->least[index]) {
-        return fail(error, DC_METAL_INVALID_ARGUMENT,
-                    "kernel \"%s\": argument \"%s\" [[buffer(%zu)]] needs %llu bytes, %llu are bound",
-                    [pipeline->name UTF8String], [binding_name(pipeline, MTLBindingTypeBuffer, index) UTF8String], index,
-                    (ull)pipeline->least[index], (ull)encoder->room[index]);
+        return argument_small(pipeline, index, encoder->room[index], error);
       }
     }
     if (pipeline->memories & bit) {
@@ -319,15 +360,12 @@ static DCMetalStatus check_arguments(DCMetalComputeEncoder encoder, DCMetalError
       memory += encoder->memory[index];  // at most 31 times the device's limit
     }
   }
-  if (memory <= pipeline->max_memory) return DC_METAL_OK;
-  return fail(error, DC_METAL_INVALID_ARGUMENT,
-              "kernel \"%s\": %llu bytes of threadgroup memory are over the device's limit of %llu",
-              [pipeline->name UTF8String], (ull)memory, (ull)pipeline->max_memory);
+  return memory <= pipeline->max_memory ? DC_METAL_OK : memory_large(pipeline, memory, error);
 }
 
 static bool has_zero(DCMetalSize size) { return size.width == 0 || size.height == 0 || size.depth == 0; }
 
-static DCMetalStatus check_threadgroup(DCMetalPipeline pipeline, DCMetalSize size, DCMetalError *error) {
+DCMetalStatus dcmetal::check_threadgroup(DCMetalPipeline pipeline, DCMetalSize size, DCMetalError *error) {
   if (has_zero(size)) {
     return fail(error, DC_METAL_INVALID_ARGUMENT, "a threadgroup of %llu x %llu x %llu threads", (ull)size.width,
                 (ull)size.height, (ull)size.depth);
@@ -353,8 +391,7 @@ static DCMetalStatus check_threadgroup(DCMetalPipeline pipeline, DCMetalSize siz
   return DC_METAL_OK;
 }
 
-// In threads along each dimension; `unit` is 1 for a grid given in threads, else the threadgroup's size.
-static DCMetalStatus check_grid(DCMetalSize grid, DCMetalSize unit, DCMetalError *error) {
+DCMetalStatus dcmetal::check_grid(DCMetalSize grid, DCMetalSize unit, DCMetalError *error) {
   bool fits = grid.width <= kMaxGrid / unit.width && grid.height <= kMaxGrid / unit.height &&
               grid.depth <= kMaxGrid / unit.depth;
   if (fits && !has_zero(grid)) return DC_METAL_OK;
@@ -375,8 +412,6 @@ static DCMetalStatus check_dispatch(DCMetalComputeEncoder encoder, DCMetalSize g
   return status;
 }
 
-static MTLSize metal_size(DCMetalSize size) { return MTLSizeMake(size.width, size.height, size.depth); }
-
 DCMetalStatus DCMetalComputeEncoder_DispatchThreads(DCMetalComputeEncoder encoder, DCMetalSize threads,
                                                     DCMetalSize threads_per_threadgroup, DCMetalError *error) {
   return entry(error, [=] {
@@ -394,6 +429,52 @@ DCMetalStatus DCMetalComputeEncoder_DispatchThreadgroups(DCMetalComputeEncoder e
     if (status != DC_METAL_OK) return status;
     [encoder->object dispatchThreadgroups:metal_size(threadgroups)
                     threadsPerThreadgroup:metal_size(threads_per_threadgroup)];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalComputeEncoder_DispatchThreadgroupsIndirect(DCMetalComputeEncoder encoder, DCMetalBuffer buffer,
+                                                                 uint64_t offset, DCMetalSize threads_per_threadgroup,
+                                                                 DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = check_dispatch(encoder, DCMetalSize{1, 1, 1}, true, threads_per_threadgroup, error);
+    if (status == DC_METAL_OK) status = check_buffer(buffer, encoder->registry_id, "buffer", error);
+    if (status != DC_METAL_OK) return status;
+    uint64_t length = [in(buffer) length];
+    if (offset % 4 != 0 || !within(offset, sizeof(MTLDispatchThreadgroupsIndirectArguments), length)) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "offset %llu: a grid is 12 bytes at a multiple of 4 in the buffer's %llu",
+                  (ull)offset, (ull)length);
+    }
+    [encoder->object dispatchThreadgroupsWithIndirectBuffer:in(buffer)
+                                       indirectBufferOffset:offset
+                                      threadsPerThreadgroup:metal_size(threads_per_threadgroup)];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalComputeEncoder_UseBuffer(DCMetalComputeEncoder encoder, DCMetalBuffer buffer, uint32_t usage,
+                                              DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = usable(encoder, error);
+    if (status == DC_METAL_OK) status = check_buffer(buffer, encoder->registry_id, "buffer", error);
+    if (status != DC_METAL_OK) return status;
+    if (usage == 0 || (usage & ~(DC_METAL_USAGE_READ | DC_METAL_USAGE_WRITE)) != 0) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "%u is no usage of a resource", usage);
+    }
+    [encoder->object useResource:in(buffer) usage:(MTLResourceUsage)usage];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalComputeEncoder_UseHeap(DCMetalComputeEncoder encoder, DCMetalHeap heap, DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = usable(encoder, error);
+    if (status != DC_METAL_OK) return status;
+    if (!heap) return null_argument(error, "heap");
+    if ([[in(heap) device] registryID] != encoder->registry_id) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "the heap is another device's");
+    }
+    [encoder->object useHeap:in(heap)];
     return DC_METAL_OK;
   });
 }
@@ -441,6 +522,16 @@ DCMetalStatus DCMetalComputeEncoder_InsertDebugSignpost(DCMetalComputeEncoder en
     [encoder->object insertDebugSignpost:string];
     return DC_METAL_OK;
   });
+}
+
+DCMetalStatus DCMetalComputeEncoder_UpdateFence(DCMetalComputeEncoder encoder, DCMetalFence fence,
+                                                DCMetalError *error) {
+  return update_fence(encoder, fence, error);
+}
+
+DCMetalStatus DCMetalComputeEncoder_WaitForFence(DCMetalComputeEncoder encoder, DCMetalFence fence,
+                                                 DCMetalError *error) {
+  return wait_for_fence(encoder, fence, error);
 }
 
 DCMetalStatus DCMetalComputeEncoder_EndEncoding(DCMetalComputeEncoder encoder, DCMetalError *error) {
@@ -649,6 +740,14 @@ DCMetalStatus DCMetalBlitEncoder_SynchronizeBuffer(DCMetalBlitEncoder encoder, D
     if ([in(buffer) storageMode] == MTLStorageModeManaged) [encoder->object synchronizeResource:in(buffer)];
     return DC_METAL_OK;
   });
+}
+
+DCMetalStatus DCMetalBlitEncoder_UpdateFence(DCMetalBlitEncoder encoder, DCMetalFence fence, DCMetalError *error) {
+  return update_fence(encoder, fence, error);
+}
+
+DCMetalStatus DCMetalBlitEncoder_WaitForFence(DCMetalBlitEncoder encoder, DCMetalFence fence, DCMetalError *error) {
+  return wait_for_fence(encoder, fence, error);
 }
 
 DCMetalStatus DCMetalBlitEncoder_EndEncoding(DCMetalBlitEncoder encoder, DCMetalError *error) {

@@ -273,6 +273,7 @@ static void remember_arguments(DCMetalPipeline pipeline) {
     NSUInteger index = [binding index];
     if ([binding type] == MTLBindingTypeBuffer && index < kArguments) {
       pipeline->buffers |= 1u << index;
+      if ([binding access] != MTLBindingAccessReadOnly) pipeline->written |= 1u << index;
       pipeline->least[index] = [(id<MTLBufferBinding>)binding bufferDataSize];
     } else if ([binding type] == MTLBindingTypeThreadgroupMemory && index < kArguments) {
       pipeline->memories |= 1u << index;
@@ -296,49 +297,80 @@ static void remember_limits(DCMetalPipeline pipeline, id<MTLDevice> device, bool
   pipeline->max_memory = [device maxThreadgroupMemoryLength];
   pipeline->max_threads = [device maxThreadsPerThreadgroup];
   pipeline->whole_simdgroups = whole_simdgroups;
+  pipeline->indirect = [state supportIndirectCommandBuffers];
 }
 
-static DCMetalStatus describe_pipeline(MTLComputePipelineDescriptor *descriptor, id<MTLDevice> device,
-                                       const DCMetalPipelineOptions *options, DCMetalError *error) {
+DCMetalStatus dcmetal::describe_pipeline(id<MTLDevice> device, DCMetalFunction function,
+                                         const DCMetalPipelineOptions *options,
+                                         MTLComputePipelineDescriptor *__strong *descriptor, DCMetalError *error) {
+  if (!function) return null_argument(error, "function");
+  if ([in(function) functionType] != MTLFunctionTypeKernel) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "the function is no kernel");
+  }
+  if ([[in(function) device] registryID] != [device registryID]) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "the function is another device's");
+  }
+  MTLComputePipelineDescriptor *made = owned([[MTLComputePipelineDescriptor alloc] init]);
+  [made setComputeFunction:in(function)];
+  *descriptor = made;
   if (!options) return DC_METAL_OK;
   if (options->label) {
     NSString *label = text(options->label);
     if (!label) return fail(error, DC_METAL_INVALID_ARGUMENT, "the label is not UTF-8");
-    [descriptor setLabel:label];
+    [made setLabel:label];
   }
   uint64_t most = [device maxThreadsPerThreadgroup].width;
   if (options->max_total_threads_per_threadgroup > most) {
     return fail(error, DC_METAL_INVALID_ARGUMENT, "%llu threads per threadgroup are over the device's limit of %llu",
                 (unsigned long long)options->max_total_threads_per_threadgroup, (unsigned long long)most);
   }
-  [descriptor setMaxTotalThreadsPerThreadgroup:options->max_total_threads_per_threadgroup];
-  [descriptor setThreadGroupSizeIsMultipleOfThreadExecutionWidth:options->threadgroup_size_is_multiple_of_execution_width];
+  [made setMaxTotalThreadsPerThreadgroup:options->max_total_threads_per_threadgroup];
+  [made setThreadGroupSizeIsMultipleOfThreadExecutionWidth:options->threadgroup_size_is_multiple_of_execution_width];
+  [made setSupportIndirectCommandBuffers:options->indirect_commands];
+  return DC_METAL_OK;
+}
+
+static DCMetalStatus set_archives(MTLComputePipelineDescriptor *descriptor, id<MTLDevice> device,
+                                  const DCMetalArchive *archives, size_t count, DCMetalError *error) {
+  if (count == 0) return DC_METAL_OK;
+  if (!archives) return null_argument(error, "archives");
+  NSMutableArray *list = owned([[NSMutableArray alloc] init]);
+  for (size_t i = 0; i < count; i++) {
+    if (!archives[i]) return null_argument(error, "an archive");
+    if ([[in(archives[i]) device] registryID] != [device registryID]) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "an archive is another device's");
+    }
+    [list addObject:in(archives[i])];
+  }
+  [descriptor setBinaryArchives:list];
   return DC_METAL_OK;
 }
 
 DCMetalStatus DCMetalPipeline_Create(DCMetalDevice device, DCMetalFunction function,
                                      const DCMetalPipelineOptions *options, DCMetalPipeline *pipeline,
                                      DCMetalError *error) {
+  return DCMetalPipeline_CreateWithArchives(device, function, options, nullptr, 0, false, pipeline, error);
+}
+
+DCMetalStatus DCMetalPipeline_CreateWithArchives(DCMetalDevice device, DCMetalFunction function,
+                                                 const DCMetalPipelineOptions *options, const DCMetalArchive *archives,
+                                                 size_t count, bool only_archives, DCMetalPipeline *pipeline,
+                                                 DCMetalError *error) {
   if (pipeline) *pipeline = nullptr;
   return entry(error, [=] {
     if (!device) return null_argument(error, "device");
-    if (!function) return null_argument(error, "function");
     if (!pipeline) return null_argument(error, "pipeline");
-    if ([in(function) functionType] != MTLFunctionTypeKernel) {
-      return fail(error, DC_METAL_INVALID_ARGUMENT, "the function is no kernel");
-    }
-    if ([[in(function) device] registryID] != [in(device) registryID]) {
-      return fail(error, DC_METAL_INVALID_ARGUMENT, "the function is another device's");
-    }
-    MTLComputePipelineDescriptor *descriptor = owned([[MTLComputePipelineDescriptor alloc] init]);
-    [descriptor setComputeFunction:in(function)];
-    DCMetalStatus status = describe_pipeline(descriptor, in(device), options, error);
+    MTLComputePipelineDescriptor *descriptor = nil;
+    DCMetalStatus status = describe_pipeline(in(device), function, options, &descriptor, error);
+    if (status == DC_METAL_OK) status = set_archives(descriptor, in(device), archives, count, error);
     if (status != DC_METAL_OK) return status;
+    NSUInteger wanted = MTLPipelineOptionArgumentInfo | MTLPipelineOptionBufferTypeInfo;
+    if (only_archives) wanted |= MTLPipelineOptionFailOnBinaryArchiveMiss;
     MTLComputePipelineReflection *reflection = nil;
     NSError *cause = nil;
     id<MTLComputePipelineState> state =
         owned([in(device) newComputePipelineStateWithDescriptor:descriptor
-                                                        options:MTLPipelineOptionArgumentInfo | MTLPipelineOptionBufferTypeInfo
+                                                        options:(MTLPipelineOption)wanted
                                                      reflection:&reflection
                                                           error:&cause]);
     if (!state) return fail(error, cause);

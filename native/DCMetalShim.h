@@ -1,7 +1,7 @@
 // DCMetalShim.h: what the files of the C ABI (native/DCMetal*.mm) share; private to them.
 //
-// A handle whose Metal object needs nothing beside it (device, queue, buffer, texture, sampler, options, constants, function) IS that object,
-// retained once. The others point to a structure below, which adds what this interface checks before Metal sees a call.
+// A handle whose Metal object needs nothing beside it (device, queue, buffer, heap, texture, sampler, options, constants,
+// function, archive, event, fence) IS that object, retained once. The others point to a structure below, which adds what this interface checks before Metal sees a call.
 //
 // The source compiles without ARC (Linux and macOS) and with it (macOS). On Linux no C++ exception may pass these files:
 // GCC's Objective-C personality does not know them. So nothing here throws one: memory comes from new (std::nothrow).
@@ -35,6 +35,12 @@ template <class Object> class Strong {
   Strong(const Strong &) = delete;
   Strong &operator=(const Strong &) = delete;
   ~Strong() { [object_ release]; }
+  Strong &operator=(Object object) {
+    [object retain];
+    [object_ release];
+    object_ = object;
+    return *this;
+  }
   operator Object() const { return object_; }
 
  private:
@@ -54,6 +60,11 @@ template <> struct ObjectOf<DCMetalSampler> { using Type = id<MTLSamplerState>; 
 template <> struct ObjectOf<DCMetalCompileOptions> { using Type = MTLCompileOptions *; };
 template <> struct ObjectOf<DCMetalConstants> { using Type = MTLFunctionConstantValues *; };
 template <> struct ObjectOf<DCMetalFunction> { using Type = id<MTLFunction>; };
+template <> struct ObjectOf<DCMetalHeap> { using Type = id<MTLHeap>; };
+template <> struct ObjectOf<DCMetalArchive> { using Type = id<MTLBinaryArchive>; };
+template <> struct ObjectOf<DCMetalEvent> { using Type = id<MTLEvent>; };
+template <> struct ObjectOf<DCMetalSharedEvent> { using Type = id<MTLSharedEvent>; };
+template <> struct ObjectOf<DCMetalFence> { using Type = id<MTLFence>; };
 
 template <class Handle> typename ObjectOf<Handle>::Type in(Handle handle) {
   return (__bridge typename ObjectOf<Handle>::Type)(void *)handle;
@@ -74,20 +85,26 @@ template <class Handle> void take(Handle handle) { [in(handle) release]; }
 #endif
 
 // The pool of an entry. GCC's runtime looks NSAutoreleasePool up by name at each @autoreleasepool, a tenth of the time that
-// a command buffer's creation takes; here its class, which never changes, is looked up once.
+// a command buffer's creation takes; here its class, which never changes, is looked up once, and asked for a `new` one: GNUstep has that
+// call its two methods directly. It finds those at the first `new`, of which two threads must not make one each: the second
+// would call what is found by half.
 #ifdef __APPLE__
 #define DC_POOL @autoreleasepool
 #else
 class Pool {
  public:
-  Pool() : pool_([[class_of_pools() alloc] init]) {}
+  Pool() : pool_([class_of_pools() new]) {}
   Pool(const Pool &) = delete;
   Pool &operator=(const Pool &) = delete;
   ~Pool() { [pool_ drain]; }
 
  private:
   static Class class_of_pools() {
-    static const Class pools = [NSAutoreleasePool class];
+    static const Class pools = [] {
+      const Class pools = [NSAutoreleasePool class];
+      [(NSAutoreleasePool *)[pools new] drain];
+      return pools;
+    }();
     return pools;
   }
   NSAutoreleasePool *pool_;
@@ -149,6 +166,12 @@ template <class Body> void drop(Body body) {
   }
 }
 
+// Whether textures and heaps can be of shared storage: Intel's GPUs with unified memory have shared buffers only (Apple,
+// MTLResourceOptions.storageModeShared and MTLHeapDescriptor.storageMode).
+inline bool shares_all(id<MTLDevice> device) {
+  return [device hasUnifiedMemory] && [device supportsFamily:MTLGPUFamilyApple1];
+}
+
 // True when [offset, offset + length) lies within size bytes.
 inline bool within(uint64_t offset, uint64_t length, uint64_t size) {
   return offset <= size && length <= size - offset;
@@ -171,6 +194,12 @@ DCMetalStatus check_place(id<MTLTexture> texture, const DCMetalTexturePlace &pla
 // Whether the region's rows and images, so far apart, are within length bytes. The texture is of this interface.
 DCMetalStatus check_rows(id<MTLTexture> texture, DCMetalSize size, uint64_t length, uint64_t bytes_per_row,
                          uint64_t bytes_per_image, DCMetalError *error);
+
+// ------------------------------------------------------------------ pipelines
+
+// A descriptor of the function's pipeline, or why there is none. options may be NULL.
+DCMetalStatus describe_pipeline(id<MTLDevice> device, DCMetalFunction function, const DCMetalPipelineOptions *options,
+                                MTLComputePipelineDescriptor *__strong *descriptor, DCMetalError *error);
 
 // What a dispatch is checked for of a texture argument, and of what is bound.
 struct TextureNeed {
@@ -218,7 +247,9 @@ struct DCMetalPipeline_s {
   uint64_t static_memory = 0, max_memory = 0;  // of a threadgroup
   MTLSize max_threads = {0, 0, 0};
   bool whole_simdgroups = false;
+  bool indirect = false;                    // it was made for indirect commands
   uint32_t buffers = 0, memories = 0;       // bit n: the function uses [[buffer(n)]], [[threadgroup(n)]]
+  uint32_t written = 0;                     // bit n: it may write [[buffer(n)]]
   uint64_t least[dcmetal::kArguments] = {};  // bytes that buffer n must have
   uint32_t samplers = 0;                     // bit n: the function uses [[sampler(n)]]
   size_t texture_count = 0;
@@ -226,14 +257,64 @@ struct DCMetalPipeline_s {
   bool unknown = false;  // it uses arguments that this interface cannot bind
 };
 
+// Held by its handle and by the command buffers that use it.
+struct DCMetalIndirectCommands_s {
+  struct Command {
+    DCMetalPipeline pipeline = nullptr;
+    DCMetalSize threadgroup = {0, 0, 0};
+    bool begun = false;  // something is set
+    bool whole = false;  // and its dispatch
+  };
+  struct Binding {
+    dcmetal::Strong<id<MTLBuffer>> buffer;
+    uint64_t room = 0;  // bytes from the offset to the end; 0: nothing is set
+  };
+  DCMetalIndirectCommands_s(id<MTLIndirectCommandBuffer> indirect, const DCMetalIndirectDescriptor &descriptor)
+      : object(indirect), limits(descriptor) {}
+  ~DCMetalIndirectCommands_s();
+  dcmetal::Strong<id<MTLIndirectCommandBuffer>> object;
+  const DCMetalIndirectDescriptor limits;
+  std::atomic<uint32_t> references{1};
+  std::atomic<uint32_t> uses{0};  // command buffers that were given it and have not completed
+  uint64_t registry_id = 0;
+  uint64_t max_memory = 0;       // threadgroup memory of the device
+  Command *commands = nullptr;   // limits.count
+  Binding *bindings = nullptr;   // limits.buffers of each command
+  uint64_t *memories = nullptr;  // limits.memories of each command
+  // What the whole commands use; read and written are made when they are needed.
+  bool changed = true;
+  dcmetal::Strong<NSArray *> read, written;
+};
+
+namespace dcmetal {
+// The indirect commands that a command buffer was given, each once: held by the command buffer's handle and by its completion.
+struct IndirectUses {
+  struct Use {
+    DCMetalIndirectCommands commands;
+    Use *next;
+  };
+  std::atomic<uint32_t> references{1};
+  std::atomic<bool> ended{false}, done{false};  // done: the uses no longer count
+  Use *first = nullptr;
+  IndirectUses() = default;
+  IndirectUses(const IndirectUses &) = delete;
+  IndirectUses &operator=(const IndirectUses &) = delete;
+  ~IndirectUses();
+  // The device is done with them, or will never begin.
+  void end();
+};
+}  // namespace dcmetal
+
 // Held by its handle and by its encoders' handles.
 struct DCMetalCommandBuffer_s {
   explicit DCMetalCommandBuffer_s(id<MTLCommandBuffer> command_buffer) : object(command_buffer) {}
+  ~DCMetalCommandBuffer_s();
   dcmetal::Strong<id<MTLCommandBuffer>> object;
   std::atomic<uint32_t> references{1};
   std::atomic<bool> committed{false};  // read by any thread that waits
   bool enqueued = false;
   bool encoding = false;  // an encoder is open
+  dcmetal::IndirectUses *indirect = nullptr;  // NULL before the first
 };
 
 struct DCMetalComputeEncoder_s {
@@ -251,6 +332,7 @@ struct DCMetalComputeEncoder_s {
   uint64_t memory[dcmetal::kArguments] = {};  // threadgroup memory at n
   dcmetal::TextureNeed textures[dcmetal::kTextures];  // what is bound at n; usage 0: nothing
   uint32_t samplers = 0;                              // bit n: one is bound
+  dcmetal::Strong<NSMutableArray *> updated;          // fences; nil before the first
 };
 
 struct DCMetalBlitEncoder_s {
@@ -260,6 +342,7 @@ struct DCMetalBlitEncoder_s {
   DCMetalCommandBuffer command_buffer;
   bool ended = false;
   uint64_t registry_id = 0;
+  dcmetal::Strong<NSMutableArray *> updated;  // fences; nil before the first
 };
 
 namespace dcmetal {
@@ -271,6 +354,40 @@ template <class Handle> Handle share(Handle handle) {
 }
 template <class Handle> void unshare(Handle handle) {
   if (handle && handle->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete handle;
+}
+
+// A counted object that a block keeps: copied and destroyed with it.
+template <class Handle> class Kept {
+ public:
+  // Takes over the caller's count.
+  explicit Kept(Handle handle) : handle_(handle) {}
+  Kept(const Kept &other) : handle_(share(other.handle_)) {}
+  Kept &operator=(const Kept &) = delete;
+  ~Kept() { unshare(handle_); }
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_;
+};
+
+// ------------------------------------------------------------------ dispatches
+
+inline MTLSize metal_size(DCMetalSize size) { return MTLSizeMake(size.width, size.height, size.depth); }
+// Whether the pipeline can have threadgroups of this size.
+DCMetalStatus check_threadgroup(DCMetalPipeline pipeline, DCMetalSize size, DCMetalError *error);
+// In threads along each dimension; `unit` is 1 for a grid given in threads, else the threadgroup's size, which has no zeros.
+DCMetalStatus check_grid(DCMetalSize grid, DCMetalSize unit, DCMetalError *error);
+DCMetalStatus argument_missing(DCMetalPipeline pipeline, MTLBindingType type, size_t index, DCMetalError *error);
+DCMetalStatus argument_small(DCMetalPipeline pipeline, size_t index, uint64_t room, DCMetalError *error);
+DCMetalStatus memory_large(DCMetalPipeline pipeline, uint64_t memory, DCMetalError *error);
+DCMetalStatus check_memory_length(uint64_t length, uint64_t most, DCMetalError *error);
+DCMetalStatus check_offset(uint64_t offset, uint64_t length, DCMetalError *error);
+DCMetalStatus check_buffer(DCMetalBuffer buffer, uint64_t registry_id, const char *name, DCMetalError *error);
+
+template <class Handle> DCMetalStatus usable(Handle encoder, DCMetalError *error) {
+  if (!encoder) return null_argument(error, "encoder");
+  if (encoder->ended) return fail(error, DC_METAL_INVALID_STATE, "the encoder has ended");
+  return DC_METAL_OK;
 }
 
 }  // namespace dcmetal

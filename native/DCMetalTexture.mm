@@ -98,8 +98,8 @@ static DCMetalStatus check_storage(DCMetalStorageMode storage, id<MTLDevice> dev
   if (storage > DC_METAL_STORAGE_PRIVATE) {
     return fail(error, DC_METAL_INVALID_ARGUMENT, "%u is no storage mode", (unsigned)storage);
   }
-  if (storage == DC_METAL_STORAGE_SHARED && ![device hasUnifiedMemory]) {
-    return fail(error, DC_METAL_UNSUPPORTED, "textures of shared storage on a device without unified memory");
+  if (storage == DC_METAL_STORAGE_SHARED && !shares_all(device)) {
+    return fail(error, DC_METAL_UNSUPPORTED, "textures of shared storage are of Apple's GPUs with unified memory");
   }
   return DC_METAL_OK;
 }

@@ -11,12 +11,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 10] = [
     "DCMetalDevice.mm",
     "DCMetalBuffer.mm",
+    "DCMetalHeap.mm",
     "DCMetalLibrary.mm",
+    "DCMetalArchive.mm",
+    "DCMetalEvent.mm",
     "DCMetalCommand.mm",
     "DCMetalEncoder.mm",
+    "DCMetalIndirect.mm",
     "DCMetalTexture.mm",
 ];
 const HEADER: &str = "include/DCMetal.h";

@@ -11,8 +11,8 @@
  * NULL / zero and, where the call takes `error` and it is not NULL, *error receives an owned DCMetalError; on
  * DC_METAL_OK *error is NULL unless the function says otherwise. No Objective-C or C++ exception leaves this interface.
  *
- * Threads. Devices, queues, buffers, textures, samplers, libraries, functions, pipelines and errors may be used from any thread at once.
- * A command buffer and its encoders belong to one thread at a time (Apple, "Metal Programming Guide: Command
+ * Threads. Devices, queues, buffers, heaps, textures, samplers, libraries, functions, pipelines, events, fences and errors may be
+ * used from any thread at once. A command buffer and its encoders, and indirect commands, belong to one thread at a time (Apple, "Metal Programming Guide: Command
  * Organization and Execution Model"); waiting on and reading the status of a committed command buffer is allowed
  * from any thread.
  *
@@ -49,7 +49,7 @@ extern "C" {
 /* ------------------------------------------------------------------ ABI version */
 
 /* Changes when an existing function or type changes its meaning or layout; additions do not change it. */
-#define DC_METAL_ABI_VERSION 1u
+#define DC_METAL_ABI_VERSION 2u
 
 /* The version the linked library was built with; compare with DC_METAL_ABI_VERSION. */
 DC_METAL_API uint32_t DCMetal_AbiVersion(void);
@@ -60,6 +60,7 @@ typedef struct DCMetalError_s *DCMetalError;
 typedef struct DCMetalDevice_s *DCMetalDevice;
 typedef struct DCMetalQueue_s *DCMetalQueue;
 typedef struct DCMetalBuffer_s *DCMetalBuffer;
+typedef struct DCMetalHeap_s *DCMetalHeap;
 typedef struct DCMetalTexture_s *DCMetalTexture;
 typedef struct DCMetalSampler_s *DCMetalSampler;
 typedef struct DCMetalCompileOptions_s *DCMetalCompileOptions;
@@ -67,6 +68,11 @@ typedef struct DCMetalLibrary_s *DCMetalLibrary;
 typedef struct DCMetalConstants_s *DCMetalConstants;
 typedef struct DCMetalFunction_s *DCMetalFunction;
 typedef struct DCMetalPipeline_s *DCMetalPipeline;
+typedef struct DCMetalArchive_s *DCMetalArchive;
+typedef struct DCMetalEvent_s *DCMetalEvent;
+typedef struct DCMetalSharedEvent_s *DCMetalSharedEvent;
+typedef struct DCMetalFence_s *DCMetalFence;
+typedef struct DCMetalIndirectCommands_s *DCMetalIndirectCommands;
 typedef struct DCMetalCommandBuffer_s *DCMetalCommandBuffer;
 typedef struct DCMetalComputeEncoder_s *DCMetalComputeEncoder;
 typedef struct DCMetalBlitEncoder_s *DCMetalBlitEncoder;
@@ -149,11 +155,32 @@ typedef DC_METAL_ENUM(DCMetalMathMode) {
   DC_METAL_MATH_FAST = 2
 } DCMetalMathMode;
 
+/* MTLHeapType, same values; those that this interface has */
+typedef DC_METAL_ENUM(DCMetalHeapType) {
+  DC_METAL_HEAP_AUTOMATIC = 0, /* the heap finds room for each buffer */
+  DC_METAL_HEAP_PLACEMENT = 1  /* the caller says where each buffer lies; buffers may lie over each other */
+} DCMetalHeapType;
+
+/* MTLHazardTrackingMode, same values */
+typedef DC_METAL_ENUM(DCMetalHazardTracking) {
+  DC_METAL_HAZARDS_UNTRACKED = 1, /* the caller orders what uses the memory: barriers, fences, events */
+  DC_METAL_HAZARDS_TRACKED = 2    /* Metal orders encoders that use the memory, of a heap as if it were one resource */
+} DCMetalHazardTracking;
+
+/* MTLResourceUsage, same values; a bit set */
+typedef DC_METAL_ENUM(DCMetalResourceUsage) { DC_METAL_USAGE_READ = 1, DC_METAL_USAGE_WRITE = 2 } DCMetalResourceUsage;
+
 /* MTLDispatchType, same values */
 typedef DC_METAL_ENUM(DCMetalDispatchType) {
   DC_METAL_DISPATCH_SERIAL = 0,
   DC_METAL_DISPATCH_CONCURRENT = 1
 } DCMetalDispatchType;
+
+/* MTLIndirectCommandType, same values; a bit set; those that this interface has */
+typedef DC_METAL_ENUM(DCMetalIndirectCommandTypes) {
+  DC_METAL_INDIRECT_THREADGROUPS = 32,
+  DC_METAL_INDIRECT_THREADS = 64
+} DCMetalIndirectCommandTypes;
 
 /* MTLBarrierScope, same values; a bit set */
 typedef DC_METAL_ENUM(DCMetalBarrierScope) { DC_METAL_BARRIER_BUFFERS = 1, DC_METAL_BARRIER_TEXTURES = 2 } DCMetalBarrierScope;
@@ -282,6 +309,39 @@ DC_METAL_API DCMetalStatus DCMetalBuffer_SetLabel(DCMetalBuffer buffer, const ch
 DC_METAL_API size_t DCMetalBuffer_GetLabel(DCMetalBuffer buffer, char *text, size_t capacity);
 DC_METAL_API void DCMetalBuffer_Release(DCMetalBuffer buffer);
 
+/* ------------------------------------------------------------------ DCMetalHeap (MTLHeap)
+ * Memory of which buffers are parts: making one is no allocation. A buffer keeps its heap, and its room comes back when it is
+ * released and no command buffer uses it. What a buffer of a heap holds at first is undefined. */
+
+typedef struct DCMetalHeapDescriptor {
+  uint64_t size;                  /* of all its buffers; Metal may round it up */
+  DCMetalStorageMode storage;     /* shared (of Apple's GPUs with unified memory, else DC_METAL_UNSUPPORTED) or private */
+  DCMetalCacheMode cache;
+  DCMetalHeapType type;
+  DCMetalHazardTracking hazards;  /* no default: Metal's own for heaps is untracked, for buffers tracked */
+} DCMetalHeapDescriptor;
+
+DC_METAL_API DCMetalStatus DCMetalHeap_Create(DCMetalDevice device, const DCMetalHeapDescriptor *descriptor,
+                                              DCMetalHeap *heap, DCMetalError *error);
+/* The bytes that a buffer of this length takes in a heap, and what its offset is a multiple of. */
+DC_METAL_API DCMetalStatus DCMetalDevice_GetHeapBufferSize(DCMetalDevice device, uint64_t length,
+                                                           DCMetalStorageMode storage, uint64_t *size,
+                                                           uint64_t *alignment);
+/* Of an automatic heap; DC_METAL_OUT_OF_MEMORY when it has no room. The modes are the heap's. */
+DC_METAL_API DCMetalStatus DCMetalHeap_CreateBuffer(DCMetalHeap heap, uint64_t length, DCMetalBuffer *buffer,
+                                                    DCMetalError *error);
+/* Of a placement heap. Who uses memory that lies over other memory orders the uses. */
+DC_METAL_API DCMetalStatus DCMetalHeap_CreateBufferAt(DCMetalHeap heap, uint64_t length, uint64_t offset,
+                                                      DCMetalBuffer *buffer, DCMetalError *error);
+/* 0 for NULL, as the numbers below. */
+DC_METAL_API uint64_t DCMetalHeap_GetSize(DCMetalHeap heap);
+/* Of the buffers in it. */
+DC_METAL_API uint64_t DCMetalHeap_GetUsedSize(DCMetalHeap heap);
+/* Of the largest buffer that there is room for; alignment is 0 or a power of two, else the answer is 0. */
+DC_METAL_API uint64_t DCMetalHeap_GetMaxAvailableSize(DCMetalHeap heap, uint64_t alignment);
+DC_METAL_API DCMetalStatus DCMetalHeap_SetLabel(DCMetalHeap heap, const char *label);
+DC_METAL_API void DCMetalHeap_Release(DCMetalHeap heap);
+
 /* ------------------------------------------------------------------ DCMetalTexture (MTLTexture) */
 
 typedef struct DCMetalTextureDescriptor {
@@ -390,12 +450,20 @@ typedef struct DCMetalPipelineOptions {
   const char *label;                       /* or NULL */
   uint64_t max_total_threads_per_threadgroup; /* 0 to leave it to Metal */
   bool threadgroup_size_is_multiple_of_execution_width;
+  bool indirect_commands;                  /* for DCMetalIndirectCommands; Metal may refuse a kernel then (DC_METAL_FAILED) */
 } DCMetalPipelineOptions;
 
 /* options may be NULL. Reflection is always made. */
 DC_METAL_API DCMetalStatus DCMetalPipeline_Create(DCMetalDevice device, DCMetalFunction function,
                                                   const DCMetalPipelineOptions *options, DCMetalPipeline *pipeline,
                                                   DCMetalError *error);
+/* As DCMetalPipeline_Create, with the code of the first of the archives that has it. What none has is compiled, or with
+ * only_archives fails with Metal's error. archives may be NULL with count 0. */
+DC_METAL_API DCMetalStatus DCMetalPipeline_CreateWithArchives(DCMetalDevice device, DCMetalFunction function,
+                                                              const DCMetalPipelineOptions *options,
+                                                              const DCMetalArchive *archives, size_t count,
+                                                              bool only_archives, DCMetalPipeline *pipeline,
+                                                              DCMetalError *error);
 DC_METAL_API uint64_t DCMetalPipeline_GetMaxTotalThreadsPerThreadgroup(DCMetalPipeline pipeline);
 DC_METAL_API uint64_t DCMetalPipeline_GetThreadExecutionWidth(DCMetalPipeline pipeline);
 DC_METAL_API uint64_t DCMetalPipeline_GetStaticThreadgroupMemoryLength(DCMetalPipeline pipeline);
@@ -406,6 +474,119 @@ DC_METAL_API DCMetalStatus DCMetalPipeline_GetBinding(DCMetalPipeline pipeline, 
 DC_METAL_API size_t DCMetalPipeline_GetBindingName(DCMetalPipeline pipeline, size_t position, char *buffer,
                                                    size_t capacity);
 DC_METAL_API void DCMetalPipeline_Release(DCMetalPipeline pipeline);
+
+/* ------------------------------------------------------------------ DCMetalArchive (MTLBinaryArchive)
+ * The device's code of chosen pipelines, in memory and in files. It belongs to one thread at a time while pipelines are added.
+ * Who may write an archive's file decides what runs. Metal uses none of another device or system; it compiles then. A library is
+ * compiled from its source all the same: archives hold what pipelines are made of. */
+
+DC_METAL_API DCMetalStatus DCMetalArchive_Create(DCMetalDevice device, DCMetalArchive *archive, DCMetalError *error);
+/* A file that is not there, or no archive, is DC_METAL_FAILED with domain MTLBinaryArchiveDomain. */
+DC_METAL_API DCMetalStatus DCMetalArchive_CreateFromFile(DCMetalDevice device, const char *path, DCMetalArchive *archive,
+                                                         DCMetalError *error);
+/* Compiles the function as DCMetalPipeline_Create does with these options and keeps the code. */
+DC_METAL_API DCMetalStatus DCMetalArchive_AddPipeline(DCMetalArchive archive, DCMetalFunction function,
+                                                      const DCMetalPipelineOptions *options, DCMetalError *error);
+/* Writes a file, over one that is there. That a reader sees a whole file or none is the caller's business: write another, and
+ * rename it. */
+DC_METAL_API DCMetalStatus DCMetalArchive_Serialize(DCMetalArchive archive, const char *path, DCMetalError *error);
+DC_METAL_API void DCMetalArchive_Release(DCMetalArchive archive);
+
+/* ------------------------------------------------------------------ DCMetalEvent (MTLEvent)
+ * A number that starts as 0 and only grows. Command buffers signal it and wait for it, on any queues of its device. The host
+ * cannot signal it, so after a command buffer that failed nobody may: use a shared event where that must not be. */
+
+DC_METAL_API DCMetalStatus DCMetalEvent_Create(DCMetalDevice device, DCMetalEvent *event, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalEvent_SetLabel(DCMetalEvent event, const char *label);
+DC_METAL_API void DCMetalEvent_Release(DCMetalEvent event);
+
+/* ------------------------------------------------------------------ DCMetalSharedEvent (MTLSharedEvent)
+ * An event that the host and other devices signal and wait for too. */
+
+DC_METAL_API DCMetalStatus DCMetalSharedEvent_Create(DCMetalDevice device, DCMetalSharedEvent *event,
+                                                     DCMetalError *error);
+/* The same object as an event of command buffers: borrowed, valid until the shared event is released. */
+DC_METAL_API DCMetalEvent DCMetalSharedEvent_AsEvent(DCMetalSharedEvent event);
+DC_METAL_API DCMetalStatus DCMetalSharedEvent_SetLabel(DCMetalSharedEvent event, const char *label);
+/* 0 for NULL. */
+DC_METAL_API uint64_t DCMetalSharedEvent_GetSignaledValue(DCMetalSharedEvent event);
+/* A value that is not above the event's changes nothing (Apple, signaledValue). */
+DC_METAL_API DCMetalStatus DCMetalSharedEvent_SetSignaledValue(DCMetalSharedEvent event, uint64_t value,
+                                                               DCMetalError *error);
+/* Sleeps until the event has the value, at most so many milliseconds. *reached is false when the time went by first, which is
+ * DC_METAL_OK. */
+DC_METAL_API DCMetalStatus DCMetalSharedEvent_Wait(DCMetalSharedEvent event, uint64_t value, uint64_t milliseconds,
+                                                   bool *reached, DCMetalError *error);
+/* status: DC_METAL_OK with the event's value, at least the one asked for; DC_METAL_INVALID_STATE with 0 when nobody can signal
+ * the event any more, because it has gone. Called exactly once, on a thread of Metal's or on the one that lets the event go. */
+typedef void (*DCMetalEventHandler)(void *context, DCMetalStatus status, uint64_t value);
+/* Has the handler called when the event has the value, which may be so already. The handler does not keep the event. When this
+ * fails the handler is not called. */
+DC_METAL_API DCMetalStatus DCMetalSharedEvent_Notify(DCMetalSharedEvent event, uint64_t value,
+                                                     DCMetalEventHandler handler, void *context, DCMetalError *error);
+DC_METAL_API void DCMetalSharedEvent_Release(DCMetalSharedEvent event);
+
+/* ------------------------------------------------------------------ DCMetalFence (MTLFence)
+ * Order between the encoders of a queue, for what Metal does not track: an encoder that waits for a fence starts after the
+ * earlier ones that update it have ended. */
+
+DC_METAL_API DCMetalStatus DCMetalFence_Create(DCMetalDevice device, DCMetalFence *fence, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalFence_SetLabel(DCMetalFence fence, const char *label);
+DC_METAL_API void DCMetalFence_Release(DCMetalFence fence);
+
+/* ------------------------------------------------------------------ DCMetalIndirectCommands (MTLIndirectCommandBuffer)
+ * Dispatches that are recorded once and executed by any number of command buffers. Each has an index; those of an execution may run at
+ * once and in any order, except that one with a barrier waits for those before it. A command is set once: its pipeline, buffers and
+ * the rest first, its dispatch last, and DCMetalIndirectCommands_Reset makes it none again. What a command uses is kept until then.
+ *
+ * While a command buffer that was given some of the commands has not completed, all calls that change them are
+ * DC_METAL_INVALID_STATE; in a handler of its completion that may still be so. Of devices that say DCMetalDevice_SupportsFamily of
+ * Common2 (3002), and those above it; of others DC_METAL_UNSUPPORTED (Apple's feature tables name the Common families for indirect
+ * compute commands, https://github.com/gpuweb/gpuweb/issues/2189). */
+
+typedef struct DCMetalIndirectDescriptor {
+  uint64_t count;         /* of commands, 1 to 16384 (what Apple lets one execution have on GPUs of the Mac2 family) */
+  uint32_t types;         /* bits of DCMetalIndirectCommandTypes */
+  uint32_t buffers;       /* how many [[buffer(n)]] a command can set: indices below this, at most 31 */
+  uint32_t memories;      /* and [[threadgroup(n)]]; macOS 13 has no such limit and sets none */
+  bool inherit_pipeline;  /* the commands have the pipeline of the encoder that executes them */
+  bool inherit_buffers;   /* and its buffers, instead of their own */
+} DCMetalIndirectDescriptor;
+
+DC_METAL_API DCMetalStatus DCMetalIndirectCommands_Create(DCMetalDevice device, const DCMetalIndirectDescriptor *descriptor,
+                                                          DCMetalIndirectCommands *commands, DCMetalError *error);
+/* 0 for NULL. */
+DC_METAL_API uint64_t DCMetalIndirectCommands_GetCount(DCMetalIndirectCommands commands);
+DC_METAL_API DCMetalStatus DCMetalIndirectCommands_SetLabel(DCMetalIndirectCommands commands, const char *label);
+/* The pipeline was made with indirect_commands, and its kernel has no textures and samplers: a command cannot set them
+ * (DC_METAL_UNSUPPORTED). DC_METAL_INVALID_STATE where pipelines are inherited. */
+DC_METAL_API DCMetalStatus DCMetalIndirectCommands_SetPipeline(DCMetalIndirectCommands commands, uint64_t index,
+                                                               DCMetalPipeline pipeline, DCMetalError *error);
+/* [[buffer(slot)]]. offset < the buffer's length. DC_METAL_INVALID_STATE where buffers are inherited. */
+DC_METAL_API DCMetalStatus DCMetalIndirectCommands_SetBuffer(DCMetalIndirectCommands commands, uint64_t index,
+                                                             DCMetalBuffer buffer, uint64_t offset, size_t slot,
+                                                             DCMetalError *error);
+/* [[threadgroup(slot)]]. length: a multiple of 16. */
+DC_METAL_API DCMetalStatus DCMetalIndirectCommands_SetThreadgroupMemoryLength(DCMetalIndirectCommands commands,
+                                                                              uint64_t index, uint64_t length,
+                                                                              size_t slot, DCMetalError *error);
+/* The command waits for those of smaller index in the same execution. */
+DC_METAL_API DCMetalStatus DCMetalIndirectCommands_SetBarrier(DCMetalIndirectCommands commands, uint64_t index,
+                                                              DCMetalError *error);
+/* What a command does. It is checked as a dispatch of an encoder is; what it inherits is checked when it is executed. */
+DC_METAL_API DCMetalStatus DCMetalIndirectCommands_DispatchThreads(DCMetalIndirectCommands commands, uint64_t index,
+                                                                   DCMetalSize threads,
+                                                                   DCMetalSize threads_per_threadgroup,
+                                                                   DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalIndirectCommands_DispatchThreadgroups(DCMetalIndirectCommands commands, uint64_t index,
+                                                                        DCMetalSize threadgroups,
+                                                                        DCMetalSize threads_per_threadgroup,
+                                                                        DCMetalError *error);
+/* Makes `count` commands from `first` on none. */
+DC_METAL_API DCMetalStatus DCMetalIndirectCommands_Reset(DCMetalIndirectCommands commands, uint64_t first, uint64_t count,
+                                                         DCMetalError *error);
+/* Command buffers that were given the commands keep them until they have completed, and their ends were told or waited for. */
+DC_METAL_API void DCMetalIndirectCommands_Release(DCMetalIndirectCommands commands);
 
 /* ------------------------------------------------------------------ DCMetalCommandBuffer (MTLCommandBuffer) */
 
@@ -427,6 +608,16 @@ typedef void (*DCMetalCompletedHandler)(void *context, DCMetalStatus status, DCM
 DC_METAL_API DCMetalStatus DCMetalCommandBuffer_AddCompletedHandler(DCMetalCommandBuffer command_buffer,
                                                                     DCMetalCompletedHandler handler, void *context,
                                                                     DCMetalError *error);
+/* Between encoders: DC_METAL_INVALID_STATE while one is open, and after the commit. What comes later in the command buffer
+ * starts when the event has at least this value; the event gets the value when what came earlier has finished, unless its own
+ * is larger. An event that is not shared is of the command buffer's device. Apple does not say that a command buffer which fails
+ * signals; hostmetal does it (docs/HOSTMETAL.md). A queue whose command buffer waits runs none behind it. */
+DC_METAL_API DCMetalStatus DCMetalCommandBuffer_EncodeSignalEvent(DCMetalCommandBuffer command_buffer,
+                                                                  DCMetalEvent event, uint64_t value,
+                                                                  DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalCommandBuffer_EncodeWaitForEvent(DCMetalCommandBuffer command_buffer,
+                                                                   DCMetalEvent event, uint64_t value,
+                                                                   DCMetalError *error);
 /* DC_METAL_INVALID_STATE when an encoder is still open or it was committed before. */
 DC_METAL_API DCMetalStatus DCMetalCommandBuffer_Commit(DCMetalCommandBuffer command_buffer, DCMetalError *error);
 /* Both wait without limit; DC_METAL_INVALID_STATE before the commit. WaitUntilCompleted returns the outcome: DC_METAL_OK
@@ -486,6 +677,24 @@ DC_METAL_API DCMetalStatus DCMetalComputeEncoder_DispatchThreadgroups(DCMetalCom
                                                                       DCMetalSize threadgroups,
                                                                       DCMetalSize threads_per_threadgroup,
                                                                       DCMetalError *error);
+/* As DispatchThreadgroups, of as many threadgroups as three 32-bit numbers in the buffer say when it runs
+ * (MTLDispatchThreadgroupsIndirectArguments). offset is a multiple of 4, and 12 bytes lie behind it. What is in the buffer is not
+ * checked: 2^32 threads or more along a dimension are undefined on Apple's systems, and an error on hostmetal. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_DispatchThreadgroupsIndirect(DCMetalComputeEncoder encoder,
+                                                                              DCMetalBuffer buffer, uint64_t offset,
+                                                                              DCMetalSize threads_per_threadgroup,
+                                                                              DCMetalError *error);
+/* For memory that kernels reach by addresses in other memory instead of bindings: it is there for the dispatches to come. usage:
+ * bits of DCMetalResourceUsage. A heap's buffers can be read so; hazards of untracked memory are the caller's. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_UseBuffer(DCMetalComputeEncoder encoder, DCMetalBuffer buffer,
+                                                           uint32_t usage, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_UseHeap(DCMetalComputeEncoder encoder, DCMetalHeap heap,
+                                                         DCMetalError *error);
+/* Executes `count` commands from `first` on, 1 at least; those that are none do nothing. The encoder is told of their buffers
+ * (`useResource:usage:`). Between the execution and other dispatches of a concurrent encoder the caller puts barriers. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_ExecuteCommands(DCMetalComputeEncoder encoder,
+                                                                 DCMetalIndirectCommands commands, uint64_t first,
+                                                                 uint64_t count, DCMetalError *error);
 /* scope: bits of DCMetalBarrierScope. */
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_MemoryBarrier(DCMetalComputeEncoder encoder, uint32_t scope,
                                                                DCMetalError *error);
@@ -493,6 +702,12 @@ DC_METAL_API DCMetalStatus DCMetalComputeEncoder_MemoryBarrierWithBuffers(DCMeta
                                                                           const DCMetalBuffer *buffers, size_t count,
                                                                           DCMetalError *error);
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_InsertDebugSignpost(DCMetalComputeEncoder encoder, const char *text);
+/* The encoder's pass updates the fence at its end; waiting for a fence that it updates itself is DC_METAL_INVALID_STATE (Apple,
+ * "Synchronizing passes with a fence": wait first, then update). */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_UpdateFence(DCMetalComputeEncoder encoder, DCMetalFence fence,
+                                                             DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_WaitForFence(DCMetalComputeEncoder encoder, DCMetalFence fence,
+                                                              DCMetalError *error);
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_EndEncoding(DCMetalComputeEncoder encoder, DCMetalError *error);
 DC_METAL_API void DCMetalComputeEncoder_Release(DCMetalComputeEncoder encoder);
 
@@ -534,6 +749,25 @@ DC_METAL_API DCMetalStatus DCMetalBlitEncoder_SynchronizeTexture(DCMetalBlitEnco
 /* Makes a managed buffer's device copy visible to the CPU; nothing for other storage. */
 DC_METAL_API DCMetalStatus DCMetalBlitEncoder_SynchronizeBuffer(DCMetalBlitEncoder encoder, DCMetalBuffer buffer,
                                                                 DCMetalError *error);
+/* Makes commands none when the command buffer runs. The host still counts them as set, and keeps what they use. */
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_ResetCommands(DCMetalBlitEncoder encoder, DCMetalIndirectCommands commands,
+                                                            uint64_t first, uint64_t count, DCMetalError *error);
+/* Copies commands to where none is set (DC_METAL_INVALID_STATE), of the same indirect commands or of others made with an equal
+ * descriptor but for the count. A command that has no dispatch yet is DC_METAL_INVALID_STATE too, and so is a destination that another
+ * command buffer was given and that has not completed. The host counts the copies as set from this call on, whatever becomes of the
+ * command buffer. */
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_CopyCommands(DCMetalBlitEncoder encoder, DCMetalIndirectCommands source,
+                                                           uint64_t first, uint64_t count,
+                                                           DCMetalIndirectCommands destination, uint64_t index,
+                                                           DCMetalError *error);
+/* Lets Metal make the commands cheaper to execute; it may find nothing to do. */
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_OptimizeCommands(DCMetalBlitEncoder encoder,
+                                                               DCMetalIndirectCommands commands, uint64_t first,
+                                                               uint64_t count, DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_UpdateFence(DCMetalBlitEncoder encoder, DCMetalFence fence,
+                                                          DCMetalError *error);
+DC_METAL_API DCMetalStatus DCMetalBlitEncoder_WaitForFence(DCMetalBlitEncoder encoder, DCMetalFence fence,
+                                                           DCMetalError *error);
 DC_METAL_API DCMetalStatus DCMetalBlitEncoder_EndEncoding(DCMetalBlitEncoder encoder, DCMetalError *error);
 DC_METAL_API void DCMetalBlitEncoder_Release(DCMetalBlitEncoder encoder);
 

@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+#[path = "abi/archive.rs"]
+mod archive;
 #[path = "abi/blit.rs"]
 mod blit;
 #[path = "abi/buffer.rs"]
@@ -17,6 +19,12 @@ mod command;
 mod compute;
 #[path = "abi/device.rs"]
 mod device;
+#[path = "abi/event.rs"]
+mod event;
+#[path = "abi/heap.rs"]
+mod heap;
+#[path = "abi/indirect.rs"]
+mod indirect;
 #[path = "abi/library.rs"]
 mod library;
 #[path = "abi/lifetime.rs"]
@@ -358,6 +366,98 @@ const CASES: &[Case] = &[
     case!(blit::blit_of_null_is_refused, "NULL encoders and buffers are refused",
         [DCMetalBlitEncoder_SynchronizeBuffer, DCMetalBlitEncoder_EndEncoding, DCMetalBlitEncoder_SetLabel,
          DCMetalBlitEncoder_Create, DCMetalBlitEncoder_Release]),
+    // event.rs
+    case!(event::event_orders_two_queues, "what waits runs after what signals, on another queue, whichever was committed first",
+        [DCMetalEvent_Create, DCMetalSharedEvent_Create, DCMetalSharedEvent_AsEvent, DCMetalCommandBuffer_EncodeSignalEvent,
+         DCMetalCommandBuffer_EncodeWaitForEvent, DCMetalEvent_Release, DCMetalSharedEvent_Release]),
+    case!(event::event_is_kept_by_its_command_buffers, "an event lives as long as command buffers need it",
+        [DCMetalEvent_Release, DCMetalCommandBuffer_EncodeWaitForEvent]),
+    case!(event::event_labels_are_checked, "labels are UTF-8 or NULL",
+        [DCMetalEvent_SetLabel, DCMetalSharedEvent_SetLabel, DCMetalFence_SetLabel]),
+    case!(event::shared_event_only_grows, "smaller values change nothing, from the host and from command buffers",
+        [DCMetalSharedEvent_GetSignaledValue, DCMetalSharedEvent_SetSignaledValue, DCMetalCommandBuffer_EncodeSignalEvent]),
+    case!(event::host_and_device_wait_for_each_other, "a command buffer goes on when the host signals, and the host when it signals",
+        [DCMetalSharedEvent_SetSignaledValue, DCMetalSharedEvent_Wait, DCMetalCommandBuffer_EncodeWaitForEvent]),
+    case!(event::wait_ends_in_time, "a wait ends with the value or with its time, and says which",
+        [DCMetalSharedEvent_Wait]),
+    case!(event::failed_command_buffer_signals_nothing_early, "after a failure the host can signal",
+        [DCMetalCommandBuffer_EncodeSignalEvent, DCMetalSharedEvent_SetSignaledValue]),
+    case!(event::notification_comes_once, "a handler is called once, with a value that is large enough, at once if it is so already",
+        [DCMetalSharedEvent_Notify]),
+    case!(event::notification_of_an_event_that_goes, "the handler of an event that goes is called once and told so; a handler does not keep its event",
+        [DCMetalSharedEvent_Notify, DCMetalSharedEvent_Release]),
+    case!(event::notifications_from_many_threads, "200 threads are told of their values, each once",
+        [DCMetalSharedEvent_Notify, DCMetalSharedEvent_SetSignaledValue]),
+    case!(event::fences_order_encoders, "encoders of both kinds wait for fences and update them; waiting for one's own is refused",
+        [DCMetalFence_Create, DCMetalFence_Release, DCMetalComputeEncoder_UpdateFence, DCMetalComputeEncoder_WaitForFence,
+         DCMetalBlitEncoder_UpdateFence, DCMetalBlitEncoder_WaitForFence]),
+    case!(event::event_wrong_moments_are_refused, "events while an encoder is open, fences after it has ended, and both after the commit are refused",
+        [DCMetalCommandBuffer_EncodeSignalEvent, DCMetalCommandBuffer_EncodeWaitForEvent, DCMetalComputeEncoder_UpdateFence,
+         DCMetalComputeEncoder_WaitForFence, DCMetalBlitEncoder_UpdateFence, DCMetalBlitEncoder_WaitForFence]),
+    case!(event::event_wrong_arguments_are_refused, "NULL arguments are refused; a NULL event has the value 0",
+        [DCMetalEvent_Create, DCMetalSharedEvent_Create, DCMetalFence_Create, DCMetalSharedEvent_GetSignaledValue,
+         DCMetalSharedEvent_AsEvent, DCMetalSharedEvent_SetSignaledValue, DCMetalSharedEvent_Wait, DCMetalSharedEvent_Notify,
+         DCMetalCommandBuffer_EncodeSignalEvent, DCMetalCommandBuffer_EncodeWaitForEvent, DCMetalComputeEncoder_UpdateFence,
+         DCMetalComputeEncoder_WaitForFence, DCMetalBlitEncoder_UpdateFence, DCMetalBlitEncoder_WaitForFence,
+         DCMetalEvent_SetLabel, DCMetalSharedEvent_SetLabel, DCMetalFence_SetLabel, DCMetalEvent_Release,
+         DCMetalSharedEvent_Release, DCMetalFence_Release]),
+    // heap.rs
+    case!(heap::heap_gives_its_room, "as many buffers as there is room for, none over another; what goes back is there again",
+        [DCMetalHeap_Create, DCMetalHeap_CreateBuffer, DCMetalHeap_GetSize, DCMetalHeap_GetUsedSize,
+         DCMetalHeap_GetMaxAvailableSize, DCMetalDevice_GetHeapBufferSize, DCMetalHeap_Release]),
+    case!(heap::heap_buffers_are_used_by_kernels, "kernels use a heap's buffers, which keep it",
+        [DCMetalHeap_CreateBuffer, DCMetalHeap_Release, DCMetalComputeEncoder_SetBuffer]),
+    case!(heap::heap_places_buffers_where_they_are_wanted, "offsets that are aligned and inside, over others too; each kind of heap has its call",
+        [DCMetalHeap_CreateBufferAt, DCMetalHeap_CreateBuffer, DCMetalDevice_GetHeapBufferSize]),
+    case!(heap::heap_wrong_arguments_are_refused, "sizes, modes and types that heaps do not have, and NULL, are refused; too much is out of memory",
+        [DCMetalHeap_Create, DCMetalHeap_CreateBuffer, DCMetalHeap_CreateBufferAt, DCMetalHeap_SetLabel, DCMetalHeap_GetSize,
+         DCMetalHeap_GetUsedSize, DCMetalHeap_GetMaxAvailableSize, DCMetalDevice_GetHeapBufferSize, DCMetalHeap_Release]),
+    case!(heap::used_resources_are_reached, "a kernel follows addresses to the buffers and heaps that the encoder was told of",
+        [DCMetalComputeEncoder_UseBuffer, DCMetalComputeEncoder_UseHeap]),
+    case!(heap::used_resources_are_checked, "NULL, unknown usages and ended encoders are refused",
+        [DCMetalComputeEncoder_UseBuffer, DCMetalComputeEncoder_UseHeap]),
+    case!(heap::indirect_dispatch_reads_its_grid, "the grid is what an earlier kernel wrote; wrong offsets, sizes and moments are refused",
+        [DCMetalComputeEncoder_DispatchThreadgroupsIndirect]),
+    // indirect.rs
+    case!(indirect::commands_run_as_often_as_they_are_executed, "each of a range runs once an execution, with its own arguments; a barrier keeps it behind those before",
+        [DCMetalIndirectCommands_Create, DCMetalIndirectCommands_SetPipeline, DCMetalIndirectCommands_SetBuffer,
+         DCMetalIndirectCommands_SetBarrier, DCMetalIndirectCommands_DispatchThreads,
+         DCMetalIndirectCommands_DispatchThreadgroups, DCMetalComputeEncoder_ExecuteCommands, DCMetalIndirectCommands_Release]),
+    case!(indirect::commands_have_threadgroup_memory, "a command's kernel gets its threadgroup memory",
+        [DCMetalIndirectCommands_SetThreadgroupMemoryLength]),
+    case!(indirect::commands_inherit_from_their_encoder, "pipeline and buffers of the encoder, if the descriptor says so; what is missing or does not fit is refused",
+        [DCMetalIndirectCommands_Create, DCMetalComputeEncoder_ExecuteCommands, DCMetalIndirectCommands_SetPipeline,
+         DCMetalIndirectCommands_SetBuffer]),
+    case!(indirect::commands_change_only_while_nobody_uses_them, "not from their dispatch to their reset, nor between an execution and its end; a command buffer that is dropped ends its use",
+        [DCMetalIndirectCommands_Reset, DCMetalIndirectCommands_SetBarrier, DCMetalComputeEncoder_ExecuteCommands,
+         DCMetalCommandBuffer_WaitUntilCompleted, DCMetalCommandBuffer_Release]),
+    case!(indirect::commands_keep_what_they_use, "all orders of release, before and after the commit; a reset lets buffers go",
+        [DCMetalIndirectCommands_Release, DCMetalBuffer_Release, DCMetalPipeline_Release, DCMetalCommandBuffer_Release,
+         DCMetalIndirectCommands_Reset]),
+    case!(indirect::commands_are_copied_and_reset_by_the_device, "copies run as their originals, and keep what they use; what was reset does nothing",
+        [DCMetalBlitEncoder_CopyCommands, DCMetalBlitEncoder_ResetCommands, DCMetalBlitEncoder_OptimizeCommands]),
+    case!(indirect::commands_are_not_copied_to_what_others_use, "what another command buffer copies or executes is not set behind its back; a command buffer's own use is no hindrance",
+        [DCMetalBlitEncoder_CopyCommands, DCMetalComputeEncoder_ExecuteCommands]),
+    case!(indirect::command_wrong_settings_are_refused, "indices, offsets, lengths, pipelines and grids that do not fit are refused, and the refused leave no trace",
+        [DCMetalIndirectCommands_SetPipeline, DCMetalIndirectCommands_SetBuffer,
+         DCMetalIndirectCommands_SetThreadgroupMemoryLength, DCMetalIndirectCommands_DispatchThreads,
+         DCMetalIndirectCommands_DispatchThreadgroups]),
+    case!(indirect::command_wrong_arguments_are_refused, "NULL, wrong descriptors and ranges, ended encoders and labels that are no UTF-8 are refused",
+        [DCMetalIndirectCommands_Create, DCMetalIndirectCommands_GetCount, DCMetalIndirectCommands_SetLabel,
+         DCMetalIndirectCommands_SetPipeline, DCMetalIndirectCommands_SetBuffer,
+         DCMetalIndirectCommands_SetThreadgroupMemoryLength, DCMetalIndirectCommands_SetBarrier,
+         DCMetalIndirectCommands_DispatchThreads, DCMetalIndirectCommands_DispatchThreadgroups, DCMetalIndirectCommands_Reset,
+         DCMetalComputeEncoder_ExecuteCommands, DCMetalBlitEncoder_ResetCommands, DCMetalBlitEncoder_CopyCommands,
+         DCMetalBlitEncoder_OptimizeCommands, DCMetalIndirectCommands_Release]),
+    // archive.rs
+    case!(archive::archive_gives_pipelines_without_compiling, "what was added is found in the file, without the compiler; what was not is missed",
+        [DCMetalArchive_Create, DCMetalArchive_AddPipeline, DCMetalArchive_Serialize, DCMetalArchive_CreateFromFile,
+         DCMetalPipeline_CreateWithArchives, DCMetalArchive_Release]),
+    case!(archive::archive_of_a_wrong_file_is_refused, "missing, cut, damaged and foreign files, and folders that are not there, are Metal's errors",
+        [DCMetalArchive_CreateFromFile, DCMetalArchive_Serialize]),
+    case!(archive::archive_wrong_arguments_are_refused, "NULL and paths that are none are refused",
+        [DCMetalArchive_Create, DCMetalArchive_CreateFromFile, DCMetalArchive_AddPipeline, DCMetalArchive_Serialize,
+         DCMetalPipeline_CreateWithArchives, DCMetalArchive_Release]),
     // lifetime.rs
     case!(lifetime::release_while_encoding, "all 120 orders of release with an open encoder",
         [DCMetalDevice_Release, DCMetalQueue_Release, DCMetalBuffer_Release, DCMetalCommandBuffer_Release,

@@ -101,6 +101,7 @@ pub(crate) fn pipeline_thread_limit_is_kept() {
         label: label.as_ptr(),
         max_total_threads_per_threadgroup: 64,
         threadgroup_size_is_multiple_of_execution_width: false,
+        indirect_commands: false,
     };
     let pipeline = gpu.pipeline_of(&fill(&gpu), Some(&options)).expect("a pipeline");
     assert_eq!(dc!(DCMetalPipeline_GetMaxTotalThreadsPerThreadgroup(pipeline.0)), 64);
@@ -121,6 +122,7 @@ pub(crate) fn pipeline_promise_of_whole_simdgroups_is_checked() {
         label: ptr::null(),
         max_total_threads_per_threadgroup: 0,
         threadgroup_size_is_multiple_of_execution_width: true,
+        indirect_commands: false,
     };
     let pipeline = gpu.pipeline_of(&fill(&gpu), Some(&options)).expect("a pipeline");
     let width = dc!(DCMetalPipeline_GetThreadExecutionWidth(pipeline.0));
@@ -144,6 +146,7 @@ pub(crate) fn pipeline_over_the_devices_limits_is_refused() {
             label: ptr::null(),
             max_total_threads_per_threadgroup: threads,
             threadgroup_size_is_multiple_of_execution_width: false,
+            indirect_commands: false,
         };
         refused(DC_METAL_INVALID_ARGUMENT, gpu.pipeline_of(&fill(&gpu), Some(&options)));
     }
@@ -174,6 +177,7 @@ pub(crate) fn pipeline_wrong_arguments_are_refused() {
         label: bad.as_ptr().cast(),
         max_total_threads_per_threadgroup: 0,
         threadgroup_size_is_multiple_of_execution_width: false,
+        indirect_commands: false,
     };
     refused(invalid, gpu.pipeline_of(&fill, Some(&options)));
 }

@@ -68,6 +68,12 @@ handles! {
     DCMetalCommandBuffer, DCMetalCommandBuffer_Release;
     DCMetalComputeEncoder, DCMetalComputeEncoder_Release;
     DCMetalBlitEncoder, DCMetalBlitEncoder_Release;
+    DCMetalHeap, DCMetalHeap_Release;
+    DCMetalArchive, DCMetalArchive_Release;
+    DCMetalEvent, DCMetalEvent_Release;
+    DCMetalSharedEvent, DCMetalSharedEvent_Release;
+    DCMetalFence, DCMetalFence_Release;
+    DCMetalIndirectCommands, DCMetalIndirectCommands_Release;
 }
 
 /// A handle with its one reference.
