@@ -1,21 +1,28 @@
 //! A Metal device with a queue: where everything begins.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, SystemTime};
 
 use bytemuck::Pod;
 use dcmetal_sys as sys;
 
-use crate::kernel::{CompiledSource, SourceKey};
+use crate::command::Ages;
+use crate::kernel::{CompiledSource, KernelFiles, Source, SourceKey};
 use crate::memo::Memo;
+use crate::pool::WeakPool;
 use crate::raw::Device;
 use crate::raw::command::Queue;
+use crate::raw::host::lock;
 use crate::raw::pages::PageVec;
+use crate::telemetry::{Figures, Since, Telemetry};
 use crate::{
-    Batch, Buffer, BufferPool, CacheStats, CompileOptions, Error, Library, PoolLimits, Result, Size, StorageMode, clmsl,
+    Batch, Buffer, BufferPool, CacheStats, Compilation, CompileOptions, Error, KernelFileStats, Library, PoolLimits,
+    PoolStats, Result, Size, StorageMode, Stream, StreamLimits, clmsl,
 };
-use crate::{Sampler, SamplerDescriptor, Texture, TextureDescriptor};
+use crate::{GraphBuilder, Sampler, SamplerDescriptor, Texture, TextureDescriptor};
 
 /// Uncompleted command buffers that the queue has room for. Metal's default is 64; more lets many threads record at once.
 const QUEUE_CAPACITY: usize = 1024;
@@ -49,7 +56,20 @@ struct Shared {
     /// Held from marking the buffers of a submission to its commit, so that both happen in one order.
     submitting: Mutex<()>,
     open_batches: AtomicUsize,
+    ages: Ages,
     sources: Memo<SourceKey, Arc<CompiledSource>>,
+    kernel_files: OnceLock<KernelFiles>,
+    telemetry: OnceLock<Arc<Figures>>,
+    made: Since,
+    pools: Mutex<Pools>,
+}
+
+/// The pools that were made, for telemetry.
+#[derive(Default)]
+struct Pools {
+    made: u64,
+    /// By number, those that may live.
+    list: Vec<(u64, WeakPool)>,
 }
 
 /// What a device is and can take.
@@ -143,7 +163,8 @@ impl Accelerator {
     }
 
     fn new(device: Device) -> Result<Accelerator> {
-        let queue = Queue::new(&device, QUEUE_CAPACITY).map_err(|failure| failure.during("make a queue"))?;
+        let queue =
+            Queue::new(&device, QUEUE_CAPACITY).map_err(|failure| failure.of_nothing(&device, "make a queue", None))?;
         let limits = Limits {
             unified_memory: device.has_unified_memory(),
             low_power: device.is_low_power(),
@@ -162,7 +183,12 @@ impl Accelerator {
             device,
             submitting: Mutex::default(),
             open_batches: AtomicUsize::new(0),
+            ages: Ages::default(),
             sources: Memo::new(SOURCES_KEPT),
+            kernel_files: OnceLock::new(),
+            telemetry: OnceLock::new(),
+            made: Since::default(),
+            pools: Mutex::default(),
         };
         Ok(Accelerator { shared: Arc::new(shared) })
     }
@@ -177,6 +203,10 @@ impl Accelerator {
 
     pub(crate) fn submitting(&self) -> &Mutex<()> {
         &self.shared.submitting
+    }
+
+    pub(crate) fn ages(&self) -> &Ages {
+        &self.shared.ages
     }
 
     pub(crate) fn sources(&self) -> &Memo<SourceKey, Arc<CompiledSource>> {
@@ -252,7 +282,12 @@ impl Accelerator {
     /// [`Error::Compile`]; [`Error::Unsupported`] for a language version that this system does not know;
     /// [`Error::Metal`] for a macro whose name is no identifier.
     pub fn compile_msl_with(&self, source: &str, options: &CompileOptions) -> Result<Library> {
-        Library::from_msl(self, source, options)
+        Library::from_source(self, Source::Msl { text: source, options })
+    }
+
+    /// As [`Accelerator::compile_msl_with`], by a thread of its own, for at most `limit` (see [`Compilation`]).
+    pub fn start_msl(&self, source: &str, options: &CompileOptions, limit: Duration) -> Compilation<Library> {
+        Library::start(self, Source::Msl { text: source, options }, limit)
     }
 
     /// Translates OpenCL C 1.2 to MSL and compiles that.
@@ -269,11 +304,62 @@ impl Accelerator {
     /// # Errors
     /// As [`Accelerator::compile_opencl`].
     pub fn compile_opencl_with(&self, name: &str, source: &str, options: &clmsl::Options<'_>) -> Result<Library> {
-        Library::from_opencl(self, name, source, options)
+        Library::from_source(self, Source::OpenCl { name, text: source, options })
     }
 
-    /// What became of the sources that were to be compiled. Sources that include files, or ask for the time, are compiled each time and
-    /// not counted.
+    /// As [`Accelerator::compile_opencl_with`], by a thread of its own, for at most `limit` (see [`Compilation`]). With
+    /// [`clmsl::Options::include`] the translation is done by the caller, who alone may call that.
+    pub fn start_opencl(
+        &self,
+        name: &str,
+        source: &str,
+        options: &clmsl::Options<'_>,
+        limit: Duration,
+    ) -> Compilation<Library> {
+        Library::start(self, Source::OpenCl { name, text: source, options }, limit)
+    }
+
+    /// Keeps compiled kernels in a folder, for later processes: a kernel whose code is there is not compiled by the device's
+    /// compiler again. Kernels that were made before are not kept. It is off until it is asked for, because who may write to
+    /// the folder decides what runs: it must be this user's, closed to all others, and is made so when it is not there.
+    ///
+    /// `limit` is of the files' bytes; those not used for longest go. Processes may share the folder, and be killed at any
+    /// moment. A library is compiled from its source all the same, which Metal does quickly or finds in a cache of its own.
+    /// Kernels of sources that include files, or ask for the time, are not kept. Beside a kernel stands what
+    /// [`Kernel::tune`](crate::Kernel::tune) measured of it.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # let place = tempfile::tempdir().unwrap();
+    /// # let folder = place.path().join("kernels");
+    /// let gpu = dcmetal::Accelerator::system_default()?;
+    /// gpu.keep_kernels(&folder, 64 << 20)?;
+    /// gpu.compile_msl("kernel void nothing() {}")?.kernel("nothing")?;
+    /// assert_eq!(gpu.kernel_file_stats().unwrap().written, 1);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::KernelFolder`] when the folder cannot be used, or another was named before.
+    pub fn keep_kernels(&self, folder: impl AsRef<Path>, limit: u64) -> Result<()> {
+        let folder = folder.as_ref();
+        let files = KernelFiles::open(folder, limit, self.device())?;
+        let named = || "this accelerator keeps its kernels in a folder already".to_owned();
+        let taken = |_| Error::KernelFolder { folder: folder.to_owned(), text: named() };
+        self.shared.kernel_files.set(files).map_err(taken)
+    }
+
+    pub(crate) fn kernel_files(&self) -> Option<&KernelFiles> {
+        self.shared.kernel_files.get()
+    }
+
+    /// What became of the kernels that were looked for in the folder of [`Accelerator::keep_kernels`]; `None` without one.
+    pub fn kernel_file_stats(&self) -> Option<KernelFileStats> {
+        self.kernel_files().map(KernelFiles::stats)
+    }
+
+    /// What became of the sources that were to be compiled. Sources that include files (also by a callback of
+    /// [`clmsl::Options`]), or ask for the time, are compiled each time and not counted.
     pub fn source_stats(&self) -> CacheStats {
         self.shared.sources.stats()
     }
@@ -281,7 +367,7 @@ impl Accelerator {
     /// A shared buffer of `len` elements of zero.
     ///
     /// # Errors
-    /// [`Error::EmptyBuffer`], [`Error::BufferTooLarge`], [`Error::OutOfMemory`].
+    /// [`Error::EmptyBuffer`], [`Error::BufferTooLarge`], [`Error::OutOfMemory`]; [`Error::NoDevice`] when the device was removed.
     pub fn buffer_zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         self.buffer_with(len, StorageMode::Shared)
     }
@@ -316,7 +402,8 @@ impl Accelerator {
     /// A texture whose texels are zero, in memory that the host sees.
     ///
     /// # Errors
-    /// [`Error::Metal`] for sizes that Metal does not have, [`Error::BufferTooLarge`], [`Error::OutOfMemory`].
+    /// [`Error::Metal`] for sizes that Metal does not have, [`Error::BufferTooLarge`], [`Error::OutOfMemory`]; [`Error::NoDevice`] when the
+    /// device was removed.
     pub fn texture(&self, descriptor: &TextureDescriptor) -> Result<Texture> {
         let mut texture = Texture::new(self, descriptor, self.texture_storage())?;
         texture.write_from(&vec![0u8; texture.size_bytes()])?;
@@ -334,9 +421,15 @@ impl Accelerator {
         Ok(texture)
     }
 
-    /// Textures are shared only where there is one memory (Apple, `MTLStorageMode.shared`).
     fn texture_storage(&self) -> StorageMode {
-        if self.limits().unified_memory { StorageMode::Shared } else { StorageMode::Managed }
+        if self.shares_all() { StorageMode::Shared } else { StorageMode::Managed }
+    }
+
+    /// Whether textures and heaps can be of shared storage, as buffers can. "On non-Apple family GPUs, the shared storage mode isn't available
+    /// for MTLTexture" (Apple, `storageModeShared`), on those with unified memory either; "you can only create heaps with private storage on
+    /// macOS devices without Apple silicon" (Apple, `MTLHeapDescriptor.storageMode`).
+    pub(crate) fn shares_all(&self) -> bool {
+        self.limits().unified_memory && self.supports_family(GpuFamily::Apple1)
     }
 
     /// A sampler.
@@ -349,7 +442,33 @@ impl Accelerator {
 
     /// A pool of shared buffers.
     pub fn pool(&self, limits: PoolLimits) -> BufferPool {
-        BufferPool::new(self, limits)
+        let pool = BufferPool::new(self, limits);
+        let mut pools = lock(&self.shared.pools);
+        pools.list.retain(|(_, pool)| pool.lives());
+        let number = pools.made;
+        pools.made += 1;
+        pools.list.push((number, pool.downgrade()));
+        pool
+    }
+
+    /// Of the pools that live, each with its number.
+    pub(crate) fn pool_stats(&self) -> Vec<(u64, PoolStats)> {
+        lock(&self.shared.pools).list.iter().filter_map(|(number, pool)| Some((*number, pool.stats()?))).collect()
+    }
+
+    /// Begins to count and measure, at the first call, and gives what was counted: see [`telemetry`](crate::telemetry).
+    pub fn telemetry(&self) -> Telemetry {
+        Telemetry::new(self, self.shared.telemetry.get_or_init(Arc::default))
+    }
+
+    /// When it was made.
+    pub(crate) fn made(&self) -> SystemTime {
+        self.shared.made.0
+    }
+
+    /// Where to count, if telemetry was asked for.
+    pub(crate) fn figures(&self) -> Option<&Arc<Figures>> {
+        self.shared.telemetry.get()
     }
 
     /// A batch to record launches, copies and fills in.
@@ -360,6 +479,16 @@ impl Accelerator {
     /// [`Error::TooManyBatches`] when too many are open.
     pub fn batch(&self) -> Result<Batch> {
         Batch::new(self)
+    }
+
+    /// Begins a graph: launches, copies, fills and steps of the host's that are ordered by what they read and write, and run again and again.
+    pub fn graph(&self) -> GraphBuilder {
+        GraphBuilder::new(self)
+    }
+
+    /// A stream of launches, copies and fills, which makes batches of them by itself.
+    pub fn stream(&self, limits: StreamLimits) -> Stream {
+        Stream::new(self, limits)
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`Error::Submission`]; the buffers it was to write then answer [`Error::Faulted`] instead of handing out what it left.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// This machine has no Metal device.
+    /// This machine has no Metal device, or no longer the one that something was asked of.
     #[error("no Metal device: {text}")]
     NoDevice {
         /// Metal's words.
@@ -284,6 +285,14 @@ pub enum Error {
         /// The threadgroup.
         threadgroup: Size,
     },
+    /// A kernel's threadgroup cannot be chosen by measuring ([`Kernel::tune`](crate::Kernel::tune)).
+    #[error("kernel `{kernel}` cannot be tuned: {why}")]
+    NotTunable {
+        /// The kernel's name.
+        kernel: String,
+        /// Why not.
+        why: String,
+    },
     /// More threadgroup memory than the device has.
     #[error(
         "kernel `{kernel}`: {fixed} bytes of threadgroup memory in the kernel and {dynamic} by arguments; the device has {limit}"
@@ -359,6 +368,25 @@ pub enum Error {
         cause: Arc<SubmissionError>,
     },
 
+    /// A submission that was to signal the event failed first, so the value will not be reached.
+    #[error("the event was to be signaled by a submission that failed: {cause}")]
+    EventFaulted {
+        /// That submission's error.
+        cause: Arc<SubmissionError>,
+    },
+    /// Nobody can signal the event any more: every clone of it and every submission that uses it have gone.
+    #[error("the event was dropped before it had the value")]
+    EventDropped,
+
+    /// A folder cannot be used to keep kernels in.
+    #[error("kernels cannot be kept in {}: {text}", folder.display())]
+    KernelFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why not.
+        text: String,
+    },
+
     /// A submission failed on the device.
     #[error("{0}")]
     Submission(Arc<SubmissionError>),
@@ -367,6 +395,22 @@ pub enum Error {
     Timeout {
         /// The limit given.
         waited: Duration,
+    },
+    /// A library or kernel was not made in time. Its compilation goes on, and what it makes is kept for whoever asks next.
+    #[error("{what} was not compiled within {waited:?}; its compilation goes on")]
+    CompileTimeout {
+        /// The source's or the kernel's name.
+        what: String,
+        /// The limit given.
+        waited: Duration,
+    },
+    /// The system starts no more threads for this process.
+    #[error("no thread to {call}: {text}")]
+    NoThread {
+        /// What was being done.
+        call: &'static str,
+        /// The system's words.
+        text: String,
     },
     /// A figure that exists only when the submission has finished.
     #[error("the submission has not finished")]
@@ -378,6 +422,62 @@ pub enum Error {
     /// ([`Recovery`](crate::Recovery)).
     #[error("every device failed repeatedly and is left alone for a while")]
     DevicesPaused,
+    /// Nodes of a graph wait for each other.
+    #[error("nodes of the graph wait for each other: {}, and again", names(.nodes))]
+    GraphCycle {
+        /// Each waits for the one before it, and the first for the last.
+        nodes: Vec<String>,
+    },
+    /// Two nodes of a graph write the same memory, and nobody reads it in between.
+    #[error(
+        "{second} overwrites what {first} writes to `{memory}` before anybody reads it; where that is meant, `order` the two"
+    )]
+    GraphOverwritten {
+        /// The node recorded first.
+        first: String,
+        /// The other.
+        second: String,
+        /// What they write.
+        memory: String,
+    },
+    /// A node of a graph reads memory of the graph's that no node before it writes.
+    #[error("{node} reads `{memory}`, and no node before it writes all of that")]
+    GraphUnwritten {
+        /// The node.
+        node: String,
+        /// What it reads.
+        memory: String,
+    },
+    /// A node of a graph writes bytes that it also uses otherwise.
+    #[error("{node} is given the same part of `{memory}` twice and writes it")]
+    GraphAliased {
+        /// The node.
+        node: String,
+        /// What it was given.
+        memory: String,
+    },
+    /// A node or memory of another graph.
+    #[error("{what} belongs to another graph")]
+    GraphForeign {
+        /// What it is.
+        what: String,
+    },
+    /// A step of the host's in a graph ended with an error.
+    #[error("the step `{step}` failed: {text}")]
+    HostStep {
+        /// The step.
+        step: String,
+        /// Its error.
+        text: String,
+    },
+    /// A stream has so much in flight that it takes no further launch without waiting.
+    #[error("the stream has {submissions} submissions of {bytes} bytes in flight")]
+    StreamFull {
+        /// Batches in the making and submissions uncompleted.
+        submissions: usize,
+        /// Bytes of the submissions.
+        bytes: u64,
+    },
     /// More batches open at once than Metal's queue has command buffers for.
     #[error("{limit} batches are open; submit or drop one first")]
     TooManyBatches {
@@ -409,15 +509,32 @@ impl Error {
     /// Whose move it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::OutOfMemory { .. } | Error::TooManyBatches { .. } => ErrorKind::Resource,
+            Error::OutOfMemory { .. }
+            | Error::TooManyBatches { .. }
+            | Error::StreamFull { .. }
+            | Error::NoThread { .. } => ErrorKind::Resource,
             Error::DevicesPaused => ErrorKind::Transient,
             Error::NoDevice { .. } => ErrorKind::DeviceLost,
-            Error::Faulted { cause } | Error::Submission(cause) => cause.kind(),
-            Error::Metal { .. } | Error::TranslationRejected { .. } | Error::Pipeline { .. } => ErrorKind::Device,
-            Error::Timeout { .. } | Error::NotFinished => ErrorKind::Timeout,
+            Error::Faulted { cause } | Error::EventFaulted { cause } | Error::Submission(cause) => cause.kind(),
+            Error::Metal { domain, code, .. } | Error::Pipeline { domain, code, .. } => of_metal(domain, *code),
+            Error::TranslationRejected { .. } => ErrorKind::Device,
+            Error::Timeout { .. } | Error::CompileTimeout { .. } | Error::NotFinished => ErrorKind::Timeout,
             Error::Unsupported { .. } | Error::SubGroupSizeRequired { .. } => ErrorKind::Unsupported,
             _ => ErrorKind::User,
         }
+    }
+}
+
+/// What an error of Metal's means that came from a call, not from a command buffer (Apple, `MTLLibraryError.Code`).
+fn of_metal(domain: &str, code: i64) -> ErrorKind {
+    const NO_OBJECT: i64 = dcmetal_sys::DC_METAL_OUT_OF_MEMORY.0 as i64;
+    match (domain, code) {
+        // No queue, command buffer or encoder: Metal's answer when there are too many, or no memory for them.
+        ("DCMetal", NO_OBJECT) => ErrorKind::Resource,
+        ("MTLLibraryErrorDomain", 1) => ErrorKind::Unsupported,
+        // Internal: the compiler failed, not the source.
+        ("MTLLibraryErrorDomain", 2) => ErrorKind::Transient,
+        _ => ErrorKind::Device,
     }
 }
 

@@ -22,8 +22,9 @@
 //!
 //! An [`Accelerator`] is a device with a queue. It compiles a [`Library`] from Metal Shading Language or OpenCL C, whose
 //! [`Kernel`]s are launched over a [`Grid`] with [`args!`]. Every launch is checked against what the compiler says the
-//! kernel takes, before anything runs. Launches, copies and fills that belong together are recorded in a [`Batch`]. What
-//! was handed to the device is a [`Submission`]: waited for, waited for with a limit, or awaited.
+//! kernel takes, before anything runs. Launches, copies and fills that belong together are recorded in a [`Batch`], and
+//! in a [`Graph`] when they are to run again and again; a [`Stream`] makes batches by itself. What was handed to the device
+//! is a [`Submission`]: waited for, waited for with a limit, or awaited.
 //!
 //! The host and the device never meet in a [`Buffer`]: reading waits for submissions that write it, and a submission is
 //! refused while a guard is alive. A submission that fails is an error to whoever waits for it, and the buffers it was
@@ -41,6 +42,8 @@
 mod accelerator;
 mod command;
 mod error;
+mod event;
+mod graph;
 mod grid;
 mod kernel;
 mod memo;
@@ -50,21 +53,26 @@ mod print;
 #[expect(unsafe_code, reason = "the only module that calls C; each block is argued")]
 mod raw;
 mod recovery;
+mod sync;
+pub mod telemetry;
 
 pub use accelerator::{Accelerator, GpuFamily, Limits};
 pub use bytemuck::{self, Pod};
 pub use clmsl;
-pub use command::{Batch, Submission};
+pub use command::{Batch, Stream, StreamLimits, Submission};
 pub use error::{EncoderReport, EncoderState, Error, ErrorKind, Place, Result, SubmissionError};
+pub use event::Event;
+pub use graph::{Graph, GraphBuilder, HostMemory, Node, Replay, ReplayStats, Transient};
 pub use grid::{Grid, Size};
 pub use kernel::{
-    Access, Arg, Argument, ArgumentKind, CompileOptions, ConstantValue, Constants, Kernel, Library, MathMode, Scalar,
-    TextureKind, TextureSlot,
+    Access, Arg, Argument, ArgumentKind, Candidate, Compilation, CompileOptions, ConstantValue, Constants, Kernel,
+    KernelFileStats, Library, MathMode, Scalar, TextureKind, TextureSlot, ThreadgroupChoice, ThreadgroupReason,
+    TuneOptions, Tuning,
 };
 pub use memo::CacheStats;
 pub use memory::{
-    AddressMode, BorderColor, Buffer, Filter, PixelFormat, Sampler, SamplerDescriptor, StorageMode, Texture,
-    TextureDescriptor, View, ViewMut,
+    AddressMode, BorderColor, Buffer, Filter, HostUse, PixelFormat, Sampler, SamplerDescriptor, StorageChoice,
+    StorageMode, Texture, TextureDescriptor, View, ViewMut,
 };
 pub use pool::{BufferPool, PoolLimits, PoolStats};
 pub use print::Printed;

@@ -1,15 +1,16 @@
 //! [`Memo`]: values that are made once and then found again, by key.
 //!
-//! Whoever asks first makes the value; those who ask meanwhile wait and get the same one. A value whose making failed is not
-//! kept, and its error is that of all who waited. Beyond the limit the value that was not asked for longest goes.
+//! Whoever asks first makes the value; those who ask meanwhile wait, or are told, and get the same one. A value whose making
+//! failed is not kept, and its error is that of all who waited. Beyond the limit the value that was not asked for longest goes.
 //! Keys are compared whole, so what is found is what was asked for; a look-up copies nothing, which is why it takes the
 //! key's parts as a hash and a comparison.
 
 use std::hash::Hash;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use hashbrown::HashTable;
 
+use crate::command::Ending;
 use crate::raw::host::lock;
 
 /// What a memo has done.
@@ -27,7 +28,16 @@ pub struct CacheStats {
     pub kept: u64,
 }
 
-pub(crate) struct Memo<K, V> {
+/// Cloning shares it.
+pub(crate) struct Memo<K, V>(Arc<Shared<K, V>>);
+
+impl<K, V> Clone for Memo<K, V> {
+    fn clone(&self) -> Memo<K, V> {
+        Memo(Arc::clone(&self.0))
+    }
+}
+
+struct Shared<K, V> {
     limit: usize,
     state: Mutex<State<K, V>>,
 }
@@ -52,11 +62,20 @@ enum Value<V> {
     Pending(Arc<Waiting<V>>),
 }
 
+/// What became of a value: `None` when its maker panicked, and whoever wants it asks again.
+pub(crate) type Outcome<V> = Option<Result<V, crate::Error>>;
+/// Told by the thread that made it.
+pub(crate) type Told<V> = Box<dyn FnOnce(Outcome<V>) + Send>;
 /// Where those wait who want a value that is being made.
-struct Waiting<V> {
-    /// `None` inside: its maker panicked, and whoever wakes asks again.
-    outcome: Mutex<Option<Option<Result<V, crate::Error>>>>,
-    settled: Condvar,
+pub(crate) type Waiting<V> = Ending<Outcome<V>, Told<V>>;
+
+/// What a memo answers.
+pub(crate) enum Asked<K, V: Clone> {
+    Ready(V),
+    /// Somebody makes it.
+    Pending(Arc<Waiting<V>>),
+    /// Whoever asked makes it.
+    Make(Making<K, V>),
 }
 
 /// The hash of a key's parts.
@@ -69,17 +88,17 @@ impl<K, V: Clone> Memo<K, V> {
     /// Keeps at most `limit` values.
     pub(crate) fn new(limit: usize) -> Memo<K, V> {
         let state = State { entries: HashTable::new(), now: 0, stats: CacheStats::default() };
-        Memo { limit, state: Mutex::new(state) }
+        Memo(Arc::new(Shared { limit, state: Mutex::new(state) }))
     }
 
     pub(crate) fn stats(&self) -> CacheStats {
-        let state = lock(&self.state);
+        let state = lock(&self.0.state);
         CacheStats { kept: state.entries.len() as u64, ..state.stats }
     }
 
     /// The value of the key with this hash that `is` the one, if it is there. Counts only when it is.
     pub(crate) fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<V> {
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.0.state);
         state.now += 1;
         let State { entries, now, stats } = &mut *state;
         let entry = entries.find_mut(hash, |entry| entry.hash == hash && is(&entry.key))?;
@@ -89,57 +108,66 @@ impl<K, V: Clone> Memo<K, V> {
         Some(value.clone())
     }
 
+    /// The value whose key has this hash and `is` the one, or who makes it; it is kept under `key()`.
+    pub(crate) fn ask(&self, hash: u64, is: impl Fn(&K) -> bool, key: impl FnOnce() -> K) -> Asked<K, V> {
+        let mut state = lock(&self.0.state);
+        state.now += 1;
+        let State { entries, now, stats } = &mut *state;
+        match entries.find_mut(hash, |entry| entry.hash == hash && is(&entry.key)) {
+            Some(Entry { value: Value::Ready(value), used, .. }) => {
+                *used = *now;
+                stats.hits += 1;
+                Asked::Ready(value.clone())
+            }
+            Some(Entry { value: Value::Pending(waiting), .. }) => {
+                stats.joined += 1;
+                Asked::Pending(Arc::clone(waiting))
+            }
+            None => {
+                stats.misses += 1;
+                let waiting = Arc::new(Waiting::default());
+                let value = Value::Pending(Arc::clone(&waiting));
+                entries.insert_unique(hash, Entry { hash, key: key(), value, used: *now }, |entry| entry.hash);
+                Asked::Make(Making { place: Some(Place { memo: self.clone(), hash, waiting }), outcome: None })
+            }
+        }
+    }
+
     /// The value whose key has this hash and `is` the one; otherwise what `make` returns, which is kept under `key()`.
     pub(crate) fn get(
         &self,
         hash: u64,
         is: impl Fn(&K) -> bool,
-        key: impl FnOnce() -> K,
+        key: impl Fn() -> K,
         make: impl FnOnce() -> Result<V, crate::Error>,
     ) -> Result<V, crate::Error> {
-        let waiting = loop {
-            let waiting = {
-                let mut state = lock(&self.state);
-                state.now += 1;
-                let State { entries, now, stats } = &mut *state;
-                match entries.find_mut(hash, |entry| entry.hash == hash && is(&entry.key)) {
-                    Some(Entry { value: Value::Ready(value), used, .. }) => {
-                        *used = *now;
-                        stats.hits += 1;
-                        return Ok(value.clone());
-                    }
-                    Some(Entry { value: Value::Pending(waiting), .. }) => {
-                        stats.joined += 1;
-                        Arc::clone(waiting)
-                    }
-                    None => {
-                        stats.misses += 1;
-                        let waiting = Arc::new(Waiting { outcome: Mutex::new(None), settled: Condvar::new() });
-                        let value = Value::Pending(Arc::clone(&waiting));
-                        entries.insert_unique(hash, Entry { hash, key: key(), value, used: *now }, |entry| entry.hash);
-                        break waiting;
+        loop {
+            match self.ask(hash, &is, &key) {
+                Asked::Ready(value) => return Ok(value),
+                Asked::Pending(waiting) => {
+                    if let Some(outcome) = waiting.wait() {
+                        return outcome;
                     }
                 }
-            };
-            let outcome = waiting.settled.wait_while(lock(&waiting.outcome), |outcome| outcome.is_none());
-            if let Some(Some(outcome)) = &*outcome.unwrap_or_else(PoisonError::into_inner) {
-                return outcome.clone();
+                Asked::Make(making) => return making.end(make()),
             }
-        };
-        let making = Making { memo: self, hash, waiting: &waiting, outcome: None };
-        making.end(make())
+        }
     }
 
     /// Takes the value that `waiting` stood for, or its failure, and makes room.
-    fn settle(&self, hash: u64, waiting: &Arc<Waiting<V>>, outcome: Option<Result<V, crate::Error>>) {
-        let mut state = lock(&self.state);
+    fn settle(&self, hash: u64, waiting: &Arc<Waiting<V>>, outcome: Outcome<V>) {
+        let mut state = lock(&self.0.state);
         let is = |entry: &Entry<K, V>| matches!(&entry.value, Value::Pending(own) if Arc::ptr_eq(own, waiting));
         let mut gone = Vec::new();
+        state.now += 1;
+        let now = state.now;
         match &outcome {
             Some(Ok(value)) => {
                 let entry = state.entries.find_mut(hash, is).expect("only its maker removes an entry that is pending");
                 entry.value = Value::Ready(value.clone());
-                while state.entries.len() > self.limit
+                // Whoever asked for it waited until now: what was asked for meanwhile is older.
+                entry.used = now;
+                while state.entries.len() > self.0.limit
                     && let Some(evicted) = state.evict()
                 {
                     gone.push(evicted);
@@ -153,8 +181,8 @@ impl<K, V: Clone> Memo<K, V> {
         drop(state);
         // Outside of the lock: what goes may take long to go.
         drop(gone);
-        *lock(&waiting.outcome) = Some(outcome);
-        waiting.settled.notify_all();
+        let (_, told) = waiting.end(outcome.clone());
+        told.into_iter().for_each(|told| told(outcome.clone()));
     }
 }
 
@@ -172,23 +200,38 @@ impl<K, V> State<K, V> {
 }
 
 /// A value that is being made; also ends when its maker panics.
-struct Making<'a, K, V: Clone> {
-    memo: &'a Memo<K, V>,
-    hash: u64,
-    waiting: &'a Arc<Waiting<V>>,
-    outcome: Option<Result<V, crate::Error>>,
+pub(crate) struct Making<K, V: Clone> {
+    /// `None`: it is not to be found again.
+    place: Option<Place<K, V>>,
+    outcome: Outcome<V>,
 }
 
-impl<K, V: Clone> Making<'_, K, V> {
-    fn end(mut self, outcome: Result<V, crate::Error>) -> Result<V, crate::Error> {
+/// Where a value is to be kept.
+struct Place<K, V> {
+    memo: Memo<K, V>,
+    hash: u64,
+    /// What stands there for it.
+    waiting: Arc<Waiting<V>>,
+}
+
+impl<K, V: Clone> Making<K, V> {
+    /// Of a value that is not to be found again.
+    pub(crate) fn unkept() -> Making<K, V> {
+        Making { place: None, outcome: None }
+    }
+
+    /// Ends it, and tells all who waited.
+    pub(crate) fn end(mut self, outcome: Result<V, crate::Error>) -> Result<V, crate::Error> {
         self.outcome = Some(outcome.clone());
         outcome
     }
 }
 
-impl<K, V: Clone> Drop for Making<'_, K, V> {
+impl<K, V: Clone> Drop for Making<K, V> {
     fn drop(&mut self) {
-        self.memo.settle(self.hash, self.waiting, self.outcome.take());
+        if let Some(Place { memo, hash, waiting }) = &self.place {
+            memo.settle(*hash, waiting, self.outcome.take());
+        }
     }
 }
 
@@ -245,6 +288,20 @@ mod tests {
             assert_eq!((stats.hits, stats.evicted, stats.kept), (hits, evicted, kept.len() as u64));
             assert_eq!(stats.hits + stats.misses, u64::from(step) + 1);
         }
+    }
+
+    /// However long it took to make, and whatever was asked for meanwhile.
+    #[test]
+    fn what_was_just_made_is_kept() {
+        let (memo, mut pending) = (Memo::new(2), None);
+        let slow = get(&memo, 0, || {
+            get(&memo, 1, || Ok(1))?;
+            pending = Some(memo.ask(2, |own| *own == 2, || 2));
+            Ok(7)
+        });
+        assert_eq!((slow.unwrap(), memo.find(0, |own| *own == 0)), (7, Some(7)));
+        assert_eq!(memo.find(1, |own| *own == 1), None);
+        drop(pending);
     }
 
     #[test]

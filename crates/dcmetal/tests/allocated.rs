@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Gate, gpu, msl};
+use common::{Gate, Random, gpu, msl};
 use dcmetal::{Accelerator, Grid, Kernel, PageVec, PoolLimits, args};
 
 #[test]
@@ -12,6 +12,8 @@ fn memory_is_held_as_long_as_it_is_needed_and_no_longer() {
     pages_are_freed_with_their_buffer();
     trim_gives_memory_back();
     buffers_outlive_their_pool();
+    heaps_count_as_a_whole_and_go_with_their_buffers();
+    limits_hold_for_what_the_device_gave();
     a_loop_of_everything_leaves_nothing_behind();
 }
 
@@ -93,6 +95,77 @@ fn buffers_outlive_their_pool() {
     assert_eq!(buffer.to_vec().unwrap(), [7; 1 << 18]);
     drop(buffer);
     assert!(gpu.allocated_bytes() < before + (1 << 20), "the pool of the last buffer was leaked");
+}
+
+fn heaps_count_as_a_whole_and_go_with_their_buffers() {
+    let gpu = gpu();
+    let before = gpu.allocated_bytes();
+    let pool = gpu.pool(PoolLimits { heaps: true, ..PoolLimits::default() });
+    let held = || {
+        let stats = pool.stats();
+        assert_eq!(gpu.allocated_bytes() - before, stats.heap_bytes);
+        assert_eq!(stats.heap_bytes - stats.heap_free_bytes, stats.used_bytes + stats.idle_bytes);
+        (stats.heaps, stats.heap_bytes)
+    };
+    let first = pool.buffer_from(&[7u32; 64]).unwrap();
+    let (one, heap) = held();
+    assert_eq!((one, pool.stats().peak_bytes), (1, heap));
+    let mut buffers = Vec::new();
+    while held() == (1, heap) {
+        buffers.push(pool.buffer_from(&[9u32; 64]).unwrap());
+    }
+    assert_eq!((held(), pool.stats().peak_bytes), ((2, 2 * heap), 2 * heap));
+    // A buffer in each of them keeps both.
+    let last = buffers.pop().expect("it was the one too many");
+    drop(buffers);
+    pool.trim(0);
+    assert_eq!(held(), (2, 2 * heap));
+    assert_eq!((first.to_vec().unwrap(), last.to_vec().unwrap()), (vec![7; 64], vec![9; 64]));
+    drop(last);
+    pool.trim(0);
+    assert_eq!(held(), (1, heap));
+    // Behind the gate the device keeps one, whoever lets go of it.
+    let mut gate = Gate::new(&gpu);
+    let (mut first, with_gate) = (first, gpu.allocated_bytes());
+    let submission = gate.start(&mut first).unwrap();
+    drop((first, pool));
+    assert_eq!(gpu.allocated_bytes(), with_gate);
+    gate.open();
+    submission.wait().unwrap();
+    drop((submission, gate));
+    everything_is_done(&gpu);
+    assert!(gpu.allocated_bytes() <= before, "the heap was leaked");
+}
+
+/// What is kept is within the limit by the device's own count, with and without heaps.
+fn limits_hold_for_what_the_device_gave() {
+    const LIMIT: u64 = 4 << 20;
+    let gpu = gpu();
+    for heaps in [false, true] {
+        let before = gpu.allocated_bytes();
+        let pool = gpu.pool(PoolLimits { bytes: LIMIT, heaps, ..PoolLimits::default() });
+        let (mut random, mut lent, mut most) = (Random(5), Vec::new(), 0);
+        for step in 0..4800 {
+            // Classes of whole pages, which Metal does not round up; the small ones in heaps and, near the limit, by themselves.
+            let small = heaps && random.range(0, 3) > 0;
+            let bytes = if small { random.range(3585, 4097) } else { 16384 * random.range(1, 5) };
+            lent.push(pool.buffer::<u8>(bytes as usize).unwrap());
+            while lent.len() > [20, 300, 60, 0][step / 400 % 4] {
+                drop(lent.swap_remove(random.range(0, lent.len() as i64) as usize));
+            }
+            let (given, stats) = (gpu.allocated_bytes() - before, pool.stats());
+            assert!(given <= stats.peak_bytes, "{given} of {stats:?}");
+            if lent.is_empty() {
+                assert!(given <= LIMIT, "{given} kept: {stats:?}");
+            }
+            most = most.max(stats.heaps);
+        }
+        let stats = pool.stats();
+        assert!(stats.peak_bytes > LIMIT && stats.released > 0 && stats.hits > 0, "{stats:?}");
+        assert_eq!(most > 1, heaps);
+        drop(pool);
+        assert_eq!(gpu.allocated_bytes(), before);
+    }
 }
 
 fn a_loop_of_everything_leaves_nothing_behind() {

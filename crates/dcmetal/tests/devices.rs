@@ -5,7 +5,7 @@
 mod common;
 
 use common::msl;
-use dcmetal::{Accelerator, Error, GpuFamily, Grid, Size, args};
+use dcmetal::{Accelerator, Error, GpuFamily, Grid, HostUse, PixelFormat, Size, StorageMode, TextureDescriptor, args};
 
 const CHILD: &str = "DCMETAL_TEST_DEVICES";
 
@@ -16,10 +16,12 @@ fn work_runs_on_devices_of_unequal_size() {
     }
     let this = std::env::current_exe().expect("the test's own executable");
     let mut command = std::process::Command::new(this);
-    command.arg("--nocapture").env(CHILD, "1").env("HOSTMETAL_DEVICES", "3").env("HOSTMETAL_MEMORY", "256M");
+    command.arg("--nocapture").env(CHILD, "1").env("HOSTMETAL_DEVICES", "5").env("HOSTMETAL_MEMORY", "256M");
     command
         .env("HOSTMETAL_DEVICE_1", "memory=32M,max_buffer=8M,threadgroup_memory=8K,max_threads=128,location=external");
     command.env("HOSTMETAL_DEVICE_2", "family=apple3,name=old");
+    // As in Macs with processors of Intel's: a card, and a GPU that shares the memory.
+    command.env("HOSTMETAL_DEVICE_3", "family=mac2,location=slot").env("HOSTMETAL_DEVICE_4", "family=mac2");
     let output = command.output().expect("the test starts itself");
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stdout));
@@ -42,8 +44,8 @@ kernel void sums(device const uint* x [[buffer(0)]], device uint* y [[buffer(1)]
 
 fn on_unequal_devices() {
     let all = Accelerator::all().expect("devices");
-    assert_eq!(all.len(), 3);
-    let [whole, small, old] = [&all[0], &all[1], &all[2]];
+    assert_eq!(all.len(), 5);
+    let [whole, small, old, card, integrated] = [&all[0], &all[1], &all[2], &all[3], &all[4]];
     let limits = small.limits();
     assert_eq!((limits.max_buffer_bytes, limits.max_threadgroup_memory), (8 << 20, 8192));
     assert_eq!(limits.max_threads_per_threadgroup, Size { x: 128, y: 128, z: 128 });
@@ -99,4 +101,48 @@ fn on_unequal_devices() {
     let error =
         kernel.launch(grid, args![&foreign, &mut own, dcmetal::Arg::threadgroup::<u32>(128)]).expect_err("is refused");
     assert!(error.to_string().contains("another accelerator"), "{error}");
+
+    // The chosen storage mode, and the same results in each: the host's part, the device's, and the host's again.
+    use HostUse::{Always, Never, Sometimes, WritesOnce};
+    use StorageMode::{Managed, Private, Shared};
+    let unified = [(Never, Private), (WritesOnce, Shared), (Sometimes, Shared), (Always, Shared)];
+    let separate = [(Never, Private), (WritesOnce, Private), (Sometimes, Managed), (Always, Shared)];
+    for (gpu, choices) in [(whole, unified), (card, separate), (integrated, unified)] {
+        let twice = msl(
+            gpu,
+            "kernel void twice(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] *= 2u; }",
+            "twice",
+        );
+        for (host, storage) in choices {
+            let choice = gpu.storage_for(host);
+            assert_eq!(choice.storage, storage, "{host:?}: {choice}");
+            let mut y = gpu.buffer_with::<u32>(1000, choice.storage).expect("a buffer");
+            assert_eq!(y.storage_mode(), storage);
+            let mut wanted = values[..1000].to_vec();
+            y.write_from(&wanted).expect("it can be written");
+            for _ in 0..3 {
+                drop(twice.launch(Grid::linear(1000), args![&mut y]).expect("a launch"));
+                wanted.iter_mut().for_each(|value| *value *= 2);
+                assert_eq!(y.to_vec().expect("it can be read"), wanted, "{host:?}: {choice}");
+            }
+            // The host's own view of it, where it has one.
+            match y.write() {
+                Ok(mut seen) if storage != Private => {
+                    assert_eq!(seen[..], wanted);
+                    (seen[999], wanted[999]) = (1, 2);
+                }
+                Err(Error::NotHostVisible { .. }) if storage == Private => {}
+                other => panic!("{storage}: {:?}", other.map(drop)),
+            }
+            if storage != Private {
+                drop(twice.launch(Grid::linear(1000), args![&mut y]).expect("a launch"));
+                assert_eq!(y.read().expect("it can be read")[999], wanted[999]);
+            }
+        }
+    }
+    for gpu in &all {
+        let descriptor = TextureDescriptor::d2(PixelFormat::R32Uint, 4, 4);
+        let texture = gpu.texture_from(&descriptor, &values[..16]).expect("a texture of a mode that the device has");
+        assert_eq!(texture.to_vec::<u32>().expect("texels"), values[..16]);
+    }
 }

@@ -186,6 +186,42 @@ fn futures_of_many_submissions_complete_in_any_order_of_polling() {
     assert!(buffers.iter().all(|y| y.to_vec().unwrap() == [1; 10]));
 }
 
+/// Tasks of a runtime with several threads, some of whose futures are dropped between two polls.
+#[test]
+fn futures_are_awaited_and_dropped_under_tokio() {
+    let gpu = gpu();
+    let increment = increment(&gpu);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(3).enable_time().build().unwrap();
+    let mut gate = Gate::new(&gpu);
+    let mut held = gpu.buffer_zeroed::<u32>(1).unwrap();
+    let gated = gate.start(&mut held).unwrap();
+    runtime.block_on(async {
+        let (gpu, increment) = (&gpu, &increment);
+        // What stands behind the closed gate does not end; its future does, and its work goes on.
+        let mut behind = gpu.buffer_zeroed::<u32>(1).unwrap();
+        let impatient = increment.launch(Grid::linear(1), args![&mut behind]).unwrap();
+        assert!(tokio::time::timeout(Duration::from_millis(1), impatient).await.is_err());
+        let tasks: Vec<_> = (0..20)
+            .map(|_| {
+                let (gpu, increment) = (gpu.clone(), increment.clone());
+                tokio::spawn(async move {
+                    let mut y = gpu.buffer_zeroed::<u32>(10).unwrap();
+                    for _ in 0..10 {
+                        increment.launch(Grid::linear(10), args![&mut y]).unwrap().await.unwrap();
+                    }
+                    y.to_vec().unwrap()
+                })
+            })
+            .collect();
+        gate.open();
+        gated.await.unwrap();
+        for task in tasks {
+            assert_eq!(task.await.unwrap(), [10; 10]);
+        }
+        assert_eq!(behind.to_vec().unwrap(), [1]);
+    });
+}
+
 #[test]
 fn more_submissions_than_the_queue_holds() {
     let gpu = gpu();

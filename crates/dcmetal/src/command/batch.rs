@@ -1,28 +1,38 @@
 //! [`Batch`]: launches, copies and fills recorded into one Metal command buffer.
 //!
-//! Consecutive launches share a compute encoder, consecutive copies and fills a blit encoder; both run in the order of
-//! recording and each command sees what the earlier ones wrote (the compute encoders are serial, and Metal tracks
-//! hazards between encoders). A batch borrows nothing: it keeps the buffers and kernels it uses, and whether somebody
-//! on the host uses a buffer is decided when it is submitted.
+//! Consecutive launches share a compute encoder, consecutive copies and fills a blit encoder, and each command sees what the
+//! earlier ones wrote. Compute encoders are concurrent, with barriers where launches conflict ([`Hazards`]); Metal tracks
+//! hazards between encoders, of the memory that it sees them use, and where more is asked for there is an event ([`Between`]). A batch borrows nothing: it keeps the buffers and kernels it uses, and whether somebody
+//! on the host uses a buffer is decided when it is submitted, in a stream when a command is recorded ([`Uses`]).
 
-use std::collections::HashMap;
 use std::fmt;
 use std::mem;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use bytemuck::Pod;
 
-use super::submission::Held;
-use super::{Inflight, Submission};
+use super::hazard::{Hazards, Scope, Touch};
+use super::submission::{HandedOver, Held, Launched, Place};
+use super::uses::Uses;
+use super::{Inflight, Submission, stream};
+use crate::event::EventUse;
 use crate::grid::Extent;
 use crate::kernel::{self, Kernel};
 use crate::memory::{Allocation, BLIT_UNIT};
 use crate::print::PrintBuffer;
+use crate::raw::Failure;
+use crate::raw::command::indirect::IndirectCommands;
 use crate::raw::command::{BlitEncoder, CommandBuffer, ComputeEncoder};
+use crate::raw::event::DeviceEvent;
 use crate::raw::host::{DeviceUse, lock};
-use crate::{Accelerator, Arg, Buffer, Error, Grid, Result, View, ViewMut};
+use crate::telemetry::Timing;
+use crate::{Accelerator, Arg, Buffer, Error, Event, Grid, Result, View, ViewMut};
 
 /// Launches, copies and fills that are handed to the device together.
+///
+/// Each sees what those before it wrote, as if they ran one after the other. Launches that do not use the same memory, or only
+/// read it, may run at the same time. Views of one buffer are the same memory where they overlap: a kernel that
+/// reaches beyond its view does so at its own risk.
 ///
 /// A command that is refused records nothing, and the batch goes on. Dropping a batch forgets it.
 ///
@@ -49,12 +59,16 @@ pub struct Batch {
     // Before the command buffer: an encoder that is still open ends before its command buffer goes.
     encoder: Encoder,
     command_buffer: CommandBuffer,
-    buffers: Uses,
-    kernels: Vec<Kernel>,
+    between: Between,
+    uses: Uses,
+    kernels: Vec<Launched>,
+    /// Copies and fills.
+    copies: u64,
     /// Labels of the encoders that have ended.
     encoders: Vec<String>,
     /// A buffer for each library whose kernels print.
     prints: Vec<PrintBuffer>,
+    events: Vec<(Event, EventUse)>,
     slot: OpenSlot,
 }
 
@@ -69,10 +83,48 @@ struct Compute {
     encoder: ComputeEncoder,
     /// The kernel whose pipeline is set.
     current: Option<Kernel>,
+    hazards: Hazards,
     /// The kernels launched, each once.
     names: Vec<String>,
     /// Bits of the threadgroup memory indices that have a length.
     threadgroup_slots: u64,
+    /// It has a barrier that was asked for: later encoders are behind that as well.
+    barrier: bool,
+}
+
+/// The barriers that were asked for, where an encoder's own do not reach: "the GPU can run multiple commands at the same time, including those
+/// from multiple passes" (Apple, "Synchronizing passes with a fence"), and only memory that Metal sees both use keeps two apart.
+/// An event does, which Metal signals "after all scheduled commands prior to the event have finished" (Apple, "About synchronization
+/// events"): all, whereas a fence would have to be updated by each encoder that a barrier might follow.
+#[derive(Default)]
+struct Between {
+    /// Encoders have ended that the open one may overtake: its barriers are not enough.
+    behind: bool,
+    /// The next encoder must overtake nothing.
+    due: bool,
+    /// What keeps them apart, from the first time on, and its last value.
+    event: Option<(DeviceEvent, u64)>,
+}
+
+/// Launches that are executed as indirect commands.
+pub(crate) struct Executed {
+    /// As many commands, the first ones.
+    pub(crate) count: usize,
+    /// Each memory once.
+    pub(crate) uses: Vec<(Arc<Allocation>, DeviceUse)>,
+    /// Of buffers alone.
+    pub(crate) touches: Vec<Touch>,
+    /// Each once.
+    pub(crate) kernels: Vec<Launched>,
+}
+
+impl Compute {
+    /// Notes that it launches a kernel, for its label.
+    fn name(&mut self, kernel: &Kernel) {
+        if !self.names.iter().any(|name| name == kernel.name()) {
+            self.names.push(kernel.name().to_owned());
+        }
+    }
 }
 
 /// One of the accelerator's open batches.
@@ -84,40 +136,41 @@ impl Drop for OpenSlot {
     }
 }
 
-/// The buffers of a batch, each once.
-#[derive(Default)]
-struct Uses {
-    list: Vec<(Arc<Allocation>, DeviceUse)>,
-    /// Where an allocation is in the list, by its address.
-    index: HashMap<usize, usize>,
-}
-
-impl Uses {
-    fn add(&mut self, allocation: &Arc<Allocation>, kind: DeviceUse) {
-        let address = Arc::as_ptr(allocation).addr();
-        let at = *self.index.entry(address).or_insert(self.list.len());
-        match self.list.get_mut(at) {
-            Some((_, known)) if kind == DeviceUse::Write => *known = kind,
-            Some(_) => {}
-            None => self.list.push((Arc::clone(allocation), kind)),
-        }
-    }
+/// Whether a command was recorded.
+pub(super) enum Recorded {
+    Done,
+    /// It was not: in a stream, this other batch in the making has to be handed over first.
+    After(Arc<Inflight>),
 }
 
 impl Batch {
     pub(crate) fn new(accelerator: &Accelerator) -> Result<Batch> {
+        Batch::with(accelerator, Uses::of_batch())
+    }
+
+    pub(super) fn of_stream(accelerator: &Accelerator, stream: Weak<stream::Shared>) -> Result<Batch> {
+        Batch::with(accelerator, Uses::of_stream(stream))
+    }
+
+    fn with(accelerator: &Accelerator, uses: Uses) -> Result<Batch> {
         accelerator.open_batch()?;
         let slot = OpenSlot(accelerator.clone());
         let command_buffer =
             CommandBuffer::new(accelerator.queue()).map_err(|failure| failure.during("make a command buffer"))?;
+        if let Some(figures) = accelerator.figures() {
+            uses.flight().measure(Timing::new(figures));
+        }
         Ok(Batch {
             accelerator: accelerator.clone(),
             encoder: Encoder::None,
             command_buffer,
-            buffers: Uses::default(),
+            between: Between::default(),
+            uses,
             kernels: Vec::new(),
+            copies: 0,
             encoders: Vec::new(),
             prints: Vec::new(),
+            events: Vec::new(),
             slot,
         })
     }
@@ -127,13 +180,39 @@ impl Batch {
     /// # Errors
     /// As [`Kernel::launch`], except for the state of the buffers, which counts when the batch is submitted.
     pub fn launch<'a>(&mut self, kernel: &Kernel, grid: Grid, args: impl AsRef<[Arg<'a>]>) -> Result<()> {
-        let args = args.as_ref();
+        self.record_launch(kernel, grid, args.as_ref()).map(own)
+    }
+
+    pub(super) fn record_launch(&mut self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<Recorded> {
         if !kernel.accelerator().is(&self.accelerator) {
             return Err(Error::Foreign { what: format!("kernel `{}`", kernel.name()) });
         }
         let dispatch = kernel::check(kernel, &grid, args)?;
         let slots = kernel::threadgroup_slots(kernel);
         let prints = self.print_buffer(kernel)?;
+        let used = || {
+            let prints = prints.as_ref().map(|prints| (prints, DeviceUse::Write));
+            let passed = kernel::buffers(args)
+                .map(|(allocation, writes)| (allocation, if writes { DeviceUse::Write } else { DeviceUse::Read }));
+            passed.chain(prints)
+        };
+        let claimed = self.uses.len();
+        if let Some(other) = self.uses.claim(&self.accelerator, used())? {
+            return Ok(Recorded::After(other));
+        }
+        self.encode_launch(kernel, &dispatch, args, (slots, prints.as_ref()))
+            .inspect_err(|_| self.uses.take_back(claimed))?;
+        self.uses.note(used());
+        Ok(Recorded::Done)
+    }
+
+    fn encode_launch(
+        &mut self,
+        kernel: &Kernel,
+        dispatch: &kernel::Dispatch,
+        args: &[Arg<'_>],
+        (slots, prints): (u64, Option<&Arc<Allocation>>),
+    ) -> Result<()> {
         let compute = self.compute(slots)?;
         let encoded = (|| {
             if !compute.current.as_ref().is_some_and(|current| current.is(kernel)) {
@@ -141,25 +220,89 @@ impl Batch {
                 compute.current = Some(kernel.clone());
             }
             compute.threadgroup_slots |= slots;
-            kernel::bind(&mut compute.encoder, kernel, args, dispatch.dimensions, prints.as_deref())?;
+            let barrier = compute.hazards.barrier_for(kernel::touches(kernel, args, prints));
+            if barrier != Scope::NONE {
+                compute.encoder.memory_barrier(barrier)?;
+                compute.hazards.barrier(barrier);
+            }
+            kernel::bind(&mut compute.encoder, kernel, args, dispatch.dimensions, prints)?;
             match dispatch.extent {
                 Extent::Threads(threads) => compute.encoder.dispatch_threads(threads, dispatch.threadgroup),
                 Extent::Threadgroups(count) => compute.encoder.dispatch_threadgroups(count, dispatch.threadgroup),
             }
         })();
         encoded.map_err(|failure| failure.during("encode a launch"))?;
-        if !compute.names.iter().any(|name| name == kernel.name()) {
-            compute.names.push(kernel.name().to_owned());
+        kernel::touches(kernel, args, prints).for_each(|touch| compute.hazards.note(touch));
+        compute.name(kernel);
+        self.count(kernel, 1);
+        Ok(())
+    }
+
+    fn count(&mut self, kernel: &Kernel, launches: u64) {
+        match self.kernels.iter_mut().find(|known| known.kernel.is(kernel)) {
+            Some(known) => known.launches += launches,
+            None => self.kernels.push(Launched { kernel: kernel.clone(), launches }),
         }
-        if !self.kernels.iter().any(|known| known.is(kernel)) {
-            self.kernels.push(kernel.clone());
+    }
+
+    /// Records the execution of indirect commands, which read their values there. Not in streams.
+    pub(crate) fn execute(
+        &mut self,
+        commands: &mut IndirectCommands,
+        executed: &Executed,
+        values: &Arc<Allocation>,
+    ) -> Result<()> {
+        let compute = self.compute(0)?;
+        let encoded = (|| {
+            let barrier = compute.hazards.barrier_for(executed.touches.iter().cloned());
+            if barrier != Scope::NONE {
+                compute.encoder.memory_barrier(barrier)?;
+                compute.hazards.barrier(barrier);
+            }
+            // Metal does not say what an execution leaves set.
+            compute.current = None;
+            compute.encoder.execute(commands, executed.count)
+        })();
+        encoded.map_err(|failure| failure.during("encode indirect commands"))?;
+        executed.touches.iter().cloned().for_each(|touch| compute.hazards.note(touch));
+        executed.kernels.iter().for_each(|launched| compute.name(&launched.kernel));
+        executed.kernels.iter().for_each(|launched| self.count(&launched.kernel, launched.launches));
+        self.uses.note(executed.uses.iter().map(|(allocation, kind)| (allocation, *kind)));
+        self.uses.note([(values, DeviceUse::Read)].into_iter());
+        Ok(())
+    }
+
+    /// Has the commands that follow wait for those before, whatever they use. Before a batch's first command: for what was submitted before it.
+    pub(crate) fn barrier(&mut self) -> Result<()> {
+        match &mut self.encoder {
+            Encoder::Compute(compute) if !self.between.behind => {
+                compute.encoder.memory_barrier(Scope::ALL).map_err(|failure| failure.during("encode a barrier"))?;
+                compute.hazards.barrier(Scope::ALL);
+                compute.barrier = true;
+            }
+            _ => {
+                self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+                self.between.due = true;
+            }
         }
-        for (allocation, writes) in kernel::buffers(args) {
-            self.buffers.add(allocation, if writes { DeviceUse::Write } else { DeviceUse::Read });
+        Ok(())
+    }
+
+    /// Before an encoder is made: what it must not overtake.
+    fn keep_apart(&mut self) -> Result<()> {
+        if !self.between.due {
+            return Ok(());
         }
-        if let Some(prints) = prints {
-            self.buffers.add(&prints, DeviceUse::Write);
-        }
+        let encoded = (|| {
+            let (event, value) = match &mut self.between.event {
+                Some(known) => known,
+                none => none.insert((DeviceEvent::new(self.accelerator.device())?, 0)),
+            };
+            *value += 1;
+            event.encode_barrier(&mut self.command_buffer, *value)
+        })();
+        encoded.map_err(|failure| failure.during("encode a barrier between encoders"))?;
+        (self.between.behind, self.between.due) = (false, false);
         Ok(())
     }
 
@@ -182,12 +325,15 @@ impl Batch {
     /// [`Error::LengthMismatch`]; [`Error::Foreign`]; [`Error::Alignment`] when a view begins at a byte that is no
     /// multiple of 4, or the destination ends at one before the end of its buffer.
     pub fn copy<'a, 'b, T: Pod>(&mut self, from: impl Into<View<'a, T>>, to: impl Into<ViewMut<'b, T>>) -> Result<()> {
-        let (from, to) = (from.into(), to.into());
+        self.record_copy(from.into(), to.into()).map(own)
+    }
+
+    pub(super) fn record_copy<T: Pod>(&mut self, from: View<'_, T>, to: ViewMut<'_, T>) -> Result<Recorded> {
         if from.len() != to.len() {
             return Err(Error::LengthMismatch { what: "a copy", wanted: to.len(), got: from.len() });
         }
         let bytes = to.len() * size_of::<T>();
-        self.copy_range((from.allocation, from.offset), (to.allocation, to.offset), bytes)
+        self.record_copy_range((from.allocation, from.offset), (to.allocation, to.offset), bytes)
     }
 
     /// Copies bytes of whatever elements into a buffer of bytes.
@@ -201,27 +347,50 @@ impl Batch {
         self.copy_range((from, offset), (to.allocation(), 0), bytes)
     }
 
-    fn copy_range(
+    pub(crate) fn copy_range(
         &mut self,
         from: (&Arc<Allocation>, usize),
         to: (&Arc<Allocation>, usize),
         bytes: usize,
     ) -> Result<()> {
+        self.record_copy_range(from, to, bytes).map(own)
+    }
+
+    fn record_copy_range(
+        &mut self,
+        from: (&Arc<Allocation>, usize),
+        to: (&Arc<Allocation>, usize),
+        bytes: usize,
+    ) -> Result<Recorded> {
         if bytes == 0 {
-            return Ok(());
+            return Ok(Recorded::Done);
         }
-        self.own(from.0, "the source of a copy")?;
-        self.own(to.0, "the destination of a copy")?;
+        self.check_owner(from.0, "the source of a copy")?;
+        self.check_owner(to.0, "the destination of a copy")?;
         let bytes = blit_bytes("a copy", to, bytes)?;
         if !from.1.is_multiple_of(BLIT_UNIT) {
             return Err(Error::Alignment { what: "a copy", wanted: BLIT_UNIT, offset: from.1 });
         }
-        self.blit()?
-            .copy((from.0.memory(), from.1), (to.0.memory(), to.1), bytes)
-            .map_err(|failure| failure.during("encode a copy"))?;
-        self.buffers.add(from.0, DeviceUse::Read);
-        self.buffers.add(to.0, DeviceUse::Write);
-        Ok(())
+        self.record_blit([(from.0, DeviceUse::Read), (to.0, DeviceUse::Write)], "encode a copy", |blit| {
+            blit.copy((from.0.memory(), from.1), (to.0.memory(), to.1), bytes)
+        })
+    }
+
+    fn record_blit<const N: usize>(
+        &mut self,
+        used: [(&Arc<Allocation>, DeviceUse); N],
+        call: &'static str,
+        encode: impl FnOnce(&mut BlitEncoder) -> std::result::Result<(), Failure>,
+    ) -> Result<Recorded> {
+        let claimed = self.uses.len();
+        if let Some(other) = self.uses.claim(&self.accelerator, used.into_iter())? {
+            return Ok(Recorded::After(other));
+        }
+        let encoded = self.blit().and_then(|blit| encode(blit).map_err(|failure| failure.during(call)));
+        encoded.inspect_err(|_| self.uses.take_back(claimed))?;
+        self.copies += 1;
+        self.uses.note(used.into_iter());
+        Ok(Recorded::Done)
     }
 
     /// Records that every byte of these elements becomes `value`.
@@ -229,65 +398,138 @@ impl Batch {
     /// # Errors
     /// [`Error::Foreign`]; [`Error::Alignment`] as for [`Batch::copy`].
     pub fn fill<'b, T: Pod>(&mut self, to: impl Into<ViewMut<'b, T>>, value: u8) -> Result<()> {
-        let to = to.into();
-        if to.is_empty() {
-            return Ok(());
+        self.record_fill(to.into(), value).map(own)
+    }
+
+    pub(super) fn record_fill<T: Pod>(&mut self, to: ViewMut<'_, T>, value: u8) -> Result<Recorded> {
+        self.record_fill_range((to.allocation, to.offset), to.len() * size_of::<T>(), value)
+    }
+
+    pub(crate) fn fill_range(&mut self, to: (&Arc<Allocation>, usize), bytes: usize, value: u8) -> Result<()> {
+        self.record_fill_range(to, bytes, value).map(own)
+    }
+
+    fn record_fill_range(&mut self, to: (&Arc<Allocation>, usize), bytes: usize, value: u8) -> Result<Recorded> {
+        if bytes == 0 {
+            return Ok(Recorded::Done);
         }
-        self.own(to.allocation, "the destination of a fill")?;
-        let bytes = blit_bytes("a fill", (to.allocation, to.offset), to.len() * size_of::<T>())?;
-        self.blit()?
-            .fill((to.allocation.memory(), to.offset), bytes, value)
-            .map_err(|failure| failure.during("encode a fill"))?;
-        self.buffers.add(to.allocation, DeviceUse::Write);
+        self.check_owner(to.0, "the destination of a fill")?;
+        let bytes = blit_bytes("a fill", to, bytes)?;
+        self.record_blit([(to.0, DeviceUse::Write)], "encode a fill", |blit| {
+            blit.fill((to.0.memory(), to.1), bytes, value)
+        })
+    }
+
+    /// Records that the event gets at least this value when what was recorded before has finished. If the submission fails, it
+    /// poisons the event: see [`Event`]. Any accelerator's event will do.
+    ///
+    /// # Errors
+    /// [`Error::Metal`] when Metal refuses. A poisoned event is told by [`Batch::submit`].
+    pub fn signal(&mut self, event: &Event, value: u64) -> Result<()> {
+        self.event(event, EventUse::Signal(value))
+    }
+
+    /// Records that what is recorded from now on starts when the event has at least this value. Meanwhile no later submission of
+    /// this accelerator starts either: one that signals the event is another accelerator's, was made before, or is the host.
+    ///
+    /// # Errors
+    /// As [`Batch::signal`].
+    pub fn wait_for(&mut self, event: &Event, value: u64) -> Result<()> {
+        self.event(event, EventUse::Wait(value))
+    }
+
+    fn event(&mut self, event: &Event, what: EventUse) -> Result<()> {
+        self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+        event.encode(&mut self.command_buffer, what)?;
+        self.events.push((event.clone(), what));
         Ok(())
+    }
+
+    /// In a stream, whose uses begin when they are recorded: begins the use of an event and records it. What follows must be that
+    /// the batch is handed over: whoever looks at the event meanwhile waits for the commit.
+    pub(super) fn record_event(&mut self, event: &Event, what: EventUse) -> Result<()> {
+        let flight = Arc::clone(self.uses.flight());
+        event.begin(what, &flight)?;
+        self.event(event, what).inspect_err(|_| event.cancel(&flight))
     }
 
     /// Records that the host's copy of a managed buffer becomes current.
     pub(crate) fn synchronize(&mut self, allocation: &Arc<Allocation>) -> Result<()> {
-        self.blit()?.synchronize(allocation.memory()).map_err(|failure| failure.during("synchronize a buffer"))?;
-        self.buffers.add(allocation, DeviceUse::Synchronize);
-        Ok(())
+        let used = [(allocation, DeviceUse::Synchronize)];
+        self.record_blit(used, "synchronize a buffer", |blit| blit.synchronize(allocation.memory())).map(own)
     }
 
     /// Hands everything to the device. An empty batch is a submission that does nothing.
     ///
     /// # Errors
     /// [`Error::BufferInUse`] when a host guard of one of the buffers is alive, [`Error::Faulted`] when one holds what a
-    /// failed submission left, [`Error::Metal`] when Metal refuses. Nothing has run then.
+    /// failed submission left, [`Error::EventFaulted`] when an event is poisoned, [`Error::Metal`] when Metal refuses. Nothing has
+    /// run then.
     pub fn submit(mut self) -> Result<Submission> {
-        self.end_encoder()?;
-        let Batch { accelerator, mut command_buffer, buffers, kernels, encoders, prints, slot, .. } = self;
-        let flight = Arc::new(Inflight::default());
-        let submitting = lock(accelerator.submitting());
-        let mut before = Vec::with_capacity(buffers.list.len());
-        for (allocation, kind) in &buffers.list {
-            match allocation.tracked().begin_device(*kind, &flight) {
-                Ok(earlier) => before.push(earlier),
-                Err(error) => {
-                    cancel(&buffers.list, before, &flight);
-                    return Err(error);
-                }
-            }
+        self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+        let accelerator = self.accelerator.clone();
+        let submitting = loop {
+            let submitting = lock(accelerator.submitting());
+            let Some(other) = self.uses.begin()? else { break submitting };
+            // Its commands were recorded before, so they come first.
+            drop(submitting);
+            other.hand_over();
+        };
+        let Batch { command_buffer, between, mut uses, kernels, copies, encoders, prints, events, slot, .. } = self;
+        let flight = Arc::clone(uses.flight());
+        // What is cancelled is cancelled before others submit, and let go of after: the last of an event calls who waited for it.
+        if let Err(error) = events.iter().try_for_each(|(event, what)| event.begin(*what, &flight)) {
+            cancel_events(&events, &flight);
+            drop(uses);
+            drop(submitting);
+            return Err(error);
         }
-        let after = before.iter().flatten().cloned().collect();
-        flight.hold(Held { buffers: buffers.list, kernels, encoders, after });
-        let completed = Arc::clone(&flight);
-        let committed = command_buffer
-            .on_completed(Box::new(move |outcome| completed.complete(outcome)))
-            .and_then(|()| command_buffer.commit());
-        match committed {
-            Ok(committed) => flight.committed(committed),
-            Err(failure) => {
-                cancel(&flight.release().buffers, before, &flight);
-                return Err(failure.during("commit a batch"));
-            }
+        let (buffers, after) = uses.give_away();
+        let between = between.event.map(|(event, _)| event);
+        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between });
+        if let Err(failure) = commit(command_buffer, &flight) {
+            let mut held = flight.release();
+            cancel_events(&held.events, &flight);
+            uses.get_back(mem::take(&mut held.buffers));
+            drop(uses);
+            drop(submitting);
+            return Err(failure.during("commit a batch"));
         }
         drop(submitting);
         drop(slot);
         Ok(Submission::new(flight, prints))
     }
 
-    fn own(&self, allocation: &Allocation, what: &str) -> Result<()> {
+    /// As `submit`, of a stream's batch, whose uses, of events too, have begun: the submission may fail, but it is one.
+    pub(super) fn hand_over(mut self, place: Place, before: Vec<Arc<Inflight>>) -> HandedOver {
+        let ended = self.end_encoder().map_err(|(failure, _)| failure);
+        let accelerator = self.accelerator.clone();
+        let submitting = lock(accelerator.submitting());
+        let Batch { command_buffer, mut uses, kernels, copies, encoders, events, slot, .. } = self;
+        let flight = Arc::clone(uses.flight());
+        let (buffers, after) = uses.give_away();
+        for (allocation, _) in &buffers {
+            allocation.tracked().hand_over(&flight);
+        }
+        // Streams ask for no barriers.
+        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between: None });
+        flight.take_place(place, before);
+        let committed = ended.and_then(|()| commit(command_buffer, &flight));
+        if let (Err(_), Some(timing)) = (&committed, flight.timing()) {
+            timing.committed(None);
+        }
+        let handed_over = HandedOver::new(flight, committed);
+        drop(submitting);
+        drop(slot);
+        handed_over
+    }
+
+    /// Whether this is its submission.
+    pub(super) fn is_of(&self, flight: &Inflight) -> bool {
+        std::ptr::eq(&**self.uses.flight(), flight)
+    }
+
+    fn check_owner(&self, allocation: &Allocation, what: &str) -> Result<()> {
         if allocation.accelerator().is(&self.accelerator) {
             return Ok(());
         }
@@ -299,11 +541,18 @@ impl Batch {
     fn compute(&mut self, slots: u64) -> Result<&mut Compute> {
         let fits = matches!(&self.encoder, Encoder::Compute(open) if open.threadgroup_slots & !slots == 0);
         if !fits {
-            self.end_encoder()?;
+            self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+            self.keep_apart()?;
             let encoder = ComputeEncoder::new(&mut self.command_buffer)
                 .map_err(|failure| failure.during("make a compute encoder"))?;
-            self.encoder =
-                Encoder::Compute(Compute { encoder, current: None, names: Vec::new(), threadgroup_slots: 0 });
+            self.encoder = Encoder::Compute(Compute {
+                encoder,
+                current: None,
+                hazards: Hazards::default(),
+                names: Vec::new(),
+                threadgroup_slots: 0,
+                barrier: false,
+            });
         }
         match &mut self.encoder {
             Encoder::Compute(compute) => Ok(compute),
@@ -313,7 +562,8 @@ impl Batch {
 
     fn blit(&mut self) -> Result<&mut BlitEncoder> {
         if !matches!(self.encoder, Encoder::Blit(_)) {
-            self.end_encoder()?;
+            self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+            self.keep_apart()?;
             let encoder =
                 BlitEncoder::new(&mut self.command_buffer).map_err(|failure| failure.during("make a blit encoder"))?;
             self.encoder = Encoder::Blit(encoder);
@@ -325,10 +575,11 @@ impl Batch {
     }
 
     /// Ends the open encoder under a label that says what it ran, so that Metal's errors can name it.
-    fn end_encoder(&mut self) -> Result<()> {
+    fn end_encoder(&mut self) -> std::result::Result<(), (Failure, &'static str)> {
         let (label, ended) = match mem::replace(&mut self.encoder, Encoder::None) {
             Encoder::None => return Ok(()),
-            Encoder::Compute(Compute { mut encoder, names, .. }) => {
+            Encoder::Compute(Compute { mut encoder, names, barrier, .. }) => {
+                self.between.due |= barrier;
                 let label = names.join(", ");
                 let labelled = encoder.set_label(&label);
                 (label, labelled.and_then(|()| encoder.end()))
@@ -339,22 +590,34 @@ impl Batch {
             }
         };
         self.encoders.push(label);
-        ended.map_err(|failure| failure.during("end an encoder"))
+        self.between.behind = true;
+        ended.map_err(|failure| (failure, "end an encoder"))
     }
 }
 
 impl fmt::Debug for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kernels: Vec<&str> = self.kernels.iter().map(Kernel::name).collect();
-        f.debug_struct("Batch").field("kernels", &kernels).field("buffers", &self.buffers.list.len()).finish()
+        let kernels: Vec<&str> = self.kernels.iter().map(|launched| launched.kernel.name()).collect();
+        f.debug_struct("Batch").field("kernels", &kernels).field("buffers", &self.uses.len()).finish()
     }
 }
 
-/// Takes back the uses that were begun; `before` has one entry for each of the first of them.
-fn cancel(buffers: &[(Arc<Allocation>, DeviceUse)], before: Vec<Option<Arc<Inflight>>>, flight: &Arc<Inflight>) {
-    for ((allocation, kind), before) in buffers.iter().zip(before) {
-        allocation.tracked().cancel_device(*kind, flight, before);
+fn commit(command_buffer: CommandBuffer, flight: &Arc<Inflight>) -> std::result::Result<(), Failure> {
+    if let Some(timing) = flight.timing() {
+        timing.committing();
     }
+    let completed = Arc::clone(flight);
+    flight.commit(command_buffer, Box::new(move |outcome| completed.complete(outcome)))
+}
+
+/// A batch of the user's own waits for nobody while it is recorded.
+fn own(recorded: Recorded) {
+    assert!(matches!(recorded, Recorded::Done), "only a stream's batches claim what they use");
+}
+
+/// Takes back the signals that were begun.
+fn cancel_events(events: &[(Event, EventUse)], flight: &Arc<Inflight>) {
+    events.iter().for_each(|(event, _)| event.cancel(flight));
 }
 
 /// The bytes that a blit command counts to write `bytes` at this place: up to a whole unit at the end of a buffer, whose
@@ -372,7 +635,19 @@ fn blit_bytes(what: &'static str, (allocation, offset): (&Arc<Allocation>, usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args;
+    use crate::{PixelFormat, Size, TextureDescriptor, args};
+
+    /// A launch that writes the buffer, as an indirect command.
+    fn recorded(gpu: &Accelerator, kernel: &Kernel, y: &mut Buffer<u32>) -> (IndirectCommands, Executed) {
+        let (one, uses) = (Size { x: 1, y: 1, z: 1 }, vec![(Arc::clone(y.allocation()), DeviceUse::Write)]);
+        let mut commands = IndirectCommands::new(gpu.device(), 1, 1).expect("a command");
+        commands.set_pipeline(0, kernel.for_commands().expect("it can be")).expect("it fits");
+        commands.set_buffer(0, y.allocation().memory(), 0, 0).expect("it fits");
+        commands.dispatch_threads(0, one, one).expect("it fits");
+        let touches = kernel::touches(kernel, &args![y], None).collect();
+        let kernels = vec![Launched { kernel: kernel.clone(), launches: 1 }];
+        (commands, Executed { count: 1, uses, touches, kernels })
+    }
 
     /// Metal keeps the lengths of threadgroup memory from launch to launch of an encoder.
     #[test]
@@ -395,5 +670,181 @@ mod tests {
         assert_eq!(batch.encoders, ["without, with"], "the third launch begins an encoder");
         batch.submit().and_then(|submission| submission.wait()).expect("it runs");
         assert_eq!(y.to_vec().expect("it ran"), [1]);
+    }
+
+    /// Barriers of buffers and of textures that each launch needs behind those before it.
+    #[test]
+    fn launches_wait_for_what_they_use_and_for_nothing_else() {
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        let source = "
+            #include <metal_stdlib>
+            using namespace metal;
+            kernel void copy(device const uint* x [[buffer(0)]], device uint* y [[buffer(1)]]) { y[0] = x[0]; }
+            kernel void draw(texture2d<float, access::read> a [[texture(0)]], texture2d<float, access::write> b [[texture(1)]]) {
+                b.write(a.read(uint2(0)), uint2(0));
+            }";
+        let library = gpu.compile_msl(source).unwrap_or_else(|error| panic!("{error}"));
+        let kernel = |name| library.kernel(name).unwrap_or_else(|error| panic!("{error}"));
+        let (copy, draw) = (kernel("copy"), kernel("draw"));
+        let print = gpu.compile_opencl(r#"__kernel void print(int n) { printf("%d", n); }"#);
+        let print = print.and_then(|library| library.kernel("print")).unwrap_or_else(|error| panic!("{error}"));
+        let [mut x, mut y, mut z] = [(); 3].map(|()| gpu.buffer_zeroed::<u32>(8).expect("a buffer"));
+        let texture = || gpu.texture(&TextureDescriptor::d2(PixelFormat::R32Float, 1, 1)).expect("a texture");
+        let [mut a, mut b] = [texture(), texture()];
+        let mut batch = gpu.batch().expect("a batch");
+        let mut step = |kernel: &Kernel, args: &[Arg<'_>], wanted: [u64; 2], why: &str| {
+            batch.launch(kernel, Grid::linear(1), args).expect("it fits");
+            let Encoder::Compute(compute) = &batch.encoder else { panic!("launches leave their encoder open") };
+            assert_eq!(compute.hazards.barriers(), wanted, "{why}");
+        };
+        step(&copy, &args![&x, &mut y], [0, 0], "the first");
+        step(&copy, &args![&x, &mut z], [0, 0], "both read x");
+        step(&copy, &args![&mut x, &mut z], [1, 0], "both write z; x is passed for writing, but the kernel reads it");
+        step(&copy, &args![&x, &mut y], [1, 0], "y was written before the barrier");
+        step(&copy, &args![&y, &mut x], [2, 0], "reads y, writes x, which was read");
+        {
+            let (mut low, mut high) = z.split_at_mut(4).expect("it has 8");
+            step(&copy, &args![&y, low.reborrow()], [2, 0], "nothing of z since the barrier");
+            step(&copy, &args![&y, high.reborrow()], [2, 0], "the other half");
+            step(&copy, &args![low.as_view(), high.into_view_mut(3..).expect("it has 4")], [3, 0], "in both halves");
+        }
+        step(&copy, &args![&y, z.view_mut(1..7).expect("it has 8")], [4, 0], "it reads the first of what was read");
+        step(&draw, &args![&a, &mut b], [4, 0], "the first with textures");
+        step(&draw, &args![&b, &mut a], [4, 1], "textures have barriers of their own");
+        step(&copy, &args![&x, z.view_mut(7..).expect("it has 8")], [4, 1], "beside what was written");
+        step(&copy, &args![&x, z.view_mut(6..).expect("it has 8")], [5, 1], "of textures' barriers it knows nothing");
+        step(&print, &args![1], [5, 1], "prints");
+        step(&print, &args![2], [6, 1], "prints behind the other");
+        let printed = batch.submit().and_then(|submission| submission.printed()).expect("it runs");
+        assert_eq!(printed.to_string(), "12");
+    }
+    /// Launches (`l`; `t` with threadgroup memory, which is not left to an `l`), executed commands (`x`) and fills (`f`), all of memory of their own,
+    /// with barriers that were asked for: encoders, events between them, and barriers of the last.
+    #[test]
+    fn a_barrier_that_was_asked_for_holds_in_later_encoders() {
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        let source = "
+            kernel void l(device uint* y [[buffer(0)]]) { y[0] += 0x01010101u; }
+            kernel void t(device uint* y [[buffer(0)]], threadgroup uint* t [[threadgroup(1)]]) { y[0] += t[0] = 0x01010101u; }";
+        let library = gpu.compile_msl(source).unwrap_or_else(|error| panic!("{error}"));
+        let kernel = |name| library.kernel(name).unwrap_or_else(|error| panic!("{error}"));
+        let (l, t) = (kernel("l"), kernel("t"));
+        let values = gpu.buffer_zeroed::<u8>(1).expect("a buffer");
+        for (program, wanted) in [
+            ("ll", [1, 0, 0]),
+            ("l|l", [1, 0, 1]),
+            ("l|x", [1, 0, 1]),
+            ("x|l", [1, 0, 1]),
+            ("x|x|x", [1, 0, 2]),
+            ("lfl", [3, 0, 0]),
+            ("l|f", [2, 1, 0]),
+            ("x|f", [2, 1, 0]),
+            ("f|l", [2, 1, 0]),
+            ("f|x", [2, 1, 0]),
+            // In a blit encoder there is no barrier.
+            ("f|f", [2, 1, 0]),
+            ("lf|l", [3, 1, 0]),
+            // A barrier of the second encoder is none for the first.
+            ("fl|l", [3, 1, 0]),
+            ("fx|x", [3, 1, 0]),
+            ("fl|l|l", [3, 1, 1]),
+            // The last two encoders are behind the first's barrier.
+            ("l|lfl", [3, 1, 0]),
+            ("l|tl", [2, 1, 0]),
+            ("lt|l", [2, 1, 0]),
+            ("x|f|x", [3, 2, 0]),
+            ("l||f", [2, 1, 0]),
+            ("f||f", [2, 1, 0]),
+            ("l|", [1, 0, 1]),
+            ("f|", [1, 0, 0]),
+            // Behind what was submitted before.
+            ("|l", [1, 1, 0]),
+            ("|f|f", [2, 2, 0]),
+        ] {
+            let mut batch = gpu.batch().expect("a batch");
+            let mut ys: Vec<Buffer<u32>> = program.chars().map(|_| gpu.buffer_zeroed(1).expect("a buffer")).collect();
+            let mut commands = Vec::new();
+            for (step, y) in program.chars().zip(&mut ys) {
+                let given = match step {
+                    'l' => batch.launch(&l, Grid::linear(1), args![y]),
+                    't' => batch.launch(&t, Grid::linear(1), args![y, Arg::threadgroup::<u32>(4)]),
+                    'f' => batch.fill(y, 1),
+                    '|' => batch.barrier(),
+                    _ => {
+                        let (mut recorded, executed) = recorded(&gpu, &l, y);
+                        let given = batch.execute(&mut recorded, &executed, values.allocation());
+                        commands.push(recorded);
+                        given
+                    }
+                };
+                given.unwrap_or_else(|error| panic!("{program}: {error}"));
+            }
+            let barriers = match &batch.encoder {
+                Encoder::Compute(compute) => compute.hazards.barriers(),
+                _ => [0; 2],
+            };
+            assert_eq!(barriers[0], barriers[1], "{program}");
+            batch.end_encoder().unwrap_or_else(|(failure, _)| panic!("{program}: {failure:?}"));
+            let events = batch.between.event.as_ref().map_or(0, |(_, value)| *value);
+            assert_eq!([batch.encoders.len() as u64, events, barriers[0]], wanted, "{program}");
+            batch
+                .submit()
+                .and_then(|submission| submission.wait())
+                .unwrap_or_else(|error| panic!("{program}: {error}"));
+            for (step, y) in program.chars().zip(&ys) {
+                let wanted = if step == '|' { 0 } else { 0x0101_0101 };
+                assert_eq!(y.to_vec().expect("it ran"), [wanted], "{program}");
+            }
+        }
+    }
+
+    /// Launches (`A`, `B`) and executed commands (`a`, `b`) that write one of two buffers, and the barriers between them.
+    #[test]
+    fn executed_commands_wait_as_launches_do() {
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        let source = "
+            kernel void three(device uint* y [[buffer(0)]]) { y[0] = y[0] * 3u + 1u; }
+            kernel void five(device uint* y [[buffer(0)]]) { y[0] = y[0] * 5u + 2u; }";
+        let library = gpu.compile_msl(source).unwrap_or_else(|error| panic!("{error}"));
+        let kernel = |name| library.kernel(name).unwrap_or_else(|error| panic!("{error}"));
+        let (three, five) = (kernel("three"), kernel("five"));
+        let values = gpu.buffer_zeroed::<u8>(1).expect("a buffer");
+        for (program, barriers) in [
+            ("Aa", 1),
+            ("aA", 1),
+            ("aa", 1),
+            ("aB", 0),
+            ("Ab", 0),
+            ("ab", 0),
+            ("ABab", 1),
+            ("abAB", 1),
+            ("AaBb", 2),
+            ("aABabA", 3),
+        ] {
+            let mut batch = gpu.batch().expect("a batch");
+            let mut ys = [(); 2].map(|()| gpu.buffer_zeroed::<u32>(1).expect("a buffer"));
+            let (mut wanted, mut commands) = ([0u32; 2], Vec::new());
+            for step in program.chars() {
+                let at = usize::from(step.eq_ignore_ascii_case(&'b'));
+                let given = if step.is_ascii_uppercase() {
+                    wanted[at] = wanted[at] * 3 + 1;
+                    batch.launch(&three, Grid::linear(1), args![&mut ys[at]])
+                } else {
+                    wanted[at] = wanted[at] * 5 + 2;
+                    let (mut recorded, executed) = recorded(&gpu, &five, &mut ys[at]);
+                    let given = batch.execute(&mut recorded, &executed, values.allocation());
+                    commands.push(recorded);
+                    given
+                };
+                given.unwrap_or_else(|error| panic!("{program}: {error}"));
+            }
+            let Encoder::Compute(compute) = &batch.encoder else { panic!("launches leave their encoder open") };
+            assert_eq!(compute.hazards.barriers(), [barriers, 0], "{program}");
+            batch
+                .submit()
+                .and_then(|submission| submission.wait())
+                .unwrap_or_else(|error| panic!("{program}: {error}"));
+            assert_eq!(ys.map(|y| y.to_vec().expect("it ran")[0]), wanted, "{program}");
+        }
     }
 }

@@ -1,12 +1,23 @@
-//! Batches of launches, copies and fills, and the submissions they become.
+//! Batches of launches, copies and fills, the submissions they become, and streams, which make batches by themselves.
 //!
 //! A [`Batch`](batch::Batch) is one Metal command buffer being recorded; submitting it gives a
 //! [`Submission`](submission::Submission). Every accelerator has one queue, and what a submission wrote is seen by the
 //! submissions after it: two launches in flight that write the same buffer run one after the other.
 
+mod ages;
 mod batch;
+mod ending;
+mod hazard;
+mod room;
+mod stream;
 mod submission;
+mod uses;
 
+pub(crate) use ages::{Ages, Timed};
 pub use batch::Batch;
-pub(crate) use submission::Inflight;
+pub(crate) use batch::Executed;
+pub(crate) use ending::{Ending, wake};
+pub(crate) use hazard::{Hazards, Scope, Touch};
+pub use stream::{Stream, StreamLimits};
 pub use submission::Submission;
+pub(crate) use submission::{Doom, Inflight, Launched};

@@ -1,26 +1,35 @@
 //! Submissions: work that was handed to the device.
 //!
 //! [`Inflight`] is the shared record of one committed command buffer. Metal's completion handler *settles* it, once:
-//! it ends the buffers' uses, lets go of everything the work needed, sets the outcome, and wakes who waits. All of
+//! it ends the buffers' uses, lets go of everything the work needed, sets the outcome, and wakes who waits; the user's code,
+//! which is the logger and wakers, comes last and under no lock. All of
 //! that depends on the handler alone, so a [`Submission`] may be dropped, leaked, or waited for in any order.
 //!
 //! A submission that used what a failed one wrote has failed too, even if its own commands completed. Its settling
 //! therefore looks at the submissions it depends on, and if one of them is not settled yet (Metal promises no order
 //! among the handlers of different command buffers) it is done by the one that settles last.
 
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use super::ending::{Ending, wake};
+use super::room::Room;
+use super::stream;
+use crate::event::{Event, EventUse};
 use crate::kernel::Kernel;
 use crate::memory::Allocation;
 use crate::print::{PrintBuffer, Printed};
 use crate::raw::Failure;
-use crate::raw::command::Committed;
+use crate::raw::command::{CommandBuffer, Committed, Completion};
+use crate::raw::event::DeviceEvent;
 use crate::raw::host::{DeviceUse, lock};
+use crate::telemetry::{Ended, SUBMISSION, Timing};
 use crate::{EncoderReport, EncoderState, Error, Result, SubmissionError};
 
 /// What a submission needs until the device is done.
@@ -28,11 +37,24 @@ use crate::{EncoderReport, EncoderState, Error, Result, SubmissionError};
 pub(crate) struct Held {
     pub(crate) buffers: Vec<(Arc<Allocation>, DeviceUse)>,
     /// Keeps the pipelines alive; their names go into errors.
-    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) kernels: Vec<Launched>,
+    /// How many copies and fills it has.
+    pub(crate) copies: u64,
     /// The label of each encoder, in order.
     pub(crate) encoders: Vec<String>,
     /// The submissions in flight whose results it uses.
     pub(crate) after: Vec<Arc<Inflight>>,
+    /// The events that it signals and waits for.
+    pub(crate) events: Vec<(Event, EventUse)>,
+    /// What keeps its encoders apart.
+    #[expect(dead_code, reason = "kept until the device is done")]
+    pub(crate) between: Option<DeviceEvent>,
+}
+
+/// A kernel, and how often a submission launches it.
+pub(crate) struct Launched {
+    pub(crate) kernel: Kernel,
+    pub(crate) launches: u64,
 }
 
 /// The command buffer's own outcome.
@@ -43,22 +65,154 @@ type Outcome = std::result::Result<(), Arc<SubmissionError>>;
 #[derive(Default)]
 struct State {
     held: Held,
-    outcome: Option<Outcome>,
-    /// Completed submissions that cannot settle before this one.
-    followers: Vec<(Arc<Inflight>, Own)>,
-    waker: Option<Waker>,
+    /// It does not end well, though nobody was told yet.
+    bad: bool,
+    /// What a stream's submission gives back.
+    place: Option<Place>,
+    /// Earlier submissions of its stream that an event makes it depend on: what it signals is for them, or it follows their waits.
+    before: Vec<Arc<Inflight>>,
+}
+
+impl State {
+    /// Those that it depends on by what it uses and by its stream.
+    fn comes_after(&self) -> impl Iterator<Item = Arc<Inflight>> {
+        self.held.after.iter().chain(&self.before).cloned()
+    }
+}
+
+/// A stream's batch that was handed over. One that Metal refused is still to be settled, and whoever waits for it waits for that.
+#[must_use = "it may still be to be settled"]
+pub(super) struct HandedOver {
+    pub(super) flight: Arc<Inflight>,
+    refusal: Option<Failure>,
+}
+
+impl HandedOver {
+    pub(super) fn new(flight: Arc<Inflight>, committed: Own) -> HandedOver {
+        let refusal = committed.err();
+        if refusal.is_some() {
+            // Who asks what it fails by need not wait until it is settled.
+            lock(&flight.state).bad = true;
+        }
+        HandedOver { flight, refusal }
+    }
+
+    /// No locks may be held: what is told is told to the user's code.
+    pub(super) fn settle(self) -> Submission {
+        let HandedOver { flight, refusal } = self;
+        if let Some(failure) = refusal {
+            Arc::clone(&flight).complete(Err(failure));
+        }
+        Submission::new(flight, Vec::new())
+    }
+}
+
+/// What the user's code is to be told, once everything is settled.
+#[derive(Default)]
+struct Told {
+    wakers: Vec<Waker>,
+    words: Vec<(log::Level, String)>,
+    /// The last to let an event go calls who waits for it.
+    events: Vec<(Event, EventUse)>,
+}
+
+impl Told {
+    fn outcome(&mut self, outcome: &Outcome, held: &Held) {
+        let level = if outcome.is_ok() { log::Level::Trace } else { log::Level::Warn };
+        // Whether the logger wants it is its own code.
+        if level <= log::max_level() {
+            let words = match outcome {
+                Ok(()) => format!("done: {}", kernel_names(held).join(", ")),
+                Err(error) => error.to_string(),
+            };
+            self.words.push((level, words));
+        }
+    }
+
+    /// Each by itself: one that panics must keep nobody else from learning, and the panic hook has reported it.
+    fn tell(self) {
+        for (level, words) in self.words {
+            let _ = catch_unwind(AssertUnwindSafe(|| log::log!(target: SUBMISSION, level, "{words}")));
+        }
+        self.wakers.into_iter().for_each(wake);
+        drop(self.events);
+    }
+}
+
+/// What a submission fails by.
+pub(crate) enum Doom {
+    /// One that has failed by itself, or settled badly, or is about to: it waits for nobody.
+    Submission(Arc<Inflight>),
+    /// The poison of an event that it, or one that it depends on, waits for.
+    Event(Arc<SubmissionError>),
+}
+
+/// A submission's place among those of its stream.
+pub(super) struct Place {
+    pub(super) room: Arc<Room>,
+    pub(super) bytes: u64,
 }
 
 /// One submission, shared by its handle, Metal's completion handler and the buffers it writes.
 #[derive(Default)]
 pub(crate) struct Inflight {
     state: Mutex<State>,
-    settled: Condvar,
-    /// Set right after the commit.
+    /// Its followers have completed and cannot settle before this one.
+    ending: Ending<Outcome, (Arc<Inflight>, Own)>,
+    /// Set right before the commit.
+    committing: AtomicBool,
+    /// Set right after it.
     command_buffer: OnceLock<Committed>,
+    /// Whose batch it is.
+    stream: Option<Weak<stream::Shared>>,
+    /// Where telemetry is on.
+    timing: OnceLock<Timing>,
 }
 
 impl Inflight {
+    /// Of a batch that this stream makes.
+    pub(super) fn of_stream(stream: Weak<stream::Shared>) -> Inflight {
+        Inflight { stream: Some(stream), ..Inflight::default() }
+    }
+
+    pub(crate) fn is_of_stream(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// Hands its batch over, if a stream has it still in the making. The locks of streams and of submitting must be free.
+    pub(crate) fn hand_over(&self) {
+        if let Some(stream) = self.stream.as_ref().and_then(Weak::upgrade) {
+            stream.hand_over(self);
+        }
+    }
+
+    /// Where it is to be counted as done, and the submissions of its stream that it fails with.
+    pub(super) fn take_place(&self, place: Place, before: Vec<Arc<Inflight>>) {
+        let mut state = lock(&self.state);
+        state.place = Some(place);
+        state.before = before;
+    }
+
+    /// Whether it has settled with a failure; `None` before it has settled.
+    pub(super) fn settled_badly(&self) -> Option<bool> {
+        self.ending.outcome().map(|outcome| outcome.is_err())
+    }
+
+    /// Waits until the device is done.
+    pub(super) fn wait(&self) -> Result<()> {
+        self.ending.wait().map_err(Error::Submission)
+    }
+
+    /// Measures it from now on, where its batch begins.
+    pub(super) fn measure(&self, timing: Timing) {
+        let first = self.timing.set(timing).is_ok();
+        assert!(first, "a batch begins once");
+    }
+
+    pub(super) fn timing(&self) -> Option<&Timing> {
+        self.timing.get()
+    }
+
     /// Fills in what it needs, before the commit.
     pub(crate) fn hold(&self, held: Held) {
         lock(&self.state).held = held;
@@ -69,63 +223,214 @@ impl Inflight {
         std::mem::take(&mut lock(&self.state).held)
     }
 
-    pub(crate) fn committed(&self, command_buffer: Committed) {
-        let first = self.command_buffer.set(command_buffer).is_ok();
+    /// Commits, which whoever looks at what it signals is to know of.
+    pub(super) fn commit(
+        &self,
+        command_buffer: CommandBuffer,
+        completion: Completion,
+    ) -> std::result::Result<(), Failure> {
+        self.committing.store(true, Ordering::Release);
+        let committed =
+            command_buffer.commit(completion).inspect_err(|_| self.committing.store(false, Ordering::Release))?;
+        let first = self.command_buffer.set(committed).is_ok();
         assert!(first, "a submission is committed once");
+        if let Some(timing) = self.timing() {
+            timing.committed(self.command_buffer.get());
+        }
+        Ok(())
     }
 
     pub(crate) fn is_settled(&self) -> bool {
-        lock(&self.state).outcome.is_some()
+        self.ending.has_ended()
     }
 
-    /// Metal's completion handler: `own` is the command buffer's outcome.
+    /// Whether it is settled, and the indirect commands that it executed know that: Metal's handler that tells them may come later than the one that
+    /// settles, and whoever asks for the status is told no less.
+    pub(crate) fn lets_commands_go(&self) -> bool {
+        let told = || self.command_buffer.get().map(Committed::has_failed).is_some();
+        self.is_settled() && told()
+    }
+
+    /// Whether the device may have begun it, which then can be asked whether it failed. Waits where another thread is about to know.
+    pub(crate) fn was_committed(&self) -> bool {
+        while self.command_buffer.get().is_none() {
+            if !self.committing.load(Ordering::Acquire) {
+                return self.command_buffer.get().is_some();
+            }
+            std::thread::yield_now();
+        }
+        true
+    }
+
+    /// Takes those away that come after it: they cannot have let it start.
+    pub(crate) fn leave_later(self: &Arc<Self>, others: &mut Vec<Arc<Inflight>>) {
+        if others.is_empty() {
+            return;
+        }
+        let mut followers: HashMap<*const Inflight, Vec<*const Inflight>> = HashMap::new();
+        let searched = Inflight::search(others.clone(), |flight, earlier| {
+            let first = earlier.len();
+            earlier.extend(lock(&flight.state).comes_after());
+            for earlier in &earlier[first..] {
+                followers.entry(Arc::as_ptr(earlier)).or_default().push(Arc::as_ptr(flight));
+            }
+            None::<()>
+        });
+        assert!(searched.is_none(), "nobody has an answer");
+        let (mut later, mut left) = (HashSet::new(), vec![Arc::as_ptr(self)]);
+        while let Some(flight) = left.pop() {
+            if later.insert(flight) {
+                left.extend(followers.get(&flight).into_iter().flatten());
+            }
+        }
+        others.retain(|other| !later.contains(&Arc::as_ptr(other)));
+    }
+
+    /// What one of these, which are committed, fails by, or will, near or far. That has failed by itself, so who waits for it waits for nobody else:
+    /// neither for the host nor in a circle.
+    pub(crate) fn doom(flights: Vec<Arc<Inflight>>) -> Option<Doom> {
+        Inflight::search(flights, Inflight::own_doom)
+    }
+
+    /// Waits until it is settled, and tells what it failed with.
+    pub(crate) fn failure(&self) -> Option<Arc<SubmissionError>> {
+        self.ending.wait().err()
+    }
+
+    /// Asks these, and then those that `ask` adds, each once, until one has an answer.
+    fn search<T>(
+        mut flights: Vec<Arc<Inflight>>,
+        mut ask: impl FnMut(&Arc<Inflight>, &mut Vec<Arc<Inflight>>) -> Option<T>,
+    ) -> Option<T> {
+        // All are kept to the end: where one has been, there is no other.
+        let (mut added, mut next) = (HashSet::new(), 0);
+        while let Some(flight) = flights.get(next).cloned() {
+            next += 1;
+            if added.insert(Arc::as_ptr(&flight))
+                && let Some(answer) = ask(&flight, &mut flights)
+            {
+                return Some(answer);
+            }
+        }
+        None
+    }
+
+    /// What it fails by as far as is known of itself. When that is nothing, adds those that it fails with.
+    fn own_doom(self: &Arc<Self>, earlier: &mut Vec<Arc<Inflight>>) -> Option<Doom> {
+        let own = || Some(Doom::Submission(Arc::clone(self)));
+        if let Some(badly) = self.settled_badly() {
+            return own().filter(|_| badly);
+        }
+        if self.command_buffer.get().is_some_and(Committed::has_failed) {
+            return own();
+        }
+        let state = lock(&self.state);
+        if state.bad {
+            return own();
+        }
+        earlier.extend(state.comes_after());
+        let events = state.held.events.clone();
+        drop(state);
+        for (event, what) in &events {
+            let EventUse::Wait(value) = what else { continue };
+            // In this order: of an event that is poisoned meanwhile nobody owes a signal any more.
+            earlier.extend(event.owing(*value, self));
+            if let Some(cause) = event.fault(*value) {
+                return Some(Doom::Event(cause));
+            }
+        }
+        None
+    }
+
+    /// Metal's completion handler: `own` is the command buffer's outcome. Tells the logger and wakers last, so it is not to be called under locks.
     pub(crate) fn complete(self: Arc<Self>, own: Own) {
-        let (mut ready, mut wakers) = (vec![(self, own)], Vec::new());
+        let (mut ready, mut told) = (vec![(self, own)], Told::default());
         while let Some((flight, own)) = ready.pop() {
-            ready.extend(flight.settle(own, &mut wakers));
+            ready.extend(flight.settle(own, &mut told));
         }
-        // Last, each by itself: these are the user's code and may panic, which must keep nobody else from waking.
-        for waker in wakers {
-            // The panic belongs to no caller; the panic hook has reported it.
-            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
-        }
+        told.tell();
     }
 
     /// Settles, unless a submission it depends on has to settle first. Returns those that waited for this one.
-    fn settle(self: Arc<Self>, own: Own, wakers: &mut Vec<Waker>) -> Vec<(Arc<Inflight>, Own)> {
-        let mut cause = None;
-        let after = lock(&self.state).held.after.clone();
-        for earlier in after {
-            let mut state = lock(&earlier.state);
-            match &state.outcome {
-                Some(Ok(())) => {}
-                Some(Err(error)) => cause = cause.or_else(|| Some(Arc::clone(error))),
-                None => {
-                    state.followers.push((self, own));
-                    return Vec::new();
-                }
+    fn settle(self: Arc<Self>, own: Own, told: &mut Told) -> Vec<(Arc<Inflight>, Own)> {
+        let (mut flight, mut own, mut cause) = (self, own, None);
+        // What failed by itself waits for nobody: two that wait for each other's events may both fail, by a timeout.
+        let (mut after, before, events) = if own.is_ok() {
+            let state = lock(&flight.state);
+            (state.held.after.clone(), state.before.clone(), state.held.events.clone())
+        } else {
+            Default::default()
+        };
+        told.events.extend_from_slice(&events);
+        let waits = events.iter().filter_map(|(event, what)| match what {
+            EventUse::Wait(value) => Some((event, *value)),
+            EventUse::Signal(_) => None,
+        });
+        let used = after.len();
+        after.extend(before);
+        // Those who signaled what this one waited for, and fail.
+        let doom = Inflight::doom(waits.clone().flat_map(|(event, value)| event.owing(value, &flight)).collect());
+        let mut earlier: Vec<_> = after
+            .into_iter()
+            .enumerate()
+            .map(|(number, earlier)| (if number < used { USED_FAULTED } else { STREAM_FAULTED }, earlier))
+            .collect();
+        match doom {
+            Some(Doom::Submission(root)) => earlier.push((WAITED_FAULTED, root)),
+            Some(Doom::Event(error)) => cause = Some((WAITED_FAULTED, error)),
+            None => (),
+        }
+        for (text, earlier) in earlier {
+            let Some((back, outcome)) = earlier.ending.follow((flight, own)) else { return Vec::new() };
+            (flight, own) = back;
+            if let Err(error) = outcome {
+                cause = cause.or(Some((text, error)));
             }
         }
-        let held = self.release();
+        let early = waits.clone().find_map(|(event, value)| event.fault(value));
+        let mut held = {
+            let mut state = lock(&flight.state);
+            state.bad = own.is_err() || cause.is_some() || early.is_some();
+            std::mem::take(&mut state.held)
+        };
         let outcome = match own {
             Err(failure) => Err(Arc::new(submission_error(&held, failure))),
             Ok(()) => match cause {
-                Some(cause) => Err(Arc::new(dependency_error(&held, cause))),
-                None => Ok(()),
+                Some((text, cause)) => Err(Arc::new(dependency_error(&held, text, cause))),
+                None => match early {
+                    Some(cause) => Err(Arc::new(dependency_error(&held, WAITED_FAULTED, cause))),
+                    None => Ok(()),
+                },
             },
         };
-        for (allocation, kind) in &held.buffers {
-            allocation.tracked().end_device(*kind, &self, outcome.as_ref().err());
+        told.outcome(&outcome, &held);
+        if let Some(timing) = flight.timing() {
+            let (kernels, copies, has_events) = (&held.kernels, held.copies, !held.events.is_empty());
+            let ended = Ended { kernels, copies, has_events, error: outcome.as_ref().err().map(|error| &**error) };
+            timing.settled(&ended, &flight.command_buffer);
         }
+        for (event, what) in &held.events {
+            if let EventUse::Signal(value) = what {
+                event.end(*value, &flight, outcome.as_ref().err());
+            }
+        }
+        for (allocation, kind) in &held.buffers {
+            allocation.tracked().end_device(*kind, &flight, outcome.as_ref().err());
+        }
+        told.events.append(&mut held.events);
         // Pooled buffers go home before anybody learns that the submission is done.
         drop(held);
-        let mut state = lock(&self.state);
-        assert!(state.outcome.is_none(), "a submission settles once");
-        state.outcome = Some(outcome);
-        wakers.extend(state.waker.take());
-        let followers = std::mem::take(&mut state.followers);
-        drop(state);
-        self.settled.notify_all();
+        let (place, before) = {
+            let mut state = lock(&flight.state);
+            (state.place.take(), std::mem::take(&mut state.before))
+        };
+        // Not before its events have ended: who looks at them asks for these.
+        drop(before);
+        if let Some(Place { room, bytes }) = place {
+            room.leave(bytes, outcome.as_ref().err());
+        }
+        let (waker, followers) = flight.ending.end(outcome);
+        told.wakers.extend(waker);
         followers
     }
 }
@@ -142,8 +447,12 @@ fn submission_error(held: &Held, failure: Failure) -> SubmissionError {
     }
 }
 
+const USED_FAULTED: &str = "it used a buffer that an earlier submission was to write, and that one failed";
+const STREAM_FAULTED: &str = "by its stream's events it depends on an earlier submission, and that one failed";
+const WAITED_FAULTED: &str = "it waited for an event that another submission was to signal, and that one failed";
+
 /// The error of a submission that ran on what a failed one left.
-fn dependency_error(held: &Held, cause: Arc<SubmissionError>) -> SubmissionError {
+fn dependency_error(held: &Held, text: &str, cause: Arc<SubmissionError>) -> SubmissionError {
     SubmissionError {
         kernels: kernel_names(held),
         encoders: held
@@ -153,13 +462,13 @@ fn dependency_error(held: &Held, cause: Arc<SubmissionError>) -> SubmissionError
             .collect(),
         domain: cause.domain.clone(),
         code: cause.code,
-        text: "it used a buffer that an earlier submission was to write, and that one failed".to_owned(),
+        text: text.to_owned(),
         caused_by: Some(cause),
     }
 }
 
 fn kernel_names(held: &Held) -> Vec<String> {
-    held.kernels.iter().map(|kernel| kernel.name().to_owned()).collect()
+    held.kernels.iter().map(|launched| launched.kernel.name().to_owned()).collect()
 }
 
 /// Work that was handed to the device: wait for it, wait for a while, or `.await` it on any executor.
@@ -192,6 +501,10 @@ impl Submission {
         Submission { flight, prints }
     }
 
+    pub(crate) fn flight(&self) -> &Arc<Inflight> {
+        &self.flight
+    }
+
     /// Waits until the device is done.
     ///
     /// Not to be called from a waker of another submission: it would block the thread that Metal reports from.
@@ -199,13 +512,7 @@ impl Submission {
     /// # Errors
     /// [`Error::Submission`] when it failed on the device; every call gives the same, first error.
     pub fn wait(&self) -> Result<()> {
-        let mut state = lock(&self.flight.state);
-        loop {
-            if let Some(outcome) = &state.outcome {
-                return outcome.clone().map_err(Error::Submission);
-            }
-            state = self.flight.settled.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        self.flight.wait()
     }
 
     /// As [`Submission::wait`], for at most `limit`.
@@ -215,16 +522,9 @@ impl Submission {
     pub fn wait_timeout(&self, limit: Duration) -> Result<()> {
         // A limit beyond what the clock can count is no limit.
         let Some(deadline) = Instant::now().checked_add(limit) else { return self.wait() };
-        let mut state = lock(&self.flight.state);
-        loop {
-            if let Some(outcome) = &state.outcome {
-                return outcome.clone().map_err(Error::Submission);
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(Error::Timeout { waited: limit });
-            }
-            state = self.flight.settled.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        match self.flight.ending.wait_until(deadline) {
+            Some(outcome) => outcome.map_err(Error::Submission),
+            None => Err(Error::Timeout { waited: limit }),
         }
     }
 
@@ -260,12 +560,16 @@ impl Submission {
     /// How long the device worked on it, from Metal's `GPUStartTime` and `GPUEndTime`.
     ///
     /// # Errors
-    /// [`Error::NotFinished`] before it is done, [`Error::Unsupported`] where the platform tells no times.
+    /// [`Error::NotFinished`] before it is done, [`Error::Unsupported`] where the platform tells no times; [`Error::Submission`] for
+    /// a stream's that Metal refused to take.
     pub fn gpu_time(&self) -> Result<Duration> {
         if !self.is_done() {
             return Err(Error::NotFinished);
         }
-        let committed = self.flight.command_buffer.get().expect("a submission exists only after its commit");
+        let Some(committed) = self.flight.command_buffer.get() else {
+            // Only a stream's submission can exist without: its commit failed, and that is what it ended with.
+            return self.wait().map(|()| unreachable!("what was not committed did not succeed"));
+        };
         committed.gpu_time().map_err(|failure| failure.during("the time of a submission"))
     }
 }
@@ -275,16 +579,7 @@ impl Future for Submission {
     type Output = Result<()>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        // A waker's clone and drop are the executor's code: not under the lock.
-        let waker = cx.waker().clone();
-        let mut state = lock(&self.flight.state);
-        if let Some(outcome) = &state.outcome {
-            return Poll::Ready(outcome.clone().map_err(Error::Submission));
-        }
-        let stale = state.waker.replace(waker);
-        drop(state);
-        drop(stale);
-        Poll::Pending
+        self.flight.ending.poll(cx).map_err(Error::Submission)
     }
 }
 
@@ -310,7 +605,10 @@ mod tests {
     }
 
     fn outcome(flight: &Arc<Inflight>) -> Option<Outcome> {
-        lock(&flight.state).outcome.clone()
+        match flight.ending.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => Some(outcome),
+            Poll::Pending => None,
+        }
     }
 
     fn failure() -> Failure {
@@ -356,6 +654,199 @@ mod tests {
         Arc::clone(&first).complete(Ok(()));
         assert_eq!((outcome(&first), outcome(&second)), (Some(Ok(())), Some(Ok(()))));
         assert!(lock(&second.state).held.after.is_empty(), "a settled submission keeps no other alive");
+    }
+
+    /// What one signals that fails only with what it depends on is not sound, whoever is told first, and though the one that waited never
+    /// shared memory with it: each line says whose handlers run, in order, and who is told by then of the failure of the first.
+    #[test]
+    fn what_waited_for_the_signal_of_one_that_will_fail_fails() {
+        const FIRST: usize = 0;
+        const SIGNALS: usize = 1;
+        const WAITS: usize = 2;
+        for (handlers, told) in [
+            (&[FIRST, SIGNALS, WAITS][..], &[FIRST, SIGNALS, WAITS][..]),
+            (&[FIRST, WAITS], &[FIRST, WAITS]),
+            (&[FIRST, WAITS, SIGNALS], &[FIRST, SIGNALS, WAITS]),
+            (&[FIRST, SIGNALS], &[FIRST, SIGNALS]),
+            (&[SIGNALS, FIRST, WAITS], &[FIRST, SIGNALS, WAITS]),
+        ] {
+            let (gpu, other) = (crate::Accelerator::system_default(), crate::Accelerator::system_default());
+            let (gpu, other) = (gpu.expect("a device"), other.expect("a device"));
+            let event = gpu.event().expect("an event");
+            let first = committed(&gpu, &[], &[]);
+            let signals = committed(&gpu, &[&first], &[(&event, EventUse::Signal(1))]);
+            let waits = committed(&other, &[], &[(&event, EventUse::Wait(1))]);
+            let flights = [first, signals, waits];
+            for handler in handlers {
+                let own = if *handler == FIRST { Err(failure()) } else { Ok(()) };
+                Arc::clone(&flights[*handler]).complete(own);
+            }
+            for (number, flight) in flights.iter().enumerate() {
+                let known = outcome(flight).map(|outcome| outcome.map_err(|error| error.caused_by.is_some()));
+                let wanted = told.contains(&number).then_some(Err(number != FIRST));
+                assert_eq!(known, wanted, "{number} after the handlers of {handlers:?}");
+            }
+            let sound = outcome(&flights[SIGNALS]).is_none() || event.value().is_err();
+            assert!(sound, "the event is poisoned: {handlers:?}");
+            // An event keeps who owes it a signal.
+            for (number, flight) in flights.iter().enumerate().filter(|(number, _)| !handlers.contains(number)) {
+                Arc::clone(flight).complete(Ok(()));
+                assert!(outcome(flight).is_some(), "{number}");
+            }
+        }
+    }
+
+    fn committed(gpu: &crate::Accelerator, after: &[&Arc<Inflight>], events: &[(&Event, EventUse)]) -> Arc<Inflight> {
+        let flight = flight(after);
+        lock(&flight.state).held.events = events.iter().map(|(event, what)| ((*event).clone(), *what)).collect();
+        events.iter().for_each(|(event, what)| event.begin(*what, &flight).expect("it is not poisoned"));
+        let command_buffer = crate::raw::command::CommandBuffer::new(gpu.queue()).expect("a command buffer");
+        flight.commit(command_buffer, Box::new(|_| ())).expect("it is committed");
+        // What they signal is seen before their handlers run.
+        for (event, what) in events {
+            if let EventUse::Signal(value) = what {
+                event.signal_for_tests(*value);
+            }
+        }
+        flight
+    }
+
+    fn failed(flight: &Arc<Inflight>) -> bool {
+        outcome(flight).is_some_and(|outcome| outcome.is_err_and(|error| error.caused_by.is_some()))
+    }
+
+    /// The failure may be several events away, of submissions that have not ended.
+    #[test]
+    fn failures_are_found_behind_events() {
+        let gpu = crate::Accelerator::system_default().expect("a device");
+        let [far, near] = [(); 2].map(|()| gpu.event().expect("an event"));
+        let first = flight(&[]);
+        let sender = committed(&gpu, &[&first], &[(&far, EventUse::Signal(1))]);
+        let between = committed(&gpu, &[], &[(&far, EventUse::Wait(1)), (&near, EventUse::Signal(1))]);
+        let waits = committed(&gpu, &[], &[(&near, EventUse::Wait(1))]);
+        first.complete(Err(failure()));
+        Arc::clone(&waits).complete(Ok(()));
+        assert!(failed(&waits) && outcome(&between).is_none() && outcome(&sender).is_none());
+        // The host, too, learns it without waiting for those.
+        near.signal_for_tests(1);
+        assert!(near.value().is_err());
+        Arc::clone(&sender).complete(Ok(()));
+        Arc::clone(&between).complete(Ok(()));
+        assert!(failed(&sender) && failed(&between));
+    }
+
+    /// Two that wait for each other's signals, and both for one that fails.
+    #[test]
+    fn submissions_do_not_wait_for_each_other_to_settle() {
+        for order in [[0, 1, 2, 3], [1, 0, 2, 3], [2, 0, 1, 3], [3, 1, 0, 2], [0, 2, 1, 3], [1, 3, 0, 2]] {
+            let gpu = crate::Accelerator::system_default().expect("a device");
+            let [e, f, g] = [(); 3].map(|()| gpu.event().expect("an event"));
+            let (first, other) = (flight(&[]), flight(&[]));
+            let sender = committed(&gpu, &[&first], &[(&e, EventUse::Signal(1))]);
+            let uses = [(&e, EventUse::Wait(1)), (&f, EventUse::Signal(1)), (&g, EventUse::Wait(1))];
+            let one = committed(&gpu, &[&other], &uses);
+            let two = committed(&gpu, &[], &[(&f, EventUse::Wait(1)), (&g, EventUse::Signal(1))]);
+            first.complete(Err(failure()));
+            let flights = [&one, &two, &other, &sender];
+            for at in order {
+                Arc::clone(flights[at]).complete(Ok(()));
+            }
+            assert!([&one, &two, &sender].into_iter().all(failed), "{order:?}");
+            assert_eq!(outcome(&other), Some(Ok(())));
+        }
+    }
+
+    /// Who owes a smaller value did not let it start.
+    #[test]
+    fn a_failure_is_of_the_values_that_were_owed() {
+        let gpu = crate::Accelerator::system_default().expect("a device");
+        let event = gpu.event().expect("an event");
+        let first = flight(&[]);
+        let small = committed(&gpu, &[&first], &[(&event, EventUse::Signal(1))]);
+        let large = committed(&gpu, &[], &[(&event, EventUse::Signal(2))]);
+        let waits = committed(&gpu, &[], &[(&event, EventUse::Wait(2))]);
+        first.complete(Err(failure()));
+        Arc::clone(&waits).complete(Ok(()));
+        assert_eq!(outcome(&waits), Some(Ok(())));
+        Arc::clone(&large).complete(Ok(()));
+        Arc::clone(&small).complete(Ok(()));
+        assert!(failed(&small) && event.value().is_err());
+    }
+
+    /// A poisoned event lets everybody start, also who waits for a smaller value than a sound submission signals then, whichever of the two is told
+    /// of first.
+    #[test]
+    fn a_larger_signal_mends_no_poison() {
+        for bad_first in [true, false] {
+            let gpu = crate::Accelerator::system_default().expect("a device");
+            let event = gpu.event().expect("an event");
+            let first = flight(&[]);
+            let bad = committed(&gpu, &[&first], &[(&event, EventUse::Signal(1))]);
+            let good = committed(&gpu, &[], &[(&event, EventUse::Signal(5))]);
+            let waits = committed(&gpu, &[], &[(&event, EventUse::Wait(3))]);
+            first.complete(Err(failure()));
+            let order = if bad_first { [&bad, &good] } else { [&good, &bad] };
+            for flight in order.into_iter().chain([&waits]) {
+                Arc::clone(flight).complete(Ok(()));
+            }
+            assert!(failed(&bad) && failed(&waits) && event.value().is_err(), "{bad_first}");
+            assert_eq!(outcome(&good), Some(Ok(())));
+        }
+    }
+
+    /// Poison that only whoever asked to be told has learned of lets devices go as well, though the sender turns out to be sound.
+    #[test]
+    fn poison_lets_go_whoever_learns_of_it() {
+        let gpu = crate::Accelerator::system_default().expect("a device");
+        let [far, near] = [(); 2].map(|()| gpu.event().expect("an event"));
+        let first = flight(&[]);
+        let sound = committed(&gpu, &[], &[(&far, EventUse::Signal(1))]);
+        let bad = committed(&gpu, &[&first], &[(&far, EventUse::Signal(2))]);
+        first.complete(Err(failure()));
+        let between = committed(&gpu, &[], &[(&far, EventUse::Wait(1)), (&near, EventUse::Signal(1))]);
+        let mut batch = gpu.batch().expect("a batch");
+        batch.wait_for(&near, 2).expect("it is not poisoned");
+        let waits = batch.submit();
+        let (tell, told) = std::sync::mpsc::channel();
+        near.on_reached(1, move |outcome| tell.send(outcome.is_err()).expect("somebody listens")).expect("it is asked");
+        assert!(told.recv().expect("it was told"));
+        for flight in [&sound, &bad, &between] {
+            Arc::clone(flight).complete(Ok(()));
+        }
+        let waited = waits.map(|waits| waits.wait_timeout(Duration::from_secs(60)));
+        assert!(!matches!(waited, Ok(Err(Error::Timeout { .. }))), "{waited:?}");
+    }
+
+    /// A signal of what comes after the one that waited, however far behind it, is not what let it start.
+    #[test]
+    fn what_comes_after_it_did_not_let_it_start() {
+        for between in 0..3 {
+            let gpu = crate::Accelerator::system_default().expect("a device");
+            let event = gpu.event().expect("an event");
+            let failed = flight(&[]);
+            let waits = committed(&gpu, &[], &[(&event, EventUse::Wait(1))]);
+            let mut last = Arc::clone(&waits);
+            for _ in 0..between {
+                last = flight(&[&last]);
+            }
+            let signals = committed(&gpu, &[&last, &failed], &[(&event, EventUse::Signal(1))]);
+            failed.complete(Err(failure()));
+            Arc::clone(&waits).complete(Ok(()));
+            assert_eq!(outcome(&waits), Some(Ok(())), "{between} between");
+            event.cancel(&signals);
+        }
+    }
+
+    /// As when the commit of a stream's batch is refused: nobody can be told but those who wait.
+    #[test]
+    fn what_could_not_be_committed_has_failed() {
+        let flight = flight(&[]);
+        let submission = Submission::new(Arc::clone(&flight), Vec::new());
+        assert!(matches!(submission.gpu_time(), Err(Error::NotFinished)));
+        flight.complete(Err(failure()));
+        for told in [submission.wait(), submission.wait_timeout(Duration::ZERO), submission.gpu_time().map(drop)] {
+            assert!(matches!(&told, Err(Error::Submission(error)) if error.text == "it broke"), "{told:?}");
+        }
     }
 
     struct Loud(AtomicUsize);

@@ -28,6 +28,20 @@ pub(super) enum Passed<'a> {
     Threadgroup { bytes: u64 },
     Texture { texture: &'a Texture, writable: bool },
     Sampler(&'a Sampler),
+    Transient(TransientUse),
+}
+
+/// What a node does with a part of a graph's own memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TransientUse {
+    pub(crate) graph: u64,
+    pub(crate) number: usize,
+    /// In bytes.
+    pub(crate) offset: usize,
+    pub(crate) bytes: usize,
+    pub(crate) element: Element,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
 }
 
 pub(super) struct PassedBuffer<'a> {
@@ -36,7 +50,7 @@ pub(super) struct PassedBuffer<'a> {
     pub(super) bytes: usize,
     pub(super) writable: bool,
     pub(super) element: Element,
-    borrow: PhantomData<&'a mut ()>,
+    pub(super) borrow: PhantomData<&'a mut ()>,
 }
 
 impl std::fmt::Debug for PassedBuffer<'_> {
@@ -47,8 +61,8 @@ impl std::fmt::Debug for PassedBuffer<'_> {
 }
 
 /// The bytes of a value; those of scalars and vectors need no allocation.
-#[derive(Debug)]
-pub(super) enum Bytes {
+#[derive(Clone, Debug)]
+pub(crate) enum Bytes {
     Short([u8; 32], usize),
     Long(Box<[u8]>),
 }
@@ -75,14 +89,14 @@ impl Bytes {
 
 /// What is known of a Rust type: its size, and its scalar if it is a number or an array of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Element {
-    pub(super) name: &'static str,
-    pub(super) size: usize,
+pub(crate) struct Element {
+    pub(crate) name: &'static str,
+    pub(crate) size: usize,
     pub(super) scalar: Option<Scalar>,
 }
 
 impl Element {
-    fn of<T: Pod>() -> Element {
+    pub(crate) fn of<T: Pod>() -> Element {
         Element { name: std::any::type_name::<T>(), size: size_of::<T>(), scalar: scalar_of::<T>() }
     }
 
@@ -133,6 +147,10 @@ impl<'a> Arg<'a> {
         Arg { passed: Passed::Threadgroup { bytes: bytes as u64 } }
     }
 
+    pub(crate) fn transient(piece: TransientUse) -> Arg<'a> {
+        Arg { passed: Passed::Transient(piece) }
+    }
+
     fn buffer<T: Pod>(allocation: &'a Arc<Allocation>, offset: usize, len: usize, writable: bool) -> Arg<'a> {
         let element = Element::of::<T>();
         let bytes = len * element.size;
@@ -142,7 +160,7 @@ impl<'a> Arg<'a> {
     }
 
     /// What it is, for messages.
-    pub(super) fn noun(&self) -> &'static str {
+    pub(crate) fn noun(&self) -> &'static str {
         match &self.passed {
             Passed::Buffer(PassedBuffer { writable: true, .. }) => "a buffer",
             Passed::Buffer(_) => "a buffer for reading",
@@ -151,6 +169,7 @@ impl<'a> Arg<'a> {
             Passed::Texture { writable: true, .. } => "a texture",
             Passed::Texture { .. } => "a texture for reading",
             Passed::Sampler(_) => "a sampler",
+            Passed::Transient(_) => "memory of a graph",
         }
     }
 }
@@ -225,7 +244,9 @@ impl From<bool> for Arg<'_> {
     }
 }
 
-/// The arguments of a launch, in the order of the kernel's parameters: an array of [`Arg`].
+/// The arguments of a launch: an array of [`Arg`]. For a kernel of OpenCL C in the order of its parameters; for one of MSL first the
+/// `[[buffer(n)]]` in the order of n, then the `[[threadgroup(n)]]`, the `[[texture(n)]]` and the `[[sampler(n)]]`, which Metal
+/// numbers apart.
 ///
 /// ```
 /// # fn main() -> dcmetal::Result<()> {

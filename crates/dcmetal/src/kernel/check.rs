@@ -2,7 +2,7 @@
 
 use super::args::{Arg, Element, Passed, PassedBuffer};
 use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
-use super::{Kernel, Pipeline};
+use super::{Kernel, Pipeline, ThreadgroupReason};
 use crate::error::Place;
 use crate::grid::{Extent, Grid, Size};
 use crate::{Error, Result, Sampler, Texture};
@@ -46,7 +46,7 @@ pub(crate) fn check(kernel: &Kernel, grid: &Grid, args: &[Arg<'_>]) -> Result<Di
             dynamic = dynamic.saturating_add(threadgroup_length(bytes));
         }
     }
-    let threadgroup = check_grid(pipeline, grid)?;
+    let (_, threadgroup, _) = check_grid(pipeline, grid)?;
     let limit = pipeline.accelerator.limits().max_threadgroup_memory;
     if pipeline.static_threadgroup_memory.saturating_add(dynamic) > limit {
         return Err(Error::ThreadgroupMemory {
@@ -277,8 +277,8 @@ fn value_fits(wanted: Scalar, got: Scalar, bytes: &[u8]) -> bool {
     integers && !bytes.chunks(got.size()).any(sign)
 }
 
-/// Checks the grid and returns the threadgroup, given or chosen.
-pub(super) fn check_grid(pipeline: &Pipeline, grid: &Grid) -> Result<Size> {
+/// Checks the grid and returns its threads and the threadgroup, given or chosen, and why that.
+pub(super) fn check_grid(pipeline: &Pipeline, grid: &Grid) -> Result<(Size, Size, ThreadgroupReason)> {
     let kernel = || pipeline.name.clone();
     let (what, extent) = match grid.extent {
         Extent::Threads(size) => ("a grid", size),
@@ -300,14 +300,18 @@ pub(super) fn check_grid(pipeline: &Pipeline, grid: &Grid) -> Result<Size> {
     if threads.to_array().iter().any(|&n| n > MAX_GRID) {
         return Err(Error::GridTooLarge { kernel: kernel(), got: threads, limit: MAX_GRID });
     }
-    let Some(group) = grid.threadgroup else {
-        let group = choose_threadgroup(pipeline, threads);
-        return check_threadgroup(pipeline, threads, group).map(|()| group);
+    let (group, reason) = match (grid.threadgroup, pipeline.required_threadgroup) {
+        (Some(group), _) => (group, ThreadgroupReason::Grid),
+        (None, Some(required)) => (required, ThreadgroupReason::Required),
+        (None, None) => match pipeline.tuned(threads) {
+            Some(tuned) => (tuned.size, ThreadgroupReason::Measured { time: tuned.time, vouched: tuned.vouched }),
+            None => (advised_threadgroup(pipeline, threads), ThreadgroupReason::Advised),
+        },
     };
-    check_threadgroup(pipeline, threads, group).map(|()| group)
+    check_threadgroup(pipeline, threads, group).map(|()| (threads, group, reason))
 }
 
-fn check_threadgroup(pipeline: &Pipeline, threads: Size, group: Size) -> Result<()> {
+pub(super) fn check_threadgroup(pipeline: &Pipeline, threads: Size, group: Size) -> Result<()> {
     let kernel = || pipeline.name.clone();
     let too_large = |what, limit| Err(Error::ThreadgroupTooLarge { kernel: kernel(), got: group, what, limit });
     let device = pipeline.accelerator.limits().max_threads_per_threadgroup;
@@ -335,21 +339,12 @@ fn check_threadgroup(pipeline: &Pipeline, threads: Size, group: Size) -> Result<
     Ok(())
 }
 
-/// A threadgroup for a grid that names none, after Apple's advice ("Calculating threadgroup and grid sizes"): the
+/// A threadgroup for a grid that names none and a kernel that requires none, after Apple's advice ("Calculating threadgroup and grid sizes"): the
 /// kernel's limit in one dimension, the execution width by what is left of the limit in more. OpenCL C 1.2 has no
 /// partial work-groups, so there each side is the largest divisor of the grid's that fits.
-fn choose_threadgroup(pipeline: &Pipeline, threads: Size) -> Size {
-    if let Some(required) = pipeline.required_threadgroup {
-        return required;
-    }
+pub(super) fn advised_threadgroup(pipeline: &Pipeline, threads: Size) -> Size {
     let limit = pipeline.accelerator.limits().max_threads_per_threadgroup;
-    let pick = |threads: u64, room: u64| {
-        let room = room.min(threads).max(1);
-        if !pipeline.uniform_threadgroups {
-            return room;
-        }
-        (1..=room).rev().find(|candidate| threads.is_multiple_of(*candidate)).unwrap_or(1)
-    };
+    let pick = |threads: u64, room: u64| side(threads, room, pipeline.uniform_threadgroups);
     if threads.y == 1 && threads.z == 1 {
         return Size { x: pick(threads.x, pipeline.max_threads.min(limit.x)), y: 1, z: 1 };
     }
@@ -357,4 +352,13 @@ fn choose_threadgroup(pipeline: &Pipeline, threads: Size) -> Size {
     let y = pick(threads.y, (pipeline.max_threads / x).min(limit.y));
     let z = pick(threads.z, (pipeline.max_threads / (x * y)).min(limit.z));
     Size { x, y, z }
+}
+
+/// The longest side of a threadgroup within so much room, for so many threads; one that divides them where it must.
+pub(super) fn side(threads: u64, room: u64, divides: bool) -> u64 {
+    let room = room.min(threads).max(1);
+    if !divides {
+        return room;
+    }
+    (1..=room).rev().find(|candidate| threads.is_multiple_of(*candidate)).unwrap_or(1)
 }

@@ -1,15 +1,20 @@
 //! Libraries: compiled sources, and the kernels in them.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use dcmetal_sys as sys;
 
 use super::argument::{Scalar, from_msl};
+use super::compilation::{Compilation, Job};
 use super::opencl::{self, Program};
+use super::source::{Translation, depends_on_files};
+use super::tune::{Tunings, tuning_key};
 use super::{CompiledKernel, Kernel};
-use crate::memo::{Memo, hash};
+use crate::memo::{Asked, Memo, hash};
 use crate::raw::{self, ConstantBytes, Failure};
+use crate::telemetry::{Compiled, compiling};
 use crate::{Accelerator, Error, Result};
 
 /// How MSL source is compiled, Metal's `MTLCompileOptions`. The default is Metal's default.
@@ -129,6 +134,13 @@ mod sealed {
     }
 }
 
+impl CompileOptions {
+    /// What errors call the source.
+    pub(super) fn source_name(&self) -> &str {
+        if self.name.is_empty() { "MSL source" } else { &self.name }
+    }
+}
+
 /// The source under its own name, by a `#line` directive in front of it.
 fn named<'a>(source: &'a str, name: &str) -> Cow<'a, str> {
     // A name that no directive can hold stays out of the compiler's messages.
@@ -154,89 +166,27 @@ pub(crate) struct CompiledSource {
     warnings: String,
     msl: String,
     opencl: Option<Program>,
-    kernels: Memo<(String, Constants), Arc<CompiledKernel>>,
+    kernels: Memo<KernelKey, Arc<CompiledKernel>>,
+    /// How the MSL was compiled. `None`: it can mean something else the next time.
+    options: Option<CompileOptions>,
 }
 
 /// Kernels that a library keeps ready, by name and by values of function constants.
 const KERNELS_KEPT: usize = 1024;
 
-/// A source and everything else that its compilation depends on.
-pub(crate) enum SourceKey {
-    Msl { text: String, options: CompileOptions },
-    OpenCl { name: String, text: String, defines: Vec<(String, String)>, settings: opencl::Settings },
-}
-
 impl Library {
-    pub(crate) fn from_msl(accelerator: &Accelerator, source: &str, options: &CompileOptions) -> Result<Library> {
-        let compile = || CompiledSource::from_msl(accelerator, source, options).map(Arc::new);
-        let sources = accelerator.sources();
-        let hash = hash((0u8, source, options));
-        let is =
-            |key: &SourceKey| matches!(key, SourceKey::Msl { text, options: own } if text == source && own == options);
-        let key = || SourceKey::Msl { text: source.to_owned(), options: options.clone() };
-        let compiled = match sources.find(hash, is) {
-            Some(found) => found,
-            None if depends_on_files(source) => compile()?,
-            None => sources.get(hash, is, key, compile)?,
-        };
-        Ok(Library { source: compiled, accelerator: accelerator.clone() })
+    pub(super) fn new(accelerator: &Accelerator, source: Arc<CompiledSource>) -> Library {
+        Library { source, accelerator: accelerator.clone() }
     }
-
-    pub(crate) fn from_opencl(
-        accelerator: &Accelerator,
-        name: &str,
-        source: &str,
-        options: &clmsl::Options<'_>,
-    ) -> Result<Library> {
-        let compile = || CompiledSource::from_opencl(accelerator, name, source, options).map(Arc::new);
-        let sources = accelerator.sources();
-        let settings = opencl::Settings::of(options);
-        let hash = hash((1u8, name, source, &options.defines));
-        let is = |key: &SourceKey| match key {
-            SourceKey::OpenCl { name: own, text, defines, settings: theirs } => {
-                own == name && text == source && *defines == options.defines && *theirs == settings
-            }
-            SourceKey::Msl { .. } => false,
-        };
-        let key = || SourceKey::OpenCl {
-            name: name.to_owned(),
-            text: source.to_owned(),
-            defines: options.defines.clone(),
-            settings,
-        };
-        // With files, the same text may mean something else the next time.
-        let compiled = if options.include.is_some() { compile()? } else { sources.get(hash, is, key, compile)? };
-        Ok(Library { source: compiled, accelerator: accelerator.clone() })
-    }
-}
-
-/// Whether compiling the text again can give something else: it includes a file that is not Metal's own, or asks for the time.
-/// Looks at words, also those of comments: it says so too often rather than too seldom.
-fn depends_on_files(source: &str) -> bool {
-    let of_word = |c: char| c.is_alphanumeric() || c == '_';
-    // A backslash at the end of a line joins what stands on both, even in the middle of a word.
-    let text = source.replace("\\\r\n", "").replace("\\\n", "");
-    let mut rest = text.as_str();
-    while let Some(start) = rest.find(of_word) {
-        let (word, after) = rest[start..].split_at(rest[start..].find(|c| !of_word(c)).unwrap_or(rest.len() - start));
-        let file = after.trim_start();
-        match word {
-            "include" if file.starts_with("<metal_") || file.starts_with("<simd/") => {}
-            "include" | "include_next" | "import" | "embed" | "__has_include" | "__has_include_next"
-            | "__has_embed" => {
-                return true;
-            }
-            "__DATE__" | "__TIME__" | "__TIMESTAMP__" => return true,
-            _ => {}
-        }
-        rest = after;
-    }
-    false
 }
 
 impl CompiledSource {
-    fn from_msl(accelerator: &Accelerator, source: &str, options: &CompileOptions) -> Result<CompiledSource> {
-        let name = if options.name.is_empty() { "MSL source" } else { &options.name };
+    pub(super) fn from_msl(
+        accelerator: &Accelerator,
+        source: &str,
+        options: &CompileOptions,
+    ) -> Result<CompiledSource> {
+        let name = options.source_name();
         let raw_options = raw_options(options).map_err(|failure| failure.during("a compile option"))?;
         let wrong = |failure: Failure| match failure.is_source_error() {
             true => Error::Compile { name: name.to_owned(), log: failure.text },
@@ -245,27 +195,23 @@ impl CompiledSource {
         let named = named(source, &options.name);
         let (raw, warnings) = raw::Library::compile(accelerator.device(), &named, Some(&raw_options)).map_err(wrong)?;
         let kernel_names = raw.function_names();
-        CompiledSource::new(raw, name, kernel_names, warnings, source.to_owned(), None)
+        let own = (!depends_on_files(source)).then(|| options.clone());
+        CompiledSource::new(raw, name, kernel_names, warnings, source.to_owned(), None, own)
     }
 
-    fn from_opencl(
-        accelerator: &Accelerator,
-        name: &str,
-        source: &str,
-        options: &clmsl::Options<'_>,
-    ) -> Result<CompiledSource> {
-        let (program, msl, warnings) = opencl::translate(name, source, options)?;
-        let math_mode = if options.fast_relaxed_math { MathMode::Fast } else { MathMode::Safe };
-        let raw_options = raw_options(&CompileOptions { math_mode: Some(math_mode), ..CompileOptions::default() })
-            .map_err(|failure| failure.during("a compile option"))?;
+    pub(super) fn from_translation(accelerator: &Accelerator, translation: Translation) -> Result<CompiledSource> {
+        let Translation { name, program, msl, warnings, fast_math } = translation;
+        let math_mode = if fast_math { MathMode::Fast } else { MathMode::Safe };
+        let own = CompileOptions { math_mode: Some(math_mode), ..CompileOptions::default() };
+        let raw_options = raw_options(&own).map_err(|failure| failure.during("a compile option"))?;
         // Metal's warnings about the translation's own text concern nobody who wrote OpenCL C.
         let wrong = |failure: Failure| match failure.is_source_error() {
-            true => Error::TranslationRejected { name: name.to_owned(), log: failure.text },
+            true => Error::TranslationRejected { name: name.clone(), log: failure.text },
             false => failure.during("compile the translation"),
         };
         let (raw, _) = raw::Library::compile(accelerator.device(), &msl, Some(&raw_options)).map_err(wrong)?;
         let kernel_names = program.kernel_names();
-        CompiledSource::new(raw, name, kernel_names, warnings, msl, Some(program))
+        CompiledSource::new(raw, &name, kernel_names, warnings, msl, Some(program), Some(own))
     }
 
     fn new(
@@ -275,10 +221,11 @@ impl CompiledSource {
         warnings: String,
         msl: String,
         opencl: Option<Program>,
+        options: Option<CompileOptions>,
     ) -> Result<CompiledSource> {
         raw.set_label(name).map_err(|failure| failure.during("label a library"))?;
         let kernels = Memo::new(KERNELS_KEPT);
-        Ok(CompiledSource { raw, name: name.to_owned(), kernel_names, warnings, msl, opencl, kernels })
+        Ok(CompiledSource { raw, name: name.to_owned(), kernel_names, warnings, msl, opencl, kernels, options })
     }
 }
 
@@ -317,14 +264,22 @@ impl Library {
     /// # Errors
     /// As [`Library::kernel`].
     pub fn kernel_with(&self, name: &str, constants: &Constants) -> Result<Kernel> {
-        let CompiledSource { kernels, .. } = &*self.source;
-        let key = || (name.to_owned(), constants.clone());
-        let is = |key: &(String, Constants)| key.0 == name && key.1 == *constants;
-        let compile = || self.compile(name, constants).map(Arc::new);
-        Kernel::new(&self.accelerator, kernels.get(hash((name, constants)), is, key, compile)?)
+        let (hash, is, key) = kernel_key(name, constants);
+        let compile = || self.compile(name, constants);
+        Kernel::new(&self.accelerator, self.source.kernels.get(hash, is, key, compile)?)
     }
 
-    fn compile(&self, name: &str, constants: &Constants) -> Result<CompiledKernel> {
+    /// As [`Library::kernel_with`], by a thread of its own, for at most `limit` (see [`Compilation`]).
+    pub fn start_kernel(&self, name: &str, constants: &Constants, limit: Duration) -> Compilation<Kernel> {
+        let job = KernelJob { library: self.clone(), name: name.to_owned(), constants: constants.clone() };
+        Compilation::start(&self.accelerator, format!("kernel `{name}`"), limit, job)
+    }
+
+    fn compile(&self, name: &str, constants: &Constants) -> Result<Arc<CompiledKernel>> {
+        compiling(&self.accelerator, Compiled::Kernel, name, || self.make(name, constants))
+    }
+
+    fn make(&self, name: &str, constants: &Constants) -> Result<Arc<CompiledKernel>> {
         let Library { source, accelerator } = self;
         let CompiledSource { raw, opencl, .. } = &**source;
         if !self.kernel_names().iter().any(|known| known == name) {
@@ -342,7 +297,19 @@ impl Library {
         };
         let values = if constants.is_empty() { None } else { Some(constants.to_raw().map_err(no_pipeline)?) };
         let function = raw::Function::new(raw, msl_name, values.as_ref()).map_err(no_pipeline)?;
-        let pipeline = raw::Pipeline::new(accelerator.device(), &function, name).map_err(no_pipeline)?;
+        let device = accelerator.device();
+        let kept = accelerator.kernel_files().zip(source.options.as_ref()).map(|(files, options)| {
+            let mut key = files.key();
+            for part in [&*source.msl, &format!("{options:?}"), msl_name, &format!("{constants:?}")] {
+                key.part(part.as_bytes());
+            }
+            (files, key)
+        });
+        let pipeline = match &kept {
+            Some((files, key)) => files.pipeline(device, &function, name, key.clone()),
+            None => raw::Pipeline::new(device, &function, name),
+        };
+        let pipeline = pipeline.map_err(no_pipeline)?;
         if let Some(wanted) = translated.and_then(|kernel| kernel.reqd_sub_group_size) {
             check_sub_group_size(name, wanted, pipeline.execution_width())?;
         }
@@ -351,7 +318,7 @@ impl Library {
             Some(kernel) => opencl::arguments(kernel, &bindings),
             None => from_msl(name, bindings)?,
         };
-        Ok(CompiledKernel {
+        let compiled = CompiledKernel {
             name: name.to_owned(),
             arguments,
             max_threads: pipeline.max_threads(),
@@ -360,11 +327,57 @@ impl Library {
             required_threadgroup: translated.and_then(|kernel| kernel.reqd_work_group_size).map(Into::into),
             uniform_threadgroups: opencl.as_ref().is_some_and(Program::has_uniform_groups),
             is_opencl: opencl.is_some(),
+            analysis: opencl.as_ref().and_then(|program| program.analysis(name)).cloned(),
             work_dim_slot: translated.and_then(opencl::work_dim_slot),
             image_formats_slot: translated.and_then(opencl::image_formats_slot),
             printing: opencl.as_ref().zip(translated).and_then(|(program, kernel)| program.printing(kernel)),
+            tunings: Tunings::new(kept.as_ref().map(|(_, key)| tuning_key(key.clone()))),
+            figures: OnceLock::new(),
+            function,
+            for_commands: OnceLock::new(),
             raw: pipeline,
-        })
+        };
+        if let Some((files, _)) = kept {
+            compiled.load_tunings(files);
+        }
+        Ok(Arc::new(compiled))
+    }
+}
+
+type KernelKey = (String, Constants);
+
+/// How a kernel is found again: the hash, a comparison, and what is kept.
+fn kernel_key<'a>(
+    name: &'a str,
+    constants: &'a Constants,
+) -> (u64, impl Fn(&KernelKey) -> bool + 'a, impl Fn() -> KernelKey + 'a) {
+    let is = move |key: &KernelKey| key.0 == name && key.1 == *constants;
+    (hash((name, constants)), is, move || (name.to_owned(), constants.clone()))
+}
+
+/// A kernel that is made in the background.
+struct KernelJob {
+    library: Library,
+    name: String,
+    constants: Constants,
+}
+
+impl Job for KernelJob {
+    type Key = KernelKey;
+    type Kept = Arc<CompiledKernel>;
+    type Made = Kernel;
+
+    fn ask(&self) -> Asked<KernelKey, Arc<CompiledKernel>> {
+        let (hash, is, key) = kernel_key(&self.name, &self.constants);
+        self.library.source.kernels.ask(hash, is, key)
+    }
+
+    fn make(&self) -> Result<Arc<CompiledKernel>> {
+        self.library.compile(&self.name, &self.constants)
+    }
+
+    fn made(&self, kept: Arc<CompiledKernel>) -> Result<Kernel> {
+        Kernel::new(&self.library.accelerator, kept)
     }
 }
 
@@ -411,26 +424,6 @@ mod tests {
         let library = gpu.compile_opencl(source).unwrap_or_else(|error| panic!("{error}"));
         let width = library.kernel("k").map(|kernel| kernel.execution_width());
         assert!(matches!(width, Ok(32) | Err(Error::SubGroupSizeRequired { wanted: 32, .. })), "{width:?}");
-    }
-
-    #[test]
-    fn texts_that_files_or_the_time_can_change_are_known() {
-        for (text, depends) in [
-            ("#include <metal_stdlib>\nkernel void k() {}", false),
-            ("# include <simd/simd.h>\nint important, included;", false),
-            ("#include \"mine.h\"", true),
-            ("#include <mine.h>", true),
-            ("#include FILE", true),
-            ("# /* so */ include \"mine.h\"", true),
-            ("#inc\\\nlude \"mine.h\"", true),
-            ("#import \"mine.h\"", true),
-            ("#if __has_include(\"mine.h\")\n#endif", true),
-            ("constant char when[] = __TIME__;", true),
-            ("#define A(x) \\\n x + 1\n", false),
-            ("", false),
-        ] {
-            assert_eq!(depends_on_files(text), depends, "{text:?}");
-        }
     }
 
     #[test]

@@ -3,27 +3,45 @@
 mod args;
 mod argument;
 mod check;
+mod choice;
+mod compilation;
+mod disk;
+mod kept;
 mod library;
 mod opencl;
+mod source;
+mod tune;
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use args::Arg;
+pub(crate) use args::{Element, TransientUse};
 pub use argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
+pub use choice::{ThreadgroupChoice, ThreadgroupReason};
+pub use compilation::Compilation;
+pub use disk::KernelFileStats;
+pub(crate) use disk::KernelFiles;
+pub(crate) use library::CompiledSource;
 pub use library::{CompileOptions, ConstantValue, Constants, Library, MathMode};
-pub(crate) use library::{CompiledSource, SourceKey};
+pub(crate) use source::{Source, SourceKey};
+pub use tune::{Candidate, TuneOptions, Tuning};
 
-pub(crate) use check::check;
+pub(crate) use check::{Dispatch, check};
+pub(crate) use kept::{Kept, KeptMemory, Part};
 
 use args::{Passed, PassedBuffer};
 use check::threadgroup_length;
+use tune::Tunings;
 
+use crate::command::{Scope, Touch};
 use crate::memory::Allocation;
 use crate::print::Printing;
 use crate::raw;
-use crate::{Accelerator, Grid, PixelFormat, Result, Size, Submission, Texture, TextureDescriptor};
+use crate::raw::command::ComputeEncoder;
+use crate::telemetry::{Figures, KernelFigures};
+use crate::{Accelerator, Grid, PixelFormat, Result, Sampler, Size, Submission, Texture, TextureDescriptor};
 
 /// A compiled compute function, ready to launch. Cloning shares it.
 ///
@@ -53,6 +71,10 @@ impl Deref for Pipeline {
 /// A pipeline state with what launches are checked against; libraries keep it, so it keeps no accelerator.
 pub(crate) struct CompiledKernel {
     pub(super) raw: raw::Pipeline,
+    /// What further pipelines are made of.
+    pub(super) function: raw::Function,
+    /// The pipeline of indirect commands, from the first graph on that asked for it.
+    pub(super) for_commands: OnceLock<raw::Pipeline>,
     pub(super) name: String,
     pub(super) arguments: Vec<Argument>,
     pub(super) max_threads: u64,
@@ -63,12 +85,18 @@ pub(crate) struct CompiledKernel {
     pub(super) uniform_threadgroups: bool,
     /// From OpenCL C, where buffers and values differ.
     pub(super) is_opencl: bool,
+    /// What it does, as far as it is known: for OpenCL C.
+    pub(super) analysis: Option<clmsl::KernelAnalysis>,
     /// The buffer index at which the kernel wants the number of dimensions.
     pub(super) work_dim_slot: Option<usize>,
     /// The buffer index at which the kernel wants order and type of the channels of its images.
     pub(super) image_formats_slot: Option<usize>,
     /// Set if it prints.
     pub(super) printing: Option<Printing>,
+    /// The threadgroup sizes that were measured.
+    tunings: Tunings,
+    /// Its telemetry, from the first submission on that counted it.
+    pub(super) figures: OnceLock<Arc<KernelFigures>>,
 }
 
 /// A texture of one texel for each that stands for an argument together with others (docs/REFLECTION.md, "An image").
@@ -109,6 +137,21 @@ impl Kernel {
         &self.pipeline.raw
     }
 
+    /// The pipeline that indirect commands take: another one, for Metal compiles it with other options.
+    pub(crate) fn for_commands(&self) -> std::result::Result<&raw::Pipeline, raw::Failure> {
+        let CompiledKernel { function, for_commands, name, .. } = &**self.pipeline;
+        if let Some(pipeline) = for_commands.get() {
+            return Ok(pipeline);
+        }
+        let made = raw::Pipeline::for_commands(self.accelerator().device(), function, name)?;
+        Ok(for_commands.get_or_init(|| made))
+    }
+
+    /// What is counted of it, among its accelerator's figures.
+    pub(crate) fn figures(&self, figures: &Figures) -> &Arc<KernelFigures> {
+        self.pipeline.figures.get_or_init(|| figures.kernel(self.name()))
+    }
+
     pub(crate) fn accelerator(&self) -> &Accelerator {
         &self.pipeline.accelerator
     }
@@ -118,7 +161,7 @@ impl Kernel {
         &self.pipeline.name
     }
 
-    /// What it takes, in the order of a launch.
+    /// What it takes, in the order of a launch ([`args!`](crate::args)).
     pub fn arguments(&self) -> &[Argument] {
         &self.pipeline.arguments
     }
@@ -148,7 +191,33 @@ impl Kernel {
     /// # Errors
     /// Those of a launch that concern the grid.
     pub fn threadgroup_for(&self, grid: &Grid) -> Result<Size> {
+        self.threadgroup_choice(grid).map(|choice| choice.size)
+    }
+
+    /// The same, with the reason and the facts that it rests on.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # use dcmetal::*;
+    /// let gpu = Accelerator::system_default()?;
+    /// let fill = gpu.compile_opencl("kernel void fill(global int *y) { y[get_global_id(0)] = 1; }")?.kernel("fill")?;
+    /// let choice = fill.threadgroup_choice(&Grid::linear(96))?;
+    /// assert_eq!((choice.size, choice.reason), (Size::from(96u32), ThreadgroupReason::Advised));
+    /// println!("{choice}"); // 96x1x1 of a grid of 96x1x1 threads: all threads of the grid, which ...
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of a launch that concern the grid.
+    pub fn threadgroup_choice(&self, grid: &Grid) -> Result<ThreadgroupChoice> {
         check::check_grid(&self.pipeline, grid)
+            .map(|(threads, size, reason)| ThreadgroupChoice::new(&self.pipeline, threads, size, reason))
+    }
+
+    /// What the kernel does that depends on threadgroups or orders threads, from its syntax tree; `None` for MSL, of which there is
+    /// none, so that nothing is known.
+    pub fn analysis(&self) -> Option<&clmsl::KernelAnalysis> {
+        self.pipeline.analysis.as_ref()
     }
 
     /// Launches it alone. A [`Batch`](crate::Batch) is cheaper for several launches.
@@ -200,56 +269,128 @@ pub(crate) fn buffers<'a>(args: &[Arg<'a>]) -> impl Iterator<Item = (&'a Arc<All
     })
 }
 
+/// What a launch with these checked arguments touches. Passed for writing is written unless the compiler says that the kernel
+/// only reads it.
+pub(crate) fn touches<'a>(
+    kernel: &'a Kernel,
+    args: &'a [Arg<'_>],
+    prints: Option<&Arc<Allocation>>,
+) -> impl Iterator<Item = Touch> {
+    let all = |allocation: &Arc<Allocation>, writes, scope| Touch {
+        memory: Arc::as_ptr(allocation).addr(),
+        bytes: 0..usize::MAX,
+        scope,
+        writes,
+    };
+    let passed = kernel.arguments().iter().zip(args).filter_map(move |(argument, arg)| {
+        let writes = argument.access != Access::ReadOnly;
+        match &arg.passed {
+            Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, .. }) => {
+                Some(Touch { bytes: *offset..*offset + *bytes, ..all(allocation, writes && *writable, Scope::BUFFERS) })
+            }
+            Passed::Texture { texture, writable } => {
+                Some(all(&texture.allocation, writes && *writable, Scope::TEXTURES))
+            }
+            _ => None,
+        }
+    });
+    passed.chain(prints.map(|prints| all(prints, true, Scope::BUFFERS)))
+}
+
+/// Bytes of the buffers, views and textures among arguments.
+pub(crate) fn bytes(args: &[Arg<'_>]) -> u64 {
+    let bytes = args.iter().map(|arg| match &arg.passed {
+        Passed::Buffer(buffer) => buffer.bytes as u64,
+        Passed::Texture { texture, .. } => texture.size_bytes() as u64,
+        _ => 0,
+    });
+    bytes.fold(0, u64::saturating_add)
+}
+
 /// How the kernel prints, if it does.
 pub(crate) fn printing(kernel: &Kernel) -> Option<&Printing> {
     kernel.pipeline.printing.as_ref()
 }
 
-/// Binds checked arguments to an encoder; `prints` is the buffer of a kernel that prints.
+/// What the arguments of a launch are bound to, by their indices: an encoder, or a command that a graph records.
+pub(crate) trait Slots {
+    fn set_buffer(&mut self, allocation: &Arc<Allocation>, offset: usize, index: usize) -> Bound;
+    fn set_bytes(&mut self, bytes: &[u8], index: usize) -> Bound;
+    fn set_threadgroup_memory(&mut self, bytes: u64, index: usize) -> Bound;
+    fn set_texture(&mut self, texture: &Texture, index: usize) -> Bound;
+    fn set_sampler(&mut self, sampler: &Sampler, index: usize) -> Bound;
+}
+
+type Bound = std::result::Result<(), raw::Failure>;
+
+impl Slots for ComputeEncoder {
+    fn set_buffer(&mut self, allocation: &Arc<Allocation>, offset: usize, index: usize) -> Bound {
+        ComputeEncoder::set_buffer(self, allocation.memory(), offset, index)
+    }
+
+    fn set_bytes(&mut self, bytes: &[u8], index: usize) -> Bound {
+        ComputeEncoder::set_bytes(self, bytes, index)
+    }
+
+    fn set_threadgroup_memory(&mut self, bytes: u64, index: usize) -> Bound {
+        ComputeEncoder::set_threadgroup_memory(self, bytes, index)
+    }
+
+    fn set_texture(&mut self, texture: &Texture, index: usize) -> Bound {
+        ComputeEncoder::set_texture(self, texture.allocation.memory(), index)
+    }
+
+    fn set_sampler(&mut self, sampler: &Sampler, index: usize) -> Bound {
+        ComputeEncoder::set_sampler(self, &sampler.state, index)
+    }
+}
+
+/// Binds checked arguments; `prints` is the buffer of a kernel that prints.
 pub(crate) fn bind(
-    encoder: &mut raw::command::ComputeEncoder,
+    slots: &mut impl Slots,
     kernel: &Kernel,
     args: &[Arg<'_>],
     dimensions: u32,
-    prints: Option<&Allocation>,
+    prints: Option<&Arc<Allocation>>,
 ) -> std::result::Result<(), raw::Failure> {
     if let Some(slot) = kernel.pipeline.work_dim_slot {
-        encoder.set_bytes(&dimensions.to_ne_bytes(), slot)?;
+        slots.set_bytes(&dimensions.to_ne_bytes(), slot)?;
     }
     if let (Some(printing), Some(prints)) = (&kernel.pipeline.printing, prints) {
-        encoder.set_buffer(prints.memory(), 0, printing.slot)?;
+        slots.set_buffer(prints, 0, printing.slot)?;
     }
     if let Some(slot) = kernel.pipeline.image_formats_slot {
-        encoder.set_bytes(&image_formats(args), slot)?;
+        slots.set_bytes(&image_formats(args), slot)?;
     }
     let mut shared = SharedValues::of(kernel.arguments());
     for (argument, arg) in kernel.arguments().iter().zip(args) {
         match &arg.passed {
             Passed::Buffer(PassedBuffer { allocation, offset, .. }) => {
-                encoder.set_buffer(allocation.memory(), *offset, argument.slot)?;
+                slots.set_buffer(allocation, *offset, argument.slot)?;
             }
-            Passed::Value { bytes, .. } => set_value(encoder, argument, bytes.as_slice(), &mut shared)?,
+            Passed::Value { bytes, .. } => set_value(slots, argument, bytes.as_slice(), &mut shared)?,
             Passed::Threadgroup { bytes } => {
-                encoder.set_threadgroup_memory(threadgroup_length(*bytes), argument.slot)?;
+                slots.set_threadgroup_memory(threadgroup_length(*bytes), argument.slot)?;
             }
             Passed::Texture { texture, .. } => {
                 for slot in &argument.textures {
                     let spare = || kernel.pipeline.spare_textures.iter().find(|spare| spare.0 == slot.slot);
                     let bound =
                         if check::fits(slot, texture) { texture } else { &spare().expect("each has its own").1 };
-                    encoder.set_texture(bound.allocation.memory(), slot.slot)?;
+                    slots.set_texture(bound, slot.slot)?;
                 }
             }
             // OpenCL C's samplers are numbers.
             Passed::Sampler(sampler) if kernel.pipeline.is_opencl => {
                 let number = sampler.descriptor().opencl().expect("a checked sampler is one of OpenCL's");
-                set_value(encoder, argument, &number.to_ne_bytes(), &mut shared)?;
+                set_value(slots, argument, &number.to_ne_bytes(), &mut shared)?;
             }
-            Passed::Sampler(sampler) => encoder.set_sampler(&sampler.state, argument.slot)?,
+            Passed::Sampler(sampler) => slots.set_sampler(sampler, argument.slot)?,
+            Passed::Transient(_) => unreachable!("a checked argument is of the kernel's kind"),
         }
     }
     match shared {
-        Some(values) => encoder.set_bytes(&values.bytes, values.slot),
+        Some(values) => slots.set_bytes(&values.bytes, values.slot),
         None => Ok(()),
     }
 }
@@ -286,7 +427,7 @@ impl SharedValues {
 
 /// A three-element vector is passed with the room of four.
 fn set_value(
-    encoder: &mut raw::command::ComputeEncoder,
+    slots: &mut impl Slots,
     argument: &Argument,
     bytes: &[u8],
     shared: &mut Option<SharedValues>,
@@ -297,9 +438,9 @@ fn set_value(
     }
     let wanted = usize::try_from(argument.size).unwrap_or(0);
     if wanted <= bytes.len() {
-        return encoder.set_bytes(bytes, argument.slot);
+        return slots.set_bytes(bytes, argument.slot);
     }
     let mut padded = vec![0; wanted];
     padded[..bytes.len()].copy_from_slice(bytes);
-    encoder.set_bytes(&padded, argument.slot)
+    slots.set_bytes(&padded, argument.slot)
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use clmsl::{
-    ArgKind, ArgReflection, Fp64, HiddenArg, HiddenKind, ImageDimension, KernelReflection, Options, PrintFormat,
+    Analysis, ArgKind, ArgReflection, Fp64, HiddenArg, HiddenKind, ImageDimension, KernelAnalysis, KernelReflection,
+    Options, PrintFormat,
 };
 use clmsl::{Reflection, ScalarKind, Severity, Std};
 
@@ -15,11 +16,17 @@ use crate::{Error, Result};
 /// What is remembered of a translated source.
 pub(super) struct Program {
     reflection: Reflection,
+    analysis: Analysis,
     formats: Arc<[PrintFormat]>,
     std: Std,
 }
 
 impl Program {
+    /// What the kernel does.
+    pub(super) fn analysis(&self, name: &str) -> Option<&KernelAnalysis> {
+        self.analysis.kernel(name)
+    }
+
     pub(super) fn kernel_names(&self) -> Vec<String> {
         self.reflection.kernels.iter().map(|kernel| kernel.name.clone()).collect()
     }
@@ -78,6 +85,30 @@ impl Settings {
             single_precision_constant,
         }
     }
+
+    /// Options with these macros and no included files.
+    pub(crate) fn options(self, defines: Vec<(String, String)>) -> Options<'static> {
+        let Settings {
+            std,
+            fast_relaxed_math,
+            finite_math_only,
+            mad_enable,
+            denorms_are_zero,
+            fp64,
+            single_precision_constant,
+        } = self;
+        Options {
+            std,
+            defines,
+            include: None,
+            fast_relaxed_math,
+            finite_math_only,
+            mad_enable,
+            denorms_are_zero,
+            fp64,
+            single_precision_constant,
+        }
+    }
 }
 
 /// Translates; returns the program, its MSL, and the rendered warnings.
@@ -92,7 +123,7 @@ pub(super) fn translate(name: &str, source: &str, options: &Options<'_>) -> Resu
     };
     let mut reflection = translation.reflection;
     let formats = std::mem::take(&mut reflection.formats).into();
-    Ok((Program { reflection, formats, std: options.std }, msl, diagnostics))
+    Ok((Program { reflection, analysis: translation.analysis, formats, std: options.std }, msl, diagnostics))
 }
 
 /// The arguments under the source's names and in its order, each with Metal's word on whether it is used.

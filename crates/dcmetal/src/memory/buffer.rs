@@ -65,15 +65,16 @@ impl<T: Pod> Buffer<T> {
 
     pub(crate) fn zeroed(accelerator: &Accelerator, len: usize, storage: StorageMode) -> Result<Buffer<T>> {
         let bytes = allocation_bytes::<T>(accelerator, len)?;
-        let memory = Memory::new(accelerator.device(), bytes, storage).map_err(|failure| no_memory(bytes, failure))?;
+        let memory = Memory::new(accelerator.device(), bytes, storage)
+            .map_err(|failure| no_memory(accelerator, bytes, failure))?;
         Ok(Buffer::new(accelerator.clone(), memory, len, None))
     }
 
     pub(crate) fn no_copy(accelerator: &Accelerator, pages: PageVec<T>) -> Result<Buffer<T>> {
         let len = pages.len();
         let bytes = allocation_bytes::<T>(accelerator, len)?;
-        let memory =
-            Memory::no_copy(accelerator.device(), pages).map_err(|(_pages, failure)| no_memory(bytes, failure))?;
+        let memory = Memory::no_copy(accelerator.device(), pages)
+            .map_err(|(_pages, failure)| no_memory(accelerator, bytes, failure))?;
         Ok(Buffer::new(accelerator.clone(), memory, len, None))
     }
 
@@ -221,11 +222,8 @@ impl<T: Pod> fmt::Debug for Buffer<T> {
 }
 
 /// What a failed allocation means.
-pub(crate) fn no_memory(bytes: usize, failure: Failure) -> Error {
-    match failure.status {
-        dcmetal_sys::DC_METAL_OUT_OF_MEMORY => Error::OutOfMemory { bytes: bytes as u64, text: failure.text },
-        _ => failure.during("make a buffer"),
-    }
+pub(crate) fn no_memory(accelerator: &Accelerator, bytes: usize, failure: Failure) -> Error {
+    failure.of_nothing(accelerator.device(), "make a buffer", Some(bytes))
 }
 
 /// Makes the host's copy of managed memory current.

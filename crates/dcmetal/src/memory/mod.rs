@@ -5,6 +5,7 @@
 //! A [`Texture`] owns one too. Element types are [`Pod`]: every bit pattern is a value, so whatever a kernel writes can be read (`bool` is not Pod).
 
 mod buffer;
+mod choice;
 mod format;
 mod texture;
 mod view;
@@ -13,8 +14,10 @@ use std::fmt;
 
 pub use buffer::Buffer;
 pub(crate) use buffer::no_memory;
+pub use choice::{HostUse, StorageChoice};
 pub use format::PixelFormat;
 pub use texture::{AddressMode, BorderColor, Filter, Sampler, SamplerDescriptor, Texture, TextureDescriptor};
+pub(crate) use view::bounds;
 pub use view::{View, ViewMut};
 
 use crate::pool::Home;

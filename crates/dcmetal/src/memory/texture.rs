@@ -6,7 +6,6 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::{Allocation, PixelFormat, buffer};
-use crate::raw::Failure;
 use crate::raw::host::Memory;
 use crate::raw::texture::{self as raw, Extent, SamplerState};
 use crate::{Accelerator, Error, Result, StorageMode, TextureKind};
@@ -110,10 +109,15 @@ impl Texture {
         let texels = descriptor.len().filter(|_| wanted <= limit);
         let Some(texels) = texels else { return Err(Error::BufferTooLarge { bytes: wanted, limit }) };
         let size = texels * descriptor.format.texel_size();
-        let memory =
-            Memory::texture(accelerator.device(), descriptor, storage).map_err(|failure| no_memory(size, failure))?;
+        let memory = Memory::texture(accelerator.device(), descriptor, storage)
+            .map_err(|failure| failure.of_nothing(accelerator.device(), "make a texture", Some(size)))?;
         let allocation = Arc::new(Allocation::new(accelerator.clone(), memory, size, None));
         Ok(Texture { allocation, descriptor: *descriptor, texels })
+    }
+
+    /// The same texture.
+    pub(crate) fn share(&self) -> Texture {
+        Texture { allocation: Arc::clone(&self.allocation), descriptor: self.descriptor, texels: self.texels }
     }
 
     /// What it was made as.
@@ -200,13 +204,6 @@ impl Texture {
             return Err(Error::TexelSize { format: self.format(), wanted: texel, name, got: size_of::<T>() });
         }
         Ok(self.size_bytes() / size_of::<T>())
-    }
-}
-
-fn no_memory(bytes: usize, failure: Failure) -> Error {
-    match failure.status {
-        dcmetal_sys::DC_METAL_OUT_OF_MEMORY => Error::OutOfMemory { bytes: bytes as u64, text: failure.text },
-        _ => failure.during("make a texture"),
     }
 }
 
@@ -305,6 +302,11 @@ impl Sampler {
         let state = raw::SamplerState::new(accelerator.device(), descriptor)
             .map_err(|failure| failure.during("make a sampler"))?;
         Ok(Sampler { state: Arc::new(state), accelerator: accelerator.clone(), descriptor: *descriptor })
+    }
+
+    /// The same sampler.
+    pub(crate) fn share(&self) -> Sampler {
+        Sampler { state: Arc::clone(&self.state), accelerator: self.accelerator.clone(), descriptor: self.descriptor }
     }
 
     /// What it was made as.

@@ -45,7 +45,7 @@ impl<T: Pod> Clone for View<'_, T> {
 impl<T: Pod> Copy for View<'_, T> {}
 
 /// `range` as start and end, inside `len`.
-fn bounds(range: impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)> {
+pub(crate) fn bounds(range: impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)> {
     let start = match range.start_bound() {
         Bound::Included(&start) => Some(start),
         Bound::Excluded(&start) => start.checked_add(1),
@@ -81,7 +81,7 @@ fn reinterpreted<T, U>(offset: usize, len: usize) -> Result<usize> {
 }
 
 impl<'a, T: Pod> View<'a, T> {
-    pub(super) fn new(allocation: &'a Arc<Allocation>, offset: usize, len: usize) -> Self {
+    pub(crate) fn new(allocation: &'a Arc<Allocation>, offset: usize, len: usize) -> Self {
         View { allocation, offset, len, elements: PhantomData }
     }
 
@@ -142,7 +142,7 @@ impl<'a, T: Pod> View<'a, T> {
 }
 
 impl<'a, T: Pod> ViewMut<'a, T> {
-    pub(super) fn new(allocation: &'a Arc<Allocation>, offset: usize, len: usize) -> Self {
+    pub(crate) fn new(allocation: &'a Arc<Allocation>, offset: usize, len: usize) -> Self {
         ViewMut { allocation, offset, len, elements: PhantomData }
     }
 
@@ -206,12 +206,13 @@ impl<'a, T: Pod> ViewMut<'a, T> {
     /// # Errors
     /// As [`Buffer::write`].
     pub fn write(&mut self) -> Result<WriteGuard<'_, T>> {
-        self.write_with(Patience::Wait, false)
+        self.reborrow().into_write()
     }
 
-    pub(super) fn write_with(&mut self, patience: Patience, overwrite: bool) -> Result<WriteGuard<'_, T>> {
+    /// As [`ViewMut::write`], for as long as the buffer is borrowed.
+    pub(crate) fn into_write(self) -> Result<WriteGuard<'a, T>> {
         loop {
-            if let Some(guard) = self.allocation.tracked().write(self.offset, self.len, patience, overwrite)? {
+            if let Some(guard) = self.allocation.tracked().write(self.offset, self.len, Patience::Wait, false)? {
                 return Ok(guard);
             }
             super::buffer::synchronize(self.allocation)?;

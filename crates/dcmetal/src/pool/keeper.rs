@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::pressure::{Pressure, pressure};
 use super::shelves::Shelves;
+use crate::telemetry::POOL;
 
 /// How often it looks.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -33,7 +34,9 @@ fn keep<M>(shelves: &Weak<Shelves<M>>, pool: &Receiver<()>, idle_age: Duration) 
     let ticks = ticks(idle_age, period);
     while pool.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
         let Some(shelves) = shelves.upgrade() else { break };
-        look(&shelves, ticks, pressure());
+        // With nothing to release nobody needs to know how short memory is.
+        let pressure = if shelves.idle_bytes() == 0 { Pressure::None } else { pressure() };
+        look(&shelves, ticks, pressure);
     }
 }
 
@@ -45,17 +48,27 @@ fn ticks(age: Duration, period: Duration) -> u64 {
 /// What is done at each tick.
 fn look<M>(shelves: &Shelves<M>, ticks: u64, pressure: Pressure) {
     shelves.tick();
-    match pressure {
-        Pressure::None => shelves.release_older(ticks),
+    let released = match pressure {
+        Pressure::None => {
+            shelves.release_older(ticks);
+            return;
+        }
         // Whatever was not used since the last look.
         Pressure::Some => shelves.release_older(ticks.min(2)),
         Pressure::Critical => shelves.trim(0),
     };
+    log::debug!(target: POOL, "memory is short: {released} idle bytes released");
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::account::Account;
+    use super::super::shelves::Bytes;
     use super::*;
+
+    fn shelves<M>() -> Shelves<M> {
+        Shelves::new(Arc::new(Account::new(u64::MAX, u64::MAX)))
+    }
 
     #[test]
     fn ages_are_whole_periods() {
@@ -74,8 +87,8 @@ mod tests {
             ("some pressure takes the rest", &[Pressure::None, Pressure::Some], 0),
             ("critical pressure spares nothing", &[Pressure::Critical], 0),
         ] {
-            let shelves = Shelves::<()>::new(u64::MAX, u64::MAX);
-            shelves.lend_new(512, 512).put_back((), 512, 512);
+            let (shelves, bytes) = (shelves::<()>(), Bytes::own(512));
+            shelves.lend_new(bytes, 512).put_back((), bytes, 512);
             for pressure in looks {
                 look(&shelves, 10, *pressure);
             }
@@ -85,10 +98,10 @@ mod tests {
 
     #[test]
     fn the_thread_ages_memory_and_ends_with_its_pool() {
-        let shelves = Arc::new(Shelves::<Sender<()>>::new(u64::MAX, u64::MAX));
+        let (shelves, bytes) = (Arc::new(shelves::<Sender<()>>()), Bytes::own(512));
         let (memory, released) = channel();
         let keeper = Keeper::start(&shelves, Duration::from_millis(10)).unwrap();
-        shelves.lend_new(512, 512).put_back(memory, 512, 512);
+        shelves.lend_new(bytes, 512).put_back(memory, bytes, 512);
         // Ends only when the memory has been released.
         released.recv().unwrap_err();
         let weak = Arc::downgrade(&shelves);

@@ -3,13 +3,17 @@
 //! A buffer takes memory off a shelf ([`shelves`]) and puts it back when it *and every submission that uses it* are
 //! gone, because submissions hold the allocation; nothing in flight is ever handed out again. Threads that use a pool at
 //! once share no lock and no counter as long as each finds what it gave back itself. Idle memory is released when it is old, when the machine is
-//! short of memory ([`keeper`], [`pressure`]), and when the device has no room for a new buffer.
+//! short of memory ([`keeper`], [`pressure`]), and when the device has no room for a new buffer. Small buffers may be parts of heaps ([`heaps`]).
 
+mod account;
+mod heaps;
+#[cfg(test)]
+mod heaps_tests;
 mod keeper;
 mod pressure;
 mod shelves;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use bytemuck::Pod;
@@ -17,9 +21,23 @@ use dcmetal_sys as sys;
 
 use crate::memory::{allocation_bytes, no_memory};
 use crate::raw::host::{Memory, lock};
+use crate::raw::{Failure, Heap};
 use crate::{Accelerator, Buffer, Result, StorageMode};
+use account::Account;
+use heaps::{Heaps, Share};
 use keeper::Keeper;
-use shelves::{Part, Shelves, class};
+pub(crate) use pressure::{Pressure, pressure};
+use shelves::{Bytes, Part, Shelves, class};
+
+/// Bytes of a heap.
+const HEAP: u64 = 256 << 10;
+/// The largest buffer that is part of one, of which it holds 64.
+const SMALL: usize = 4096;
+/// Heaps that the limit of bytes must have room for, so that what a heap's buffers leave unused is a small part of it.
+const LEAST_HEAPS: u64 = 16;
+/// What the beginning of a part is counted on to be a multiple of, as of what `malloc` gives. Devices promise more (hostmetal 256), but not all the same; a
+/// Rust type that wants more gets no part, and where a device should promise less, the host's access ends with `Error::Alignment`.
+const PART_ALIGNMENT: usize = 16;
 
 /// How much a pool keeps, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +49,19 @@ pub struct PoolLimits {
     pub buffers: u64,
     /// How long a buffer is kept that nobody uses, to about a second.
     pub idle_age: Duration,
+    /// Whether buffers of up to 4 KiB are parts of heaps of 256 KiB (`MTLHeap`): then a request that finds none idle seldom allocates, and a small buffer
+    /// takes its size class instead of whole pages. A heap counts in `bytes` as a whole, and goes when none of its buffers is
+    /// left; so it is for pools with many small buffers. Its price is on the device. Metal orders encoders by heaps:
+    /// what writes one buffer of a heap is kept apart from all encoders around it that use others (Apple, `MTLHeapDescriptor.hazardTrackingMode`). And a
+    /// kernel that runs past the end of its buffer reaches the next one, and what nobody has written yet may hold what another buffer left. Without effect on devices that have no heaps of shared memory
+    /// (all but Apple's own GPUs), and in pools with a limit of less than 4 MiB.
+    pub heaps: bool,
 }
 
 impl Default for PoolLimits {
-    /// As many bytes as the device recommends, 100,000 buffers, 10 seconds.
+    /// As many bytes as the device recommends, 100,000 buffers, 10 seconds, no heaps.
     fn default() -> PoolLimits {
-        PoolLimits { bytes: u64::MAX, buffers: 100_000, idle_age: Duration::from_secs(10) }
+        PoolLimits { bytes: u64::MAX, buffers: 100_000, idle_age: Duration::from_secs(10), heaps: false }
     }
 }
 
@@ -60,8 +85,14 @@ pub struct PoolStats {
     pub used_bytes: u64,
     /// The part of `used_bytes` that nobody asked for.
     pub waste_bytes: u64,
-    /// The most bytes held at once, idle and used.
+    /// The most bytes held at once, idle and used, heaps as a whole.
     pub peak_bytes: u64,
+    /// Heaps that small buffers are parts of: see [`PoolLimits::heaps`].
+    pub heaps: u64,
+    /// Their bytes. Those of their buffers are in `idle_bytes` and `used_bytes` too.
+    pub heap_bytes: u64,
+    /// The part of `heap_bytes` that is no buffer's.
+    pub heap_free_bytes: u64,
 }
 
 /// A pool of shared buffers. Cloning shares it; buffers may outlive it.
@@ -84,6 +115,7 @@ pub struct BufferPool {
     accelerator: Accelerator,
     limits: PoolLimits,
     shelves: Arc<Shelves<Kept>>,
+    heaps: Option<Arc<Heaps<Heap>>>,
     /// Started by the first allocation.
     keeper: Arc<Mutex<Option<Keeper>>>,
 }
@@ -91,17 +123,30 @@ pub struct BufferPool {
 /// Memory on a shelf. It brings its accelerator along: to count one more user of that would have threads meet.
 pub(crate) struct Kept {
     memory: Memory,
+    /// Of its heap, behind the memory so that it goes after it.
+    share: Option<Share<Heap>>,
     accelerator: Accelerator,
 }
 
-/// The pool's part that memory goes back to.
-pub(crate) struct Home(Arc<Part<Kept>>);
+impl Kept {
+    fn bytes(&self) -> Bytes {
+        let len = self.memory.bytes();
+        if self.share.is_some() { Bytes::in_heap(len) } else { Bytes::own(len) }
+    }
+}
+
+/// Where memory goes back to: the pool's part, with the memory's share of its heap.
+pub(crate) struct Home {
+    part: Arc<Part<Kept>>,
+    share: Option<Share<Heap>>,
+}
 
 impl Home {
     /// Takes memory that nobody uses any more, of which `asked` bytes were used.
     pub(crate) fn put_back(self, memory: Memory, accelerator: Accelerator, asked: usize) {
-        let bytes = memory.bytes();
-        self.0.put_back(Kept { memory, accelerator }, bytes, asked);
+        let kept = Kept { memory, share: self.share, accelerator };
+        let bytes = kept.bytes();
+        self.part.put_back(kept, bytes, asked);
     }
 }
 
@@ -113,34 +158,39 @@ impl BufferPool {
             bytes => bytes,
         };
         let bytes = limits.bytes.min(recommended);
+        let account = Arc::new(Account::new(bytes, limits.buffers));
+        let heaps = limits.heaps && accelerator.shares_all() && bytes / HEAP >= LEAST_HEAPS;
         BufferPool {
             accelerator: accelerator.clone(),
             limits,
-            shelves: Arc::new(Shelves::new(bytes, limits.buffers)),
+            heaps: heaps.then(|| Arc::new(Heaps::new(HEAP, &account))),
+            shelves: Arc::new(Shelves::new(account)),
             keeper: Arc::default(),
         }
     }
 
-    /// A buffer whose elements hold whatever its last user left, or zero.
+    /// A buffer whose elements hold anything: what its last user left, zero, or, with [`PoolLimits::heaps`], what another buffer left.
     ///
     /// # Errors
     /// As [`Accelerator::buffer_zeroed`]. Before running out of memory the pool lets go of what it keeps.
     pub fn buffer<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let data = allocation_bytes::<T>(&self.accelerator, len)?;
         let limit = self.accelerator.limits().max_buffer_bytes;
-        let (class, size) = class(data);
+        let aligned = self.heaps.is_none() || align_of::<T>() <= PART_ALIGNMENT;
+        let (class, size) = class(if aligned { data } else { data.max(SMALL + 1) });
         // Near the device's limit a class may lie above it; such a buffer is as long as it needs to be, in that class.
         let size = if size as u64 <= limit { size } else { data };
         let asked = len * size_of::<T>();
-        let (Kept { memory, accelerator }, home) = match self.shelves.take(class, size, asked) {
+        let (Kept { memory, share, accelerator }, part) = match self.shelves.take(class, size, asked) {
             Some(taken) => taken,
             None => {
-                let memory = self.allocate(size)?;
-                let home = self.shelves.lend_new(memory.bytes(), asked);
-                (Kept { memory, accelerator: self.accelerator.clone() }, home)
+                let (memory, share) = self.allocate(size)?;
+                let kept = Kept { memory, share, accelerator: self.accelerator.clone() };
+                let part = self.shelves.lend_new(kept.bytes(), asked);
+                (kept, part)
             }
         };
-        Ok(Buffer::new(accelerator, memory, len, Some(Home(home))))
+        Ok(Buffer::new(accelerator, memory, len, Some(Home { part, share })))
     }
 
     /// A buffer of zeros.
@@ -163,22 +213,42 @@ impl BufferPool {
         Ok(buffer)
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
+    fn allocate(&self, bytes: usize) -> Result<(Memory, Option<Share<Heap>>)> {
         let mut keeper = lock(&self.keeper);
         if keeper.is_none() {
             // A system without room for a thread may have it at the next allocation.
             *keeper = Keeper::start(&self.shelves, self.limits.idle_age).ok();
         }
         drop(keeper);
+        let taken = self.take_from_heap(bytes).map_err(|failure| no_memory(&self.accelerator, bytes, failure))?;
+        if let Some((memory, share)) = taken {
+            return Ok((memory, Some(share)));
+        }
         self.shelves.make_room(bytes);
         let make = || Memory::new(self.accelerator.device(), bytes, StorageMode::Shared);
         let memory = make().or_else(|failure| {
             if failure.status == sys::DC_METAL_OUT_OF_MEMORY && self.trim(0) > 0 { make() } else { Err(failure) }
         });
-        memory.map_err(|failure| no_memory(bytes, failure))
+        memory.map(|memory| (memory, None)).map_err(|failure| no_memory(&self.accelerator, bytes, failure))
     }
 
-    /// Releases idle buffers, the largest first, until at most `idle_bytes` are kept. Returns the bytes released.
+    /// `None` for what is not small, and where there is no room: then the buffer gets an allocation of its own.
+    fn take_from_heap(&self, bytes: usize) -> Result<Option<(Memory, Share<Heap>)>, Failure> {
+        let Some(heaps) = self.heaps.as_ref().filter(|_| bytes <= SMALL) else { return Ok(None) };
+        // A buffer more, of no further bytes.
+        self.shelves.make_room(0);
+        let open = |size| {
+            let heap = unless_full(Heap::new(self.accelerator.device(), size))?;
+            Ok(heap.map(|heap| {
+                let size = heap.bytes();
+                (heap, size)
+            }))
+        };
+        heaps.take(bytes as u64, open, |heap| unless_full(Memory::in_heap(heap, bytes)))
+    }
+
+    /// Releases idle buffers, the largest first, until at most `idle_bytes` are kept. Returns the buffers' bytes; a heap's memory goes back with
+    /// the last of its buffers.
     pub fn trim(&self, idle_bytes: u64) -> u64 {
         self.shelves.trim(idle_bytes)
     }
@@ -186,6 +256,32 @@ impl BufferPool {
     /// What it has done and holds. The figures are exact when nobody uses the pool meanwhile.
     pub fn stats(&self) -> PoolStats {
         self.shelves.stats()
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakPool {
+        WeakPool(Arc::downgrade(&self.shelves))
+    }
+}
+
+/// No memory is none, not a failure.
+fn unless_full<T>(made: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match made {
+        Ok(made) => Ok(Some(made)),
+        Err(failure) if failure.status == sys::DC_METAL_OUT_OF_MEMORY => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// What tells a pool's figures as long as it lives.
+pub(crate) struct WeakPool(Weak<Shelves<Kept>>);
+
+impl WeakPool {
+    pub(crate) fn lives(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    pub(crate) fn stats(&self) -> Option<PoolStats> {
+        self.0.upgrade().map(|shelves| shelves.stats())
     }
 }
 

@@ -9,7 +9,7 @@
 
 /// How short memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Pressure {
+pub(crate) enum Pressure {
     None,
     /// Memory that was not used lately should go.
     Some,
@@ -18,7 +18,7 @@ pub(super) enum Pressure {
 }
 
 #[cfg(target_os = "macos")]
-pub(super) fn pressure() -> Pressure {
+pub(crate) fn pressure() -> Pressure {
     // sys/kern_memorystatus.h: 1 normal, 2 warning, 4 critical.
     match crate::raw::pages::sysctl_u32(c"kern.memorystatus_vm_pressure_level") {
         Some(4..) => Pressure::Critical,
@@ -28,7 +28,7 @@ pub(super) fn pressure() -> Pressure {
 }
 
 #[cfg(not(target_os = "macos"))]
-pub(super) fn pressure() -> Pressure {
+pub(crate) fn pressure() -> Pressure {
     linux::pressure(std::path::Path::new("/"))
 }
 

@@ -5,7 +5,7 @@
 //! the part it was taken from, whoever drops it: a steady loop of one thread meets no other thread's lock or counter.
 //! Only a request that its part cannot serve looks at the other parts, and only when all of them are without is memory allocated.
 //!
-//! Limits count all memory of the pool, lent and idle. That total changes only with allocation and release, so that to look at
+//! Limits count all memory of the pool, lent and idle ([`Account`]). That total changes only with allocation and release, so that to look at
 //! it on the way back costs nothing; memory that comes back while the total is above a limit is released. Age is counted in
 //! ticks, which somebody else counts (`keeper`): idle memory is marked with the tick at which it came back, and each shelf is a
 //! queue in that order.
@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::PoolStats;
+use super::account::Account;
 use crate::raw::host::lock;
 
 /// The smallest class.
@@ -51,14 +52,28 @@ pub(super) struct Shelves<M> {
     common: Arc<Common>,
 }
 
-/// What all parts count together.
+/// How long memory is, and how much of the device's memory goes with it: none that is part of a heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bytes {
+    len: usize,
+    own: usize,
+}
+
+impl Bytes {
+    /// Of an allocation of its own.
+    pub(super) fn own(len: usize) -> Bytes {
+        Bytes { len, own: len }
+    }
+
+    pub(super) fn in_heap(len: usize) -> Bytes {
+        Bytes { len, own: 0 }
+    }
+}
+
+/// What all parts share.
 struct Common {
-    /// Bytes and pieces, lent and idle, above which what comes back is released.
-    max_bytes: u64,
-    max_pieces: u64,
-    held_bytes: AtomicU64,
-    held_pieces: AtomicU64,
-    peak_bytes: AtomicU64,
+    /// Above its limits, what comes back is released.
+    account: Arc<Account>,
     released: AtomicU64,
     /// The time, as far as ages are concerned.
     tick: AtomicU64,
@@ -87,18 +102,14 @@ struct State<M> {
 
 struct Idle<M> {
     memory: M,
-    bytes: usize,
+    bytes: Bytes,
     since: u64,
 }
 
 impl<M> Shelves<M> {
-    pub(super) fn new(max_bytes: u64, max_pieces: u64) -> Shelves<M> {
+    pub(super) fn new(account: Arc<Account>) -> Shelves<M> {
         let common = Arc::new(Common {
-            max_bytes,
-            max_pieces,
-            held_bytes: AtomicU64::new(0),
-            held_pieces: AtomicU64::new(0),
-            peak_bytes: AtomicU64::new(0),
+            account,
             released: AtomicU64::new(0),
             tick: AtomicU64::new(0),
             closed: AtomicBool::new(false),
@@ -114,53 +125,56 @@ impl<M> Shelves<M> {
         let taken = taken.or_else(|| {
             let others = (1..PARTS).map(|distance| &self.parts[(at + distance) % PARTS]);
             let (memory, bytes) = others.into_iter().find_map(|other| lock(&other.state).pick(class, size))?;
-            lock(&own.state).lend_again(bytes, asked);
+            lock(&own.state).lend_again(bytes.len, asked);
             Some(memory)
         });
         Some((taken?, Arc::clone(own)))
     }
 
     /// Counts memory of `bytes` that was allocated because nothing could be taken, and names the part that it goes back to.
-    pub(super) fn lend_new(&self, bytes: usize, asked: usize) -> Arc<Part<M>> {
+    pub(super) fn lend_new(&self, bytes: Bytes, asked: usize) -> Arc<Part<M>> {
         let part = &self.parts[own_part()];
-        self.common.held_pieces.fetch_add(1, Ordering::Relaxed);
-        let held = self.common.held_bytes.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
-        self.common.peak_bytes.fetch_max(held, Ordering::Relaxed);
+        self.common.account.add_piece(bytes.own as u64);
         let mut state = lock(&part.state);
         state.misses += 1;
-        state.lend(bytes, asked);
+        state.lend(bytes.len, asked);
         drop(state);
         Arc::clone(part)
     }
 
-    /// Releases idle memory so that one more piece of `bytes` stays within the limits, as far as that is possible.
+    /// Releases idle memory so that one more piece, and `bytes` more of the device's, stay within the limits, as far as that is possible.
     pub(super) fn make_room(&self, bytes: usize) {
-        let over = |pieces: u64, held: u64| self.common.is_over(pieces + 1, held.saturating_add(bytes as u64));
-        self.release_while(|| over(self.common.pieces(), self.common.bytes()));
+        self.release_while(|| self.common.account.is_over(1, bytes as u64));
     }
 
-    /// Releases idle memory, the largest first, until at most `keep` bytes are idle. Returns the bytes released.
+    /// Releases idle memory, the largest first, until at most `keep` bytes are idle. Returns the bytes released, those in heaps among them.
     pub(super) fn trim(&self, keep: u64) -> u64 {
         self.release_while(|| self.idle_bytes() > keep)
     }
 
-    fn idle_bytes(&self) -> u64 {
+    /// Bytes that nobody uses.
+    pub(super) fn idle_bytes(&self) -> u64 {
         self.parts.iter().map(|part| lock(&part.state).idle_bytes).sum()
     }
 
     /// Releases the largest idle memory while `needed`.
     fn release_while(&self, needed: impl Fn() -> bool) -> u64 {
         let mut released = 0;
+        // Asked before any lock: an allocation that stays within the limits looks at no part.
+        if !needed() {
+            return released;
+        }
         for class in (0..CLASSES).rev() {
             for part in &self.parts {
-                while lock(&part.state).shelves.get(class).is_some_and(|shelf| !shelf.is_empty()) {
+                loop {
+                    let oldest = lock(&part.state).pick_oldest(class);
+                    let Some((memory, bytes)) = oldest else { break };
+                    drop(memory);
+                    self.common.forget(bytes);
+                    released += bytes.len as u64;
                     if !needed() {
                         return released;
                     }
-                    let Some((memory, bytes)) = lock(&part.state).pick_oldest(class) else { break };
-                    drop(memory);
-                    self.common.forget(bytes);
-                    released += bytes as u64;
                 }
             }
         }
@@ -184,7 +198,7 @@ impl<M> Shelves<M> {
                     let Some((memory, bytes)) = old else { break };
                     drop(memory);
                     self.common.forget(bytes);
-                    released += bytes as u64;
+                    released += bytes.len as u64;
                 }
             }
         }
@@ -194,13 +208,17 @@ impl<M> Shelves<M> {
     /// Bytes lent and idle.
     #[cfg(test)]
     pub(super) fn held_bytes(&self) -> u64 {
-        self.common.bytes()
+        self.common.account.bytes()
     }
 
     pub(super) fn stats(&self) -> PoolStats {
+        let heaps = self.common.account.heaps();
         let mut stats = PoolStats {
             released: self.common.released.load(Ordering::Relaxed),
-            peak_bytes: self.common.peak_bytes.load(Ordering::Relaxed),
+            peak_bytes: self.common.account.peak_bytes(),
+            heaps: heaps.heaps,
+            heap_bytes: heaps.bytes,
+            heap_free_bytes: heaps.free_bytes,
             ..PoolStats::default()
         };
         for part in &self.parts {
@@ -225,22 +243,9 @@ impl<M> Drop for Shelves<M> {
 }
 
 impl Common {
-    fn bytes(&self) -> u64 {
-        self.held_bytes.load(Ordering::Relaxed)
-    }
-
-    fn pieces(&self) -> u64 {
-        self.held_pieces.load(Ordering::Relaxed)
-    }
-
-    fn is_over(&self, pieces: u64, bytes: u64) -> bool {
-        pieces > self.max_pieces || bytes > self.max_bytes
-    }
-
     /// Uncounts memory that was released.
-    fn forget(&self, bytes: usize) {
-        self.held_pieces.fetch_sub(1, Ordering::Relaxed);
-        self.held_bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
+    fn forget(&self, bytes: Bytes) {
+        self.account.remove_piece(bytes.own as u64);
         self.released.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -261,13 +266,13 @@ impl<M> Part<M> {
     }
 
     /// Takes memory of `bytes` that nobody uses any more.
-    pub(crate) fn put_back(&self, memory: M, bytes: usize, asked: usize) {
-        let keep = !self.common.is_over(self.common.pieces(), self.common.bytes());
+    pub(crate) fn put_back(&self, memory: M, bytes: Bytes, asked: usize) {
+        let keep = !self.common.account.is_over(0, 0);
         let mut state = lock(&self.state);
         // Under the lock: either this sees that the pool is gone, or the pool's drop sees what is put here.
         let keep = keep && !self.common.closed.load(Ordering::SeqCst);
         state.used_pieces -= 1;
-        state.used_bytes -= bytes as u64;
+        state.used_bytes -= bytes.len as u64;
         state.asked_bytes -= asked as u64;
         if keep {
             state.put(Idle { memory, bytes, since: self.common.tick.load(Ordering::Relaxed) });
@@ -281,47 +286,47 @@ impl<M> Part<M> {
 
 impl<M> State<M> {
     fn put(&mut self, idle: Idle<M>) {
-        let class = class(idle.bytes).0;
+        let class = class(idle.bytes.len).0;
         if self.shelves.len() <= class {
             self.shelves.resize_with(class + 1, VecDeque::new);
         }
         self.idle_pieces += 1;
-        self.idle_bytes += idle.bytes as u64;
+        self.idle_bytes += idle.bytes.len as u64;
         self.shelves[class].push_back(idle);
     }
 
     /// Off the shelf, and lent.
     fn take(&mut self, class: usize, size: usize, asked: usize) -> Option<M> {
         let (memory, bytes) = self.pick(class, size)?;
-        self.lend_again(bytes, asked);
+        self.lend_again(bytes.len, asked);
         Some(memory)
     }
 
     /// The memory that came back last, whose bytes are most likely in a cache. Almost always the first looked at: only at the
     /// device's limit are there sizes within a class.
-    fn pick(&mut self, class: usize, size: usize) -> Option<(M, usize)> {
+    fn pick(&mut self, class: usize, size: usize) -> Option<(M, Bytes)> {
         let shelf = self.shelves.get_mut(class)?;
-        let at = shelf.iter().rposition(|idle| idle.bytes >= size)?;
+        let at = shelf.iter().rposition(|idle| idle.bytes.len >= size)?;
         let idle = shelf.remove(at)?;
         Some(self.picked(idle))
     }
 
-    fn pick_oldest(&mut self, class: usize) -> Option<(M, usize)> {
+    fn pick_oldest(&mut self, class: usize) -> Option<(M, Bytes)> {
         let idle = self.shelves.get_mut(class)?.pop_front()?;
         Some(self.picked(idle))
     }
 
     /// What came back at `last` or before.
-    fn pick_older(&mut self, class: usize, last: u64) -> Option<(M, usize)> {
+    fn pick_older(&mut self, class: usize, last: u64) -> Option<(M, Bytes)> {
         if self.shelves.get(class)?.front()?.since > last {
             return None;
         }
         self.pick_oldest(class)
     }
 
-    fn picked(&mut self, idle: Idle<M>) -> (M, usize) {
+    fn picked(&mut self, idle: Idle<M>) -> (M, Bytes) {
         self.idle_pieces -= 1;
-        self.idle_bytes -= idle.bytes as u64;
+        self.idle_bytes -= idle.bytes.len as u64;
         (idle.memory, idle.bytes)
     }
 
@@ -386,11 +391,15 @@ mod tests {
 
     const LIMITS: (u64, u64) = (20_000, 9);
 
+    fn shelves<M>(max_bytes: u64, max_pieces: u64) -> Shelves<M> {
+        Shelves::new(Arc::new(Account::new(max_bytes, max_pieces)))
+    }
+
     proptest! {
         /// Against lists of what is used and what is idle since when.
         #[test]
         fn shelves_are_what_lists_would_be(steps in prop::collection::vec(step(), 1..200)) {
-            let shelves = Shelves::<Piece>::new(LIMITS.0, LIMITS.1);
+            let shelves = shelves::<Piece>(LIMITS.0, LIMITS.1);
             let mut used: Vec<(Piece, usize, Arc<Part<Piece>>)> = Vec::new();
             let mut idle: Vec<(usize, usize, u64)> = Vec::new();
             let (mut now, mut made, mut hits, mut released) = (0u64, 0usize, 0u64, 0u64);
@@ -417,7 +426,7 @@ mod tests {
                                     idle.remove(at.expect("the largest is there"));
                                     released += 1;
                                 }
-                                used.push((Piece { number: made, bytes: size }, asked, shelves.lend_new(size, asked)));
+                                used.push((Piece { number: made, bytes: size }, asked, shelves.lend_new(Bytes::own(size), asked)));
                                 made += 1;
                             }
                             (found, wanted) => prop_assert!(false, "found {}, wanted {wanted:?}", found.is_some()),
@@ -431,7 +440,7 @@ mod tests {
                             true => idle.push((piece.number, piece.bytes, now)),
                             false => released += 1,
                         }
-                        let bytes = piece.bytes;
+                        let bytes = Bytes::own(piece.bytes);
                         part.put_back(piece, bytes, asked);
                     }
                     Step::Return(_) => {}
@@ -472,9 +481,10 @@ mod tests {
 
     #[test]
     fn what_one_thread_gave_back_another_gets() {
-        let shelves = Shelves::<u32>::new(u64::MAX, u64::MAX);
+        let shelves = shelves::<u32>(u64::MAX, u64::MAX);
+        let bytes = Bytes::own(1024);
         std::thread::scope(|scope| {
-            scope.spawn(|| shelves.lend_new(1024, 1000).put_back(7, 1024, 1000));
+            scope.spawn(|| shelves.lend_new(bytes, 1000).put_back(7, bytes, 1000));
         });
         let (class, size) = class(1000);
         let taken: Vec<u32> = std::thread::scope(|scope| {
@@ -491,12 +501,12 @@ mod tests {
     #[test]
     fn what_comes_back_after_the_pool_is_released() {
         let alive = Arc::new(());
-        let shelves = Shelves::<Arc<()>>::new(u64::MAX, u64::MAX);
-        let (first, second) = (shelves.lend_new(256, 1), shelves.lend_new(256, 1));
-        first.put_back(Arc::clone(&alive), 256, 1);
+        let (shelves, bytes) = (shelves::<Arc<()>>(u64::MAX, u64::MAX), Bytes::own(256));
+        let (first, second) = (shelves.lend_new(bytes, 1), shelves.lend_new(bytes, 1));
+        first.put_back(Arc::clone(&alive), bytes, 1);
         drop(shelves);
         assert_eq!(Arc::strong_count(&alive), 1, "idle memory goes with the pool");
-        second.put_back(Arc::clone(&alive), 256, 1);
+        second.put_back(Arc::clone(&alive), bytes, 1);
         assert_eq!(Arc::strong_count(&alive), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Queues, command buffers and encoders.
+//! Queues, command buffers and encoders; [`indirect`]: commands that encoders execute.
 //!
 //! A command buffer is recorded by one thread ([`CommandBuffer`], `Send` only) and becomes [`Committed`], which only
 //! answers questions and is `Sync`: "waiting on and reading the status of a committed command buffer is allowed from any
@@ -15,6 +15,9 @@ use super::host::Memory;
 use super::texture::SamplerState;
 use super::{Device, Failure, MetalError, Pipeline, c_string, check, handle};
 use crate::Size;
+use crate::command::Scope;
+
+pub(crate) mod indirect;
 
 handle!(
     /// `MTLCommandQueue`.
@@ -78,26 +81,24 @@ impl DCMetalCommandBuffer {
         Ok(DCMetalCommandBuffer(command_buffer))
     }
 
-    /// `completion` runs exactly once, on a thread of Metal's, unless the command buffer is never committed.
-    pub(crate) fn on_completed(&mut self, completion: Completion) -> Result<(), Failure> {
+    /// Commits. `completion` runs exactly once, on a thread of Metal's, unless this fails: then it is dropped.
+    pub(crate) fn commit(self, completion: Completion) -> Result<Committed, Failure> {
         let context = Box::into_raw(Box::new(completion));
         let mut error = ptr::null_mut();
-        // SAFETY: a live handle; `completed` takes the box back, and DCMetal.h promises one call.
-        let status = unsafe {
+        // SAFETY: a live handle; `completed` takes the box back, and DCMetal.h promises one call once it is committed.
+        let mut status = unsafe {
             sys::DCMetalCommandBuffer_AddCompletedHandler(self.0, Some(completed), context.cast(), &mut error)
         };
-        check(status, error).inspect_err(|_| {
-            // SAFETY: the call failed, so the handler is not registered and the box is still ours.
+        if status == sys::DC_METAL_OK {
+            // SAFETY: a live handle; the out-parameter is valid for the call, and the last call has left it NULL.
+            status = unsafe { sys::DCMetalCommandBuffer_Commit(self.0, &mut error) };
+        }
+        if let Err(failure) = check(status, error) {
+            drop(self);
+            // SAFETY: DCMetal.h: never called "for a command buffer that was not committed", and this one has gone.
             drop(unsafe { Box::from_raw(context) });
-        })
-    }
-
-    /// Commits; on failure the completion does not run and what it holds is leaked rather than risked.
-    pub(crate) fn commit(self) -> Result<Committed, Failure> {
-        let mut error = ptr::null_mut();
-        // SAFETY: a live handle; the out-parameter is valid for the call.
-        let status = unsafe { sys::DCMetalCommandBuffer_Commit(self.0, &mut error) };
-        check(status, error)?;
+            return Err(failure);
+        }
         Ok(Committed(self))
     }
 }
@@ -109,7 +110,7 @@ unsafe extern "C" fn completed(context: *mut c_void, status: sys::DCMetalStatus,
         let error = MetalError::owned(failure);
         if status == sys::DC_METAL_OK { Ok(()) } else { Err(Failure::new(status, error)) }
     };
-    // SAFETY: `context` is the box of `on_completed`, and this is the one call that gets it.
+    // SAFETY: `context` is the box of `commit`, and this is the one call that gets it.
     let completion = unsafe { Box::from_raw(context.cast::<Completion>()) };
     // Only a broken invariant of ours panics here; the panic hook has reported it, and there is no caller to tell.
     let _ = catch_unwind(AssertUnwindSafe(|| completion(outcome)));
@@ -122,16 +123,28 @@ pub(crate) struct Committed(CommandBuffer);
 unsafe impl Sync for Committed {}
 
 impl Committed {
+    /// Whether it has ended with an error.
+    pub(crate) fn has_failed(&self) -> bool {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalCommandBuffer_GetStatus(self.0.0) == sys::DC_METAL_COMMAND_BUFFER_ERROR }
+    }
+
     /// Time on the device, once completed.
     pub(crate) fn gpu_time(&self) -> Result<Duration, Failure> {
+        self.gpu_times().map(|(start, end)| Duration::from_nanos(end - start))
+    }
+
+    /// When the device began and ended, in nanoseconds of the host time ([`clock`](super::clock)), once completed.
+    pub(crate) fn gpu_times(&self) -> Result<(u64, u64), Failure> {
         let (mut start, mut end) = (0.0, 0.0);
         // SAFETY: a live handle and valid out-parameters.
         let status = unsafe { sys::DCMetalCommandBuffer_GetGPUTimes(self.0.0, &mut start, &mut end) };
         check(status, ptr::null_mut())?;
         // Some systems leave the times at zero; that is no time (targets.md, "counter sample buffers can read zero").
-        match Duration::try_from_secs_f64(end - start) {
-            Ok(time) if start > 0.0 => Ok(time),
-            _ => Err(Failure::new(sys::DC_METAL_UNSUPPORTED, None)),
+        let nanoseconds = |seconds: f64| (seconds * 1e9).round() as u64;
+        match start > 0.0 && end >= start {
+            true => Ok((nanoseconds(start), nanoseconds(end))),
+            false => Err(Failure::new(sys::DC_METAL_UNSUPPORTED, None)),
         }
     }
 }
@@ -141,12 +154,17 @@ fn size(size: Size) -> sys::DCMetalSize {
 }
 
 impl DCMetalComputeEncoder {
-    /// A serial encoder: each dispatch sees what the earlier ones wrote.
+    /// A concurrent encoder: dispatches see what those before the last barrier wrote, and may run in any order else.
     pub(crate) fn new(command_buffer: &mut CommandBuffer) -> Result<ComputeEncoder, Failure> {
         let (mut encoder, mut error) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: a live handle; the out-parameters are valid for the call.
         let status = unsafe {
-            sys::DCMetalComputeEncoder_Create(command_buffer.0, sys::DC_METAL_DISPATCH_SERIAL, &mut encoder, &mut error)
+            sys::DCMetalComputeEncoder_Create(
+                command_buffer.0,
+                sys::DC_METAL_DISPATCH_CONCURRENT,
+                &mut encoder,
+                &mut error,
+            )
         };
         check(status, error)?;
         Ok(DCMetalComputeEncoder(encoder))
@@ -219,6 +237,15 @@ impl DCMetalComputeEncoder {
             sys::DCMetalComputeEncoder_DispatchThreadgroups(self.0, size(count), size(threadgroup), &mut error)
         };
         check(status, error)
+    }
+
+    /// What follows sees what the dispatches so far wrote to resources of that scope.
+    pub(crate) fn memory_barrier(&mut self, scope: Scope) -> Result<(), Failure> {
+        let bits = [(Scope::BUFFERS, sys::DC_METAL_BARRIER_BUFFERS), (Scope::TEXTURES, sys::DC_METAL_BARRIER_TEXTURES)];
+        let scope = bits.iter().filter(|(part, _)| scope.has(*part)).fold(0, |all, (_, bit)| all | bit.0);
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; the out-parameter is valid for the call.
+        check(unsafe { sys::DCMetalComputeEncoder_MemoryBarrier(self.0, scope, &mut error) }, error)
     }
 
     pub(crate) fn end(self) -> Result<(), Failure> {

@@ -4,6 +4,9 @@
 //!
 //! * a submission *begins* a use (reading or writing) before its command buffer is committed and *ends* it in the
 //!   completion handler;
+//! * a batch that a stream is making *begins* its uses when its commands are recorded, and they are *pending* until it is handed
+//!   over: whoever comes to conflict with a pending use has that batch handed over first, so that nobody waits for or
+//!   depends on work that may stay where it is;
 //! * a host guard begins by waiting for (or refusing on) the device's conflicting uses and ends when dropped;
 //! * a submission that conflicts with a live guard is refused, never delayed: the guard may belong to the same thread.
 //!
@@ -25,7 +28,7 @@ use dcmetal_sys as sys;
 
 use super::pages::PageVec;
 use super::texture::Texture;
-use super::{Buffer, DCMetalBuffer, Device, Failure, check, storage_mode};
+use super::{Buffer, DCMetalBuffer, Device, Failure, Heap, check, storage_mode};
 use crate::command::Inflight;
 use crate::memory::TextureDescriptor;
 use crate::{Error, Result, StorageMode, SubmissionError};
@@ -72,6 +75,15 @@ impl Memory {
         };
         check(status, error)?;
         Ok(Memory::of(DCMetalBuffer(buffer), bytes, storage))
+    }
+
+    /// A part of a heap, which Metal keeps as long as the part. It holds whatever its room held before.
+    pub(crate) fn in_heap(heap: &Heap, bytes: usize) -> Result<Memory, Failure> {
+        let (mut buffer, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live handle; the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalHeap_CreateBuffer(heap.0, bytes as u64, &mut buffer, &mut error) };
+        check(status, error)?;
+        Ok(Memory::of(DCMetalBuffer(buffer), bytes, StorageMode::Shared))
     }
 
     /// Hands the pages to Metal; they are freed when Metal no longer uses them.
@@ -168,11 +180,15 @@ struct Uses {
     device_writers: u32,
     host_readers: u32,
     host_writers: u32,
+    /// Threads that wait for a change: telling nobody costs a call of the system as well.
+    waiting: u32,
     /// Submissions that began to write it so far, and how many of them the host's copy of managed memory has seen.
     written: u64,
     seen: u64,
     /// `written` at the beginning of each synchronisation in flight.
     synchronizing: Vec<u64>,
+    /// Those of the device's uses that belong to a batch in the making.
+    pending: Vec<(Arc<Inflight>, DeviceUse)>,
     /// The submission in flight that was the last to begin writing.
     last_writer: Option<Arc<Inflight>>,
     /// Why the contents are not to be trusted.
@@ -195,6 +211,14 @@ pub(crate) enum DeviceUse {
     Synchronize,
 }
 
+/// What became of the beginning of a use.
+pub(crate) enum Begun {
+    /// It has begun; this submission in flight was the last to write the memory.
+    Now(Option<Arc<Inflight>>),
+    /// It has not: this batch in the making has to be handed over first.
+    After(Arc<Inflight>),
+}
+
 /// Whether a host access waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
@@ -215,9 +239,9 @@ impl Tracked {
         self.memory
     }
 
-    /// Begins a submission's use. Returns the submission in flight that last wrote the memory; `end_device` or
-    /// `cancel_device` must follow.
-    pub(crate) fn begin_device(&self, kind: DeviceUse, by: &Arc<Inflight>) -> Result<Option<Arc<Inflight>>> {
+    /// Begins a submission's use, pending if its batch is a stream's. `end_device` or `cancel_device` must follow, and `hand_over`
+    /// before the first of a pending one.
+    pub(crate) fn begin_device(&self, kind: DeviceUse, by: &Arc<Inflight>) -> Result<Begun> {
         let mut uses = lock(&self.uses);
         if let Some(cause) = &uses.fault {
             return Err(Error::Faulted { cause: Arc::clone(cause) });
@@ -228,12 +252,21 @@ impl Tracked {
         if kind != DeviceUse::Read && uses.host_readers > 0 {
             return Err(Error::BufferInUse { by: "is being read by the host: drop the ReadGuard first" });
         }
+        let conflicts = |other: &(Arc<Inflight>, DeviceUse)| {
+            !Arc::ptr_eq(&other.0, by) && (kind != DeviceUse::Read || other.1 != DeviceUse::Read)
+        };
+        if let Some((other, _)) = uses.pending.iter().find(|other| conflicts(other)) {
+            return Ok(Begun::After(Arc::clone(other)));
+        }
+        if by.is_of_stream() {
+            uses.pending.push((Arc::clone(by), kind));
+        }
         match kind {
             DeviceUse::Read => uses.device_readers += 1,
             DeviceUse::Write => {
                 uses.device_writers += 1;
                 uses.written += 1;
-                return Ok(uses.last_writer.replace(Arc::clone(by)));
+                return Ok(Begun::Now(uses.last_writer.replace(Arc::clone(by))));
             }
             DeviceUse::Synchronize => {
                 uses.device_writers += 1;
@@ -241,12 +274,21 @@ impl Tracked {
                 uses.synchronizing.push(written);
             }
         }
-        Ok(uses.last_writer.clone())
+        Ok(Begun::Now(uses.last_writer.clone()))
+    }
+
+    /// The uses of this batch are not pending any more: it is being committed.
+    pub(crate) fn hand_over(&self, by: &Arc<Inflight>) {
+        lock(&self.uses).pending.retain(|(pending, _)| !Arc::ptr_eq(pending, by));
     }
 
     /// Takes back a `begin_device` whose command buffer was not committed.
     pub(crate) fn cancel_device(&self, kind: DeviceUse, by: &Arc<Inflight>, before: Option<Arc<Inflight>>) {
         let mut uses = lock(&self.uses);
+        let pending = |other: &(Arc<Inflight>, DeviceUse)| other.1 == kind && Arc::ptr_eq(&other.0, by);
+        if let Some(at) = uses.pending.iter().rposition(pending) {
+            uses.pending.swap_remove(at);
+        }
         match kind {
             DeviceUse::Read => uses.device_readers -= 1,
             DeviceUse::Write => {
@@ -260,8 +302,7 @@ impl Tracked {
                 uses.synchronizing.pop();
             }
         }
-        drop(uses);
-        self.changed.notify_all();
+        self.tell(uses);
     }
 
     /// Ends a use; `failure` is why what was written is not to be trusted.
@@ -287,8 +328,21 @@ impl Tracked {
                 }
             }
         }
+        self.tell(uses);
+    }
+
+    /// Whether a submission that was to write it failed.
+    pub(crate) fn has_fault(&self) -> bool {
+        lock(&self.uses).fault.is_some()
+    }
+
+    /// Tells those who wait that the uses have changed.
+    fn tell(&self, uses: MutexGuard<'_, Uses>) {
+        let waiting = uses.waiting > 0;
         drop(uses);
-        self.changed.notify_all();
+        if waiting {
+            self.changed.notify_all();
+        }
     }
 
     /// Forgets a fault, once nothing in flight writes the memory.
@@ -298,7 +352,24 @@ impl Tracked {
 
     /// Waits until `busy` no longer holds.
     fn wait_while(&self, busy: impl Fn(&Uses) -> bool) -> MutexGuard<'_, Uses> {
-        self.changed.wait_while(lock(&self.uses), |uses| busy(uses)).unwrap_or_else(PoisonError::into_inner)
+        let mut uses = self.handed_over(&busy);
+        uses.waiting += 1;
+        while busy(&uses) {
+            uses = self.changed.wait(uses).unwrap_or_else(PoisonError::into_inner);
+        }
+        uses.waiting -= 1;
+        uses
+    }
+
+    /// The uses, without pending ones if they are busy. Nobody can add any meanwhile: launches borrow what the caller borrows.
+    fn handed_over(&self, busy: impl Fn(&Uses) -> bool) -> MutexGuard<'_, Uses> {
+        loop {
+            let uses = lock(&self.uses);
+            let Some((pending, _)) = uses.pending.first().filter(|_| busy(&uses)) else { return uses };
+            let pending = Arc::clone(pending);
+            drop(uses);
+            pending.hand_over();
+        }
     }
 
     /// Waits until `busy` no longer holds, or refuses.
@@ -306,7 +377,7 @@ impl Tracked {
         if patience == Patience::Wait {
             return Ok(self.wait_while(busy));
         }
-        let uses = lock(&self.uses);
+        let uses = self.handed_over(&busy);
         if busy(&uses) {
             return Err(Error::BufferInUse { by: "is in use by a submission in flight" });
         }
@@ -519,7 +590,7 @@ mod tests {
 
     fn begin(tracked: &Tracked, kind: DeviceUse) -> Arc<Inflight> {
         let flight = flight();
-        tracked.begin_device(kind, &flight).expect("nobody is in the way");
+        assert!(matches!(tracked.begin_device(kind, &flight), Ok(Begun::Now(_))), "nobody is in the way");
         flight
     }
 
@@ -569,11 +640,11 @@ mod tests {
         let memory = tracked(StorageMode::Shared);
         let first = begin(&memory, DeviceUse::Write);
         let second = flight();
-        let before = memory.begin_device(DeviceUse::Write, &second).expect("writes queue up");
+        let Ok(Begun::Now(before)) = memory.begin_device(DeviceUse::Write, &second) else { panic!("writes queue up") };
         assert!(before.as_ref().is_some_and(|before| Arc::ptr_eq(before, &first)));
         memory.cancel_device(DeviceUse::Write, &second, before);
         let third = flight();
-        let before = memory.begin_device(DeviceUse::Read, &third).expect("reads queue up");
+        let Ok(Begun::Now(before)) = memory.begin_device(DeviceUse::Read, &third) else { panic!("reads queue up") };
         assert!(before.is_some_and(|before| Arc::ptr_eq(&before, &first)));
         assert!(memory.read::<u8>(0, 1, Patience::Refuse).is_err(), "the first still writes");
         memory.end_device(DeviceUse::Write, &first, None);

@@ -4,6 +4,7 @@ use std::ptr;
 
 use dcmetal_sys as sys;
 
+use super::archive::Archive;
 use super::{Device, Failure, MetalError, c_string, check, handle, text};
 
 handle!(
@@ -42,6 +43,10 @@ pub(crate) type Pipeline = DCMetalPipeline;
 unsafe impl Send for DCMetalLibrary {}
 // SAFETY: as for Send.
 unsafe impl Sync for DCMetalLibrary {}
+// SAFETY: DCMetal.h: "libraries, functions, pipelines [...] may be used from any thread at once"; a function is immutable.
+unsafe impl Send for DCMetalFunction {}
+// SAFETY: as for Send.
+unsafe impl Sync for DCMetalFunction {}
 // SAFETY: as for the device; a pipeline state is immutable ("compute pipeline state objects can be shared", Apple).
 unsafe impl Send for DCMetalPipeline {}
 // SAFETY: as for Send.
@@ -197,15 +202,53 @@ impl Binding {
 
 impl DCMetalPipeline {
     pub(crate) fn new(device: &Device, function: &Function, label: &str) -> Result<Pipeline, Failure> {
+        Pipeline::from_archives(device, function, label, (&[], false), false)
+    }
+
+    /// One for indirect commands, which Metal may refuse.
+    pub(crate) fn for_commands(device: &Device, function: &Function, label: &str) -> Result<Pipeline, Failure> {
+        Pipeline::from_archives(device, function, label, (&[], false), true)
+    }
+
+    /// With the archive's code; `only` fails instead of compiling what it lacks.
+    pub(crate) fn with_archive(
+        device: &Device,
+        function: &Function,
+        label: &str,
+        archive: &Archive,
+        only: bool,
+    ) -> Result<Pipeline, Failure> {
+        Pipeline::from_archives(device, function, label, (&[archive.0], only), false)
+    }
+
+    fn from_archives(
+        device: &Device,
+        function: &Function,
+        label: &str,
+        (archives, only): (&[sys::DCMetalArchive], bool),
+        indirect_commands: bool,
+    ) -> Result<Pipeline, Failure> {
         let label = c_string(label)?;
         let options = sys::DCMetalPipelineOptions {
             label: label.as_ptr(),
             max_total_threads_per_threadgroup: 0,
             threadgroup_size_is_multiple_of_execution_width: false,
+            indirect_commands,
         };
         let (mut pipeline, mut error) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: live handles; `options` and the out-parameters are valid for the call.
-        let status = unsafe { sys::DCMetalPipeline_Create(device.0, function.0, &options, &mut pipeline, &mut error) };
+        // SAFETY: live handles, `archives` among them; `options` and the out-parameters are valid for the call.
+        let status = unsafe {
+            sys::DCMetalPipeline_CreateWithArchives(
+                device.0,
+                function.0,
+                &options,
+                archives.as_ptr(),
+                archives.len(),
+                only,
+                &mut pipeline,
+                &mut error,
+            )
+        };
         check(status, error)?;
         Ok(DCMetalPipeline(pipeline))
     }

@@ -2,8 +2,8 @@
 //!
 //! `native/include/DCMetal.h` is the truth for ownership, threads and errors; what this module relies on is quoted from
 //! there. Everything below returns either a value or a [`Failure`]; the callers add what they were doing.
-//! [`library`] compiles; [`command`] holds queues, command buffers and encoders; [`host`] the memory that the CPU and the
-//! device share, [`texture`] textures and samplers, [`pages`] memory of the CPU's that the device can use.
+//! [`library`] compiles, [`archive`] keeps what was compiled; [`command`] holds queues, command buffers and encoders, [`event`] what they wait for; [`host`] the memory that the CPU and the
+//! device share, [`heap`] heaps of it, [`texture`] textures and samplers, [`pages`] memory of the CPU's that the device can use.
 //!
 //! Threads. Apple, "Metal Best Practices Guide" and the Metal Programming Guide ("Command Organization and Execution
 //! Model"): devices, command queues, and the resources, libraries and pipeline states they create may be used from any
@@ -18,12 +18,17 @@ use dcmetal_sys as sys;
 use crate::error::{EncoderReport, EncoderState};
 use crate::{Error, Size, StorageMode};
 
+pub(crate) mod archive;
+pub(crate) mod clock;
 pub(crate) mod command;
+pub(crate) mod event;
+mod heap;
 pub(crate) mod host;
 pub(crate) mod library;
 pub(crate) mod pages;
 pub(crate) mod texture;
 
+pub(crate) use heap::Heap;
 pub(crate) use library::{Binding, CompileOptions, ConstantBytes, Constants, Function, Library, Pipeline};
 
 /// What a call of the C ABI ended with when it was not `DC_METAL_OK`.
@@ -67,6 +72,17 @@ impl Failure {
     pub(crate) fn is_source_error(&self) -> bool {
         const COMPILE_FAILURE: i64 = 3;
         self.domain == "MTLLibraryErrorDomain" && self.code == COMPILE_FAILURE
+    }
+
+    /// The crate's error for memory, or another object, that Metal did not make; of a device that was removed it makes none.
+    pub(crate) fn of_nothing(self, device: &Device, call: &'static str, bytes: Option<usize>) -> Error {
+        match (self.status, bytes) {
+            (sys::DC_METAL_OUT_OF_MEMORY, _) if device.is_gone() => {
+                Error::NoDevice { text: format!("the device was removed: {}", self.text) }
+            }
+            (sys::DC_METAL_OUT_OF_MEMORY, Some(bytes)) => Error::OutOfMemory { bytes: bytes as u64, text: self.text },
+            _ => self.during(call),
+        }
     }
 
     /// The crate's error for a failure that has no variant of its own.
@@ -248,6 +264,12 @@ impl DCMetalDevice {
             }
             capacity = count;
         }
+    }
+
+    /// Whether it was removed: the system lists its devices without it.
+    pub(crate) fn is_gone(&self) -> bool {
+        let own = self.registry_id();
+        DCMetalDevice::all().is_ok_and(|devices| devices.iter().all(|device| device.registry_id() != own))
     }
 
     pub(crate) fn name(&self) -> String {

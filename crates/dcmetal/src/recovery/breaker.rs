@@ -74,6 +74,14 @@ impl Breaker {
         };
     }
 
+    /// Until when nothing goes through, when it is open.
+    pub(super) fn open_until(&self) -> Option<Instant> {
+        match self.state {
+            State::Open { until } => Some(until),
+            State::Closed { .. } | State::HalfOpen => None,
+        }
+    }
+
     /// Work ended in a way that says nothing of the device: the next may be the probe.
     pub(super) fn undecided(&mut self, now: Instant) {
         if self.state == State::HalfOpen {

@@ -1,7 +1,7 @@
 //! [`Recovery`]: work that is tried again where that can help, and elsewhere where it cannot.
 //!
 //! What an error is worth is its [`ErrorKind`]: only what may go away by itself is tried again, with pauses that double and
-//! are shortened at random, so that many programs do not come back at once (M. Brooker, "Exponential Backoff And Jitter",
+//! are lengthened at random, so that many programs do not come back at once (M. Brooker, "Exponential Backoff And Jitter",
 //! <https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>). Out of memory, the pools let go of what they keep first. A device
 //! that keeps failing is left alone for a while ([`BreakerLimits`]), one that is gone is looked for again. Then the other devices have their turn, and
 //! at last a function of the host's. The result says who computed it and what went wrong before.
@@ -9,13 +9,14 @@
 mod breaker;
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
 use crate::raw::host::lock;
+use crate::telemetry::RECOVERY;
 use crate::{Accelerator, BufferPool, Error, ErrorKind, Result};
 use breaker::Breaker;
 pub use breaker::BreakerLimits;
@@ -91,13 +92,21 @@ pub struct Recovery {
 struct Device {
     accelerator: Accelerator,
     breaker: Breaker,
+    /// What telemetry tells of the breaker while it is open; it is told no longer when this is gone.
+    told: Option<Arc<u64>>,
+}
+
+impl Device {
+    fn new(accelerator: Accelerator, limits: BreakerLimits) -> Device {
+        Device { accelerator, breaker: Breaker::new(limits), told: None }
+    }
 }
 
 impl Recovery {
     /// Work is tried on these, in this order.
     pub fn new(devices: impl IntoIterator<Item = Accelerator>) -> Recovery {
         let limits = BreakerLimits::default();
-        let devices = devices.into_iter().map(|accelerator| Device { accelerator, breaker: Breaker::new(limits) });
+        let devices = devices.into_iter().map(|accelerator| Device::new(accelerator, limits));
         Recovery {
             devices: Mutex::new(devices.collect()),
             retries: Retries::default(),
@@ -118,7 +127,9 @@ impl Recovery {
     #[must_use]
     pub fn breaker_limits(mut self, limits: BreakerLimits) -> Recovery {
         self.limits = limits;
-        lock(&self.devices).iter_mut().for_each(|device| device.breaker = Breaker::new(limits));
+        for device in lock(&self.devices).iter_mut() {
+            (device.breaker, device.told) = (Breaker::new(limits), None);
+        }
         self
     }
 
@@ -174,19 +185,28 @@ impl Recovery {
         mut work: impl FnMut(&Accelerator) -> Result<T>,
     ) -> Result<Recovered<T>, (Error, Vec<Error>)> {
         let (mut failures, mut last) = (Vec::new(), None);
-        let accelerators = match self.present() {
-            Ok(accelerators) => accelerators,
-            Err(error) => return Err((error.clone(), vec![error])),
-        };
-        for accelerator in accelerators {
-            let before = failures.len();
-            match self.on_device(&accelerator, &mut work, &mut failures) {
-                Some(Ok(value)) => return Ok(Recovered { value, origin: Origin::Device(accelerator), failures }),
-                Some(Err(error)) if !may_go_elsewhere(error.kind()) => return Err((error, failures)),
-                Some(Err(_)) | None => {}
+        loop {
+            let accelerators = match self.present() {
+                Ok(accelerators) => accelerators,
+                Err(error) => return Err((error.clone(), vec![error])),
+            };
+            for accelerator in &accelerators {
+                let before = failures.len();
+                match self.on_device(accelerator, &mut work, &mut failures) {
+                    Some(Ok(value)) => {
+                        let origin = Origin::Device(accelerator.clone());
+                        return Ok(Recovered { value, origin, failures });
+                    }
+                    Some(Err(error)) if !may_go_elsewhere(error.kind()) => return Err((error, failures)),
+                    Some(Err(_)) | None => {}
+                }
+                // Every device that was tried has left a failure; the first is nearest to the cause.
+                last = failures.get(before).cloned().or(last);
             }
-            // Every device that was tried has left a failure; the first is nearest to the cause.
-            last = failures.get(before).cloned().or(last);
+            // Other threads may have lost every one of them before it was tried here: then they are looked for again.
+            if last.is_some() || accelerators.iter().any(|accelerator| self.breaker(accelerator, |_| ()).is_some()) {
+                break;
+            }
         }
         let error = last.unwrap_or(Error::DevicesPaused);
         if failures.is_empty() {
@@ -206,10 +226,9 @@ impl Recovery {
             return Err(Error::NoDevice { text: "every device is gone, and no other was found".to_owned() });
         }
         let mut devices = lock(&self.devices);
-        let breaker = || Breaker::new(self.limits);
         // Somebody else may have looked meanwhile.
         if devices.is_empty() {
-            devices.extend(found.into_iter().map(|accelerator| Device { accelerator, breaker: breaker() }));
+            devices.extend(found.into_iter().map(|accelerator| Device::new(accelerator, self.limits)));
         }
         Ok(devices.iter().map(|device| device.accelerator.clone()).collect())
     }
@@ -222,7 +241,7 @@ impl Recovery {
         failures: &mut Vec<Error>,
     ) -> Option<Result<T>> {
         let mut pauses = ExponentialBuilder::default()
-            .with_min_delay(self.retries.first_pause)
+            .with_min_delay(self.retries.first_pause.min(self.retries.longest_pause))
             .with_max_delay(self.retries.longest_pause)
             .with_max_times(self.retries.count)
             .with_jitter()
@@ -238,6 +257,7 @@ impl Recovery {
                 Err(error) => error,
             };
             failures.push(error.clone());
+            log::warn!(target: RECOVERY, "work failed on {}: {error}", accelerator.name());
             match error.kind() {
                 ErrorKind::Transient => probe.end(|breaker| breaker.failed(Instant::now())),
                 ErrorKind::Resource => {
@@ -246,6 +266,7 @@ impl Recovery {
                     }
                 }
                 ErrorKind::DeviceLost => {
+                    log::warn!(target: RECOVERY, "{} is gone", accelerator.name());
                     lock(&self.devices).retain(|device| !device.accelerator.is(accelerator));
                     return Some(Err(error));
                 }
@@ -262,8 +283,26 @@ impl Recovery {
     /// `None` when the device is gone.
     fn breaker<R>(&self, accelerator: &Accelerator, change: impl FnOnce(&mut Breaker) -> R) -> Option<R> {
         let mut devices = lock(&self.devices);
-        let device = devices.iter_mut().find(|device| device.accelerator.is(accelerator))?;
-        Some(change(&mut device.breaker))
+        let Device { breaker, told, .. } = devices.iter_mut().find(|device| device.accelerator.is(accelerator))?;
+        let before = breaker.open_until();
+        let changed = change(breaker);
+        let open = breaker.open_until();
+        if open != before
+            && let Some(figures) = accelerator.figures()
+        {
+            *told = open.map(|until| figures.leave_alone(until));
+            if open.is_none() {
+                figures.try_again();
+            }
+        }
+        // The logger is the user's code.
+        drop(devices);
+        match (before, open) {
+            (None, Some(_)) => log::warn!(target: RECOVERY, "{} is left alone for a while", accelerator.name()),
+            (Some(_), None) => log::info!(target: RECOVERY, "{} is tried again", accelerator.name()),
+            _ => {}
+        }
+        Some(changed)
     }
 }
 

@@ -1,7 +1,9 @@
 //! What the tests share: the device, seeded random numbers, poisoned buffers.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod collector;
 pub(crate) mod run_line;
+pub(crate) mod trace;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};

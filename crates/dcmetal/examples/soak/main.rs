@@ -1,18 +1,24 @@
-//! Threads that share one device for long: dispatches in their millions, pipeline look-ups, memory watched.
+//! Threads that share one device for long, memory watched: dispatches in their millions and pipeline look-ups, or work of all kinds.
 //!
 //! Each thread adds 1 to every number of its own buffer, launch by launch, in batches; at the end every number must be the
 //! count of its launches. Then threads look kernels up, in libraries of the same source and with function constants, and run
 //! one in a hundred. Memory is sampled all the time: where it ends may not lie above where it was after a tenth of the work
 //! by more than `GROWTH`, nor may the process keep more files, threads or mappings.
 //!
-//! `cargo run --release -p dcmetal --example soak [-- DISPATCHES [LOOK-UPS [THREADS]]]`, or `scripts/soak`
+//! `mixed` has threads do what programs do, at random, for so many minutes: see mixed.rs.
+//!
+//! `cargo run --release -p dcmetal --example soak [-- DISPATCHES [LOOK-UPS [THREADS]] | mixed [MINUTES [THREADS [SEED]]]]`, or `scripts/soak`
 #![allow(clippy::print_stdout, reason = "a program, not the library")]
 
+mod mixed;
+mod watch;
+
 use std::process::exit;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 use dcmetal::{Accelerator, Constants, Grid, Result, args};
+use watch::{Process, mib, sampled};
 
 const SOURCE: &str = "
 #include <metal_stdlib>
@@ -31,11 +37,10 @@ kernel void reverse(device uint *numbers [[buffer(0)]], uint i [[thread_position
 const COUNT: usize = 256;
 /// Launches in a submission.
 const BATCH: u64 = 100;
-/// Bytes that memory may grow by, and the share.
-const GROWTH: (u64, f64) = (8 << 20, 0.02);
 
 fn main() {
-    let mut words = std::env::args().skip(1);
+    let mut words = std::env::args().skip(1).peekable();
+    let mixed = words.next_if(|word| word == "mixed").is_some();
     let mut number = |default: u64| match words.next() {
         None => default,
         Some(word) => word.parse().unwrap_or_else(|_| {
@@ -43,8 +48,15 @@ fn main() {
             exit(2)
         }),
     };
-    let (dispatches, lookups, threads) = (number(10_000_000), number(100_000), number(64).max(1));
-    if let Err(error) = soak(dispatches, lookups, threads) {
+    let result = if mixed {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let (minutes, threads, seed) = (number(60), number(8).max(1), number(now));
+        mixed::soak(Duration::from_secs(60 * minutes), threads, seed)
+    } else {
+        let (dispatches, lookups, threads) = (number(10_000_000), number(100_000), number(64).max(1));
+        soak(dispatches, lookups, threads)
+    };
+    if let Err(error) = result {
         eprintln!("soak: {error}");
         exit(1);
     }
@@ -114,29 +126,15 @@ fn each(threads: u64, work: impl Fn(u64) -> Result<()> + Sync) -> Result<()> {
 
 /// Runs `work`, which counts what it has done, samples the process meanwhile, and prints what it saw.
 fn watched(what: &str, total: u64, work: impl FnOnce(&AtomicU64) -> Result<()>) -> Result<()> {
-    let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let done = AtomicU64::new(0);
     let start = Instant::now();
-    let mut samples = Vec::new();
-    let mut take = |done: u64| samples.push((done, Process::now()));
-    let result = std::thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
-            while !over.load(Ordering::Acquire) {
-                take(done.load(Ordering::Relaxed));
-                std::thread::park_timeout(Duration::from_millis(100));
-            }
-        });
-        let result = work(&done);
-        over.store(true, Ordering::Release);
-        watcher.thread().unpark();
-        watcher.join().expect("the watcher");
-        result
-    });
+    let sample = || (done.load(Ordering::Relaxed), Process::now());
+    let (result, samples) = sampled(Duration::from_millis(100), sample, || work(&done));
     result?;
     let seconds = start.elapsed().as_secs_f64();
     let last = Process::now();
     let settled = samples.iter().find(|(done, _)| *done >= total / 10).map_or(last, |(_, process)| *process);
     let most = samples.iter().map(|(_, process)| process.bytes).max().unwrap_or(last.bytes).max(last.bytes);
-    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     println!(
         "{total} {what} in {seconds:.1} s, {:.0} a second; memory {:.1} MiB after a tenth, {:.1} at most, {:.1} at the end; \
          {} samples; mappings {} then {}, files {} then {}",
@@ -150,10 +148,7 @@ fn watched(what: &str, total: u64, work: impl FnOnce(&AtomicU64) -> Result<()>) 
         settled.files,
         last.files
     );
-    let limit = settled.bytes + GROWTH.0.max((settled.bytes as f64 * GROWTH.1) as u64);
-    demand(last.bytes <= limit, "memory grew");
-    demand(last.files <= settled.files, "open files grew");
-    demand(last.mappings <= settled.mappings + settled.mappings / 10 + 16, "mappings grew");
+    last.demand_as_flat_as(&settled);
     Ok(())
 }
 
@@ -161,37 +156,5 @@ fn demand(holds: bool, broken: &str) {
     if !holds {
         eprintln!("soak: {broken}");
         exit(1);
-    }
-}
-
-/// What the process holds.
-#[derive(Clone, Copy)]
-struct Process {
-    /// Resident.
-    bytes: u64,
-    mappings: usize,
-    files: usize,
-}
-
-impl Process {
-    #[cfg(target_os = "linux")]
-    fn now() -> Process {
-        let status = std::fs::read_to_string("/proc/self/status").expect("/proc");
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
-        let kilobytes: u64 = resident.trim().trim_end_matches(" kB").trim().parse().expect("a number");
-        Process {
-            bytes: kilobytes << 10,
-            mappings: std::fs::read_to_string("/proc/self/maps").expect("/proc").lines().count(),
-            files: std::fs::read_dir("/proc/self/fd").expect("/proc").count(),
-        }
-    }
-
-    /// Elsewhere only memory is asked for.
-    #[cfg(not(target_os = "linux"))]
-    fn now() -> Process {
-        let id = std::process::id().to_string();
-        let output = std::process::Command::new("ps").args(["-o", "rss=", "-p", &id]).output().expect("ps");
-        let kilobytes: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
-        Process { bytes: kilobytes << 10, mappings: 0, files: 0 }
     }
 }

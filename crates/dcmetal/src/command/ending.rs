@@ -1,0 +1,124 @@
+//! [`Ending`]: how a submission or a compilation ended, for those who wait, who polls, and what comes after it.
+//!
+//! It ends once. Everybody who looked before is told: threads by the condition, the task that polled last by its waker, and
+//! followers by being handed to whoever ends it. `tests/models.rs` runs it under shuttle.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The end of something, `T`, and what cannot end before it, `F`.
+pub(crate) struct Ending<T, F> {
+    state: Mutex<State<T, F>>,
+    ended: Condvar,
+}
+
+struct State<T, F> {
+    outcome: Option<T>,
+    followers: Vec<F>,
+    waker: Option<Waker>,
+    /// Threads in `wait` and `wait_timeout`: telling nobody costs a call of the system as well.
+    waiting: usize,
+}
+
+impl<T, F> Default for Ending<T, F> {
+    fn default() -> Ending<T, F> {
+        let state = State { outcome: None, followers: Vec::new(), waker: None, waiting: 0 };
+        Ending { state: Mutex::new(state), ended: Condvar::new() }
+    }
+}
+
+impl<T: Clone, F> Ending<T, F> {
+    fn state(&self) -> MutexGuard<'_, State<T, F>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.state().outcome.is_some()
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn outcome(&self) -> Option<T> {
+        self.state().outcome.clone()
+    }
+
+    pub(crate) fn wait(&self) -> T {
+        let mut state = self.state();
+        state.waiting += 1;
+        loop {
+            if let Some(outcome) = state.outcome.clone() {
+                state.waiting -= 1;
+                return outcome;
+            }
+            state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// `None` when it has not ended by then.
+    pub(crate) fn wait_until(&self, deadline: Instant) -> Option<T> {
+        let mut state = self.state();
+        state.waiting += 1;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if state.outcome.is_some() || left == Duration::ZERO {
+                state.waiting -= 1;
+                return state.outcome.clone();
+            }
+            state = self.ended.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Keeps the waker of the last that asked.
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
+        // A waker's clone and drop are the executor's code: not under the lock.
+        let waker = cx.waker().clone();
+        let mut state = self.state();
+        if let Some(outcome) = &state.outcome {
+            return Poll::Ready(outcome.clone());
+        }
+        let stale = state.waker.replace(waker);
+        drop(state);
+        drop(stale);
+        Poll::Pending
+    }
+
+    /// Leaves a follower with it, which `end` will give back; when it has ended already, the follower comes back with how.
+    pub(crate) fn follow(&self, follower: F) -> Option<(F, T)> {
+        let mut state = self.state();
+        match state.outcome.clone() {
+            Some(outcome) => Some((follower, outcome)),
+            None => {
+                state.followers.push(follower);
+                None
+            }
+        }
+    }
+
+    /// Ends it. The waker is to be given to [`wake`] without locks.
+    pub(crate) fn end(&self, outcome: T) -> (Option<Waker>, Vec<F>) {
+        self.end_first(outcome).expect("a submission ends once")
+    }
+
+    /// As `end`, for one of several that may end it: `None`, and nothing changes, when another was first.
+    pub(crate) fn end_first(&self, outcome: T) -> Option<(Option<Waker>, Vec<F>)> {
+        let mut state = self.state();
+        if state.outcome.is_some() {
+            return None;
+        }
+        state.outcome = Some(outcome);
+        let told = (state.waker.take(), std::mem::take(&mut state.followers));
+        let waiting = state.waiting > 0;
+        drop(state);
+        if waiting {
+            self.ended.notify_all();
+        }
+        Some(told)
+    }
+}
+
+/// Calls a waker, which is the user's code: its panic belongs to no caller here, and the panic hook has reported it.
+pub(crate) fn wake(waker: Waker) {
+    let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+}

@@ -1,0 +1,121 @@
+//! [`Room`]: how much of a stream's work is uncompleted, who waits for it to become less, and its first failure.
+//! `tests/models.rs` runs it under shuttle.
+
+use crate::SubmissionError;
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The places of a stream's batches, from the first command to the end on the device.
+pub(crate) struct Room {
+    /// Submissions and bytes above which nobody gets in.
+    limits: (usize, u64),
+    state: Mutex<State>,
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    submissions: usize,
+    bytes: u64,
+    /// Batches that have begun; who waits may record in the last of them, and needs no place then.
+    begun: u64,
+    /// Threads in `enter`.
+    waiting: usize,
+    /// The first that nobody has been told of.
+    failure: Option<Arc<SubmissionError>>,
+}
+
+/// There is no place: so many submissions and bytes are uncompleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full {
+    pub(crate) submissions: usize,
+    pub(crate) bytes: u64,
+}
+
+impl Room {
+    /// Both limits at least 1.
+    pub(crate) fn new(submissions: usize, bytes: u64) -> Room {
+        Room { limits: (submissions.max(1), bytes.max(1)), state: Mutex::default(), left: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a place, once there is one; `leave` must follow. False, and no place, when a batch has begun since `begun` was
+    /// asked.
+    pub(crate) fn enter(&self, begun: u64) -> bool {
+        let mut state = self.state();
+        state.waiting += 1;
+        while state.begun == begun && self.is_full(&state) {
+            state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.waiting -= 1;
+        let enters = state.begun == begun;
+        state.submissions += usize::from(enters);
+        enters
+    }
+
+    /// How many batches have begun, asked under the stream's lock while it has none in the making.
+    pub(crate) fn begun(&self) -> u64 {
+        self.state().begun
+    }
+
+    /// A batch begins, under the stream's lock.
+    pub(crate) fn begin(&self) {
+        let mut state = self.state();
+        state.begun += 1;
+        let waiting = state.waiting > 0;
+        drop(state);
+        if waiting {
+            self.left.notify_all();
+        }
+    }
+
+    /// Takes a place if there is one.
+    pub(crate) fn try_enter(&self) -> Result<(), Full> {
+        let mut state = self.state();
+        if self.is_full(&state) {
+            return Err(Full { submissions: state.submissions, bytes: state.bytes });
+        }
+        state.submissions += 1;
+        Ok(())
+    }
+
+    /// Bytes never keep out the only submission.
+    fn is_full(&self, state: &State) -> bool {
+        state.submissions >= self.limits.0 || state.submissions > 0 && state.bytes >= self.limits.1
+    }
+
+    /// A submission that has its place is about to be handed over, with so many bytes.
+    pub(crate) fn add(&self, bytes: u64) {
+        let mut state = self.state();
+        state.bytes = state.bytes.saturating_add(bytes);
+    }
+
+    /// Gives a place back, with the bytes that were added for it, and tells how it ended.
+    pub(crate) fn leave(&self, bytes: u64, failure: Option<&Arc<SubmissionError>>) {
+        let mut state = self.state();
+        state.submissions -= 1;
+        state.bytes = state.bytes.saturating_sub(bytes);
+        if let (None, Some(failure)) = (&state.failure, failure) {
+            state.failure = Some(Arc::clone(failure));
+        }
+        let waiting = state.waiting > 0;
+        drop(state);
+        // All: bytes may have made room for several.
+        if waiting {
+            self.left.notify_all();
+        }
+    }
+
+    /// Submissions that have a place, and the bytes of those that were handed over.
+    pub(crate) fn taken(&self) -> (usize, u64) {
+        let state = self.state();
+        (state.submissions, state.bytes)
+    }
+
+    /// The first failure since this was last called.
+    pub(crate) fn take_failure(&self) -> Option<Arc<SubmissionError>> {
+        self.state().failure.take()
+    }
+}

@@ -1,0 +1,342 @@
+//! [`KernelFiles`]: compiled pipelines in a folder, for later processes.
+//!
+//! One binary archive of Metal's per kernel, in a file whose name is the hash of everything that the code depends on (source,
+//! options, values of function constants, device, system, this crate's version) and, behind it, the hash of the file's bytes. So
+//! a file is whole or its name is a lie; it is written under another name and renamed, so that processes may share a folder and
+//! may be killed at any moment. An archive is code: the folder must be the user's own and closed to all others, a file a plain
+//! one of the user's; whatever is wrong is removed and made again. What Metal does not take either (its own compiler is another
+//! than when the file was written) is a miss.
+//!
+//! Measured threadgroup sizes ([`Tuned`]) are kept beside them, a small text each, under the same rules.
+//!
+//! It spares the device's compiler, which makes pipelines. A library is compiled from its source all the same, by what Apple's
+//! documentation calls the intermediate representation (`MTLComputePipelineDescriptor.binaryArchives`): no archive holds that.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest, Sha256};
+
+use super::tune::Tuned;
+use crate::raw::archive::{Archive, system_build, user};
+use crate::raw::{Device, Failure, Function, Pipeline};
+use crate::{Error, Result};
+
+/// A file that is being written when nobody writes that long any more was left by a process that was killed.
+const ABANDONED: Duration = Duration::from_secs(600);
+/// What a name begins with while a file is being written.
+const UNFINISHED: &str = "new-";
+/// What a name ends with: of a kernel, and of a measured threadgroup size.
+const ARCHIVE: &str = ".archive";
+const TUNING: &str = ".threadgroup";
+/// Bytes that no text of a threadgroup size has.
+const TUNING_BYTES: u64 = 4096;
+/// Hexadecimal digits of a hash.
+const DIGITS: usize = 64;
+
+/// What has become of kernels that were looked for in a folder: see [`Accelerator::keep_kernels`](crate::Accelerator::keep_kernels).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelFileStats {
+    /// Kernels whose code was in the folder: Metal was asked to fail rather than to compile.
+    pub hits: u64,
+    /// Kernels whose code was not.
+    pub misses: u64,
+    /// Times that the device's compiler was asked for a kernel.
+    pub compiled: u64,
+    /// Files that were removed because they were damaged, not the user's own, or not taken by Metal.
+    pub rejected: u64,
+    /// Files that were written.
+    pub written: u64,
+    /// Kernels that run, and threadgroup sizes that are used, although their file could not be written.
+    pub unwritten: u64,
+    /// Files that made room for others.
+    pub evicted: u64,
+}
+
+#[derive(Default)]
+struct Counts {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    compiled: AtomicU64,
+    rejected: AtomicU64,
+    written: AtomicU64,
+    unwritten: AtomicU64,
+    evicted: AtomicU64,
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A folder of archives, of one device.
+pub(crate) struct KernelFiles {
+    folder: PathBuf,
+    limit: u64,
+    /// What all keys begin with.
+    machine: Sha256,
+    counts: Counts,
+}
+
+/// What a kernel's code depends on, hashed.
+#[derive(Clone)]
+pub(crate) struct Key(Sha256);
+
+impl Key {
+    /// Adds a part; its length keeps parts apart.
+    pub(crate) fn part(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    pub(super) fn name(self) -> String {
+        hex(self.0)
+    }
+}
+
+fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl KernelFiles {
+    /// Makes the folder when it is not there.
+    pub(crate) fn open(folder: &Path, limit: u64, device: &Device) -> Result<KernelFiles> {
+        let wrong = |why: String| Error::KernelFolder { folder: folder.to_owned(), text: why };
+        let told = |error: io::Error| wrong(error.to_string());
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(told)?;
+        // The folder itself, not what a link names now and another file later.
+        let folder = fs::canonicalize(folder).map_err(told)?;
+        let found = fs::symlink_metadata(&folder).map_err(told)?;
+        if !found.is_dir() || found.uid() != user() || found.permissions().mode() & 0o077 != 0 {
+            let mode = found.permissions().mode() & 0o7777;
+            return Err(wrong(format!(
+                "it must be this user's and closed to others (mode 700): it is user {}'s, with mode {mode:o}",
+                found.uid()
+            )));
+        }
+        let mut machine = Key(Sha256::new());
+        for part in ["dcmetal kernels 1", env!("CARGO_PKG_VERSION"), &device.name(), &system_build()] {
+            machine.part(part.as_bytes());
+        }
+        for family in crate::GpuFamily::ALL {
+            machine.part(&[u8::from(device.supports_family(family as i64))]);
+        }
+        Ok(KernelFiles { folder, limit, machine: machine.0, counts: Counts::default() })
+    }
+
+    pub(crate) fn stats(&self) -> KernelFileStats {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counts = &self.counts;
+        KernelFileStats {
+            hits: of(&counts.hits),
+            misses: of(&counts.misses),
+            compiled: of(&counts.compiled),
+            rejected: of(&counts.rejected),
+            written: of(&counts.written),
+            unwritten: of(&counts.unwritten),
+            evicted: of(&counts.evicted),
+        }
+    }
+
+    /// A key to add the kernel's own parts to.
+    pub(crate) fn key(&self) -> Key {
+        Key(self.machine.clone())
+    }
+
+    /// The function's pipeline: from its file, or compiled and written there.
+    pub(crate) fn pipeline(
+        &self,
+        device: &Device,
+        function: &Function,
+        label: &str,
+        key: Key,
+    ) -> Result<Pipeline, Failure> {
+        let name = key.name();
+        for path in self.files(&name, ARCHIVE) {
+            match self.load(device, function, label, &path) {
+                Some(pipeline) => {
+                    count(&self.counts.hits);
+                    return Ok(pipeline);
+                }
+                None => self.reject(&path),
+            }
+        }
+        count(&self.counts.misses);
+        count(&self.counts.compiled);
+        let mut archive = Archive::new(device)?;
+        if archive.add(function).is_err() {
+            // Some functions cannot be archived, and a pipeline's own error says more than the archive's.
+            count(&self.counts.unwritten);
+            return Pipeline::new(device, function, label);
+        }
+        let pipeline = Pipeline::with_archive(device, function, label, &archive, false)?;
+        let written = self.write(&name, ARCHIVE, |path| {
+            archive.write(path).map_err(|failure| io::Error::other(failure.text))?;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+        });
+        self.wrote(written);
+        Ok(pipeline)
+    }
+
+    /// The threadgroup sizes that were measured for a kernel, by its key's name.
+    pub(super) fn tunings(&self, key: &str) -> Vec<Tuned> {
+        let mut found = Vec::new();
+        for path in self.files(key, TUNING) {
+            match tuning(&path) {
+                Some(tuned) => found.push(tuned),
+                None => self.reject(&path),
+            }
+        }
+        found
+    }
+
+    /// Keeps a measured threadgroup size, in the place of what was measured for such grids before.
+    pub(super) fn keep_tuning(&self, key: &str, tuned: Tuned) {
+        let mut older = self.files(key, TUNING);
+        older.retain(|path| tuning(path).is_none_or(|older| older.class == tuned.class));
+        let written = self.write(key, TUNING, |path| {
+            let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+            file.write_all(tuned.to_text().as_bytes())
+        });
+        if let Ok(written) = &written {
+            // Gone already when another process does the same.
+            older.iter().filter(|path| *path != written).for_each(|path| drop(fs::remove_file(path)));
+        }
+        self.wrote(written);
+    }
+
+    fn wrote(&self, written: io::Result<PathBuf>) {
+        match written {
+            Ok(written) => {
+                count(&self.counts.written);
+                self.make_room(&written);
+            }
+            Err(_) => count(&self.counts.unwritten),
+        }
+    }
+
+    /// The finished files of a key: one, or several of processes that compiled at the same time.
+    fn files(&self, key: &str, suffix: &str) -> Vec<PathBuf> {
+        let is = |name: &str| name.starts_with(key) && name.ends_with(suffix) && is_finished(name);
+        let of_key = |name: &OsString| name.to_str().is_some_and(is);
+        self.names().into_iter().filter(of_key).map(|name| self.folder.join(name)).collect()
+    }
+
+    fn names(&self) -> Vec<OsString> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten();
+        entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect()
+    }
+
+    /// The pipeline of a file that is what its name says and that Metal takes.
+    fn load(&self, device: &Device, function: &Function, label: &str, path: &Path) -> Option<Pipeline> {
+        let file = whole(path)?;
+        let archive = Archive::read(device, path).ok()?;
+        let pipeline = Pipeline::with_archive(device, function, label, &archive, true).ok()?;
+        // That it was used now; eviction may have taken the file's name meanwhile, which harms nobody.
+        let _ = file.set_modified(SystemTime::now());
+        Some(pipeline)
+    }
+
+    fn reject(&self, path: &Path) {
+        // Gone already when another process rejected it too.
+        let _ = fs::remove_file(path);
+        count(&self.counts.rejected);
+    }
+
+    /// Writes the file under another name first; returns its own.
+    fn write(&self, key: &str, suffix: &str, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<PathBuf> {
+        static WRITTEN: AtomicU64 = AtomicU64::new(0);
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let unfinished = self.folder.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
+        let finish = || {
+            fill(&unfinished)?;
+            let mut file = File::open(&unfinished)?;
+            let hash = hash_of(&mut file)?;
+            file.sync_all()?;
+            let path = self.folder.join(format!("{key}-{hash}{suffix}"));
+            fs::rename(&unfinished, &path)?;
+            File::open(&self.folder)?.sync_all()?;
+            Ok(path)
+        };
+        finish().inspect_err(|_| drop(fs::remove_file(&unfinished)))
+    }
+
+    /// Removes files that were not used for longest, but never `newest`, until the limit is kept, and what killed processes left.
+    fn make_room(&self, newest: &Path) {
+        let now = SystemTime::now();
+        let (mut files, mut bytes) = (Vec::new(), 0u64);
+        for name in self.names() {
+            let path = self.folder.join(&name);
+            let Ok(found) = fs::symlink_metadata(&path) else { continue };
+            let used = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            let finished = name.to_str().is_some_and(is_finished);
+            if !finished && now.duration_since(used).is_ok_and(|age| age > ABANDONED) && is_ours(&name) {
+                let _ = fs::remove_file(&path);
+            }
+            if finished {
+                bytes += found.len();
+                files.push((used, path, found.len()));
+            }
+        }
+        files.sort();
+        for (_, path, length) in files {
+            if bytes <= self.limit {
+                break;
+            }
+            if path != newest && fs::remove_file(&path).is_ok() {
+                count(&self.counts.evicted);
+                bytes -= length;
+            }
+        }
+    }
+}
+
+fn is_ours(name: &OsString) -> bool {
+    name.to_str().is_some_and(|name| name.starts_with(UNFINISHED))
+}
+
+/// Two hashes and the suffix.
+fn is_finished(name: &str) -> bool {
+    let hashes = name.strip_suffix(ARCHIVE).or(name.strip_suffix(TUNING));
+    let hashes = hashes.and_then(|hashes| hashes.split_once('-'));
+    let is_hash = |text: &str| text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    hashes.is_some_and(|(key, content)| is_hash(key) && is_hash(content))
+}
+
+/// A plain file of this user's that nobody else may write to.
+fn is_private(found: &Metadata) -> bool {
+    found.is_file() && found.uid() == user() && found.permissions().mode() & 0o022 == 0
+}
+
+/// A private file that is what its name says.
+fn whole(path: &Path) -> Option<File> {
+    let mut file = File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
+    let name = path.file_name()?.to_str()?;
+    let is = is_private(&file.metadata().ok()?) && hash_of(&mut file).ok()? == name.get(DIGITS + 1..2 * DIGITS + 1)?;
+    is.then_some(file)
+}
+
+/// What such a file says of a threadgroup size.
+fn tuning(path: &Path) -> Option<Tuned> {
+    let (mut file, mut text) = (whole(path)?, String::new());
+    file.rewind().ok()?;
+    (&file).take(TUNING_BYTES).read_to_string(&mut text).ok()?;
+    let tuned = Tuned::of_text(&text)?;
+    // As for a kernel.
+    let _ = file.set_modified(SystemTime::now());
+    Some(tuned)
+}
+
+fn hash_of(file: &mut File) -> io::Result<String> {
+    let (mut hash, mut bytes) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut bytes)? {
+            0 => return Ok(hex(hash)),
+            length => hash.update(&bytes[..length]),
+        }
+    }
+}

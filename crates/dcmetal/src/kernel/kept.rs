@@ -1,0 +1,98 @@
+//! [`Kept`]: arguments that outlive the call they were given to, for graphs.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::args::{Arg, Bytes, Element, Passed, PassedBuffer, TransientUse};
+use crate::memory::Allocation;
+use crate::{Sampler, Texture};
+
+/// An argument that keeps what it is about.
+pub(crate) enum Kept {
+    Buffer { allocation: Arc<Allocation>, part: Part },
+    Transient(TransientUse),
+    Texture { texture: Texture, writable: bool },
+    Value { bytes: Bytes, element: Option<Element>, lanes: usize },
+    Threadgroup { bytes: u64 },
+    Sampler(Sampler),
+}
+
+/// A part of a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) offset: usize,
+    pub(crate) bytes: usize,
+    pub(crate) writable: bool,
+    pub(crate) element: Element,
+}
+
+impl TransientUse {
+    /// The part of an allocation in which the memory begins at `start`.
+    pub(crate) fn part_at(&self, start: usize) -> Part {
+        let &TransientUse { offset, bytes, element, writes, .. } = self;
+        Part { offset: start + offset, bytes, writable: writes, element }
+    }
+}
+
+/// The memory that an argument is about.
+pub(crate) enum KeptMemory<'a> {
+    /// All of a texture, or a part of a buffer.
+    Allocation {
+        allocation: &'a Arc<Allocation>,
+        part: Option<Part>,
+        writable: bool,
+    },
+    Transient(TransientUse),
+}
+
+impl Kept {
+    pub(crate) fn new(arg: &Arg<'_>) -> Kept {
+        match &arg.passed {
+            Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, element, .. }) => Kept::Buffer {
+                allocation: Arc::clone(allocation),
+                part: Part { offset: *offset, bytes: *bytes, writable: *writable, element: *element },
+            },
+            Passed::Value { bytes, element, lanes } => {
+                Kept::Value { bytes: bytes.clone(), element: *element, lanes: *lanes }
+            }
+            Passed::Threadgroup { bytes } => Kept::Threadgroup { bytes: *bytes },
+            Passed::Texture { texture, writable } => Kept::Texture { texture: texture.share(), writable: *writable },
+            Passed::Sampler(sampler) => Kept::Sampler(sampler.share()),
+            Passed::Transient(piece) => Kept::Transient(*piece),
+        }
+    }
+
+    pub(crate) fn memory(&self) -> Option<KeptMemory<'_>> {
+        match self {
+            Kept::Buffer { allocation, part } => {
+                Some(KeptMemory::Allocation { allocation, part: Some(*part), writable: part.writable })
+            }
+            Kept::Texture { texture, writable } => {
+                Some(KeptMemory::Allocation { allocation: &texture.allocation, part: None, writable: *writable })
+            }
+            Kept::Transient(piece) => Some(KeptMemory::Transient(*piece)),
+            Kept::Value { .. } | Kept::Threadgroup { .. } | Kept::Sampler(_) => None,
+        }
+    }
+
+    /// The argument, with the graph's memory at the allocation and offset that `place` tells.
+    pub(crate) fn arg<'a>(&'a self, place: impl FnOnce(&TransientUse) -> (&'a Arc<Allocation>, usize)) -> Arg<'a> {
+        let buffer = |allocation, Part { offset, bytes, writable, element }| {
+            Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, element, borrow: PhantomData })
+        };
+        let passed = match self {
+            Kept::Buffer { allocation, part } => buffer(allocation, *part),
+            Kept::Transient(piece) => {
+                let (allocation, start) = place(piece);
+                buffer(allocation, piece.part_at(start))
+            }
+            Kept::Texture { texture, writable } => Passed::Texture { texture, writable: *writable },
+            Kept::Value { bytes, element, lanes } => {
+                Passed::Value { bytes: bytes.clone(), element: *element, lanes: *lanes }
+            }
+            Kept::Threadgroup { bytes } => Passed::Threadgroup { bytes: *bytes },
+            Kept::Sampler(sampler) => Passed::Sampler(sampler),
+        };
+        Arg { passed }
+    }
+}

@@ -1,0 +1,84 @@
+//! Binary archives, and what names the system that they are good for.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+
+use dcmetal_sys as sys;
+
+use super::{Device, Failure, Function, c_string, check, handle};
+
+handle!(
+    /// `MTLBinaryArchive`.
+    DCMetalArchive,
+    DCMetalArchive_Release
+);
+
+pub(crate) type Archive = DCMetalArchive;
+
+impl DCMetalArchive {
+    pub(crate) fn new(device: &Device) -> Result<Archive, Failure> {
+        let (mut archive, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live handle; the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalArchive_Create(device.0, &mut archive, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalArchive(archive))
+    }
+
+    /// What `write` wrote. The file's code may be run.
+    pub(crate) fn read(device: &Device, path: &Path) -> Result<Archive, Failure> {
+        let path = c_path(path)?;
+        let (mut archive, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live handle and a terminated string; the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalArchive_CreateFromFile(device.0, path.as_ptr(), &mut archive, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalArchive(archive))
+    }
+
+    /// Compiles a pipeline with default options into it.
+    pub(crate) fn add(&mut self, function: &Function) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; no options; the out-parameter is valid for the call. `&mut` keeps other threads away.
+        let status = unsafe { sys::DCMetalArchive_AddPipeline(self.0, function.0, ptr::null(), &mut error) };
+        check(status, error)
+    }
+
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
+        let path = c_path(path)?;
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle and a terminated string; the out-parameter is valid for the call.
+        let status = unsafe { sys::DCMetalArchive_Serialize(self.0, path.as_ptr(), &mut error) };
+        check(status, error)
+    }
+}
+
+fn c_path(path: &Path) -> Result<std::ffi::CString, Failure> {
+    // The ABI takes UTF-8; other names are refused there.
+    match std::str::from_utf8(path.as_os_str().as_bytes()) {
+        Ok(path) => c_string(path),
+        Err(_) => c_string("\0"),
+    }
+}
+
+/// The user that this process acts for.
+pub(crate) fn user() -> u32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::geteuid() }
+}
+
+/// The system and its build: code that a device's compiler made under another is not used.
+pub(crate) fn system_build() -> String {
+    // SAFETY: all bytes zero are a value of this structure of byte arrays.
+    let mut names: libc::utsname = unsafe { std::mem::zeroed() };
+    // SAFETY: the out-parameter is valid for the call.
+    if unsafe { libc::uname(&mut names) } != 0 {
+        return String::new();
+    }
+    let mut build = String::new();
+    for field in [&names.sysname[..], &names.release, &names.version, &names.machine] {
+        let bytes = field.iter().map(|&c| c as u8).take_while(|&c| c != 0);
+        build.push_str(&String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()));
+        build.push('\n');
+    }
+    build
+}

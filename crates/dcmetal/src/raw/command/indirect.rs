@@ -1,0 +1,104 @@
+//! Indirect commands: dispatches that are recorded once and executed by any number of command buffers.
+//!
+//! DCMetal.h, "DCMetalIndirectCommands": "What a command uses is kept until" it is reset, and command buffers that were given the
+//! commands keep them until they have completed; a change meanwhile is refused. So nothing here can make the device meet memory
+//! that is gone, or commands that change under it. They "belong to one thread at a time": every function takes `&mut`.
+
+use std::ptr;
+
+use dcmetal_sys as sys;
+
+use super::{ComputeEncoder, size};
+use crate::Size;
+use crate::raw::host::Memory;
+use crate::raw::{Device, Failure, Pipeline, check, handle};
+
+handle!(
+    /// `MTLIndirectCommandBuffer` of dispatches in threads, which inherit nothing.
+    DCMetalIndirectCommands,
+    DCMetalIndirectCommands_Release
+);
+
+pub(crate) type IndirectCommands = DCMetalIndirectCommands;
+
+// SAFETY: "indirect commands belong to one thread at a time" (DCMetal.h): they may move, so Send.
+unsafe impl Send for DCMetalIndirectCommands {}
+// SAFETY: a shared reference can do nothing: every function takes `&mut`.
+unsafe impl Sync for DCMetalIndirectCommands {}
+
+impl DCMetalIndirectCommands {
+    /// `count` places for commands, of which each can have buffers at indices below `buffers`.
+    pub(crate) fn new(device: &Device, count: usize, buffers: usize) -> Result<IndirectCommands, Failure> {
+        let descriptor = sys::DCMetalIndirectDescriptor {
+            count: count as u64,
+            types: sys::DC_METAL_INDIRECT_THREADS.0,
+            buffers: buffers as u32,
+            memories: 0,
+            inherit_pipeline: false,
+            inherit_buffers: false,
+        };
+        let (mut commands, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live handle; the descriptor and the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalIndirectCommands_Create(device.0, &descriptor, &mut commands, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalIndirectCommands(commands))
+    }
+
+    /// The pipeline must have been made for indirect commands.
+    pub(crate) fn set_pipeline(&mut self, index: usize, pipeline: &Pipeline) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call.
+        let status = unsafe { sys::DCMetalIndirectCommands_SetPipeline(self.0, index as u64, pipeline.0, &mut error) };
+        check(status, error)
+    }
+
+    pub(crate) fn set_buffer(
+        &mut self,
+        index: usize,
+        memory: &Memory,
+        offset: usize,
+        slot: usize,
+    ) -> Result<(), Failure> {
+        let (index, offset, mut error) = (index as u64, offset as u64, ptr::null_mut());
+        // SAFETY: live handles; the out-parameter is valid for the call. The commands keep the buffer.
+        let status = unsafe {
+            sys::DCMetalIndirectCommands_SetBuffer(self.0, index, memory.buffer().0, offset, slot, &mut error)
+        };
+        check(status, error)
+    }
+
+    /// The command waits for those of smaller index.
+    pub(crate) fn set_barrier(&mut self, index: usize) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; the out-parameter is valid for the call.
+        check(unsafe { sys::DCMetalIndirectCommands_SetBarrier(self.0, index as u64, &mut error) }, error)
+    }
+
+    /// Comes last, and makes the command whole.
+    pub(crate) fn dispatch_threads(&mut self, index: usize, threads: Size, threadgroup: Size) -> Result<(), Failure> {
+        let (threads, threadgroup, mut error) = (size(threads), size(threadgroup), ptr::null_mut());
+        // SAFETY: a live handle; the out-parameter is valid for the call.
+        let status = unsafe {
+            sys::DCMetalIndirectCommands_DispatchThreads(self.0, index as u64, threads, threadgroup, &mut error)
+        };
+        check(status, error)
+    }
+
+    /// Makes a command none, so that it can be recorded anew.
+    pub(crate) fn reset(&mut self, index: usize) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: a live handle; the out-parameter is valid for the call.
+        check(unsafe { sys::DCMetalIndirectCommands_Reset(self.0, index as u64, 1, &mut error) }, error)
+    }
+}
+
+impl ComputeEncoder {
+    /// Executes the first `count` commands, which are as dispatches that were encoded: barriers keep them from others.
+    pub(crate) fn execute(&mut self, commands: &mut IndirectCommands, count: usize) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call. The command buffer keeps the commands.
+        let status =
+            unsafe { sys::DCMetalComputeEncoder_ExecuteCommands(self.0, commands.0, 0, count as u64, &mut error) };
+        check(status, error)
+    }
+}

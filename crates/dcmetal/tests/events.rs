@@ -1,0 +1,194 @@
+//! Events: the host and submissions wait for each other, and a failure reaches everybody who waits.
+
+mod common;
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use common::{gpu, msl, refused};
+use dcmetal::{Accelerator, Error, Event, Grid, Kernel, Result, Submission, args};
+
+const SOURCE: &str = "kernel void add(device uint* y [[buffer(0)]], constant uint& by [[buffer(1)]]) { y[0] += by; }
+    kernel void fault(device uint* y [[buffer(0)]]) { y[0x0fff0000000000ul] = 1u; }";
+
+fn add(gpu: &Accelerator) -> Kernel {
+    msl(gpu, SOURCE, "add")
+}
+
+/// What `on_reached` tells arrives here, and then the end of the channel.
+fn told(event: &Event, value: u64) -> Receiver<Result<u64>> {
+    let (sender, receiver) = channel();
+    event.on_reached(value, move |outcome| sender.send(outcome).expect("the test listens")).unwrap();
+    receiver
+}
+
+/// A submission that faults and was to signal the event.
+fn failing(gpu: &Accelerator, event: &Event, value: u64) -> Submission {
+    let (fault, mut y) = (msl(gpu, SOURCE, "fault"), gpu.buffer_zeroed::<u32>(1).unwrap());
+    let mut batch = gpu.batch().unwrap();
+    batch.launch(&fault, Grid::linear(1), args![&mut y]).unwrap();
+    batch.signal(event, value).unwrap();
+    batch.submit().unwrap()
+}
+
+#[test]
+fn the_host_and_a_submission_wait_for_each_other() {
+    let gpu = gpu();
+    let (add, event) = (add(&gpu), gpu.event().unwrap());
+    let mut y = gpu.buffer_zeroed::<u32>(1).unwrap();
+    let mut batch = gpu.batch().unwrap();
+    // In the middle of the batch: the host learns of it before the submission has ended.
+    for step in 0..5u64 {
+        batch.wait_for(&event, 2 * step + 1).unwrap();
+        batch.launch(&add, Grid::linear(1), args![&mut y, 1u32]).unwrap();
+        batch.signal(&event, 2 * step + 2).unwrap();
+    }
+    let submission = batch.submit().unwrap();
+    for step in 0..5u64 {
+        assert_eq!(event.value().unwrap(), 2 * step);
+        assert!(!submission.is_done());
+        event.signal(2 * step + 1).unwrap();
+        event.wait(2 * step + 2).unwrap();
+    }
+    submission.wait().unwrap();
+    assert_eq!(y.to_vec().unwrap(), [5]);
+}
+
+#[test]
+fn two_queues_take_turns() {
+    const TURNS: u64 = 100;
+    let (first, second) = (gpu(), gpu());
+    let event = first.event().unwrap();
+    let mut ends = Vec::new();
+    for (gpu, own) in [(&second, 1), (&first, 0)] {
+        let add = add(gpu);
+        let mut y = gpu.buffer_zeroed::<u32>(1).unwrap();
+        for turn in 0..TURNS {
+            let mut batch = gpu.batch().unwrap();
+            batch.wait_for(&event, 2 * turn + own).unwrap();
+            batch.launch(&add, Grid::linear(1), args![&mut y, 1u32]).unwrap();
+            batch.signal(&event, 2 * turn + own + 1).unwrap();
+            ends.push(batch.submit().unwrap());
+        }
+        if own == 0 {
+            event.wait(2 * TURNS).unwrap();
+        }
+    }
+    for end in &ends {
+        end.wait().unwrap();
+    }
+    assert_eq!(event.value().unwrap(), 2 * TURNS);
+}
+
+#[test]
+fn values_only_grow() {
+    let event = gpu().event().unwrap();
+    assert_eq!(event.value().unwrap(), 0);
+    for (signaled, wanted) in [(7, 7), (3, 7), (8, 8)] {
+        event.signal(signaled).unwrap();
+        assert_eq!(event.value().unwrap(), wanted);
+        event.wait(wanted).unwrap();
+        event.wait_timeout(signaled, Duration::ZERO).unwrap();
+    }
+    for limit in [Duration::ZERO, Duration::from_millis(1)] {
+        assert!(matches!(refused(event.wait_timeout(9, limit)), Error::Timeout { .. }));
+    }
+    event.wait_timeout(8, Duration::MAX).unwrap();
+}
+
+#[test]
+fn whoever_asked_is_told_once() {
+    let gpu = gpu();
+    let event = gpu.event().unwrap();
+    let (later, gone) = (told(&event, 2), told(&event, 9));
+    assert_eq!(told(&event, 0).recv().unwrap().unwrap(), 0);
+    event.on_reached(1, |_| panic!("a panic of the user's")).unwrap();
+    event.signal(1).unwrap();
+    let mut batch = gpu.batch().unwrap();
+    batch.signal(&event, 4).unwrap();
+    batch.submit().unwrap().wait().unwrap();
+    assert_eq!(later.recv().unwrap().unwrap(), 4);
+    assert!(later.recv().is_err(), "once");
+    drop(event);
+    assert!(matches!(gone.recv().unwrap(), Err(Error::EventDropped)));
+    assert!(gone.recv().is_err(), "once");
+}
+
+#[test]
+fn a_batch_that_is_not_submitted_signals_nothing() {
+    let gpu = gpu();
+    let event = gpu.event().unwrap();
+    let mut batch = gpu.batch().unwrap();
+    batch.signal(&event, 1).unwrap();
+    drop(batch);
+    assert_eq!(event.value().unwrap(), 0);
+}
+
+#[test]
+fn a_failure_reaches_everybody_who_waits() {
+    for round in 0..20 {
+        let (gpu, other) = (gpu(), gpu());
+        let (add, event) = (add(&other), gpu.event().unwrap());
+        event.signal(3).unwrap();
+        let (host, sound) = (told(&event, 5), told(&event, 3));
+        let mut y = other.buffer_zeroed::<u32>(1).unwrap();
+        let mut batch = other.batch().unwrap();
+        batch.wait_for(&event, 5).unwrap();
+        batch.launch(&add, Grid::linear(1), args![&mut y, 1u32]).unwrap();
+        batch.signal(&event, 6).unwrap();
+        let waits = batch.submit().unwrap();
+        let mut early = other.batch().unwrap();
+        early.signal(&event, 4).unwrap();
+        let fails = failing(&gpu, &event, 5);
+        // From several threads, before and after the failure.
+        std::thread::scope(|scope| {
+            for value in [5, 6, u64::MAX] {
+                let event = &event;
+                scope.spawn(move || {
+                    let error = refused(event.wait(value));
+                    assert!(matches!(&error, Error::EventFaulted { .. }), "round {round}: {value}: {error}");
+                });
+            }
+        });
+        let cause = match refused(fails.wait()) {
+            Error::Submission(cause) => cause,
+            error => panic!("{error}"),
+        };
+        match refused(waits.wait()) {
+            Error::Submission(error) => {
+                assert_eq!(error.caused_by.as_ref(), Some(&cause), "round {round}");
+                assert!(error.text.contains("event"), "{error}");
+            }
+            error => panic!("{error}"),
+        }
+        assert!(matches!(refused(y.to_vec()), Error::Faulted { .. }), "what ran too early is not to be trusted");
+        assert!(matches!(host.recv().unwrap(), Err(Error::EventFaulted { .. })));
+        assert_eq!(sound.recv().unwrap().unwrap(), 3);
+        // What was reached before stays so; everything else is over.
+        event.wait(3).unwrap();
+        for error in [refused(event.value()), refused(event.signal(9)), refused(early.submit())] {
+            assert!(matches!(&error, Error::EventFaulted { .. }), "{error}");
+            assert_eq!(error.kind(), Error::Submission(cause.clone()).kind());
+        }
+        let mut late = other.batch().unwrap();
+        late.wait_for(&event, 5).unwrap();
+        assert!(matches!(refused(late.submit()), Error::EventFaulted { .. }));
+        let mut fine = other.batch().unwrap();
+        fine.wait_for(&event, 3).unwrap();
+        fine.submit().unwrap().wait().unwrap();
+    }
+}
+
+#[test]
+fn what_was_signaled_before_a_failure_elsewhere_counts() {
+    let (gpu, other) = (gpu(), gpu());
+    let event = gpu.event().unwrap();
+    let mut batch = other.batch().unwrap();
+    batch.signal(&event, 2).unwrap();
+    let good = batch.submit().unwrap();
+    good.wait().unwrap();
+    let fails = failing(&gpu, &event, 7);
+    refused(fails.wait());
+    event.wait(2).unwrap();
+    assert!(matches!(refused(event.wait(3)), Error::EventFaulted { .. }));
+}

@@ -1,0 +1,436 @@
+//! Threadgroup sizes: what launches choose and why, what is measured, and where that is remembered.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use common::{gpu, msl, refused};
+use dcmetal::clmsl::{self, FactKind};
+use dcmetal::{
+    Accelerator, Arg, Error, Grid, Kernel, PixelFormat, Size, TextureDescriptor, ThreadgroupReason, TuneOptions,
+    Tuning, args,
+};
+use sha2::{Digest, Sha256};
+
+const FOLDER: &str = "DCMETAL_TEST_TUNINGS";
+
+const PLAIN: &str = "kernel void k(global uint* y) { y[get_global_id(0)] += 1; }";
+/// What each thread sees of its threadgroup.
+const SEES: &str = "kernel void k(global uint* y) { y[get_global_id(0)] = (uint)get_local_size(0); }";
+const LOCAL: &str =
+    "kernel void k(global uint* y) { local uint t[256]; t[0] = 1; barrier(CLK_LOCAL_MEM_FENCE); y[0] = t[0]; }";
+const REQUIRED: &str =
+    "__attribute__((reqd_work_group_size(8, 1, 1))) kernel void k(global uint* y) { y[get_global_id(0)] = 1; }";
+const MSL: &str = "kernel void k(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] += 1; }";
+const MSL_LOCAL: &str =
+    "kernel void k(device uint* y [[buffer(0)]], threadgroup uint* t [[threadgroup(0)]]) { t[0] = 1; y[0] = t[0]; }";
+
+fn opencl(gpu: &Accelerator, source: &str) -> Kernel {
+    let library = gpu.compile_opencl(source).unwrap_or_else(|error| panic!("{error}"));
+    library.kernel("k").unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn newer(gpu: &Accelerator, source: &str) -> Kernel {
+    let options = clmsl::Options { std: clmsl::Std::Cl20, ..Default::default() };
+    let library = gpu.compile_opencl_with("k.cl", source, &options).unwrap_or_else(|error| panic!("{error}"));
+    library.kernel("k").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// With time for machines that are busy with other things.
+fn patient() -> TuneOptions {
+    TuneOptions { time: Duration::from_secs(600), ..TuneOptions::default() }
+}
+
+fn vouched() -> TuneOptions {
+    TuneOptions { any_size: true, ..patient() }
+}
+
+#[test]
+fn choices_name_the_facts_they_rest_on() {
+    let gpu = gpu();
+    let (old, new, sees, local, required) =
+        (opencl(&gpu, PLAIN), newer(&gpu, PLAIN), opencl(&gpu, SEES), opencl(&gpu, LOCAL), opencl(&gpu, REQUIRED));
+    let (plain, dynamic) = (msl(&gpu, MSL, "k"), msl(&gpu, MSL_LOCAL, "k"));
+    let limits = gpu.limits();
+    let most = new.max_threads_per_threadgroup().min(limits.max_threads_per_threadgroup.x);
+    let width = new.execution_width();
+    assert!(most == 1024 && width <= 32 && most % width == 0, "these cases are for such devices");
+    let bytes = limits.max_threadgroup_memory;
+    use ThreadgroupReason::{Advised, Grid as Named, Required};
+    let cases: [(&Kernel, Grid, Size, ThreadgroupReason, &[&str]); 11] = [
+        (
+            &new,
+            Grid::linear(5),
+            5u32.into(),
+            Advised,
+            &["5x1x1 of a grid of 5x1x1 threads: all threads", "no barriers"],
+        ),
+        (&new, Grid::linear(1_000_003), most.into(), Advised, &["the most threads that kernel and device allow; "]),
+        (
+            &new,
+            Grid::linear(31),
+            31u32.into(),
+            Advised,
+            &[&format!("({} places of each", 31u64.next_multiple_of(width) - 31)],
+        ),
+        (&old, Grid::linear(3 * 1021), 1021u32.into(), Advised, &["that divide it", "OpenCL C 1.2"]),
+        (&new, Grid::threads((640u32, 480u32)), (width, most / width).into(), Advised, &["the execution width, by"]),
+        (
+            &old,
+            Grid::threads((33u32, 2u32)),
+            (11u32, 2u32).into(),
+            Advised,
+            &["the execution width, by", "that divide it"],
+        ),
+        (&new, Grid::linear(64).threadgroup(7u32), 7u32.into(), Named, &["named by the grid"]),
+        (
+            &new,
+            Grid::threadgroups(3u32, 9u32),
+            9u32.into(),
+            Named,
+            &["9x1x1 of a grid of 27x1x1 threads: named by the grid"],
+        ),
+        (&required, Grid::linear(64), 8u32.into(), Required, &["required by the kernel", "no barriers"]),
+        (
+            &local,
+            Grid::linear(32),
+            32u32.into(),
+            Advised,
+            &[&format!("1024 of {bytes} bytes of threadgroup memory; 1 barrier")],
+        ),
+        (&dynamic, Grid::linear(32), 32u32.into(), Advised, &["more by arguments", "barriers unknown"]),
+    ];
+    for (kernel, grid, size, reason, words) in cases {
+        let choice = kernel.threadgroup_choice(&grid).unwrap_or_else(|error| panic!("{grid}: {error}"));
+        assert_eq!((choice.size, choice.reason), (size, reason), "{grid}: {choice}");
+        assert_eq!(kernel.threadgroup_for(&grid).unwrap(), size, "{grid}");
+        let text = choice.to_string();
+        for word in words {
+            assert!(text.contains(word), "{grid}: {word:?} in {text:?}");
+        }
+        assert!(
+            text.contains(&format!("the kernel's limit is {} threads", kernel.max_threads_per_threadgroup())),
+            "{text}"
+        );
+    }
+    assert!(matches!(refused(new.threadgroup_choice(&Grid::linear(0))), Error::GridZero { .. }));
+    let facts = |kernel: &Kernel| kernel.analysis().map(|analysis| analysis.group_dependences());
+    assert_eq!(facts(&plain), None, "nobody knows what MSL does");
+    assert_eq!(facts(&new), Some(vec![]));
+    assert_eq!(facts(&sees), Some(vec![FactKind::GroupPosition]));
+    assert_eq!(facts(&local), Some(vec![FactKind::Barrier, FactKind::LocalMemory]));
+}
+
+#[test]
+fn what_may_depend_on_the_size_is_not_tuned() {
+    let gpu = gpu();
+    let grid = Grid::linear(64);
+    let cases: [(&str, Kernel, Grid, &[&str]); 8] = [
+        ("positions", opencl(&gpu, SEES), grid, &["its results may depend", "a position or size of work-groups"]),
+        ("barriers", opencl(&gpu, LOCAL), grid, &["its results may depend", "a barrier, local memory"]),
+        ("MSL", msl(&gpu, MSL, "k"), grid, &["its results may depend", "unknown, as for all MSL"]),
+        ("required", opencl(&gpu, REQUIRED), grid, &["it requires its threadgroup"]),
+        ("named", opencl(&gpu, PLAIN), grid.threadgroup(8u32), &["the grid names the threadgroup"]),
+        ("threadgroups", opencl(&gpu, PLAIN), Grid::threadgroups(8u32, 8u32), &["the grid names the threadgroup"]),
+        ("no time", opencl(&gpu, PLAIN), grid, &["three runs of each", "0ns"]),
+        (
+            "fences",
+            opencl(&gpu, "kernel void k(global uint* y) { mem_fence(CLK_GLOBAL_MEM_FENCE); y[0] = 1; }"),
+            grid,
+            &["a fence"],
+        ),
+    ];
+    for (name, kernel, grid, words) in cases {
+        let mut y = gpu.buffer_zeroed::<u32>(64).unwrap();
+        let time = if name == "no time" { Duration::ZERO } else { Duration::from_secs(60) };
+        let options = TuneOptions { time, ..TuneOptions::default() };
+        let error = refused(kernel.tune(grid, args![&mut y], &options));
+        assert!(matches!(error, Error::NotTunable { .. }), "{name}: {error}");
+        for word in words {
+            assert!(error.to_string().contains(word), "{name}: {word:?} in {error}");
+        }
+        assert_eq!(y.to_vec().unwrap(), [0; 64], "{name}");
+        let reason = kernel.threadgroup_choice(&grid).unwrap().reason;
+        assert!(!matches!(reason, ThreadgroupReason::Measured { .. }), "{name}");
+    }
+    let local = msl(&gpu, MSL_LOCAL, "k");
+    let mut y = gpu.buffer_zeroed::<u32>(64).unwrap();
+    let error = refused(local.tune(grid, args![&mut y, Arg::threadgroup::<u32>(4)], &patient()));
+    assert!(error.to_string().contains("it uses threadgroup memory"), "{error}");
+    // What a launch would refuse, tuning refuses.
+    let error = refused(opencl(&gpu, PLAIN).tune(grid, args![&y], &patient()));
+    assert!(matches!(error, Error::ArgumentReadOnly { .. }), "{error}");
+}
+
+fn check(kernel: &Kernel, grid: Grid, tuning: &Tuning) {
+    let choice = kernel.threadgroup_choice(&grid).unwrap();
+    let reason = ThreadgroupReason::Measured { time: tuning.time, vouched: kernel.analysis().is_none() };
+    assert_eq!((choice.size, choice.reason), (tuning.size, reason), "{choice}");
+    assert!(choice.to_string().contains("measured as the fastest for such grids"), "{choice}");
+    let best = &tuning.candidates[0];
+    assert_eq!((best.size, best.median()), (tuning.size, tuning.time));
+    assert_eq!(tuning.candidates.iter().filter(|candidate| candidate.advised).count(), 1);
+    let text = tuning.to_string();
+    for candidate in &tuning.candidates {
+        assert!(candidate.times.len() <= best.times.len() && text.contains(&candidate.size.to_string()), "{text}");
+        assert!(candidate.times.len() < best.times.len() || candidate.median() >= tuning.time, "{text}");
+    }
+}
+
+/// Each run takes places by an atomic counter, in as many as there are: a second run on the same memory would go beyond it.
+#[test]
+fn memory_is_what_it_was_before() {
+    let gpu = gpu();
+    let source =
+        "kernel void k(global uint* all, global uint* count, global const uint* x, write_only image2d_t image) {
+        uint i = get_global_id(0), place = atomic_inc(count);
+        all[place < 64 ? place : 1ul << 60] = x[i] * 2 + place;
+        write_imageui(image, (int2)(i % 8, i / 8), (uint4)(count[0]));
+    }";
+    let kernel = opencl(&gpu, source);
+    let xs: Vec<u32> = (0..64).collect();
+    let mut memory = gpu.buffer_from(&vec![7u32; 128]).unwrap();
+    let x = gpu.buffer_from(&xs).unwrap();
+    let mut image = gpu.texture_from(&TextureDescriptor::d2(PixelFormat::R32Uint, 8, 8), &vec![9u32; 64]).unwrap();
+    // The counter and the places are parts of one buffer.
+    memory.write().unwrap()[..64].fill(0);
+    let grid = Grid::linear(64);
+    let (mut count, mut all) = memory.split_at_mut(64).unwrap();
+    let tuning = kernel.tune(grid, args![all.reborrow(), count.reborrow(), &x, &mut image], &patient()).unwrap();
+    check(&kernel, grid, &tuning);
+    let before: Vec<u32> = [vec![0; 64], vec![7; 64]].concat();
+    assert_eq!(memory.to_vec().unwrap(), before);
+    assert_eq!(image.to_vec::<u32>().unwrap(), vec![9u32; 64]);
+    assert_eq!(x.to_vec().unwrap(), xs);
+    // And the kernel does its work afterwards, once.
+    let (mut count, mut all) = memory.split_at_mut(64).unwrap();
+    kernel.launch(grid, args![all.reborrow(), count.reborrow(), &x, &mut image]).unwrap().wait().unwrap();
+    let after = memory.to_vec().unwrap();
+    assert_eq!(after[0], 64);
+    let sum: u32 = after[64..].iter().sum();
+    assert_eq!(sum, xs.iter().sum::<u32>() * 2 + xs.iter().sum::<u32>());
+}
+
+#[test]
+fn shapes_are_measured_within_the_limits() {
+    let gpu = gpu();
+    let source = "kernel void k(global uint* y) {
+        y[(get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0)] = 1; }";
+    for (grid, whole) in [
+        (Grid::linear(1000), true),
+        (Grid::linear(1000), false),
+        (Grid::threads((64u32, 48u32)), true),
+        (Grid::threads((61u32, 47u32)), false),
+        (Grid::threads((17u32, 16u32, 15u32)), false),
+        (Grid::linear(1), true),
+    ] {
+        let kernel = if whole { opencl(&gpu, source) } else { newer(&gpu, source) };
+        let mut y = gpu.buffer_zeroed::<u32>(8192).unwrap();
+        let options = TuneOptions { runs: 3, ..patient() };
+        let advised = kernel.threadgroup_for(&grid).unwrap();
+        let tuning = kernel.tune(grid, args![&mut y], &options).unwrap_or_else(|error| panic!("{grid}: {error}"));
+        check(&kernel, grid, &tuning);
+        let threads = tuning.threads.to_array();
+        for (at, candidate) in tuning.candidates.iter().enumerate() {
+            let size = candidate.size;
+            assert_eq!(candidate.advised, size == advised, "{grid}: {tuning}");
+            assert!(tuning.candidates[..at].iter().all(|other| other.size != size), "{grid}: {tuning}");
+            assert!(size.volume().unwrap() <= kernel.max_threads_per_threadgroup(), "{grid}: {size}");
+            for (side, n) in size.to_array().into_iter().zip(threads) {
+                assert!(side <= n && (!whole || n % side == 0), "{grid}: {size}");
+            }
+            assert!((1..=3).contains(&candidate.times.len()), "{grid}: {tuning}");
+        }
+        assert!(tuning.candidates.len() > 2 || grid == Grid::linear(1), "{grid}: {tuning}");
+        assert_eq!(y.to_vec().unwrap(), vec![0; 8192], "{grid}");
+        // It is measured once.
+        let again = kernel.tune(grid, args![&mut y], &options).unwrap();
+        assert_eq!((again.size, again.time, again.candidates.len()), (tuning.size, tuning.time, 0));
+        assert!(again.to_string().ends_with("remembered"), "{again}");
+    }
+}
+
+#[test]
+fn who_vouches_may_tune_what_is_unknown() {
+    let gpu = gpu();
+    let kernel = msl(&gpu, MSL, "k");
+    let mut y = gpu.buffer_zeroed::<u32>(4096).unwrap();
+    let grid = Grid::linear(4096);
+    let tuning = kernel.tune(grid, args![&mut y], &vouched()).unwrap();
+    check(&kernel, grid, &tuning);
+    let choice = kernel.threadgroup_choice(&grid).unwrap().to_string();
+    assert!(choice.contains("the caller said that any size gives the same results"), "{choice}");
+    kernel.launch(grid, args![&mut y]).unwrap().wait().unwrap();
+    assert_eq!(y.to_vec().unwrap(), [1; 4096]);
+    // Grids of the same class use it, others do not, and whoever names a threadgroup has it.
+    let reason = |grid: Grid| kernel.threadgroup_choice(&grid).unwrap().reason;
+    assert!(matches!(reason(Grid::linear(2049)), ThreadgroupReason::Measured { .. }));
+    for grid in [Grid::linear(2048), Grid::linear(4097), Grid::threads((4096u32, 2u32))] {
+        assert_eq!(reason(grid), ThreadgroupReason::Advised, "{grid}");
+    }
+    assert_eq!(reason(grid.threadgroup(32u32)), ThreadgroupReason::Grid);
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("kernels");
+    (place, folder)
+}
+
+/// The files of measured sizes, by name.
+fn files(folder: &Path) -> BTreeMap<String, PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let files = entries.map(|entry| (entry.file_name().into_string().unwrap(), entry.path()));
+    files.filter(|(name, _)| name.ends_with(".threadgroup")).collect()
+}
+
+/// What this process tunes with a folder: by a kernel whose results cannot depend on the size, and one that is vouched for.
+fn tune(folder: &Path, width: usize) -> [Tuning; 2] {
+    let gpu = gpu();
+    gpu.keep_kernels(folder, u64::MAX).unwrap();
+    let mut y = gpu.buffer_zeroed::<u32>(width).unwrap();
+    let grid = Grid::linear(width);
+    [(opencl(&gpu, PLAIN), patient()), (opencl(&gpu, SEES), vouched())].map(|(kernel, options)| {
+        let kept = kernel.threadgroup_choice(&grid).unwrap();
+        let tuning = kernel.tune(grid, args![&mut y], &options).unwrap();
+        let known = matches!(kept.reason, ThreadgroupReason::Measured { .. });
+        assert_eq!(known, tuning.candidates.is_empty(), "launches use it before anybody asks: {kept}");
+        assert_eq!(kernel.threadgroup_for(&grid).unwrap(), tuning.size);
+        tuning
+    })
+}
+
+/// Runs when this test starts itself as another process, with a folder.
+#[test]
+fn child() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    for tuning in tune(Path::new(&folder), 1024) {
+        println!("\nchild: {} {:?} {}", tuning.size, tuning.time, tuning.candidates.len());
+    }
+}
+
+fn in_another_process(folder: &Path) -> Vec<String> {
+    let mut command = Command::new(std::env::current_exe().expect("this test"));
+    let output = command.args(["--exact", "child", "--nocapture"]).env(FOLDER, folder).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = String::from_utf8(output.stdout).unwrap();
+    told.lines().filter_map(|line| line.strip_prefix("child: ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn another_process_does_not_measure() {
+    let (_place, folder) = folder();
+    let first = tune(&folder, 1024);
+    assert!(first.iter().all(|tuning| !tuning.candidates.is_empty()));
+    let wanted: Vec<String> = first.iter().map(|tuning| format!("{} {:?} 0", tuning.size, tuning.time)).collect();
+    assert_eq!(in_another_process(&folder), wanted);
+    let files = files(&folder);
+    assert_eq!(files.len(), 2);
+    for path in files.values() {
+        assert_eq!(fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777, 0o600);
+    }
+    // Of another class of grids: a file of its own.
+    tune(&folder, 512);
+    assert_eq!(self::files(&folder).len(), 4);
+    assert_eq!(in_another_process(&folder), wanted);
+}
+
+/// Puts a text where that of a file was, under a name that fits it.
+fn forge(path: &Path, text: &str) {
+    let hash: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let forged = path.with_file_name(format!("{}-{hash}.threadgroup", &name[..64]));
+    fs::write(&forged, text).unwrap();
+    fs::set_permissions(&forged, fs::Permissions::from_mode(0o600)).unwrap();
+    if forged != path {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn what_is_wrong_is_measured_again() {
+    type Harm = fn(&Path);
+    let harms: &[(&str, Harm)] = &[
+        ("a changed byte", |file| {
+            let mut bytes = fs::read(file).unwrap();
+            bytes[30] ^= 1;
+            fs::write(file, bytes).unwrap();
+        }),
+        ("an empty file", |file| fs::write(file, "").unwrap()),
+        ("a file that others may write", |file| fs::set_permissions(file, fs::Permissions::from_mode(0o622)).unwrap()),
+        ("a link", |file| {
+            let aside = file.with_file_name("aside");
+            fs::rename(file, &aside).unwrap();
+            symlink(aside, file).unwrap();
+        }),
+        ("a text that says something else", |file| forge(file, "dcmetal threadgroup 2\n")),
+        ("a text of another form", |file| forge(file, &fs::read_to_string(file).unwrap().replace("size ", "size 0"))),
+        ("no text", |file| {
+            forge(file, "x");
+            let name = file.file_name().unwrap().to_str().unwrap();
+            let bytes = [0xFFu8; 100];
+            let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+            let path = file.with_file_name(format!("{}-{hash}.threadgroup", &name[..64]));
+            fs::write(&path, bytes).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        }),
+        ("a size of nothing", |file| change_size(file, "0 1 1")),
+        ("a size beyond every limit", |file| change_size(file, "1000000000 1 1")),
+        ("a size whose product is too large to be a number", |file| {
+            change_size(file, "18446744073709551615 18446744073709551615 1");
+        }),
+        ("a size of two dimensions", |file| change_size(file, "32 2 1")),
+        ("nobody vouches", |file| {
+            let text = fs::read_to_string(file).unwrap();
+            // The other kernel's file says so already: then it is as good as before.
+            forge(file, &text.replace("vouched true", "vouched false"));
+        }),
+    ];
+    let (_place, good) = folder();
+    let first = tune(&good, 1024);
+    for (name, harm) in harms {
+        let (_place, folder) = folder();
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        for entry in fs::read_dir(&good).unwrap().map(|entry| entry.unwrap()) {
+            fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+        }
+        files(&folder).into_values().for_each(|file| harm(&file));
+        let [plain, sees] = tune(&folder, 1024);
+        let measured = [&plain, &sees].map(|tuning| !tuning.candidates.is_empty());
+        assert_eq!(measured, [*name != "nobody vouches", true], "{name}");
+        if !measured[0] {
+            assert_eq!(plain.size, first[0].size, "{name}");
+        }
+        let wanted: Vec<String> =
+            [&plain, &sees].iter().map(|tuning| format!("{} {:?} 0", tuning.size, tuning.time)).collect();
+        assert_eq!(in_another_process(&folder), wanted, "{name}");
+        assert_eq!(files(&folder).len(), 2, "{name}");
+    }
+}
+
+fn change_size(file: &Path, size: &str) {
+    let text = fs::read_to_string(file).unwrap();
+    let line = text.lines().find(|line| line.starts_with("size ")).unwrap();
+    forge(file, &text.replace(line, &format!("size {size}")));
+}
+
+#[test]
+fn a_kernel_that_fails_is_not_tuned() {
+    let gpu = gpu();
+    let kernel = opencl(&gpu, "kernel void k(global uint* y, ulong far) { y[get_global_id(0) + far] = 1; }");
+    let mut y = gpu.buffer_from(&[3u32; 256]).unwrap();
+    let grid = Grid::linear(256);
+    let error = refused(kernel.tune(grid, args![&mut y, 1u64 << 60], &patient()));
+    assert!(matches!(error, Error::Submission(_)), "{error}");
+    assert_eq!(y.to_vec().unwrap(), [3; 256], "its own memory is not what failed");
+    assert_eq!(kernel.threadgroup_choice(&grid).unwrap().reason, ThreadgroupReason::Advised);
+    // It may be tuned where it does not fail.
+    check(&kernel, grid, &kernel.tune(grid, args![&mut y, 0u64], &patient()).unwrap());
+    assert_eq!(y.to_vec().unwrap(), [3; 256]);
+}
