@@ -12,7 +12,9 @@ Exit codes:
   1  the input cannot work: no such file, a kernel that does not compile, a wrong argument
   2  the command line cannot be read
   3  the device failed: none present, out of memory, a fault in a kernel, the deadline
-  4  the result differs from what --check names, or from what the OpenCL implementation computes";
+  4  the result differs from what --check names, or from what the OpenCL implementation computes
+  5  a claim of `validate` is missed, or none could be measured
+  6  a measurement of `validate` is broken: a wrong output, a rate above its roofline, a time that does not grow with the work";
 
 /// Translate, check and run OpenCL C and Metal compute kernels, on Apple's Metal or, on Linux, on hostmetal.
 #[derive(Parser)]
@@ -76,6 +78,15 @@ pub(crate) enum Command {
         "Exit codes as `dcmetal --help` lists them.\n"
     ))]
     Run(Box<Run>),
+    /// Run a kernel as `dcmetal run` does, and write what was compiled and ran when to a trace file
+    #[command(after_help = concat!(
+        "Opens in https://ui.perfetto.dev and in chrome://tracing: a track for each submission, with the time of its encoding,\n",
+        "in the queue, on the device and until the program knew; and the compilations. Written also when the run fails.\n\n",
+        "Examples:\n",
+        "  dcmetal trace -o saxpy.json -- saxpy.cl saxpy --global 1000 --arg random=f32:1000:1 \\\n",
+        "      --arg zeros=f32:1000 --arg f32=2.5 --arg u32=1000\n"
+    ))]
+    Trace(Trace),
     /// Run OpenCL C kernels on an OpenCL implementation too and compare what both compute
     #[command(after_help = concat!(
         "The original runs on the system's first OpenCL device (PoCL on Linux, Apple's on macOS), its translation on the\n",
@@ -94,6 +105,24 @@ pub(crate) enum Command {
         "Exit codes as `dcmetal --help` lists them.\n"
     ))]
     Compare(Box<Compare>),
+    /// Measure what is claimed of dcmetal's speed on this machine, with every output verified
+    #[command(after_help = concat!(
+        "Every output is compared with a reference, on inputs never used before and over poison. Rates are given beside what the\n",
+        "machine can do at most, and time must grow with the work. A figure is a median, beside it the 99th percentile of its samples.\n",
+        "A verdict is `reached`, `missed`, `broken` (the figure cannot be true) or `not measured`, with the reason. Measure on a machine\n",
+        "that does nothing else, with an optimised build.\n\n",
+        "Names: ", "`dcmetal validate --list` lists them; `kernels` stands for all kernels.\n\n",
+        "Examples:\n  dcmetal validate\n  dcmetal validate --quick --only round-trip kernels\n",
+        "  dcmetal validate --json figures.json --html figures.html\n\n",
+        "Exit codes as `dcmetal --help` lists them; 0 only if all that was measured is reached.\n"
+    ))]
+    Validate(Validate),
+    /// A new process of which `validate` measures how it begins
+    #[command(hide = true)]
+    ValidateChild {
+        #[arg(trailing_var_arg = true)]
+        words: Vec<String>,
+    },
     /// The process in which `compare` runs the OpenCL implementation
     #[command(hide = true)]
     OpenclPeer,
@@ -256,6 +285,16 @@ pub(crate) struct Run {
 }
 
 #[derive(Args)]
+pub(crate) struct Trace {
+    /// Where the trace goes
+    #[arg(short, long, value_name = "FILE.json")]
+    pub(crate) output: PathBuf,
+    /// What `dcmetal run` takes
+    #[arg(last = true, required = true, value_name = "RUN")]
+    pub(crate) run: Vec<std::ffi::OsString>,
+}
+
+#[derive(Args)]
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) source: Source,
@@ -286,6 +325,28 @@ pub(crate) struct Compare {
     /// Give up after this many seconds of the OpenCL implementation's silence
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     pub(crate) timeout: f64,
+}
+
+#[derive(Args)]
+pub(crate) struct Validate {
+    /// Write all figures here, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a page with charts here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Measure these claims only
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub(crate) only: Vec<String>,
+    /// Fewer turns and smaller sizes; everything is verified all the same
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Seed of the random inputs; the time when left out
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the names of the claims, and measure nothing
+    #[arg(long)]
+    pub(crate) list: bool,
 }
 
 fn named_spec(text: &str) -> Result<(String, Spec), String> {

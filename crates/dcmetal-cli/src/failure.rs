@@ -11,12 +11,20 @@ pub(crate) enum Failure {
     Device(String),
     /// The run went well and the result differs from what `--check` names.
     Mismatch(String),
+    /// A claim was measured and is not reached, or nothing could be measured.
+    Missed(String),
+    /// A measurement that cannot be true, or whose work failed.
+    Broken(String),
 }
 
 impl Failure {
     pub(crate) fn message(&self) -> &str {
         match self {
-            Failure::Input(message) | Failure::Device(message) | Failure::Mismatch(message) => message,
+            Failure::Input(message)
+            | Failure::Device(message)
+            | Failure::Mismatch(message)
+            | Failure::Missed(message)
+            | Failure::Broken(message) => message,
         }
     }
 
@@ -26,6 +34,8 @@ impl Failure {
             Failure::Input(_) => 1,
             Failure::Device(_) => 3,
             Failure::Mismatch(_) => 4,
+            Failure::Missed(_) => 5,
+            Failure::Broken(_) => 6,
         })
     }
 }

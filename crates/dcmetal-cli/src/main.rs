@@ -22,16 +22,21 @@ mod source;
 mod spec;
 mod table;
 mod texture;
+mod trace;
 mod translate;
+mod validate;
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
 
 fn main() -> ExitCode {
+    // A measurement of how a process begins: nothing may come before it.
+    let begun = Instant::now();
     env_logger::init();
     let done = match Cli::parse().command {
         Command::Devices(command) => devices::devices(&command),
@@ -39,8 +44,11 @@ fn main() -> ExitCode {
         Command::Port(command) => port::port(&command),
         Command::Check(command) => check::check(&command),
         Command::Run(command) => run::run(&command),
+        Command::Trace(command) => trace::trace(&command),
         Command::Compare(command) => compare::compare(&command),
         Command::OpenclPeer => compare::serve(),
+        Command::Validate(command) => validate::validate(&command),
+        Command::ValidateChild { words } => validate::child(begun, &words),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -13,7 +13,7 @@ use crate::port::{Checked, Ported};
 use crate::project::{self, Translated};
 
 /// A page with its style; `root` leads back to the overview's folder.
-fn page(title: &str, body: &Markup) -> String {
+pub(crate) fn page(title: &str, body: &Markup) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {

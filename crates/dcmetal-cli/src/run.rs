@@ -23,14 +23,17 @@ use crate::table::table;
 use crate::texture;
 
 pub(crate) fn run(command: &Run) -> Result<(), Failure> {
-    let device = default_device()?;
-    let compiled = command.source.compile(&device)?;
+    run_on(&default_device()?, command)
+}
+
+pub(crate) fn run_on(device: &Accelerator, command: &Run) -> Result<(), Failure> {
+    let compiled = command.source.compile(device)?;
     let start = Instant::now();
     let kernel = compiled.library.kernel(&command.kernel).map_err(|error| failure(&error))?;
     let pipeline_time = start.elapsed();
     let checks = named_checks(command, &kernel)?;
     let tolerance = Tolerance { absolute: command.tolerance, relative: command.relative };
-    let mut given = prepare(command, &device, &kernel)?;
+    let mut given = prepare(command, device, &kernel)?;
 
     let mut grid = Grid::threads(command.global);
     if let Some(local) = command.local {
@@ -188,7 +191,7 @@ fn prepare(command: &Run, device: &Accelerator, kernel: &Kernel) -> Result<Vec<G
                 let (memory, element, shape) = made.map_err(|failure| match failure {
                     Failure::Input(message) => Failure::Input(at(argument, &message)),
                     Failure::Device(message) => Failure::Device(at(argument, &message)),
-                    mismatch @ Failure::Mismatch(_) => mismatch,
+                    other => other,
                 })?;
                 Ok(Given::Memory { memory, element, shape, save: save.clone() })
             }

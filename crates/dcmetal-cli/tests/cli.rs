@@ -6,6 +6,10 @@ use std::process::{Command, Output};
 
 use npyz::WriterBuilder;
 
+#[allow(dead_code, reason = "dcmetal's tests use all of it")]
+#[path = "../../dcmetal/tests/common/trace.rs"]
+mod trace;
+
 fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels")
 }
@@ -188,6 +192,14 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ("compare @two_faced.cl --kernel rounds --ulp 2", 4, "on OpenCL (3 ULP); 64 of 1024 numbers differ"),
     ("compare @two_faced.cl --kernel crashes", 3, "the OpenCL implementation crashed in launch 0: signal"),
     ("compare @two_faced.cl --kernel hangs --timeout 15", 3, "the OpenCL implementation did not end in launch 0"),
+    // Traces.
+    ("trace -o t.json", 2, "<RUN>..."),
+    ("trace -o t.json -- @scale.cl scale", 2, "--global"),
+    (
+        "trace -o none/t.json -- @scale.cl scale --global 8 --arg zeros=f32:8 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
+        1,
+        "none/t.json: No such file",
+    ),
     // Grids.
     (
         "run @scale.cl scale --global 0 --arg zeros=f32:8 --arg zeros=f32:8 --arg f32=1 --arg u32=8",
@@ -299,6 +311,31 @@ fn both_languages_give_the_same() {
         assert!(out.contains("y against expected.npy: equal"), "{out}");
         assert_eq!(read_npy::<f32>(&path("y.npy")), x.map(|x| 2.5 * x), "{file}");
     }
+}
+
+#[test]
+fn a_run_is_traced() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = || {
+        let text = std::fs::read_to_string(folder.path().join("t.json")).unwrap();
+        trace::check(&serde_json::from_str(&text).unwrap())
+    };
+    let output = dcmetal(folder.path(), &format!("trace -o t.json -- @scale.cl scale --global 8 {SCALE}"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("times: "), "{}", text(&output.stdout));
+    let traced = read();
+    assert_eq!((traced.submissions.len(), traced.errors), (1, 0));
+    let on_device = ["encode", "queue", "scale", "settle"].map(str::to_owned);
+    let untold = ["encode", "queue and device"].map(str::to_owned);
+    assert!(traced.submissions[0] == on_device || (traced.submissions[0] == untold && cfg!(not(target_os = "linux"))));
+    assert_eq!(traced.compilations.len(), 2);
+    assert!(traced.compilations[0].starts_with("library ") && traced.compilations[0].ends_with("scale.cl"));
+    assert_eq!(traced.compilations[1], "kernel scale");
+    // What fails is traced too.
+    let output = dcmetal(folder.path(), "trace -o t.json -- @broken.metal k --global 1");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let traced = read();
+    assert_eq!((traced.submissions.len(), traced.compilations.len(), traced.errors), (0, 1, 1));
 }
 
 #[test]

@@ -1,0 +1,267 @@
+//! Claims on pools, memory used in place, and branches of graphs.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use dcmetal::{Grid, PageVec, PoolLimits, PoolStats, args};
+
+use super::Bench;
+use crate::measure::{Calls, alternated};
+use crate::roofs::Roofs;
+use crate::{Measured, Point, Rate, Refusal, SLACK, branches, spent};
+
+/// Bytes of a buffer.
+const BYTES: usize = 4096;
+
+pub(super) fn pool_allocations(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
+    let requests = bench.of(2_000u64, 20_000);
+    let pool = bench.gpu.pool(PoolLimits::default());
+    let seed = bench.random.words(1)[0];
+    let native = Native::count()?;
+    for step in 0..requests as usize {
+        let words = [256, 1000, 5000, 70_000][step % 4];
+        let value = seed.wrapping_add(step as u32);
+        let mut buffer = pool.buffer::<u32>(words)?;
+        buffer.write()?[words - 1] = value;
+        if buffer.read()?[words - 1] != value {
+            return Err(Refusal::Broken(format!(
+                "a buffer of the pool does not hold what was written, in step {step}"
+            )));
+        }
+    }
+    let native = native.end();
+    let PoolStats { hits, misses, used_buffers, .. } = pool.stats();
+    if hits + misses != requests || used_buffers != 0 {
+        return Err(Refusal::Broken(format!(
+            "{hits} hits and {misses} misses of {requests} requests, {used_buffers} buffers not back"
+        )));
+    }
+    let mut verified = vec!["each buffer held what was written to it".to_owned()];
+    if let Some(native) = native {
+        if native != misses {
+            return Err(Refusal::Broken(format!("Metal was asked for {native} buffers, the pool counts {misses}")));
+        }
+        verified.push(format!("Metal was asked for {native} buffers, as the pool says"));
+    }
+    let value = hits as f64 / requests as f64;
+    Ok(Measured {
+        value,
+        rates: vec![Rate::share(value, "% saved", "no allocation at all")],
+        verified,
+        apart: vec![("requests".to_owned(), requests.to_string()), ("allocations".to_owned(), misses.to_string())],
+        ..Measured::default()
+    })
+}
+
+/// What Metal itself is asked for, where it tells.
+struct Native;
+
+#[cfg(target_os = "linux")]
+impl Native {
+    fn count() -> Result<Native, Refusal> {
+        // Rules of a seed alone make nothing fail, but count.
+        hostmetal::faults::set("seed=1").map_err(Refusal::Broken)?;
+        Ok(Native)
+    }
+
+    fn end(self) -> Option<u64> {
+        hostmetal::faults::counts("buffer").map(|counts| counts.events)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Native {
+    fn drop(&mut self) {
+        hostmetal::faults::set("").expect("no rules are always fine");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Native {
+    fn count() -> Result<Native, Refusal> {
+        Ok(Native)
+    }
+
+    fn end(self) -> Option<u64> {
+        None
+    }
+}
+
+pub(super) fn pool_hit(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
+    let pool = bench.gpu.pool(PoolLimits::default());
+    let value = bench.random.words(1)[0];
+    pool.buffer_from(&[value; BYTES / 4])?;
+    let mut asked = 1;
+    let calls = Calls::time(bench.many(), |n| {
+        asked += n;
+        let start = Instant::now();
+        for _ in 0..n {
+            drop(black_box(pool.buffer::<u8>(BYTES)?));
+        }
+        Ok::<_, dcmetal::Error>(start.elapsed())
+    })?;
+    let PoolStats { hits, misses, used_buffers, .. } = pool.stats();
+    if (hits, misses, used_buffers) != (asked - 1, 1, 0) {
+        return Err(Refusal::Broken(format!(
+            "{hits} hits and {misses} misses of {asked} requests, {used_buffers} buffers not back"
+        )));
+    }
+    // Memory that comes from the shelf is the memory that went there.
+    if pool.buffer::<u32>(BYTES / 4)?.to_vec()? != [value; BYTES / 4] {
+        return Err(Refusal::Broken("what the pool hands out is not what it was given".to_owned()));
+    }
+    let verified =
+        format!("{hits} hits and 1 allocation of {asked} requests; the memory handed out is the one that came back");
+    let mut measured = Measured::of_calls(calls, verified);
+    let gpu = bench.gpu;
+    let native = Calls::time(bench.many(), |n| {
+        let start = Instant::now();
+        for _ in 0..n {
+            drop(black_box(gpu.buffer_zeroed::<u8>(BYTES)?));
+        }
+        Ok::<_, dcmetal::Error>(start.elapsed())
+    })?;
+    measured.apart.push(("allocated by Metal and released".to_owned(), crate::time(native.seconds.median)));
+    Ok(measured)
+}
+
+const SCALE: &str = "kernel void scale(device uint* y [[buffer(0)]], constant uint& by [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+    y[i] = y[i] * by + 1u;
+}";
+
+pub(super) fn unified(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
+    let gpu = bench.gpu;
+    if !gpu.limits().unified_memory {
+        return Err(Refusal::NotMeasured("host and device have memories of their own".to_owned()));
+    }
+    let fixed = bench.launch()?;
+    let scale = gpu.compile_msl(SCALE)?.kernel("scale")?;
+    let mut measured = Measured { fixed, ..Measured::default() };
+    let (mut runs, mut compared) = (0, 0);
+    for &len in bench.of(&[1usize << 16, 1 << 20][..], &[1 << 18, 1 << 21, 1 << 24]) {
+        let rounds = bench.of(5, 21);
+        // Odd and not one: what a launch did not reach cannot be right.
+        let by = bench.random.words(1)[0] | 3;
+        let random = RefCell::new(&mut bench.random);
+        let mut check = |input: &[u32], output: &[u32]| {
+            let right = |(x, y): (&u32, &u32)| *y == x.wrapping_mul(by).wrapping_add(1);
+            (runs, compared) = (runs + 1, compared + output.len());
+            match input.len() == output.len() && input.iter().zip(output).all(right) {
+                true => Ok(()),
+                false => Err(Refusal::Broken(format!("wrong output at {len} words"))),
+            }
+        };
+        let check = RefCell::new(&mut check);
+        let in_place = || {
+            let input = random.borrow_mut().words(len);
+            let pages = PageVec::from_slice(&input)?;
+            let start = Instant::now();
+            let mut y = gpu.buffer_no_copy(pages)?;
+            scale.launch(Grid::linear(len), args![&mut y, by])?.wait()?;
+            let output = y.read()?;
+            let spent = start.elapsed();
+            check.borrow_mut()(&input, &output)?;
+            Ok::<Duration, Refusal>(spent)
+        };
+        let copied = || {
+            let input = random.borrow_mut().words(len);
+            let start = Instant::now();
+            let mut y = gpu.buffer_from(&input)?;
+            scale.launch(Grid::linear(len), args![&mut y, by])?.wait()?;
+            let output = y.to_vec()?;
+            let spent = start.elapsed();
+            check.borrow_mut()(&input, &output)?;
+            Ok::<Duration, Refusal>(spent)
+        };
+        let ratio = alternated(rounds, in_place, copied)?;
+        let bytes = len as f64 * 4.0;
+        let seconds = ratio.ours.as_secs_f64();
+        measured.points.push(Point { work: len as f64, seconds: ratio.fastest.as_secs_f64() });
+        // The ratio is ours to the copies'; the claim is the other way round.
+        let times = ratio.ratio.inverse();
+        (measured.value, measured.spread) = (times.median, Some(times));
+        let mebi = |bytes: f64| format!("{:.2} MiB", bytes / f64::from(1 << 20));
+        let moved = format!(
+            "in place {} for {} read and written, copied {} for {}: {:.2}x ({:.2} to {:.2})",
+            spent(ratio.ours),
+            mebi(2.0 * bytes),
+            spent(ratio.peer),
+            mebi(6.0 * bytes),
+            times.median,
+            times.p10,
+            times.p90
+        );
+        measured.apart.push((format!("buffer of {}", mebi(bytes)), moved));
+        let roofs = Roofs::of(gpu);
+        let (roof, roof_is) = (roofs.bytes(2.0 * bytes)? / 1e9, roofs.bytes_are().to_owned());
+        measured.rates = vec![Rate { value: 2.0 * bytes / seconds / 1e9, roof, slack: SLACK, unit: "GB/s", roof_is }];
+    }
+    measured.verified.push(format!("{compared} words, the whole outputs of {runs} runs on inputs of their own"));
+    Ok(measured)
+}
+
+pub(super) fn graph_branches(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
+    let processors = crate::processors();
+    if cfg!(target_os = "linux") && processors < 2 {
+        return Err(Refusal::NotMeasured("there is one processor, so branches cannot run at the same time".to_owned()));
+    }
+    let fixed = bench.launch()?;
+    let gpu = bench.gpu;
+    let kernel = branches::kernel(gpu)?;
+    let mut measured = Measured { fixed, ..Measured::default() };
+    let largest = bench.of(2_000, 20_000);
+    for rounds in [largest / 4, largest] {
+        let values = bench.random.words(branches::LEN);
+        let poison = vec![0xdead_beef; branches::LEN];
+        let x = gpu.buffer_from(&values)?;
+        let ends = || Ok::<_, dcmetal::Error>([gpu.buffer_from(&poison)?, gpu.buffer_from(&poison)?]);
+        let (mut beside, mut behind) = (ends()?, ends()?);
+        let mut parallel = branches::graph(gpu, &kernel, &x, &mut beside, false, rounds)?;
+        let mut serial = branches::graph(gpu, &kernel, &x, &mut behind, true, rounds)?;
+        let run = |graph: &mut dcmetal::Graph| {
+            let start = Instant::now();
+            graph.submit()?.wait()?;
+            Ok::<Duration, dcmetal::Error>(start.elapsed())
+        };
+        let ratio = alternated(bench.of(9, 101), || run(&mut parallel), || run(&mut serial))?;
+        for ends in [&beside, &behind] {
+            branches::verify(&values, ends, rounds).map_err(Refusal::Broken)?;
+        }
+        measured.points.push(Point { work: rounds.into(), seconds: ratio.fastest.as_secs_f64() });
+        let times = ratio.ratio.inverse();
+        (measured.value, measured.spread) = (times.median, Some(times));
+        let times = format!("beside {}, in a row {}", spent(ratio.ours), spent(ratio.peer));
+        measured.apart.push((format!("{rounds} rounds a node"), times));
+    }
+    measured.verified.push("both branches' whole results, of both graphs, against the host's".to_owned());
+    measured.rates.push(faster(measured.value));
+    Ok(measured)
+}
+
+/// How many times faster two branches are beside each other. Two is arithmetic, not measured: it leaves room for noise of the turns only.
+fn faster(times: f64) -> Rate {
+    Rate { value: times, roof: 2.0, slack: 1.1, unit: "times", roof_is: "two branches".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Goal, Verdict, judge};
+
+    #[test]
+    fn two_branches_save_half_at_most() {
+        for (times, verdict) in [
+            (1.0, Verdict::Missed),
+            (1.9, Verdict::Reached),
+            (2.1, Verdict::Reached),
+            (2.3, Verdict::Broken),
+            (2.9, Verdict::Broken),
+        ] {
+            let (rates, verified) = (vec![faster(times)], vec!["all".to_owned()]);
+            let measured = Measured { value: times, rates, verified, ..Measured::default() };
+            let (got, why) = judge(Goal::AtLeast(1.7), &measured);
+            assert_eq!(got, verdict, "{times}: {why}");
+        }
+    }
+}
