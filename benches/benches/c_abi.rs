@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group};
-use dcmetal_benches::metal::Device;
-use dcmetal_benches::{opencl::Peer, paired};
+use dcmetal_benches::opencl::Peer;
+use dcmetal_validate::c_abi::Device;
+use dcmetal_validate::measure::paired;
 
 const COUNT_MSL: &str = "kernel void count(device uint *n [[buffer(0)]]) { *n += 1; }";
 const COUNT_CL: &str = "kernel void count(global uint *n) { *n += 1; }";

@@ -7,8 +7,6 @@
 //!
 //! Writes target/benches/kernels.html with charts, kernels.svg and kernels.tsv. Not measured: compilation, allocation, copies.
 
-#[path = "kernels/problems.rs"]
-mod problems;
 #[path = "kernels/report.rs"]
 mod report;
 #[path = "kernels/sides.rs"]
@@ -18,9 +16,12 @@ use std::path::Path;
 use std::process::{Command, exit};
 use std::time::{Duration, Instant};
 
-use problems::{KERNELS, Kernel, Problem, Random};
+use dcmetal::Accelerator;
+use dcmetal_validate::metal::Metal;
+use dcmetal_validate::problems::{KERNELS, Kernel, Problem, Random};
+use dcmetal_validate::{SLACK, roofs};
 use report::Row;
-use sides::{Metal, Plain, Side};
+use sides::{Plain, Side};
 
 /// Tells a child how many threads its sides have.
 const CHILD: &str = "KERNELS_BENCH_THREADS";
@@ -29,9 +30,6 @@ const CHILD: &str = "KERNELS_BENCH_THREADS";
 const ROUNDS: usize = 9;
 const SHORT_ROUNDS: usize = 3;
 const TURN: Duration = Duration::from_millis(2);
-
-/// A rate may be this much above what was measured as the most, since the machine's speed changes from one moment to the next.
-const SLACK: f64 = 1.5;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
@@ -70,36 +68,6 @@ fn main() {
     println!("\n{}", files.canonicalize().unwrap_or(files).display());
 }
 
-/// What the machine can do on these threads: bytes a second for a footprint, floating-point operations a second.
-struct Roofs<'a> {
-    plain: &'a Plain,
-    flops: f64,
-}
-
-impl<'a> Roofs<'a> {
-    fn measure(plain: &'a Plain) -> Roofs<'a> {
-        let items = 1 << 12;
-        let mut work = plain.function("multiply_add", vec![], items + 16, 0, items as u64);
-        Roofs { plain, flops: items as f64 * 1024.0 * 16.0 * 2.0 / fastest(&mut || work.run()) }
-    }
-
-    /// The better of copying and of reading as many bytes.
-    fn bytes(&self, footprint: f64) -> f64 {
-        let words = ((footprint / 4.0) as usize).max(4096);
-        let mut copy = self.plain.function("copy_words", vec![vec![1; words / 2]], words / 2, 0, words as u64 / 2);
-        let mut read = self.plain.function("read_words", vec![vec![1; words]], words + 16, 0, words as u64);
-        let bytes = words as f64 * 4.0;
-        (bytes / fastest(&mut || copy.run())).max(bytes / fastest(&mut || read.run()))
-    }
-}
-
-/// Seconds of the fastest of some turns' calls.
-fn fastest(run: &mut dyn FnMut()) -> f64 {
-    let calls = calls_of_a_turn(run);
-    let times = (0..5).map(|_| turn(run, calls));
-    times.fold(f64::INFINITY, f64::min)
-}
-
 /// Seconds a call.
 fn turn(run: &mut dyn FnMut(), calls: u32) -> f64 {
     let start = Instant::now();
@@ -115,10 +83,11 @@ fn calls_of_a_turn(run: &mut dyn FnMut()) -> u32 {
 
 /// Measures on so many threads and prints a row for each kernel and size.
 fn measure(threads: usize, short: bool, wanted: &dyn Fn(&&Kernel) -> bool) {
-    let (metal, plain) = (Metal::open(), Plain::open(threads));
-    let roofs = Roofs::measure(&plain);
+    let gpu = Accelerator::system_default().expect("a Metal device");
+    let (metal, plain) = (Metal::open(&gpu).expect("kernels.metal compiles"), Plain::open(threads));
+    let flops = roofs::host_flops(threads);
     let seed = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_nanos() as u64;
-    eprintln!("kernels: {threads} threads, {}, seed {seed}", metal.name());
+    eprintln!("kernels: {threads} threads, {}, seed {seed}", gpu.name());
     let mut random = Random(seed);
     for kernel in KERNELS.iter().filter(wanted) {
         let sizes = if short { &kernel.sizes[..2] } else { kernel.sizes };
@@ -127,8 +96,8 @@ fn measure(threads: usize, short: bool, wanted: &dyn Fn(&&Kernel) -> bool) {
             let problem = (kernel.problem)(size, &mut random);
             let row =
                 compare(kernel, size, threads, &problem, (&metal, &plain), if short { SHORT_ROUNDS } else { ROUNDS });
-            let roof = roofs.bytes(problem.bytes);
-            let row = Row { roof_bytes: roof, roof_flops: roofs.flops, ..row };
+            let roof = roofs::host_bytes(threads, problem.bytes);
+            let row = Row { roof_bytes: roof, roof_flops: flops, ..row };
             // A short run, as CI makes on a busy machine, asks for right outputs only.
             let demand = |holds: bool, broken: &str| {
                 if !holds && !short {
@@ -137,7 +106,7 @@ fn measure(threads: usize, short: bool, wanted: &dyn Fn(&&Kernel) -> bool) {
                 }
             };
             demand(row.bytes / row.ours < roof * SLACK, "more bytes a second than the machine moves");
-            demand(row.flops / row.ours < roofs.flops * SLACK, "more operations a second than the machine can do");
+            demand(row.flops / row.ours < flops * SLACK, "more operations a second than the machine can do");
             if let Some((work, time)) = before {
                 let (more, longer) = (problem.work / work, row.ours / time);
                 // Small sizes carry the launch, large ones leave caches: a quarter of the growth is little to ask.
@@ -163,7 +132,8 @@ fn compare(
     if peer.is_none() {
         eprintln!("kernels: no OpenCL implementation to compare with");
     }
-    let mut sides: Vec<(&str, Box<dyn Side + '_>)> = vec![("Metal", Box::new(metal.side(kernel.name, problem)))];
+    let mut sides: Vec<(&str, Box<dyn Side + '_>)> =
+        vec![("Metal", Box::new(metal.side(kernel.name, problem).expect("a kernel and its memory")))];
     sides.push(("plain loops", Box::new(plain.side(kernel.name, problem))));
     if let Some(peer) = peer {
         sides.push(("OpenCL", Box::new(peer)));

@@ -1,12 +1,12 @@
-//! Parts of the runtime: a pooled buffer, from the shelf and back, by one thread and by several at once, beside an allocation of
-//! Metal's; a source that was compiled before, and its kernel.
+//! Parts of the runtime: a pooled buffer, from the shelf and back, by one thread and by several at once, and one that none was idle for, with and without
+//! heaps, beside an allocation of Metal's; a source that was compiled before, and its kernel; a launch of a batch and of a stream, a submission, a round trip.
 
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dcmetal::{Accelerator, BufferPool, PoolLimits};
+use dcmetal::{Accelerator, Batch, Buffer, BufferPool, Grid, PoolLimits, Result, StreamLimits, args};
 
 /// Bytes of each buffer.
 const BYTES: usize = 4096;
@@ -50,6 +50,64 @@ fn pool(c: &mut Criterion) {
     group.finish();
 }
 
+/// Buffers that a pool lends at once, before they are released.
+const LENT: u64 = 1000;
+
+/// Requests that find nothing idle: the buffers are made, and in another figure written to and released.
+fn misses(c: &mut Criterion) {
+    let gpu = Accelerator::system_default().expect("a device");
+    let mut group = c.benchmark_group("miss");
+    group.throughput(Throughput::Elements(1));
+    for bytes in [256, BYTES] {
+        for heaps in [false, true] {
+            let pool = gpu.pool(PoolLimits { heaps, ..PoolLimits::default() });
+            let mut asked = 0;
+            for whole in [false, true] {
+                let name = format!(
+                    "{bytes} bytes, {}, {}",
+                    if heaps { "from heaps" } else { "by itself" },
+                    if whole { "made, written and released" } else { "made" }
+                );
+                group.bench_function(name, |b| {
+                    b.iter_custom(|times| {
+                        asked += times;
+                        made(&pool, bytes, times, whole)
+                    });
+                });
+            }
+            let stats = pool.stats();
+            assert_eq!((stats.misses, stats.hits, stats.released, stats.heaps), (asked, 0, asked, 0));
+        }
+    }
+    group.finish();
+}
+
+/// The time in which so many buffers are made or, as a whole, made, written and released.
+fn made(pool: &BufferPool, bytes: usize, times: u64, whole: bool) -> Duration {
+    let mut spent = Duration::ZERO;
+    let mut lent = Vec::with_capacity(LENT as usize);
+    for first in (0..times).step_by(LENT as usize) {
+        let start = Instant::now();
+        for _ in first..(first + LENT).min(times) {
+            let mut buffer = pool.buffer::<u8>(bytes).expect("a buffer");
+            if whole {
+                buffer.write().expect("nobody uses it")[0] = 1;
+            }
+            lent.push(buffer);
+        }
+        if whole {
+            lent.clear();
+            pool.trim(0);
+            spent += start.elapsed();
+        } else {
+            spent += start.elapsed();
+            lent.clear();
+            pool.trim(0);
+        }
+    }
+    spent
+}
+
 fn sources(c: &mut Criterion) {
     let gpu = Accelerator::system_default().expect("a device");
     let mut group = c.benchmark_group("source");
@@ -72,5 +130,88 @@ fn sources(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, pool, sources);
+/// Launches that a batch of a benchmark has.
+const LAUNCHES: u64 = 1000;
+
+/// What a launch, a submission and a round trip cost the host. Each counts in a buffer, which tells whether all of them ran.
+fn submissions(c: &mut Criterion) {
+    let gpu = Accelerator::system_default().expect("a device");
+    let source = "kernel void count(device uint* y [[buffer(0)]]) { y[0] += 1u; }
+                  kernel void copy(device const uint* x [[buffer(0)]], device uint* y [[buffer(1)]]) { y[0] = x[0]; }";
+    let library = gpu.compile_msl(source).expect("it compiles");
+    let (count, copy) = (library.kernel("count").expect("a kernel"), library.kernel("copy").expect("a kernel"));
+    let one = Grid::linear(1);
+    let mut group = c.benchmark_group("submission");
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("empty batch, committed and waited for", |b| {
+        b.iter(|| gpu.batch().and_then(|batch| batch.submit()?.wait()).expect("nothing fails"));
+    });
+    let mut y = gpu.buffer_zeroed::<u32>(1).expect("a buffer");
+    let mut wanted = 0u32;
+    group.bench_function("a further launch of a batch, each after the other", |b| {
+        b.iter_custom(|times| {
+            wanted = wanted.wrapping_add(times as u32);
+            batches(&gpu, times, |batch| batch.launch(&count, one, args![&mut y]))
+        });
+    });
+    assert_eq!(y.to_vec().expect("it ran"), [wanted]);
+    let x = gpu.buffer_from(&[7u32]).expect("a buffer");
+    let mut targets = gpu.buffer_zeroed::<u32>(LAUNCHES as usize).expect("a buffer");
+    let mut at = 0;
+    group.bench_function("a further launch of a batch, side by side", |b| {
+        b.iter_custom(|times| {
+            batches(&gpu, times, |batch| {
+                at = (at + 1) % LAUNCHES as usize;
+                batch.launch(&copy, one, args![&x, targets.view_mut(at..=at)?])
+            })
+        });
+    });
+    assert_eq!(targets.to_vec().expect("it ran"), [7; LAUNCHES as usize]);
+    let mut counted = |name: &str, run: &dyn Fn(&mut Buffer<u32>, u64)| {
+        let mut y = gpu.buffer_zeroed::<u32>(1).expect("a buffer");
+        let mut wanted = 0u32;
+        group.bench_function(name, |b| {
+            b.iter_custom(|times| {
+                wanted = wanted.wrapping_add(times as u32);
+                let start = Instant::now();
+                run(&mut y, times);
+                drop(y.read().expect("it ran"));
+                start.elapsed()
+            });
+        });
+        assert_eq!(y.to_vec().expect("it ran"), [wanted]);
+    };
+    counted("a launch and the wait for it", &|y, times| {
+        for _ in 0..times {
+            count.launch(one, args![&mut *y]).and_then(|submission| submission.wait()).expect("nothing fails");
+        }
+    });
+    counted("a launch by itself, all waited for", &|y, times| {
+        (0..times).for_each(|_| drop(count.launch(one, args![&mut *y]).expect("nothing fails")));
+    });
+    for commands in [1, 64] {
+        let stream = gpu.stream(StreamLimits { commands, ..StreamLimits::default() });
+        counted(&format!("a launch of a stream, {commands} a batch, all waited for"), &|y, times| {
+            (0..times).for_each(|_| stream.launch(&count, one, args![&mut *y]).expect("nothing fails"));
+        });
+    }
+    group.finish();
+}
+
+/// The time that so many commands take to be recorded, in batches.
+fn batches(gpu: &Accelerator, times: u64, mut record: impl FnMut(&mut Batch) -> Result<()>) -> Duration {
+    let mut spent = Duration::ZERO;
+    for first in (0..times).step_by(LAUNCHES as usize) {
+        let mut batch = gpu.batch().expect("a batch");
+        let start = Instant::now();
+        for _ in first..(first + LAUNCHES).min(times) {
+            record(&mut batch).expect("it fits");
+        }
+        spent += start.elapsed();
+        batch.submit().and_then(|submission| submission.wait()).expect("nothing fails");
+    }
+    spent
+}
+
+criterion_group!(benches, pool, misses, sources, submissions);
 criterion_main!(benches);

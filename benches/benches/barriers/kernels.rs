@@ -1,7 +1,8 @@
 //! The kernels of this bench, their launches and references.
 
 use crate::support::{Buffer, Pipeline, Queue};
-use dcmetal_benches::{opencl, paired};
+use dcmetal_benches::opencl;
+use dcmetal_validate::measure::paired;
 use hostmetal::msl::{Engine, MathMode};
 
 /// The same work in both languages: over buffers `in`, `more` and `out`, and the number of elements of a row.

@@ -1,4 +1,4 @@
-// The work of this bench as plain loops, compiled with -O3 -march=native -ffast-math, and what the machine can do at most.
+// The work of this bench as plain loops, compiled with -O3 -march=native -ffast-math.
 // Each function does the items from begin to end; the caller shares the items out over its threads.
 #include <cmath>
 #include <cstdint>
@@ -170,28 +170,4 @@ WORK(bodies) {
     out[4 * i + 2] = fz;
     out[4 * i + 3] = 0;
   }
-}
-
-// ---------------------------------------------------------------- what the machine can do
-
-typedef float Vector __attribute__((vector_size(64), aligned(4)));
-
-WORK(copy_words) { memcpy((uint32_t *)to + begin, (const uint32_t *)in[0] + begin, (end - begin) * 4); }
-
-WORK(read_words) {
-  const Vector *a = (const Vector *)((const float *)in[0] + begin);
-  Vector sums[8] = {};
-  for (uint64_t i = 0; i + 8 <= (end - begin) / 16; i += 8)
-    for (int k = 0; k < 8; k++) sums[k] += a[i + k];
-  for (int k = 1; k < 8; k++) sums[0] += sums[k];
-  if (begin < end) ((float *)to)[begin] = sums[0][n & 15];
-}
-
-WORK(multiply_add) {  // an item is 1024 operations on 16 numbers, two flops each
-  Vector sums[16] = {}, by = {0.5f, 0.25f};
-  for (uint64_t i = begin; i < end; i++)
-    for (int step = 0; step < 64; step++)
-      for (int k = 0; k < 16; k++) sums[k] = sums[k] * by + by;
-  for (int k = 1; k < 16; k++) sums[0] += sums[k];
-  if (begin < end) ((float *)to)[begin] = sums[0][n & 15];
 }

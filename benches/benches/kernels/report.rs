@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use plotters::prelude::*;
 
-use crate::problems::{KERNELS, Kernel};
+use dcmetal_validate::Spread;
+use dcmetal_validate::problems::{KERNELS, Kernel};
 
 /// One kernel at one size on so many threads. Times in seconds a call, medians; ratios of times with their 10th percentile,
 /// median and 90th percentile.
@@ -30,9 +31,9 @@ const HEAD: &str = "kernel\tsize\tthreads\tours s\tplain s\topencl s\tours/plain
                     bytes\tflops\troof bytes/s\troof flops/s";
 
 /// The 10th percentile, the median and the 90th percentile.
-pub(crate) fn spread(mut values: Vec<f64>) -> [f64; 3] {
-    values.sort_by(f64::total_cmp);
-    [0.1, 0.5, 0.9].map(|share| values[((values.len() - 1) as f64 * share).round() as usize])
+pub(crate) fn spread(values: Vec<f64>) -> [f64; 3] {
+    let Spread { p10, median, p90, .. } = Spread::of(values);
+    [p10, median, p90]
 }
 
 impl Row {

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dcmetal::{Accelerator, Buffer, Grid, Kernel, Library, args, bytemuck};
 use dcmetal_benches::opencl;
-
-use crate::problems::Problem;
+use dcmetal_validate::metal::MetalRun;
+use dcmetal_validate::problems::Problem;
 
 /// A side with a kernel and its memory ready.
 pub(crate) trait Side {
@@ -19,58 +18,17 @@ pub(crate) trait Side {
 
 // ---------------------------------------------------------------- Metal
 
-pub(crate) struct Metal {
-    gpu: Accelerator,
-    library: Library,
-}
-
-pub(crate) struct MetalRun<'a> {
-    kernel: Kernel,
-    inputs: Vec<Buffer<u8>>,
-    output: Buffer<u8>,
-    problem: &'a Problem,
-}
-
-impl Metal {
-    pub(crate) fn open() -> Metal {
-        let gpu = Accelerator::system_default().expect("a Metal device");
-        let library = gpu.compile_msl(include_str!("kernels.metal")).expect("kernels.metal compiles");
-        Metal { gpu, library }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        self.gpu.name()
-    }
-
-    pub(crate) fn side<'a>(&self, name: &str, problem: &'a Problem) -> MetalRun<'a> {
-        let buffer = |words: &Vec<u32>| self.gpu.buffer_from::<u8>(bytemuck::cast_slice(words)).expect("a buffer");
-        let inputs = problem.inputs.iter().map(buffer).collect();
-        let output = self.gpu.buffer_zeroed::<u8>(problem.output * 4).expect("a buffer");
-        MetalRun { kernel: self.library.kernel(name).expect("a kernel"), inputs, output, problem }
-    }
-}
-
 impl Side for MetalRun<'_> {
     fn fill(&mut self, word: u32) {
-        let bytes = vec![word; self.problem.output];
-        self.output.write_from(bytemuck::cast_slice(&bytes)).expect("the output is written");
+        MetalRun::fill(self, word).expect("the output is written");
     }
 
     fn run(&mut self) {
-        let grid = Grid::threads(self.problem.grid).threadgroup(self.problem.threadgroup);
-        let (out, n) = (&mut self.output, self.problem.n);
-        let submission = match self.inputs.as_slice() {
-            [] => self.kernel.launch(grid, args![out, n]),
-            [a] => self.kernel.launch(grid, args![a, out, n]),
-            [a, b] => self.kernel.launch(grid, args![a, b, out, n]),
-            more => panic!("{} inputs", more.len()),
-        };
-        submission.expect("a launch").wait().expect("a kernel that completes");
+        MetalRun::run(self).expect("a kernel that completes");
     }
 
     fn output(&mut self) -> Vec<u32> {
-        let bytes = self.output.to_vec().expect("the output");
-        bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect()
+        MetalRun::output(self).expect("the output")
     }
 }
 
@@ -142,21 +100,10 @@ impl Plain {
     }
 
     pub(crate) fn side(&self, name: &str, problem: &Problem) -> PlainRun<'_> {
-        self.function(name, problem.inputs.clone(), problem.output, problem.n, problem.items)
-    }
-
-    /// `multiply_add` writes where its items begin, `read_words` too: the output has a word for each item, and a vector more.
-    pub(crate) fn function(
-        &self,
-        name: &str,
-        inputs: Vec<Vec<u32>>,
-        output: usize,
-        n: u32,
-        items: u64,
-    ) -> PlainRun<'_> {
         // SAFETY: every function of kernels.cpp has this type.
         let function = *unsafe { self.library.get::<Function>(name.as_bytes()) }.expect("a function of kernels.cpp");
-        PlainRun { function, plain: self, inputs, output: vec![0; output], n, items }
+        let inputs = problem.inputs.clone();
+        PlainRun { function, plain: self, inputs, output: vec![0; problem.output], n: problem.n, items: problem.items }
     }
 }
 
