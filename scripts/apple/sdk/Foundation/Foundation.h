@@ -110,6 +110,19 @@ typedef struct {
 - (NSArray<ObjectType> *)sortedArrayUsingSelector:(SEL)comparator;
 @end
 
+@interface NSMutableArray<ObjectType> : NSArray<ObjectType>
+- (void)addObject:(ObjectType)anObject;
+@end
+
+@interface NSSet<__covariant ObjectType> : NSObject <NSCopying, NSMutableCopying, NSFastEnumeration>
+@property(readonly, copy) NSArray<ObjectType> *allObjects;
+@end
+
+@interface NSMutableSet<ObjectType> : NSSet<ObjectType>
+- (void)addObject:(ObjectType)object;
+- (void)minusSet:(NSSet<ObjectType> *)otherSet;
+@end
+
 @interface NSDictionary<__covariant KeyType, __covariant ObjectType> : NSObject <NSCopying, NSMutableCopying, NSFastEnumeration>
 @property(readonly) NSUInteger count;
 - (nullable ObjectType)objectForKey:(KeyType)aKey;
@@ -125,6 +138,7 @@ FOUNDATION_EXPORT NSErrorUserInfoKey const NSUnderlyingErrorKey;
 FOUNDATION_EXPORT NSErrorUserInfoKey const NSLocalizedDescriptionKey;
 
 @interface NSURL : NSObject <NSCopying>
++ (NSURL *)fileURLWithPath:(NSString *)path;
 @end
 
 @interface NSBundle : NSObject
