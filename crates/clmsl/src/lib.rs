@@ -44,7 +44,9 @@ mod suggest;
 pub mod token;
 mod types;
 
-pub use analysis::{AccessPattern, Analysis, Fact, FactKind, KernelAnalysis, MemoryAccess};
+pub use analysis::{
+    AccessPattern, Analysis, Counts, Fact, FactKind, Intensity, KernelAnalysis, Loop, MemoryAccess, Ratio, Work,
+};
 pub use diagnostic::{Diagnostic, Severity};
 pub use options::{BuildOptions, Fp64, IncludeCallback, IncludeRequest, Included, OptionError, Options, Std};
 pub use printf::{Conversion, PrintFormat, PrintPiece, PrintValue};

@@ -216,12 +216,45 @@ const CASES: &[Case] = &[
         "atomic_add(&h[x[i]], 1); atomic_inc(h);",
         &[("h", "rw", 4, Gather), ("x", "r", 4, Contiguous), ("h", "rw", 4, Uniform)],
     ),
+    ("", "y[i] = fract(2.5f, y + i + n);", &[("y", "w", 4, Contiguous), ("y", "w", 4, Contiguous)]),
+    (
+        "global atomic_int* h, global int* x",
+        "atomic_fetch_add(h + i, 1); atomic_store(h, x[n]); int e = 0; atomic_compare_exchange_strong(h, &e, 2);",
+        &[("h", "rw", 4, Contiguous), ("h", "w", 4, Uniform), ("x", "r", 4, Uniform), ("h", "rw", 4, Uniform)],
+    ),
+    ("", "global float* p = to_global(y + i); if (p) *p = 1;", &[("y", "w", 4, Contiguous)]),
+    // Called functions, whose text is before the kernel's: the pattern is that of what they are passed.
     (
         "global const int* x",
-        "y[i] = fn(x, y);",
-        &[("y", "w", 4, Contiguous), ("x", "r", 0, Unknown), ("y", "rw", 0, Unknown)],
+        "y[i] = fn(x, y + i);",
+        &[("y", "w", 4, Contiguous), ("x", "r", 4, Uniform), ("y", "w", 4, Contiguous)],
     ),
-    ("", "y[i] = fract(2.5f, y + i);", &[("y", "w", 4, Contiguous), ("y", "rw", 0, Unknown)]),
+    ("", "put(y, i);", &[("y", "w", 4, Contiguous)]),
+    ("", "put(y + i, i); put(y, -i); put(y, 2 * i);", &[("y", "w", 4, Strided(8)), ("y", "w", 4, Strided(-4))]),
+    ("global float* x", "put(y, n); put(x, n);", &[("y", "w", 4, Uniform), ("x", "w", 4, Uniform)]),
+    ("global float* x", "put(n > 2 ? y : x, n);", &[("?", "w", 4, Uniform)]),
+    ("global const int* x", "put(y, x[i]);", &[("y", "w", 4, Gather), ("x", "r", 4, Contiguous)]),
+    (
+        "",
+        "if (i < n) put(y, i); else for (int k = 0; k < n; k++) put(y, k);",
+        &[("y", "w", 4, Contiguous), ("y", "w", 4, Uniform)],
+    ),
+    ("", "twice(y, i);", &[("y", "w", 4, Contiguous), ("y", "w", 4, Strided(8))]),
+    ("local float* t", "put(t, i); put(y, i);", &[("t", "w", 4, Contiguous), ("y", "w", 4, Contiguous)]),
+    ("", "float t[9]; put(t, i);", &[]),
+    // What they return.
+    ("", "*at(y, 3 * i) = 1;", &[("y", "w", 4, Strided(12))]),
+    ("", "y[index(get_global_id(1), i, n)] = y[index(i, 0, n)];", &[("y", "w", 4, Contiguous), ("y", "r", 4, Even)]),
+    ("", "y[index(i, n, 16)] = y[index(i, 0, -1)];", &[("y", "w", 4, Strided(64)), ("y", "r", 4, Strided(-4))]),
+    ("", "const int w = 4; y[i * w] = y[i << w];", &[("y", "w", 4, Strided(16)), ("y", "r", 4, Strided(64))]),
+    ("", "int w = 4; if (n) w = 5; y[i * w] = 1;", &[("y", "w", 4, Even)]),
+    ("", "y[me()] = y[me() * 2];", &[("y", "w", 4, Contiguous), ("y", "r", 4, Strided(8))]),
+    ("", "int k = 0; do { k = me(); y[k] = 1; } while (k < n);", &[("y", "w", 4, Unknown)]),
+    ("", "y[inside(i, n)] = y[inside(n, 7)];", &[("y", "w", 4, Unknown), ("y", "r", 4, Uniform)]),
+    ("", "y[first(n)] = 1; y[first(i)] = 1;", &[("y", "w", 4, Uniform), ("y", "w", 4, Unknown)]),
+    ("", "int k; give(&k, n); y[k] = 1;", &[("y", "w", 4, Unknown)]),
+    ("", "y[changed(i)] = 1;", &[("y", "w", 4, Unknown)]),
+    ("", "y[own(i)] = 1;", &[("y", "w", 4, Unknown)]),
     ("", "prefetch(y, 4);", &[]),
 ];
 
@@ -233,6 +266,16 @@ fn accesses_are_those_of_the_text() {
             "struct P {{ float a; float b; float c[2]; }};
              constant float table[4] = {{ 1, 2, 3, 4 }};
              float fn(global const int* x, global float* y) {{ y[0] = x[0]; return 1; }}
+             void put(float* p, int k) {{ p[k] = 1; }}
+             void twice(global float* p, int k) {{ put(p, k); put(p, 2 * k); }}
+             global float* at(global float* p, int k) {{ return p + k; }}
+             int index(int row, int column, int width) {{ return row * width + column; }}
+             int me(void) {{ return get_global_id(0); }}
+             int inside(int k, int n) {{ if (k >= n) return n - 1; return k; }}
+             int first(int n) {{ for (int k = 0; k < n; k++) if (k > 3) return k; return 0; }}
+             void give(int* p, int k) {{ *p = k; }}
+             int changed(int k) {{ if (k > 3) k = 1; return k; }}
+             int own(int k) {{ int* p = &k; *p = 7; return k; }}
              kernel void k({params}{comma}global float* y, int n) {{ int i = get_global_id(0); {body} }}"
         );
         let options = Options::parse_build_options("-cl-std=CL2.0").expect("options").options;

@@ -5,17 +5,28 @@
 //! lowered, in OpenCL C's terms, with one copy of a function for each combination of address spaces.
 
 mod access;
+mod call;
+mod cost;
+mod rounds;
+mod step;
+mod value;
+mod walk;
+mod work;
 
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::builtins::{C11, GroupOp, Resolved, Scope, Special, WorkItem};
-use crate::hir::{Expr, ExprKind, Function};
+use crate::hir::{Constant, Expr, ExprKind, Function};
+use crate::sema::const_int;
 use crate::source::Span;
 use crate::types::{Space, Struct};
 
+use call::Texts;
+
 pub use access::{AccessPattern, MemoryAccess};
+pub use work::{Counts, Intensity, Loop, Ratio, Work};
 
 /// What the kernels of a translation do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -31,9 +42,15 @@ pub struct KernelAnalysis {
     pub name: String,
     /// What it does, in the order of the source, nothing twice.
     pub facts: Vec<Fact>,
-    /// Where it reads and writes global, constant and local memory, in the order of the source; its own places, not those in
-    /// functions that it calls, and not tables of the program in constant memory.
+    /// Where it reads and writes global, constant and local memory, in the order of the source, nothing twice; without tables of
+    /// the program in constant memory.
     pub accesses: Vec<MemoryAccess>,
+    /// What one work-item does, as far as the text tells.
+    pub work: Work,
+    /// Places whose bytes of global memory, or whose calls, are not in `work`: how much they are the text does not tell.
+    /// [`Sources::location`](crate::Sources::location) has the lines.
+    #[serde(skip)]
+    pub uncounted: Vec<Span>,
 }
 
 /// Something that a kernel does at a place of its source.
@@ -111,6 +128,21 @@ impl KernelAnalysis {
         self.facts.iter().filter(|fact| fact.kind == kind).count()
     }
 
+    /// Its floating-point operations per byte of global memory: [`Work::intensity`], if everything is in `work`.
+    ///
+    /// ```
+    /// let source = "kernel void saxpy(float a, global const float* x, global float* y) {
+    ///     size_t i = get_global_id(0); y[i] = a * x[i] + y[i]; }";
+    /// let translation = clmsl::translate("saxpy.cl", source, &clmsl::Options::default());
+    /// let saxpy = translation.analysis.kernel("saxpy").unwrap();
+    /// assert_eq!((saxpy.work.counts.flops, saxpy.work.counts.bytes()), (2, 12));
+    /// let clmsl::Intensity::Exactly(intensity) = saxpy.intensity() else { panic!() };
+    /// assert_eq!(intensity.to_string(), "0.167");
+    /// ```
+    pub fn intensity(&self) -> Intensity {
+        if self.uncounted.is_empty() { self.work.intensity() } else { Intensity::Unknown }
+    }
+
     /// By what its results can depend on the size of its work-groups, each kind once; with none they cannot.
     pub fn group_dependences(&self) -> Vec<FactKind> {
         FactKind::ALL.into_iter().filter(|kind| kind.depends_on_groups() && self.count(*kind) > 0).collect()
@@ -132,8 +164,15 @@ struct Own {
 }
 
 /// The analysis of the kernels among these functions, to whose positions calls refer.
-pub(crate) fn analyse<'f>(functions: impl Iterator<Item = &'f Function>, structs: &[Struct]) -> Analysis {
+pub(crate) fn analyse<'f>(
+    functions: impl Iterator<Item = &'f Function>,
+    structs: &[Struct],
+    constants: &[Constant],
+) -> Analysis {
     let functions: Vec<&Function> = functions.collect();
+    let constants: Vec<Option<i128>> =
+        constants.iter().map(|c| c.init.as_ref().filter(|_| c.ty.is_integer_scalar()).and_then(const_int)).collect();
+    let texts = Texts { functions: &functions, structs, constants: &constants };
     let owns: Vec<Own> = functions.iter().map(|function| own(function)).collect();
     // Which kernel came by last, so that nothing is visited twice for one.
     let mut seen = vec![usize::MAX; owns.len()];
@@ -152,7 +191,8 @@ pub(crate) fn analyse<'f>(functions: impl Iterator<Item = &'f Function>, structs
         // Copies of one function have the same places.
         facts.sort_by_key(|Fact { kind, span }| (span.file, span.lo, span.hi, *kind));
         facts.dedup();
-        KernelAnalysis { name: function.name.clone(), facts, accesses: access::accesses(function, structs) }
+        let (accesses, uncounted, work) = call::kernel(function, &texts);
+        KernelAnalysis { name: function.name.clone(), facts, accesses, work, uncounted }
     });
     Analysis { kernels: kernels.collect() }
 }

@@ -119,7 +119,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     if !diagnostics.is_empty() {
         return (None, diagnostics);
     }
-    let analysis = analyse(instances.iter().map(|instance| &instance.function), &program.structs);
+    let analysis = analyse(instances.iter().map(|instance| &instance.function), &program.structs, &program.constants);
     let mut structs = program.structs;
     for s in &mut structs {
         for field in &mut s.fields {

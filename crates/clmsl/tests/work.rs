@@ -1,0 +1,311 @@
+//! How much work kernels have, against tables counted by hand from the sources.
+
+use clmsl::{Counts, Intensity, KernelAnalysis, Options, Translation, Work, translate};
+
+fn translated(source: &str) -> Translation {
+    let options = "-cl-std=CL2.0 --fp64=emulate";
+    let translation = translate("case.cl", source, &Options::parse_build_options(options).expect("options").options);
+    assert!(translation.msl.is_some(), "{source}\n{}", translation.rendered());
+    translation
+}
+
+/// Numbers of flops, special functions, integer operations, bytes read and written; then loops in braces.
+fn text(work: &Work) -> String {
+    let Counts { flops, special, integer, bytes_read, bytes_written } = work.counts;
+    let counts = [(flops, "f"), (special, "s"), (integer, "i"), (bytes_read, "r"), (bytes_written, "w")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count}{what}"));
+    let loops = work.loops.iter().map(|inner| format!("{{{}}}", text(&inner.round)));
+    counts.chain(loops).collect::<Vec<_>>().join(" ")
+}
+
+fn intensity(kernel: &KernelAnalysis) -> String {
+    match kernel.intensity() {
+        Intensity::Exactly(ratio) => ratio.to_string(),
+        Intensity::Between { least, most, limit: Some(limit), .. } => format!("{least} to {most}, near {limit}"),
+        Intensity::Between { least, most, limit: None, .. } => format!("{least} to {most}"),
+        Intensity::NoMemory => "none".to_owned(),
+        Intensity::Unknown => "unknown".to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Parameters; the body, in which `i` is the first id; the work; the intensity.
+type Case = (&'static str, &'static str, &'static str, &'static str);
+
+const XY: &str = "global const float* x, global float* y, float a, int n";
+
+const CASES: &[Case] = &[
+    // saxpy: a multiplication and an addition, two floats read and one written; alone, behind a guard, fused, of vectors.
+    (XY, "y[i] = a * x[i] + y[i];", "2f 8r 4w", "0.167"),
+    (XY, "if (i < n) y[i] += a * x[i];", "2f 8r 4w", "0.167"),
+    (XY, "if (i >= n) return; y[i] = fma(a, x[i], y[i]);", "2f 8r 4w", "0.167"),
+    ("global const float4* x, global float4* y, float a", "y[i] = a * x[i] + y[i];", "8f 32r 16w", "0.167"),
+    ("global const float4* x, global float4* y, float a", "y[i] = mad(x[i], a, y[i]);", "8f 32r 16w", "0.167"),
+    (XY, "vstore4(a * vload4(i, x) + vload4(i, y), i, y);", "8f 32r 16w", "0.167"),
+    ("global const half* x, global half* y, half a", "y[i] = a * x[i] + y[i];", "2f 4r 2w", "0.333"),
+    (XY, "y[i] = x[i];", "4r 4w", "0"),
+    // Both sides of a branch, of `double`.
+    (
+        "global const double* x, global double* y",
+        "if (x[i] > 0) y[i] = x[i] * 2; else y[i] = -x[i] / 3 + 1;",
+        "3f 24r 16w",
+        "0.075",
+    ),
+    ("global const double* x, global double* y", "y[i] = x[i] > 0 ? x[i] * 2 : x[i] + 1;", "2f 24r 8w", "0.062"),
+    // Numbers of the text are no work, nor is what only compares, rounds or converts.
+    (XY, "y[i] = x[i] * (2.0f * 3.0f - 1) / -4;", "2f 4r 4w", "0.25"),
+    (XY, "y[i] = fmax(floor(x[i]), -a) + (float)n;", "1f 4r 4w", "0.125"),
+    // Five points: three additions, a subtraction, a multiplication.
+    (
+        XY,
+        "y[i] = 0.25f * (x[i - 1] + x[i + 1] + x[i - n] + x[i + n]) - x[i];",
+        "5f 4i 20r 4w",
+        "0.208",
+    ),
+    // A convolution of 3 by 3: of each, 2 flops, 8 integer operations, 4 bytes.
+    (
+        "global const float* x, global float* y, int n, constant float* w",
+        "float s = 0;
+         for (int v = -1; v <= 1; v++) for (int u = -1; u <= 1; u++) s += x[i + v * n + u] * w[(v + 1) * 3 + u + 1];
+         y[i] = s;",
+        "18f 75i 36r 4w",
+        "0.45",
+    ),
+    // The product of matrices: row by column, and by tiles of 16.
+    (
+        "global const float* x, global const float* z, global float* y, int n",
+        "int row = get_global_id(1); float s = 0;
+         for (int k = 0; k < n; k++) s += x[row * n + k] * z[k * n + i];
+         y[row * n + i] = s;",
+        "2i 4w {2f 5i 8r}",
+        "0 to 0.25, near 0.25",
+    ),
+    (
+        "global const float* x, global const float* z, global float* y, int n",
+        "local float u[16][16], v[16][16]; int p = get_local_id(0), q = get_local_id(1), row = get_global_id(1);
+         float s = 0;
+         for (int t = 0; t < n; t += 16) {
+             u[q][p] = x[row * n + t + p]; v[q][p] = z[(t + q) * n + i];
+             barrier(CLK_LOCAL_MEM_FENCE);
+             for (int k = 0; k < 16; k++) s += u[q][k] * v[k][p];
+             barrier(CLK_LOCAL_MEM_FENCE);
+         }
+         y[row * n + i] = s;",
+        "2i 4w {32f 23i 8r}",
+        "0 to 4, near 4",
+    ),
+    // Everything in one loop: its rounds do not matter.
+    (XY, "for (int k = i; k < n; k += get_global_size(0)) y[k] = x[k] * a;", "{1f 1i 4r 4w}", "0.125"),
+    // Of one kind in two loops, and of two.
+    (
+        XY,
+        "for (int k = 0; k < n; k++) y[k] = x[k] * a; while (y[i] < 0) y[i] += 1;",
+        "{1f 1i 4r 4w} {1f 8r 4w}",
+        "0.083 to 0.125",
+    ),
+    // A tree of sums in local memory: what it has depends on the group, here on none, there on 256.
+    (
+        XY,
+        "local float t[256]; int l = get_local_id(0); t[l] = x[i];
+         for (int s = get_local_size(0) / 2; s > 0; s >>= 1) { barrier(1); if (l < s) t[l] += t[l + s]; }
+         if (l == 0) y[get_group_id(0)] = t[0];",
+        "1i 4r 4w {1f 2i}",
+        "0 to without bound, near without bound",
+    ),
+    (
+        XY,
+        "local float t[256]; int l = get_local_id(0); t[l] = x[i];
+         for (int s = 128; s > 0; s >>= 1) { barrier(1); if (l < s) t[l] += t[l + s]; }
+         if (l == 0) y[get_group_id(0)] = t[0];",
+        "8f 16i 4r 4w",
+        "1",
+    ),
+    // Mandelbrot: the loop may be left, so that its 256 rounds are only the most.
+    (
+        "global int* y, float c, float d",
+        "float u = 0, v = 0; int k;
+         for (k = 0; k < 256; k++) { if (u * u + v * v > 4) break; float t = u * u - v * v + c; v = 2 * u * v + d; u = t; }
+         y[i] = k;",
+        "4w {10f 1i}",
+        "0 to without bound, near without bound",
+    ),
+    // Loops in loops: a triangle, and one that the text tells around one that it does not.
+    (XY, "for (int k = 0; k < n; k++) for (int l = 0; l < k; l++) y[l] = x[k] - x[l];", "{1i {1f 1i 8r 4w}}", "0.083"),
+    (
+        XY,
+        "for (int k = 0; k < 8; k++) { y[k] = a; for (int l = 0; l < n; l++) y[l] += x[k]; }",
+        "8i 32w {8f 8i 64r 32w}",
+        "0 to 0.083, near 0.083",
+    ),
+    (XY, "for (int k = 0; k < n; k++) { y[k] = a * x[k]; for (int l = 0; l < n; l++) y[l] += x[l]; }",
+        "{1f 1i 4r 4w {1f 1i 8r 4w}}", "0.083 to 0.125, near 0.083"),
+    // Integers only; an atomic function reads and writes; bytes by fours.
+    ("global const uint* x, global uint* y", "y[i] = (x[i] * 3 + 1) ^ (~x[i] >> 2);", "5i 8r 4w", "0"),
+    ("global const int* x, global int* y", "atomic_inc(&y[x[i] & 255]);", "2i 8r 4w", "0"),
+    ("global const uint* x, global uint* y", "y[i] = mad24(x[i], 3u, max(x[i], 7u)) + popcount(i);", "4i 8r 4w", "0"),
+    // Functions that OpenCL C defines by operators, and others.
+    (
+        "global const float4* x, global float* y",
+        "y[i] = dot(x[i], x[i]) + length(x[i].xyz) + distance(x[i].xy, x[i].zw);",
+        "19f 2s 60r 4w",
+        "0.297",
+    ),
+    (XY, "float c; y[i] = sincos(mix(x[i], a, 0.5f), &c) * c + native_divide(a, x[i]);", "6f 2s 8r 4w", "0.5"),
+    // Option prices by Black and Scholes: 15 operations and 2 functions, and 17 with 1 in each of two calls.
+    (
+        "global const float* s, global const float* x, global const float* t, global float* price, float r, float v",
+        "float root = sqrt(t[i]);
+         float d1 = (log(s[i] / x[i]) + (r + 0.5f * v * v) * t[i]) / (v * root);
+         float d2 = d1 - v * root;
+         price[i] = s[i] * normal(d1) - x[i] * exp(-r * t[i]) * normal(d2);",
+        "49f 5s 28r 4w",
+        "1.531",
+    ),
+    // Functions that are called: with another loop for each number, and with what they are passed.
+    (XY, "y[i] = sum(x, 3) + sum(x + i, 5) * sum(y, n);", "10f 8i 32r 4w {1f 1i 4r}", "0.25 to 0.278, near 0.25"),
+    (XY, "for (int k = 0; k < 4; k++) put(y + k, put(y, a));", "8f 4i 32w", "0.25"),
+    // What a pointer leads to in other memory is not counted, and without any there is no intensity.
+    (XY, "local float t[64]; t[i] = a * 2; y = 0;", "1f", "none"),
+    (XY, "", "", "none"),
+    // Bytes that the text does not tell.
+    (
+        XY,
+        "local float t[64]; event_t e = async_work_group_copy(t, x, n, 0); wait_group_events(1, &e); y[i] = t[i] * a;",
+        "1f 4w",
+        "unknown",
+    ),
+    ("read_only image2d_t x, global float4* y", "y[i] = read_imagef(x, (int2)(i, 0)) * 2;", "4f 16w", "unknown"),
+    ("global uchar* y", "y[i] += sizeof(y[i] * 2.0f);", "1i 1r 1w", "0"),
+];
+
+const FUNCTIONS: &str = "
+    #pragma OPENCL EXTENSION cl_khr_fp16 : enable
+    constant int EIGHT = 8;
+    float normal(float d) {
+        float k = 1.0f / (1.0f + 0.2316419f * fabs(d));
+        float c = 0.39894228f * exp(-0.5f * d * d) * (k * (0.31938153f + k * (-0.356563782f
+            + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f)))));
+        return d > 0 ? 1.0f - c : c;
+    }
+    float sum(global const float* p, int n) { float s = 0; for (int k = 0; k < n; k++) s += p[k]; return s; }
+    float put(global float* p, float a) { *p = a + 1; return a; }
+";
+
+#[test]
+fn work_is_that_of_the_text() {
+    for (params, body, work, ratio) in CASES {
+        let source = format!("{FUNCTIONS} kernel void k({params}) {{ int i = get_global_id(0); {body} }}");
+        let translation = translated(&source);
+        let kernel = translation.analysis.kernel("k").expect("a kernel");
+        assert_eq!((text(&kernel.work), intensity(kernel)), ((*work).to_owned(), (*ratio).to_owned()), "{body}");
+    }
+}
+
+/// Loops of one flop a round, with their rounds.
+const LOOPS: &[(&str, Option<u64>)] = &[
+    ("for (int k = 0; k < 10; k++) F", Some(10)),
+    ("for (int k = 0; k <= 10; ++k) F", Some(11)),
+    ("for (int k = 10; k > 0; k--) F", Some(10)),
+    ("for (int k = 10; k >= 0; k -= 3) F", Some(4)),
+    ("for (int k = 0; 10 > k; k = k + 4) F", Some(3)),
+    ("for (int k = 0; k != 12; k = 4 + k) F", Some(3)),
+    ("for (uint k = 1; k < 1000; k *= 2) F", Some(10)),
+    ("for (uint k = 1; k < 1000; k <<= 3) F", Some(4)),
+    ("for (size_t k = 1000; k; k >>= 1) F", None),
+    ("for (size_t k = 1000; k != 0; k /= 10) F", Some(4)),
+    ("for (int k = 3; k < 3; k++) F", Some(0)),
+    ("int k; for (k = 0; k < 7; k++) F for (k = 0; k < 5; k++) F", Some(12)),
+    ("for (int k = 0, l = 9; k < 7; k++) F", Some(7)),
+    ("for (int k = 0; k < 3; k++) for (int l = 0; l < 4; l++) { F F }", Some(24)),
+    ("for (uchar k = 0; k < 16u; k++) F", Some(16)),
+    // Numbers that have a name.
+    ("const int m = 2 * 4; for (int k = m; k < m + 6; k++) F", Some(6)),
+    ("for (int k = 0; k < EIGHT; k++) F", Some(8)),
+    ("enum { M = 5 }; for (int k = 0; k < M; k++) F", Some(5)),
+    ("int m = 8; if (n) m = 9; for (int k = 0; k < m; k++) F", None),
+    ("int m = 8; int* p = &m; *p = n; for (int k = 0; k < m; k++) F", None),
+    ("do F while (0);", Some(1)),
+    ("while (false) F", Some(0)),
+    // Not told.
+    ("for (int k = 0; k < n; k++) F", None),
+    ("for (int k = n; k < 10; k++) F", None),
+    ("for (int k = 0; k < 10; k += n) F", None),
+    ("int k = 0; for (; k < 10; k++) F", None),
+    ("int k = 0; while (k++ < 10) F", None),
+    ("for (int k = 0; k < 10; k++) { F if (n) break; }", None),
+    ("for (int k = 0; k < 10; k++) { F if (n) return; }", None),
+    ("for (int k = 0; k < 10; k++) { F if (n) goto out; } out: ;", None),
+    ("for (int k = 0; k < 10; k++) { F if (n) k = 9; }", None),
+    ("for (int k = 0; k < 10; k++) { F int* p = &k; *p = 9; }", None),
+    ("for (int k = 0; k < 10 && n; k++) F", None),
+    ("for (;;) F", None),
+    // Left from loops and switches inside, it goes on.
+    ("for (int k = 0; k < 4; k++) { switch (n) { case 1: F break; default: F } if (n) continue; }", Some(8)),
+    ("for (int k = 0; k < 4; k++) { F while (n--) if (n == 7) break; }", Some(4)),
+    // Never, or not by these numbers.
+    ("for (int k = 0; k < 10; k--) F", None),
+    ("for (int k = 0; k != 10; k += 3) F", None),
+    ("for (uint k = 9; k >= 0; k--) F", None),
+    ("for (uchar k = 0; k < 300; k++) F", None),
+    ("for (int k = 0; k < 10; k *= 2) F", None),
+    ("for (int k = -1; k < 10u; k++) F", None),
+];
+
+#[test]
+fn rounds_are_told_where_the_text_tells_them() {
+    for (body, rounds) in LOOPS {
+        let source = format!(
+            "#define F {{ y[0] = a * 2; }}\nconstant int EIGHT = 8;\nkernel void k(global float* y, float a, int n) {{ {body} }}"
+        );
+        let translation = translated(&source);
+        let work = &translation.analysis.kernel("k").expect("a kernel").work;
+        let told = !work.loops.iter().any(|inner| inner.round.counts.flops > 0);
+        assert_eq!(told.then_some(work.counts.flops), *rounds, "{body}: {work:?}");
+    }
+}
+
+/// Two calls of the next each: 2⁶² times. Then too often to be told; then loops, of which there are too many.
+#[test]
+fn calls_that_multiply_are_counted_once_each() {
+    let chain = |inner: &str, depth: usize| {
+        let functions: String = (1..=depth)
+            .map(|d| format!("void f{d}(global float* y, int n) {{ f{0}(y, n); f{0}(y, n); }}\n", d - 1))
+            .collect();
+        translated(&format!(
+            "void f0(global float* y, int n) {{ {inner} }}\n{functions}kernel void k(global float* y, int n) {{ f{depth}(y, n); }}"
+        ))
+    };
+    let kernel = |translation: &Translation| translation.analysis.kernel("k").expect("a kernel").clone();
+    let add = "y[n] += 1;";
+    let counted = kernel(&chain(add, 60));
+    assert_eq!((counted.work.counts.flops, counted.accesses.len()), (1 << 60, 1));
+    assert_eq!(intensity(&counted), "0.125");
+    let much = kernel(&chain(add, 70));
+    assert_eq!((much.work.counts.flops, intensity(&much)), (u64::MAX, "unknown".to_owned()));
+    let loops = kernel(&chain("for (int k = 0; k < n; k++) y[k] += 1;", 20));
+    assert!(loops.work.loops.len() <= 256 && !loops.uncounted.is_empty());
+    assert_eq!(intensity(&loops), "unknown");
+}
+
+/// Each kernel and function calls with numbers of its own: beyond some, they are taken together.
+#[test]
+fn many_arguments_are_taken_together() {
+    let calls = |count: usize| (0..count).map(|k| format!("put(y + {k} * i, {k});")).collect::<String>();
+    let source = |count: usize| {
+        format!(
+            "void put(global float* p, int m) {{ for (int k = 0; k < m; k++) p[k] += 1; }}
+             kernel void k(global float* y) {{ int i = get_global_id(0); {} }}",
+            calls(count)
+        )
+    };
+    let few = translated(&source(8));
+    let few = few.analysis.kernel("k").expect("a kernel");
+    assert_eq!((few.work.counts.flops, few.work.loops.len(), few.accesses.len()), (28, 0, 8));
+    let many = translated(&source(200));
+    let many = many.analysis.kernel("k").expect("a kernel");
+    // What is not told is unknown, not absent.
+    assert!(many.work.loops.len() > 100 && many.accesses.len() < 40, "{}", many.accesses.len());
+    let unknown = |access: &clmsl::MemoryAccess| access.pattern == clmsl::AccessPattern::Unknown;
+    assert!(many.accesses.iter().any(unknown));
+    assert_eq!(intensity(many), "0.125");
+}
