@@ -238,9 +238,21 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 11] =
-    ["alignment", "group", "joins", "plugin", "prepare", "region", "regions", "shapes", "simdgroups", "spans", "tiles"];
-const PASS_HEADERS: [&str; 6] = ["alignment", "builder", "joins", "pass", "shapes", "spans"];
+const PASS_SOURCES: [&str; 12] = [
+    "alignment",
+    "group",
+    "joins",
+    "plugin",
+    "prepare",
+    "region",
+    "regions",
+    "shapes",
+    "simdgroups",
+    "spans",
+    "streams",
+    "tiles",
+];
+const PASS_HEADERS: [&str; 7] = ["alignment", "builder", "joins", "pass", "shapes", "spans", "streams"];
 
 /// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
 /// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.

@@ -221,6 +221,7 @@ fn group(buffers: &[(usize, *mut c_void)], threads: [u32; 3]) -> Group {
         sampler: std::ptr::null(),
         grid_origin: [0; 3],
         grid_size: threads,
+        stream_bytes: u32::MAX,
     };
     for (index, address) in buffers {
         group.buffer[*index] = *address;

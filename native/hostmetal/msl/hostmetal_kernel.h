@@ -28,7 +28,9 @@ struct hm_group {
   const hm_sampler *sampler;        // by index
   unsigned grid_origin[3]; // of the stage-in region
   unsigned grid_size[3];
+  unsigned stream_bytes; // what a thread writes to one place behind the other that is better written around the caches: so many bytes or more
 };
+static_assert(__builtin_offsetof(hm_group, stream_bytes) == 608, "native/hostmetal/pass/streams.cpp reads it there");
 
 struct hm_binding {
   unsigned kind;      // hostmetal::argument_kind
@@ -47,7 +49,7 @@ struct hm_binding {
 
 namespace hostmetal {
 
-constexpr unsigned info_version = 3;
+constexpr unsigned info_version = 4;
 
 template <unsigned Count>
 struct info {

@@ -10,6 +10,7 @@
 #include "joins.h"
 #include "pass.h"
 #include "spans.h"
+#include "streams.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -134,7 +135,9 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
             builder.registerOptimizerEarlyEPCallback([](ModulePassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Spans()); });
             builder.registerVectorizerStartEPCallback(
                 [](FunctionPassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Joins()); });
-            builder.registerOptimizerLastEPCallback(
-                [](ModulePassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Alignment()); });
+            builder.registerOptimizerLastEPCallback([](ModulePassManager &manager, OptimizationLevel) {
+              manager.addPass(hostmetal::Alignment());
+              manager.addPass(hostmetal::Streams());
+            });
           }};
 }

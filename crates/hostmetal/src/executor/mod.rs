@@ -18,6 +18,7 @@ pub(crate) mod pool;
 pub(crate) mod run;
 pub(crate) mod sanitizer;
 pub(crate) mod schedule;
+mod streams;
 mod texture;
 
 pub(crate) use handle::{Described, NOT_A_FUNCTION, bad_handle, sampler_handle};
@@ -63,6 +64,8 @@ pub struct Group {
     pub grid_origin: [u32; 3],
     /// Of the stage-in region.
     pub grid_size: [u32; 3],
+    /// A kernel that writes so many bytes a thread, or more, to consecutive places writes them around the caches.
+    pub stream_bytes: u32,
 }
 
 /// A kernel's code.

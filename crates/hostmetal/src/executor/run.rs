@@ -22,6 +22,7 @@ use super::fiber::{Halt, run_group};
 use super::guard::{Signal, interrupt, watchdog_limit};
 use super::order::{BLOCK, position};
 use super::pool::{self, Computing, Worker};
+use super::streams::stream_bytes;
 use super::{Group, SAMPLERS, SLOTS, Sampler, Span, TEXTURES, Texture, bad_handle, event};
 use crate::command::{CommandBuffer, ErrorCode, Failure, Step};
 use crate::device::{Device, SIMD_WIDTH, worker_threads};
@@ -719,6 +720,7 @@ impl Cursor {
             sampler: self.resources.as_deref().map_or(ptr::null(), |resources| resources.samplers.as_ptr()),
             grid_origin,
             grid_size,
+            stream_bytes: stream_bytes(dispatch.threads),
         });
     }
 

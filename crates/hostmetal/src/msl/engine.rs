@@ -125,6 +125,7 @@ pub(super) fn plugin(toolchain: &Toolchain) -> Result<PathBuf, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     /// Bodies of a loop over threads `i`, and whether the plugin must keep LLVM from joining some of its accesses. In the others LLVM
     /// joins the four bytes of a pixel.
@@ -188,6 +189,68 @@ mod tests {
             let code = fs::read_to_string(&to).expect("the code");
             assert_eq!(code.contains("asm \"\", \"=r,0"), kept, "{body}");
             assert!(kept || code.contains("shufflevector"), "not joined: {body}");
+        }
+    }
+
+    /// Bodies of loops over threads (`o`, `a`, `b` of `TYPE`, `x` the thread), and whether their stores go around the caches for large grids.
+    const STREAMS: &[(&str, &str, bool)] = &[
+        ("float", "o[x] = a[x] + b[x];", true),
+        ("float", "o[first + x] = 2 * a[first + x] + b[first + x];", true),
+        ("unsigned char", "o[first + x] = a[first + x] ^ b[x];", true),
+        ("unsigned long", "o[3 + x] = a[x] + 1;", true),
+        // The lines are in the cache already.
+        ("float", "o[x] += a[x];", false),
+        ("float", "o[x] = o[x + 1];", false),
+        // Not whole lines, not one behind the other, or nobody knows.
+        ("float", "o[2 * x] = a[x];", false),
+        ("float", "o[-(long)x] = a[x];", false),
+        ("float", "if (a[x] > 0) o[x] = b[x];", false),
+        ("float", "o[(unsigned)a[x]] = b[x];", false),
+        ("float", "o[0] = a[x];", false),
+    ];
+
+    /// The code that `clang` makes with the plugin of a loop over threads, which calls may be for several threadgroups of (`span`).
+    fn stream_code(plugin: &Path, folder: &Path, (element, body): (&str, &str), span: u32, target: &[&str]) -> String {
+        let source = format!(
+            "typedef struct {{ const void *buffer[31], *memory[31]; unsigned numbers[28], stream_bytes; }} Group;\n\
+             _Static_assert(__builtin_offsetof(Group, stream_bytes) == 608, \"\");\n\
+             const char hm_engine[] = \"loop\"; const unsigned hm_span = {span};\n\
+             void hm_kernel_group(const Group *g) {{\n\
+             {element} *o = ({element} *)g->buffer[0]; const {element} *a = g->buffer[1], *b = g->buffer[2]; unsigned first = g->numbers[0], w = g->numbers[3], h = g->numbers[4], d = g->numbers[5];\n\
+             for (unsigned z = 0; z < d; z++) for (unsigned y = 0; y < h; y++)\n\
+             _Pragma(\"clang loop vectorize(assume_safety)\") for (unsigned x = 0; x < w; x++) {{ {body} }}\n}}\n"
+        );
+        let (from, to) = (folder.join("body.c"), folder.join("body.ll"));
+        fs::write(&from, source).expect("a file");
+        let mut command = std::process::Command::new("clang-19");
+        command.arg(format!("-fpass-plugin={}", plugin.display())).args(target);
+        command.args(["-O3", "-fno-strict-aliasing", "-Wno-everything", "-S", "-emit-llvm", "-o"]).arg(&to).arg(&from);
+        assert!(command.status().expect("clang-19").success(), "{body}");
+        // LLVM checks what it reads.
+        let mut command = std::process::Command::new("clang-19");
+        command.args(["-c", "-Wno-everything", "-o"]).arg(folder.join("body.o")).arg(&to);
+        assert!(command.status().expect("clang-19").success(), "{body}: not valid");
+        fs::read_to_string(&to).expect("the code")
+    }
+
+    #[test]
+    fn whole_lines_are_written_around_the_caches() {
+        if PLUGIN.is_empty() {
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a directory");
+        let plugin = folder.path().join("pass.so");
+        fs::write(&plugin, PLUGIN).expect("a file");
+        let (intel, arm) = (["--target=x86_64-linux-gnu", "-march=x86-64-v4"], ["--target=aarch64-linux-gnu"]);
+        for &(element, body, streams) in STREAMS {
+            let code = stream_code(&plugin, folder.path(), (element, body), 3, &intel);
+            assert_eq!(code.contains("!nontemporal"), streams, "{body}");
+            assert_eq!(code.contains("call void @llvm.x86.sse.sfence()"), streams, "{body}");
+            // What may depend on when threads run, and other processors.
+            for (span, target) in [(0, &intel[..]), (3, &arm[..])] {
+                let code = stream_code(&plugin, folder.path(), (element, body), span, target);
+                assert!(!code.contains("!nontemporal") && !code.contains("sfence"), "{body}");
+            }
         }
     }
 

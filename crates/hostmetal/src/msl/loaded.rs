@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `hostmetal::info_version` of the header.
-const INFO_VERSION: u32 = 3;
+const INFO_VERSION: u32 = 4;
 /// More bindings than the argument tables have places.
 const MOST_BINDINGS: u32 = 31 + 31 + 128 + 16;
 /// More threadgroup variables than any kernel can use.

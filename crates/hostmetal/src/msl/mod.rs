@@ -56,6 +56,7 @@ pub use loaded::{Access, Binding, BindingKind, Type};
 pub use logging::Formats;
 pub use source::{Checked, With};
 pub use stage::{AttributeInfo, PLACES, StageAttribute, StageInput, StageLayout};
+pub(crate) use store::size;
 pub use toolchain::{Toolchain, ToolchainOptions};
 
 use crate::executor::{Entry, Span, ThreadgroupVariable};

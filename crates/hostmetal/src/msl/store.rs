@@ -202,8 +202,8 @@ fn evict(folder: &Path, most: u64) -> u64 {
     held
 }
 
-/// Reads `HOSTMETAL_CACHE_SIZE`: bytes, or with K, M, G behind the number; 0 keeps nothing.
-pub(super) fn size(text: &str) -> Option<u64> {
+/// Reads `HOSTMETAL_CACHE_SIZE` and its like: bytes, or with K, M, G behind the number.
+pub(crate) fn size(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, shift) = match text.char_indices().last()? {
         (at, 'k' | 'K') => (&text[..at], 10),

@@ -1,0 +1,274 @@
+// Stores around the caches, for grids that write more than the caches hold.
+//
+// A store to a cache line that is not in the cache reads the line first, though all of it is written: a vector addition moves four words of memory
+// for three. Non-temporal stores of whole lines do not read, and leave in the cache what is read again; but what fits the cache is slower
+// to write with them, and has to be fetched by whoever reads it next. Only the host knows how many threads a grid has: `hm_group::stream_bytes` is the least
+// number of bytes that a thread must write for all threads to write more than the cache holds.
+//
+// This comes when the loops over the threads are vectorised and unrolled. An innermost loop whose stores fill whole cache lines, one after the other, and
+// that does not read what lies there gets a second copy with non-temporal stores, for when the grid is that large and the lines begin where the stores
+// do. The copy computes what the loop does: such stores are weakly ordered among each other only, and a fence orders them before whatever the kernel's
+// caller does next (AMD64 Architecture Programmer's Manual 2, 7.4.1; LLVM Language Reference, `!nontemporal`).
+//
+// For kernels that may run several threadgroups in one call (spans.cpp): they have no atomic accesses, and their loops are long.
+
+#include "streams.h"
+#include "spans.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+#include "llvm/Transforms/Utils/ValueMapper.h"
+
+using namespace llvm;
+
+namespace hostmetal {
+
+namespace {
+
+// Bytes of a cache line of every x86-64 processor.
+constexpr uint64_t lineBytes = 64;
+// Where `hm_group` has `stream_bytes`: hostmetal_kernel.h holds this against the structure.
+constexpr uint64_t streamBytesOffset = 608;
+// The loops over z, y and x of a threadgroup.
+constexpr unsigned threadLoops = 3;
+
+// Vectors that lie behind each other, over and over: what an iteration stores of them is whole cache lines.
+struct Stream {
+  const SCEVAddRecExpr *first;
+  // With their distances from `first`.
+  SmallVector<std::pair<int64_t, StoreInst *>, 8> stores;
+  const SCEV *begin = nullptr;
+};
+
+struct Candidate {
+  Loop *loop;
+  // With what it must be true that its addresses grow so: positions in a grid have 32 bits, which may overflow on their way to an address.
+  std::unique_ptr<PredicatedScalarEvolution> evolution;
+  SmallVector<Stream, 2> streams;
+  // What a thread writes to the stream that it writes most to.
+  uint64_t threadBytes;
+};
+
+// As many checks before a loop as are worth it.
+constexpr unsigned mostChecks = 8;
+
+const SCEVAddRecExpr *addressOf(Value *pointer, Loop *loop, PredicatedScalarEvolution &evolution) {
+  const SCEVAddRecExpr *address = evolution.getAsAddRec(pointer);
+  return address && address->getLoop() == loop && address->isAffine() ? address : nullptr;
+}
+
+std::optional<int64_t> distance(const SCEV *from, const SCEV *to, ScalarEvolution &evolution) {
+  if (from->getType() != to->getType())
+    return std::nullopt;
+  auto *bytes = dyn_cast<SCEVConstant>(evolution.getMinusSCEV(to, from));
+  return bytes ? std::optional(bytes->getAPInt().getSExtValue()) : std::nullopt;
+}
+
+uint64_t sizeOf(const StoreInst *store) {
+  return store->getDataLayout().getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue();
+}
+
+// Bytes that an iteration goes on in memory, 0 where that is not known.
+uint64_t stepOf(const SCEVAddRecExpr *address, ScalarEvolution &evolution) {
+  auto *step = dyn_cast<SCEVConstant>(address->getStepRecurrence(evolution));
+  return step && step->getAPInt().isStrictlyPositive() ? step->getAPInt().getZExtValue() : 0;
+}
+
+// Whether the stores are all that lies between two iterations, without gaps.
+bool isWhole(Stream &stream, uint64_t step) {
+  llvm::sort(stream.stores, [](auto &a, auto &b) { return a.first < b.first; });
+  int64_t begin = stream.stores.front().first, next = begin;
+  for (auto &[at, store] : stream.stores) {
+    uint64_t size = sizeOf(store);
+    if (at != next || uint64_t(at - begin) % size != 0)
+      return false;
+    next += int64_t(size);
+  }
+  return uint64_t(next - begin) == step;
+}
+
+// The streams of a loop of one block.
+SmallVector<Stream, 2> streamsOf(Loop *loop, PredicatedScalarEvolution &predicated) {
+  ScalarEvolution &evolution = *predicated.getSE();
+  SmallVector<Stream, 2> streams;
+  BasicBlock *block = loop->getHeader();
+  for (Instruction &instruction : *block) {
+    auto *store = dyn_cast<StoreInst>(&instruction);
+    if (!store || !store->isSimple() || !isa<FixedVectorType>(store->getValueOperand()->getType()))
+      continue;
+    uint64_t size = sizeOf(store);
+    const SCEVAddRecExpr *address = addressOf(store->getPointerOperand(), loop, predicated);
+    // x86 has such stores for 16 bytes and more; vectors that are longer than registers are several.
+    if (!address || size < 16 || !isPowerOf2_64(size))
+      continue;
+    Stream *mine = nullptr;
+    std::optional<int64_t> at;
+    for (Stream &stream : streams)
+      if ((at = distance(stream.first, address, evolution))) {
+        mine = &stream;
+        break;
+      }
+    if (!mine) {
+      mine = &streams.emplace_back(Stream{address, {}});
+      at = 0;
+    }
+    mine->stores.push_back({*at, store});
+  }
+  llvm::erase_if(streams, [&](Stream &stream) {
+    uint64_t step = stepOf(stream.first, evolution);
+    if (step == 0 || step % lineBytes != 0 || !isWhole(stream, step))
+      return true;
+    // What is read there is in the cache already.
+    for (Instruction &instruction : *block)
+      if (auto *load = dyn_cast<LoadInst>(&instruction))
+        if (const SCEVAddRecExpr *address = addressOf(load->getPointerOperand(), loop, predicated))
+          if (distance(stream.first, address, evolution))
+            return true;
+    const SCEV *first = stream.first->getStart();
+    stream.begin = evolution.getAddExpr(evolution.getPtrToIntExpr(first, evolution.getEffectiveSCEVType(first->getType())),
+                                        evolution.getConstant(evolution.getEffectiveSCEVType(first->getType()), uint64_t(stream.stores.front().first), true));
+    return false;
+  });
+  return streams;
+}
+
+// How many threads an iteration is for: what its counter grows by, 0 where that is not found.
+uint64_t threadsOf(Loop *loop, ScalarEvolution &evolution) {
+  auto *branch = dyn_cast<BranchInst>(loop->getHeader()->getTerminator());
+  auto *end = branch && branch->isConditional() ? dyn_cast<ICmpInst>(branch->getCondition()) : nullptr;
+  if (!end)
+    return 0;
+  for (Value *operand : end->operands())
+    if (operand->getType()->isIntegerTy())
+      if (auto *counter = dyn_cast<SCEVAddRecExpr>(evolution.getSCEV(operand)); counter && counter->getLoop() == loop && counter->isAffine())
+        return stepOf(counter, evolution);
+  return 0;
+}
+
+bool isUsedOutside(BasicBlock *block) {
+  for (Instruction &instruction : *block)
+    for (User *user : instruction.users())
+      if (cast<Instruction>(user)->getParent() != block)
+        return true;
+  return false;
+}
+
+SmallVector<Candidate, 2> candidates(LoopInfo &loops, ScalarEvolution &evolution) {
+  SmallVector<Candidate, 2> found;
+  for (Loop *loop : loops.getLoopsInPreorder()) {
+    if (!loop->isInnermost() || loop->getLoopDepth() != threadLoops || loop->getNumBlocks() != 1 || !loop->getLoopPredecessor() ||
+        !loop->getUniqueExitBlock() || isUsedOutside(loop->getHeader()))
+      continue;
+    uint64_t threads = threadsOf(loop, evolution);
+    auto predicated = std::make_unique<PredicatedScalarEvolution>(evolution, *loop);
+    SmallVector<Stream, 2> streams = streamsOf(loop, *predicated);
+    if (threads == 0 || streams.empty() || predicated->getPredicate().getComplexity() > mostChecks)
+      continue;
+    uint64_t most = 0;
+    for (Stream &stream : streams)
+      most = std::max(most, stepOf(stream.first, evolution) / threads);
+    found.push_back({loop, std::move(predicated), std::move(streams), most});
+  }
+  return found;
+}
+
+// The copy of the loop, and the choice before it.
+void addCopy(Candidate &candidate, Value *streamBytes, SCEVExpander &expander, LoopInfo &loops, DominatorTree &dominators) {
+  BasicBlock *block = candidate.loop->getHeader(), *exit = candidate.loop->getUniqueExitBlock();
+  // Another loop's copy may end where this one begins.
+  BasicBlock *predecessor = candidate.loop->getLoopPredecessor();
+  if (!predecessor || !llvm::all_of(candidate.streams, [&](Stream &stream) { return expander.isSafeToExpand(stream.begin); }))
+    return;
+  BasicBlock *before = SplitEdge(predecessor, block, &dominators, &loops);
+  Instruction *end = before->getTerminator();
+  IRBuilder<> builder(end);
+  Value *wanted = builder.CreateICmpUGE(builder.getInt32(uint32_t(std::min<uint64_t>(candidate.threadBytes, UINT32_MAX))), streamBytes);
+  Value *bits = nullptr;
+  for (Stream &stream : candidate.streams) {
+    Value *begin = expander.expandCodeFor(stream.begin, stream.begin->getType(), end->getIterator());
+    builder.SetInsertPoint(end);
+    bits = bits ? builder.CreateOr(bits, begin) : begin;
+  }
+  Value *apart = builder.CreateAnd(bits, ConstantInt::get(bits->getType(), lineBytes - 1));
+  Value *streams = builder.CreateAnd(wanted, builder.CreateICmpEQ(apart, ConstantInt::get(bits->getType(), 0)));
+  const SCEVPredicate &growth = candidate.evolution->getPredicate();
+  if (!growth.isAlwaysTrue()) {
+    Value *overflows = expander.expandCodeForPredicate(&growth, end);
+    builder.SetInsertPoint(end);
+    streams = builder.CreateAnd(streams, builder.CreateNot(overflows));
+  }
+
+  ValueToValueMapTy map;
+  BasicBlock *copy = CloneBasicBlock(block, map, ".streams", block->getParent());
+  map[block] = copy;
+  for (Instruction &instruction : *copy)
+    RemapInstruction(&instruction, map, RF_NoModuleLevelChanges | RF_IgnoreMissingLocals);
+  copy->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
+  for (PHINode &value : exit->phis())
+    value.addIncoming(value.getIncomingValueForBlock(block), copy);
+  builder.CreateCondBr(streams, copy, block);
+  end->eraseFromParent();
+  dominators.addNewBlock(copy, before);
+  if (dominators.getNode(exit)->getIDom()->getBlock() == block)
+    dominators.changeImmediateDominator(exit, before);
+
+  LLVMContext &context = block->getContext();
+  MDNode *yes = MDNode::get(context, ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 1)));
+  for (Stream &stream : candidate.streams)
+    for (auto &[at, original] : stream.stores) {
+      auto *store = cast<StoreInst>(map[original]);
+      store->setMetadata(LLVMContext::MD_nontemporal, yes);
+      store->setAlignment(Align(std::min(sizeOf(store), lineBytes)));
+    }
+}
+
+// Before the caller goes on, where there were such stores.
+void addFences(Function &kernel, Value *streamBytes, uint64_t mostBytes) {
+  SmallVector<ReturnInst *, 2> returns;
+  for (BasicBlock &block : kernel)
+    if (auto *end = dyn_cast<ReturnInst>(block.getTerminator()))
+      returns.push_back(end);
+  for (ReturnInst *end : returns) {
+    IRBuilder<> builder(end);
+    Value *wanted = builder.CreateICmpUGE(builder.getInt32(uint32_t(std::min<uint64_t>(mostBytes, UINT32_MAX))), streamBytes);
+    builder.SetInsertPoint(SplitBlockAndInsertIfThen(wanted, end->getIterator(), false));
+    builder.CreateIntrinsic(Intrinsic::x86_sse_sfence, {}, {});
+  }
+}
+
+} // namespace
+
+PreservedAnalyses Streams::run(Module &module, ModuleAnalysisManager &analyses) {
+  Function *kernel = module.getFunction("hm_kernel_group");
+  GlobalVariable *span = module.getGlobalVariable("hm_span");
+  if (Triple(module.getTargetTriple()).getArch() != Triple::x86_64 || !kernel || kernel->isDeclaration() || !span || !spansSeveral(*span))
+    return PreservedAnalyses::all();
+  FunctionAnalysisManager &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+  ScalarEvolution &evolution = functions.getResult<ScalarEvolutionAnalysis>(*kernel);
+  LoopInfo &loops = functions.getResult<LoopAnalysis>(*kernel);
+  SmallVector<Candidate, 2> found = candidates(loops, evolution);
+  if (found.empty())
+    return PreservedAnalyses::all();
+  IRBuilder<> entry(&*kernel->getEntryBlock().getFirstInsertionPt());
+  Value *place = entry.CreateConstInBoundsGEP1_64(entry.getInt8Ty(), kernel->getArg(0), streamBytesOffset);
+  Value *streamBytes = entry.CreateLoad(entry.getInt32Ty(), place, "stream_bytes");
+  SCEVExpander expander(evolution, module.getDataLayout(), "stream");
+  uint64_t most = 0;
+  for (Candidate &candidate : found) {
+    addCopy(candidate, streamBytes, expander, loops, functions.getResult<DominatorTreeAnalysis>(*kernel));
+    most = std::max(most, candidate.threadBytes);
+  }
+  expander.clear();
+  addFences(*kernel, streamBytes, most);
+  return PreservedAnalyses::none();
+}
+
+} // namespace hostmetal
