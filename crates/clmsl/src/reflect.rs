@@ -150,6 +150,18 @@ pub enum AddressSpace {
     Local,
 }
 
+impl AddressSpace {
+    /// Its word, without underscores.
+    pub fn name(self) -> &'static str {
+        match self {
+            AddressSpace::Private => "private",
+            AddressSpace::Global => "global",
+            AddressSpace::Constant => "constant",
+            AddressSpace::Local => "local",
+        }
+    }
+}
+
 /// What a kernel may do with an argument's memory or image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -253,6 +253,7 @@ const CASES: &[Case] = &[
     ("", "y[inside(i, n)] = y[inside(n, 7)];", &[("y", "w", 4, Unknown), ("y", "r", 4, Uniform)]),
     ("", "y[first(n)] = 1; y[first(i)] = 1;", &[("y", "w", 4, Uniform), ("y", "w", 4, Unknown)]),
     ("", "int k; give(&k, n); y[k] = 1;", &[("y", "w", 4, Unknown)]),
+    ("", "int j; for (int k = 0; k < n; k++) { int m = index(j, 0, n); y[m] = 1; j = n; }", &[("y", "w", 4, Uniform)]),
     ("", "y[changed(i)] = 1;", &[("y", "w", 4, Unknown)]),
     ("", "y[own(i)] = 1;", &[("y", "w", 4, Unknown)]),
     ("", "prefetch(y, 4);", &[]),

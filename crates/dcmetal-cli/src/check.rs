@@ -1,8 +1,9 @@
-//! `dcmetal check`: does a kernel file compile on the device, and what do its kernels take.
+//! `dcmetal check`: does a kernel file compile on the device, what do its kernels take, and what do they do.
 
-use dcmetal::{Argument, ArgumentKind, Kernel, Scalar, TextureSlot};
+use dcmetal::{Argument, ArgumentKind, Error, Grid, Kernel, Scalar, TextureSlot, ThreadgroupChoice};
 use serde_json::json;
 
+use crate::analysis;
 use crate::cli::Check;
 use crate::compile::{default_device, failure};
 use crate::failure::Failure;
@@ -16,13 +17,18 @@ pub(crate) fn check(command: &Check) -> Result<(), Failure> {
     for name in names {
         kernels.push(compiled.library.kernel(name).map_err(|error| failure(&error))?);
     }
+    // Kernels of one file may want different grids: what one cannot have is told, and is no failure.
+    let choose = |kernel: &Kernel| command.global.map(|global| kernel.threadgroup_choice(&Grid::threads(global)));
+    let choices: Vec<_> = kernels.iter().map(choose).collect();
+    let file = command.source.name();
+    let kernels = kernels.iter().zip(&choices);
     let text = if command.json {
-        let list: Vec<_> = kernels.iter().map(json).collect();
+        let list: Vec<_> = kernels.map(|(kernel, choice)| json(kernel, choice.as_ref(), &file)).collect();
         format!("{:#}\n", json!({ "file": command.source.name(), "device": device.name(), "kernels": list }))
-    } else if kernels.is_empty() {
+    } else if choices.is_empty() {
         format!("{}: it compiles and has no kernels\n", command.source.name())
     } else {
-        kernels.iter().map(describe).collect::<Vec<_>>().join("\n")
+        kernels.map(|(kernel, choice)| describe(kernel, choice.as_ref(), &file)).collect::<Vec<_>>().join("\n")
     };
     crate::print(&text).map_err(Failure::Input)
 }
@@ -43,7 +49,7 @@ fn textures(argument: &Argument) -> Vec<serde_json::Value> {
     argument.textures.iter().map(texture).collect()
 }
 
-fn json(kernel: &Kernel) -> serde_json::Value {
+fn json(kernel: &Kernel, choice: Option<&Result<ThreadgroupChoice, Error>>, file: &str) -> serde_json::Value {
     let arguments: Vec<_> = kernel
         .arguments()
         .iter()
@@ -70,10 +76,12 @@ fn json(kernel: &Kernel) -> serde_json::Value {
         "static_threadgroup_memory_bytes": kernel.static_threadgroup_memory(),
         "required_threadgroup": kernel.required_threadgroup().map(|size| size.to_array()),
         "arguments": arguments,
+        "threadgroup": choice.map(analysis::choice),
+        "analysis": analysis::json(kernel, file),
     })
 }
 
-fn describe(kernel: &Kernel) -> String {
+fn describe(kernel: &Kernel, choice: Option<&Result<ThreadgroupChoice, Error>>, file: &str) -> String {
     let mut heading = format!(
         "kernel {}: threadgroups of at most {} threads, {} bytes of threadgroup memory",
         kernel.name(),
@@ -102,5 +110,10 @@ fn describe(kernel: &Kernel) -> String {
             },
         ]);
     }
-    format!("{heading}\n{}", table(&rows))
+    let choice = match choice {
+        None => String::new(),
+        Some(Ok(choice)) => format!("  threadgroup: {choice}\n"),
+        Some(Err(error)) => format!("  no threadgroup: {error}\n"),
+    };
+    format!("{heading}\n{}{choice}{}", table(&rows), analysis::describe(kernel, file))
 }

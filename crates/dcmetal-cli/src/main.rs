@@ -1,6 +1,7 @@
 //! The `dcmetal` command: one module per subcommand, the command line itself in `cli`.
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod array;
 mod check;
 mod cli;

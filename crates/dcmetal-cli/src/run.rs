@@ -11,6 +11,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 
+use crate::analysis;
 use crate::array::{Array, Element, Shape};
 use crate::cli::Run;
 use crate::compile::{default_device, failure};
@@ -39,7 +40,8 @@ pub(crate) fn run_on(device: &Accelerator, command: &Run) -> Result<(), Failure>
     if let Some(local) = command.local {
         grid = grid.threadgroup(local);
     }
-    let threadgroup = kernel.threadgroup_for(&grid).map_err(|error| failure(&error))?;
+    let choice = kernel.threadgroup_choice(&grid).map_err(|error| failure(&error))?;
+    let file = command.source.name();
     let args: Vec<Arg<'_>> = given.iter_mut().map(Given::arg).collect();
     let start = Instant::now();
     let submission = kernel.launch(grid, args).map_err(|error| failure(&error))?;
@@ -85,24 +87,26 @@ pub(crate) fn run_on(device: &Accelerator, command: &Run) -> Result<(), Failure>
         let checks: Vec<_> =
             checks.iter().zip(&differences).map(|(check, d)| check.json(&kernel, d, command)).collect();
         let document = json!({
-            "file": command.source.name(),
+            "file": file,
             "kernel": kernel.name(),
             "device": device.name(),
             "grid": command.global,
-            "threadgroup": threadgroup.to_array(),
+            "threadgroup": choice.size.to_array(),
+            "threadgroup_reason": choice.to_string(),
             "times": times,
             "outputs": outputs.iter().map(Output::json).collect::<Vec<_>>(),
             "checks": checks,
             "printed": printed.to_string(),
             "printed_lost": printed.lost,
+            "analysis": analysis::json(&kernel, &file),
         });
         format!("{document:#}\n")
     } else {
         let mut text = format!(
-            "{} on {}: {} threads in threadgroups of {threadgroup}\n",
+            "{} on {}: threadgroups of {choice}\n{}",
             kernel.name(),
             device.name(),
-            dcmetal::Size::from(command.global)
+            analysis::brief(&kernel, &file)
         );
         text += &table(&outputs.iter().map(Output::row).collect::<Vec<_>>());
         for (check, difference) in checks.iter().zip(&differences) {

@@ -103,6 +103,7 @@ const REFUSED: &[(&str, i32, &str)] = &[
     // Kernels.
     ("check @broken.cl", 1, "broken.cl:3:12: error: "),
     ("check @broken.metal", 1, "broken.metal:4:12: error: "),
+    ("check @scale.cl --global eight", 2, "is not a number of threads"),
     ("run @scale.cl nope --global 8", 1, "has no kernel `nope`; it has: `scale`"),
     ("run @scale.metal nope --global 8", 1, "has no kernel `nope`; it has: `scale`"),
     // Arguments.
@@ -456,6 +457,83 @@ fn json_is_json() {
     assert_eq!(run["outputs"][0]["argument"], "y");
     assert_eq!(run["outputs"][0]["shape"][0], 8);
     assert!(run["times"]["run_ms"].as_f64().unwrap() > 0.0);
+}
+
+/// The analysis of a kernel with a function that it calls: a screen for people, all of it as JSON, and what a run says of it.
+#[test]
+fn what_a_kernel_does_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = |line: &str| {
+        let output = dcmetal(folder.path(), line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let json = |line: &str| -> serde_json::Value { serde_json::from_str(&out(line)).unwrap() };
+    let lines = out("check @product.cl --global 64,64");
+    assert!(lines.lines().count() <= 24, "{lines}");
+    for row in [
+        "  threadgroup: 32x32x1 of a grid of 64x64x1 threads: the execution width, by what it leaves of the kernel's threads",
+        "  has a barrier (lines 16, 19), local memory (line 10), a position or size of work-groups (lines 5, 11): results can depend on",
+        "  reads global b 4 bytes contiguous line 5",
+        "  writes global c 4 bytes contiguous line 21",
+        "  writes local 4 bytes contiguous lines 5, 14",
+        "  one thread, branches as taken: 2 integer operations, 4 bytes written",
+        "    each round of the loop in line 13: 16 flops, 51 integer operations, 8 bytes read",
+        "  arithmetic intensity: 0 to 2 flops per byte of global memory, by the rounds of the loops in line 13, near 2 with many rounds; caches not counted",
+    ] {
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(lines.lines().any(|line| words(line).starts_with(&words(row))), "{row}\n{lines}");
+    }
+    let check = json("check @product.cl --global 64,64 --json");
+    let kernel = &check["kernels"][0];
+    assert_eq!(kernel["threadgroup"]["size"], serde_json::json!([32, 32, 1]));
+    assert!(kernel["threadgroup"]["reason"].as_str().unwrap().contains("2 barriers"));
+    let analysis = &kernel["analysis"];
+    assert_eq!(
+        (&analysis["facts"][0]["kind"], &analysis["facts"][0]["at"]["line"]),
+        (&"group_position".into(), &5.into())
+    );
+    assert!(analysis["depends_on_threadgroups"].as_array().unwrap().contains(&"barrier".into()));
+    assert_eq!(analysis["work"]["loops"][0]["round"]["counts"]["flops"], 16);
+    assert_eq!(analysis["work"]["loops"][0]["at"]["line"], 13);
+    let access = analysis["accesses"].as_array().unwrap().iter().find(|access| access["argument"] == "b").unwrap();
+    assert_eq!(
+        (&access["at"]["line"], &access["bytes"], &access["pattern"]),
+        (&5.into(), &4.into(), &"contiguous".into())
+    );
+    let intensity = &analysis["intensity"];
+    assert_eq!(
+        (&intensity["kind"], &intensity["least"], &intensity["limit"]),
+        (&"between".into(), &0.0.into(), &2.0.into())
+    );
+
+    // What a kernel cannot have is told of that kernel.
+    assert!(
+        out("check @scale.cl --global 0").contains("  no threadgroup: kernel `scale`: a grid of 0x1x1: no dimension")
+    );
+    let refused = json("check @scale.cl --global 0 --json")["kernels"][0]["threadgroup"].clone();
+    assert!(refused["size"].is_null() && refused["reason"].as_str().unwrap().contains("no dimension may be 0"));
+
+    // A grid that nobody named has no choice, and MSL has no analysis.
+    assert!(!out("check @product.cl").contains("threadgroup: "));
+    assert_eq!(json("check @product.cl --json")["kernels"][0]["threadgroup"], serde_json::Value::Null);
+    assert!(out("check @scale.metal").contains("what it does is unknown, as for all MSL"));
+    assert_eq!(json("check @scale.metal --json")["kernels"][0]["analysis"], serde_json::Value::Null);
+
+    assert!(out("check @scale.cl").contains("\n  results do not depend on the size of threadgroups\n"));
+
+    let run = out(&format!("run @scale.cl scale --global 8 --local 4 {SCALE}"));
+    assert!(run.contains("threadgroups of 4x1x1 of a grid of 8x1x1 threads: named by the grid; "), "{run}");
+    assert!(
+        run.contains("\n  arithmetic intensity: 0.125 flops per byte of global memory, caches not counted\n"),
+        "{run}"
+    );
+    let run = json(&format!("run @scale.cl scale --global 8 {SCALE} --json"));
+    assert_eq!(
+        (&run["threadgroup"], &run["analysis"]["intensity"]["flops_per_byte"]),
+        (&serde_json::json!([8, 1, 1]), &0.125.into())
+    );
+    assert!(run["threadgroup_reason"].as_str().unwrap().starts_with("8x1x1 of a grid of 8x1x1 threads: all threads"));
 }
 
 #[test]

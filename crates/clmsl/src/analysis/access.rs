@@ -6,6 +6,8 @@
 //! condition that differs, in a loop that some leave earlier), is unknown. Called functions are walked with what they are
 //! passed (`call`). What is not seen through is unknown, never guessed.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::step::{Root, SAME, Step, Value};
@@ -51,6 +53,20 @@ pub enum AccessPattern {
     Gather,
     /// The text does not tell, as far as the analysis sees.
     Unknown,
+}
+
+impl fmt::Display for AccessPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AccessPattern::Uniform => f.write_str("uniform"),
+            AccessPattern::Contiguous => f.write_str("contiguous"),
+            AccessPattern::Strided(1) => f.write_str("1 byte apart"),
+            AccessPattern::Strided(bytes) => write!(f, "{bytes} bytes apart"),
+            AccessPattern::Even => f.write_str("evenly apart, by arguments"),
+            AccessPattern::Gather => f.write_str("by data"),
+            AccessPattern::Unknown => f.write_str("unknown"),
+        }
+    }
 }
 
 impl MemoryAccess {

@@ -328,6 +328,7 @@ impl Library {
             uniform_threadgroups: opencl.as_ref().is_some_and(Program::has_uniform_groups),
             is_opencl: opencl.is_some(),
             analysis: opencl.as_ref().and_then(|program| program.analysis(name)).cloned(),
+            sources: opencl.as_ref().map(|program| Arc::clone(&program.sources)),
             work_dim_slot: translated.and_then(opencl::work_dim_slot),
             image_formats_slot: translated.and_then(opencl::image_formats_slot),
             printing: opencl.as_ref().zip(translated).and_then(|(program, kernel)| program.printing(kernel)),

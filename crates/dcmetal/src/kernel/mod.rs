@@ -87,6 +87,8 @@ pub(crate) struct CompiledKernel {
     pub(super) is_opencl: bool,
     /// What it does, as far as it is known: for OpenCL C.
     pub(super) analysis: Option<clmsl::KernelAnalysis>,
+    /// The text that it is of: for OpenCL C.
+    pub(super) sources: Option<Arc<clmsl::Sources>>,
     /// The buffer index at which the kernel wants the number of dimensions.
     pub(super) work_dim_slot: Option<usize>,
     /// The buffer index at which the kernel wants order and type of the channels of its images.
@@ -214,10 +216,28 @@ impl Kernel {
             .map(|(threads, size, reason)| ThreadgroupChoice::new(&self.pipeline, threads, size, reason))
     }
 
-    /// What the kernel does that depends on threadgroups or orders threads, from its syntax tree; `None` for MSL, of which there is
-    /// none, so that nothing is known.
+    /// What the kernel does that depends on threadgroups or orders threads, how it reaches memory, and how much work a thread has, from
+    /// its syntax tree; `None` for MSL, of which there is none, so that nothing is known.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # use dcmetal::*;
+    /// let gpu = Accelerator::system_default()?;
+    /// let source = "kernel void fill(global float *y, int n) {\n for (int k = 0; k < n; k++)\n  y[k] = k * 0.5f; }";
+    /// let fill = gpu.compile_opencl(source)?.kernel("fill")?;
+    /// let analysis = fill.analysis().expect("OpenCL C");
+    /// let clmsl::Intensity::Exactly(intensity) = analysis.intensity() else { panic!() };
+    /// assert_eq!(intensity.value(), 0.25); // one operation for four bytes, however often the loop runs
+    /// assert_eq!(fill.location(analysis.work.loops[0].span).map(|at| at.line), Some(2));
+    /// # Ok(()) }
+    /// ```
     pub fn analysis(&self) -> Option<&clmsl::KernelAnalysis> {
         self.pipeline.analysis.as_ref()
+    }
+
+    /// Where a place of [`Kernel::analysis`] is in the source; `None` for MSL.
+    pub fn location(&self, span: clmsl::Span) -> Option<clmsl::Location> {
+        self.pipeline.sources.as_ref().map(|sources| sources.location(span))
     }
 
     /// Launches it alone. A [`Batch`](crate::Batch) is cheaper for several launches.

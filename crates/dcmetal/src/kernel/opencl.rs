@@ -6,7 +6,7 @@ use clmsl::{
     Analysis, ArgKind, ArgReflection, Fp64, HiddenArg, HiddenKind, ImageDimension, KernelAnalysis, KernelReflection,
     Options, PrintFormat,
 };
-use clmsl::{Reflection, ScalarKind, Severity, Std};
+use clmsl::{Reflection, ScalarKind, Severity, Sources, Std};
 
 use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
 use crate::print::Printing;
@@ -17,6 +17,8 @@ use crate::{Error, Result};
 pub(super) struct Program {
     reflection: Reflection,
     analysis: Analysis,
+    /// Where its text is.
+    pub(super) sources: Arc<Sources>,
     formats: Arc<[PrintFormat]>,
     std: Std,
 }
@@ -123,7 +125,8 @@ pub(super) fn translate(name: &str, source: &str, options: &Options<'_>) -> Resu
     };
     let mut reflection = translation.reflection;
     let formats = std::mem::take(&mut reflection.formats).into();
-    Ok((Program { reflection, analysis: translation.analysis, formats, std: options.std }, msl, diagnostics))
+    let sources = Arc::new(translation.sources);
+    Ok((Program { reflection, analysis: translation.analysis, sources, formats, std: options.std }, msl, diagnostics))
 }
 
 /// The arguments under the source's names and in its order, each with Metal's word on whether it is used.
