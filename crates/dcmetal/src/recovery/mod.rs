@@ -7,37 +7,19 @@
 //! at last a function of the host's. The result says who computed it and what went wrong before.
 
 mod breaker;
+mod retries;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backon::{BackoffBuilder, ExponentialBuilder};
-
 use crate::raw::host::lock;
 use crate::telemetry::RECOVERY;
 use crate::{Accelerator, BufferPool, Error, ErrorKind, Result};
-use breaker::Breaker;
 pub use breaker::BreakerLimits;
-
-/// How often, and with which pauses, work is tried again on the same device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retries {
-    /// Tries after the first.
-    pub count: usize,
-    /// The pause before the first of them, which doubles from one to the next. Each pause is lengthened at random by at most itself.
-    pub first_pause: Duration,
-    /// No pause is longer, before it is lengthened.
-    pub longest_pause: Duration,
-}
-
-impl Default for Retries {
-    /// Four, after 1, 2, 4 and 8 ms at least.
-    fn default() -> Retries {
-        Retries { count: 4, first_pause: Duration::from_millis(1), longest_pause: Duration::from_secs(1) }
-    }
-}
+use breaker::{Breaker, Pass};
+pub use retries::Retries;
 
 /// Where a result was computed.
 #[derive(Clone, Debug)]
@@ -87,6 +69,8 @@ pub struct Recovery {
     limits: BreakerLimits,
     pools: Vec<BufferPool>,
     find: Option<Box<dyn Fn() -> Result<Vec<Accelerator>> + Send + Sync>>,
+    /// Sleeps, but in tests, which have no time.
+    pause: Box<dyn Fn(Duration) + Send + Sync>,
 }
 
 struct Device {
@@ -113,6 +97,7 @@ impl Recovery {
             limits,
             pools: Vec::new(),
             find: None,
+            pause: Box::new(thread::sleep),
         }
     }
 
@@ -240,18 +225,13 @@ impl Recovery {
         work: &mut impl FnMut(&Accelerator) -> Result<T>,
         failures: &mut Vec<Error>,
     ) -> Option<Result<T>> {
-        let mut pauses = ExponentialBuilder::default()
-            .with_min_delay(self.retries.first_pause.min(self.retries.longest_pause))
-            .with_max_delay(self.retries.longest_pause)
-            .with_max_times(self.retries.count)
-            .with_jitter()
-            .build();
+        let mut pauses = self.retries.pauses();
         let mut outcome = None;
         loop {
-            let Some(probe) = Probe::begin(self, accelerator) else { return outcome };
+            let Some(admitted) = Admitted::begin(self, accelerator) else { return outcome };
             let error = match work(accelerator) {
                 Ok(value) => {
-                    probe.end(Breaker::succeeded);
+                    admitted.end(Breaker::succeeded);
                     return Some(Ok(value));
                 }
                 Err(error) => error,
@@ -259,7 +239,7 @@ impl Recovery {
             failures.push(error.clone());
             log::warn!(target: RECOVERY, "work failed on {}: {error}", accelerator.name());
             match error.kind() {
-                ErrorKind::Transient => probe.end(|breaker| breaker.failed(Instant::now())),
+                ErrorKind::Transient => admitted.end(|breaker, pass| breaker.failed(pass, Instant::now())),
                 ErrorKind::Resource => {
                     for pool in &self.pools {
                         pool.trim(0);
@@ -276,7 +256,7 @@ impl Recovery {
             }
             outcome = Some(Err(error));
             let Some(pause) = pauses.next() else { return outcome };
-            thread::sleep(pause);
+            (self.pause)(pause);
         }
     }
 
@@ -312,29 +292,31 @@ fn may_go_elsewhere(kind: ErrorKind) -> bool {
 }
 
 /// Work that a breaker let through. Unless it ends otherwise it says nothing of the device: an error of another kind, or a panic.
-struct Probe<'a> {
+struct Admitted<'a> {
     recovery: &'a Recovery,
     accelerator: &'a Accelerator,
-    ended: bool,
+    /// `None` once it has ended.
+    pass: Option<Pass>,
 }
 
-impl<'a> Probe<'a> {
+impl<'a> Admitted<'a> {
     /// `None` when the device is left alone, or gone.
-    fn begin(recovery: &'a Recovery, accelerator: &'a Accelerator) -> Option<Probe<'a>> {
-        let admitted = recovery.breaker(accelerator, |breaker| breaker.admit(Instant::now()))?;
-        admitted.then_some(Probe { recovery, accelerator, ended: false })
+    fn begin(recovery: &'a Recovery, accelerator: &'a Accelerator) -> Option<Admitted<'a>> {
+        let pass = recovery.breaker(accelerator, |breaker| breaker.admit(Instant::now()))??;
+        Some(Admitted { recovery, accelerator, pass: Some(pass) })
     }
 
-    fn end(mut self, how: impl FnOnce(&mut Breaker)) {
-        self.ended = true;
-        self.recovery.breaker(self.accelerator, how);
+    fn end(mut self, how: impl FnOnce(&mut Breaker, Pass)) {
+        if let Some(pass) = self.pass.take() {
+            self.recovery.breaker(self.accelerator, |breaker| how(breaker, pass));
+        }
     }
 }
 
-impl Drop for Probe<'_> {
+impl Drop for Admitted<'_> {
     fn drop(&mut self) {
-        if !self.ended {
-            self.recovery.breaker(self.accelerator, |breaker| breaker.undecided(Instant::now()));
+        if let Some(pass) = self.pass.take() {
+            self.recovery.breaker(self.accelerator, |breaker| breaker.undecided(pass, Instant::now()));
         }
     }
 }
@@ -345,5 +327,41 @@ impl fmt::Debug for Recovery {
             .field("devices", &self.devices())
             .field("retries", &self.retries)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a device's failures make it wait, told instead of waited for.
+    #[test]
+    fn every_further_try_comes_after_its_pause() {
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        let memory = || Error::OutOfMemory { bytes: 1, text: String::new() };
+        let ms = Duration::from_millis;
+        for (count, first, longest, tries, wanted) in [
+            (6, ms(1), ms(8), 7, vec![1, 2, 4, 8, 8, 8]),
+            (6, ms(1), ms(8), 3, vec![1, 2]),
+            (6, ms(1), ms(8), 1, vec![]),
+            (2, ms(5), ms(3), 3, vec![3, 3]),
+            (0, ms(1), ms(8), 1, vec![]),
+        ] {
+            let paused = Arc::new(Mutex::new(Vec::new()));
+            let told = Arc::clone(&paused);
+            let retries = Retries { count, first_pause: first, longest_pause: longest };
+            let mut recovery = Recovery::new([gpu.clone()]).retries(retries);
+            recovery.pause = Box::new(move |pause| lock(&told).push(pause));
+            let mut tried = 0;
+            let outcome = recovery.run(|_| {
+                tried += 1;
+                if tried == tries && tries <= count { Ok(()) } else { Err(memory()) }
+            });
+            assert_eq!((outcome.is_ok(), tried), (tries <= count, tries), "{retries:?}");
+            let paused = lock(&paused);
+            let within =
+                paused.iter().zip(&wanted).all(|(paused, least)| (ms(*least)..=ms(*least) * 2).contains(paused));
+            assert!(paused.len() == wanted.len() && within, "{retries:?}: {paused:?}, at least {wanted:?} ms");
+        }
     }
 }
