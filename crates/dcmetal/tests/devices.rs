@@ -5,7 +5,10 @@
 mod common;
 
 use common::msl;
-use dcmetal::{Accelerator, Error, GpuFamily, Grid, HostUse, PixelFormat, Size, StorageMode, TextureDescriptor, args};
+use dcmetal::{
+    Accelerator, Error, GpuFamily, Grid, HostUse, PixelFormat, PoolLimits, Size, StorageMode, TextureDescriptor, args,
+};
+use hostmetal::faults;
 
 const CHILD: &str = "DCMETAL_TEST_DEVICES";
 
@@ -82,6 +85,7 @@ fn on_unequal_devices() {
     assert!(memory(old, 8).is_ok());
     drop(full);
     assert!(memory(small, 8).is_ok());
+    a_pool_lets_go_before_memory_is_out(small);
     let kernel = msl(small, SOURCE, "sums");
     let (x, mut y) =
         (small.buffer_from(&values).expect("a buffer"), small.buffer_zeroed::<u32>(1 << 16).expect("a buffer"));
@@ -145,4 +149,55 @@ fn on_unequal_devices() {
         let texture = gpu.texture_from(&descriptor, &values[..16]).expect("a texture of a mode that the device has");
         assert_eq!(texture.to_vec::<u32>().expect("texels"), values[..16]);
     }
+}
+
+/// Most of the device's memory is not the pool's, so that what the pool holds is far below its own limits when there is no more.
+fn a_pool_lets_go_before_memory_is_out(small: &Accelerator) {
+    const MIB: usize = 1 << 20;
+    for (heaps, others) in [(false, 2), (true, 2)] {
+        let pool = small.pool(PoolLimits { heaps, ..PoolLimits::default() });
+        let others: Vec<_> = (0..others).map(|_| small.buffer_zeroed::<u8>(8 * MIB).expect("room")).collect();
+        let kept = pool.buffer_from(&vec![7u8; MIB]).expect("room");
+        drop((0..13).map(|_| pool.buffer::<u8>(MIB).expect("room")).collect::<Vec<_>>());
+        let before = pool.stats();
+        assert_eq!((before.idle_buffers, before.used_buffers, before.released), (13, 1, 0), "{before:?}");
+        // 2 of 32 MiB are left: what the pool does not let go of is not to be had.
+        let full = small.buffer_zeroed::<u8>(4 * MIB);
+        assert!(matches!(full, Err(Error::OutOfMemory { .. })), "{full:?}");
+        let mut large = pool.buffer_from(&vec![1u32; MIB]).expect("13 MiB are idle");
+        let after = pool.stats();
+        assert_eq!((after.idle_buffers, after.idle_bytes, after.released), (0, 0, 13), "{after:?}");
+        assert_eq!((after.hits, after.misses), (before.hits, before.misses + 1), "it was allocated");
+        assert_eq!((after.used_buffers, after.used_bytes), (2, 5 << 20));
+        large.write().expect("nobody uses it")[MIB - 1] = 2;
+        assert_eq!(kept.to_vec().expect("nobody writes it"), vec![7; MIB], "what is used stays");
+
+        // What is not enough is the device's error, and is let go of all the same.
+        drop((0..4).map(|_| pool.buffer::<u8>(MIB).expect("room")).collect::<Vec<_>>());
+        let more: Vec<_> = (0..4).map_while(|_| small.buffer_zeroed::<u8>(MIB).ok()).collect();
+        let error = pool.buffer::<u8>(8 * MIB).expect_err("there is less");
+        assert!(matches!(error, Error::OutOfMemory { bytes, .. } if bytes == 8 << 20), "{error:?}");
+        let last = pool.stats();
+        assert_eq!((last.idle_buffers, last.released, last.used_buffers), (0, 17, 2), "{last:?}");
+        assert_eq!((last.hits, last.misses), (after.hits, after.misses + 4));
+        drop((others, more));
+        drop(pool.buffer::<u8>(8 * MIB).expect("room"));
+    }
+    // A device that has none for once: with something to let go of it is asked again, and only then.
+    let pool = small.pool(PoolLimits::default());
+    for (idle, rule, asked, succeeds) in
+        [(true, "buffer:at=1", 2, true), (true, "buffer:times=2", 2, false), (false, "buffer:at=1", 1, false)]
+    {
+        pool.trim(0);
+        if idle {
+            drop(pool.buffer::<u8>(1000).expect("room"));
+        }
+        faults::set(rule).expect("a rule");
+        let outcome = pool.buffer::<u8>(100_000);
+        assert_eq!(faults::counts("buffer").expect("a site").events, asked, "{rule}");
+        assert!(matches!(outcome, Ok(_) | Err(Error::OutOfMemory { .. })), "{rule}: {outcome:?}");
+        assert_eq!(outcome.is_ok(), succeeds, "{rule}");
+        assert_eq!(pool.stats().idle_buffers, 0, "{rule}");
+    }
+    faults::set("").expect("no rules");
 }
