@@ -47,6 +47,8 @@ mod graph;
 mod grid;
 mod kernel;
 mod memo;
+#[cfg(test)]
+mod memo_tests;
 mod memory;
 mod pool;
 mod print;

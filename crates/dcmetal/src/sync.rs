@@ -1,4 +1,22 @@
-//! The locks and atomics of the modules that `tests/models.rs` compiles with shuttle's in place of these.
+//! The locks and atomics of the modules that `tests/models.rs` compiles with shuttle's in place of these, and threads' numbers.
+
+use std::sync::atomic::AtomicUsize;
 
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Takes a lock whose data stays consistent even if a holder panicked: every critical section of this crate only
+/// assigns fields.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The calling thread's number: threads are counted as they first ask.
+pub(crate) fn thread_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static OWN: usize = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    // A thread that is being torn down has lost its number.
+    OWN.try_with(|own| *own).unwrap_or(0)
+}

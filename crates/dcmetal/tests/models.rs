@@ -1,12 +1,15 @@
-//! What is concurrent about submissions, streams and pools, as models that shuttle runs under many schedules: the modules themselves,
+//! What is concurrent about submissions, streams, pools and caches, as models that shuttle runs under many schedules: the modules themselves,
 //! compiled with shuttle's locks. A thread that nobody wakes is a deadlock, which shuttle reports.
 
 use std::task::{Context, Poll, Wake, Waker};
 
-use dcmetal::SubmissionError;
+use account::Account;
+use dcmetal::{Error, PoolStats, SubmissionError};
 use ending::Ending;
+use memo::{Asked, Memo, Outcome};
 use room::Room;
-use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shelves::{Bytes, Shelves};
+use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use shuttle::{check_pct, check_random, thread};
 use sync::Arc;
 
@@ -16,6 +19,19 @@ mod sync {
 
     pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn thread_number() -> usize {
+        shuttle::current::me().into()
+    }
+}
+
+/// Where the crate has it.
+mod command {
+    pub(crate) use crate::ending::Ending;
 }
 
 #[allow(dead_code, reason = "the models use a part")]
@@ -30,9 +46,15 @@ mod heaps;
 #[allow(dead_code, unreachable_pub, reason = "the models use a part of what the crate exports")]
 #[path = "../src/telemetry/histogram.rs"]
 mod histogram;
+#[allow(dead_code, unreachable_pub, reason = "the models use a part of what the crate exports")]
+#[path = "../src/memo.rs"]
+mod memo;
 #[allow(dead_code, reason = "the models use a part")]
 #[path = "../src/command/room.rs"]
 mod room;
+#[allow(dead_code, reason = "the models use a part")]
+#[path = "../src/pool/shelves.rs"]
+mod shelves;
 
 /// Under random schedules, and under some with few preemptions at the worst places.
 fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
@@ -289,7 +311,7 @@ impl Drop for Part {
 #[test]
 fn heaps_go_with_their_last_buffer_and_room_in_them_is_found() {
     check(|| {
-        let account = Arc::new(account::Account::new(u64::MAX, u64::MAX));
+        let account = Arc::new(Account::new(u64::MAX, u64::MAX));
         let heaps = Arc::new(heaps::Heaps::<TwoRooms>::new(100, &account));
         let take = |heaps: &heaps::Heaps<TwoRooms>| {
             let open = |size| Ok::<_, ()>(Some((TwoRooms(Arc::default()), size)));
@@ -316,5 +338,225 @@ fn heaps_go_with_their_last_buffer_and_room_in_them_is_found() {
         assert_eq!(account.heaps(), account::HeapFigures { free_bytes: 0, ..one }, "its room was not found");
         drop((kept, again));
         assert_eq!((account.heaps(), account.bytes()), (account::HeapFigures::default(), 0));
+    });
+}
+
+/// Memory that counts itself, and that has one user at a time.
+struct Piece {
+    used: AtomicBool,
+    alive: Arc<AtomicUsize>,
+}
+
+impl Piece {
+    const BYTES: usize = 256;
+    const ASKED: usize = 200;
+
+    fn new(alive: &Arc<AtomicUsize>) -> Piece {
+        alive.fetch_add(1, Ordering::SeqCst);
+        Piece { used: AtomicBool::new(false), alive: Arc::clone(alive) }
+    }
+
+    /// The class of all of them.
+    fn bytes() -> Bytes {
+        assert_eq!(shelves::class(Piece::ASKED), (0, Piece::BYTES));
+        Bytes::own(Piece::BYTES)
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        assert!(!self.used.load(Ordering::SeqCst), "it was released while it was used");
+        self.alive.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Threads take, allocate and give back while another ages and trims: each piece has one user, and at the end the figures are
+/// those of what is there, and that is within the limit.
+#[test]
+fn shelves_lend_each_piece_to_one_and_lose_none() {
+    type Two = Shelves<Piece, 2>;
+    fn buffer(shelves: &Two, alive: &Arc<AtomicUsize>) {
+        let (piece, part) = shelves.take(0, Piece::BYTES, Piece::ASKED).unwrap_or_else(|| {
+            shelves.make_room(Piece::BYTES);
+            let piece = Piece::new(alive);
+            (piece, shelves.lend_new(Piece::bytes(), Piece::ASKED))
+        });
+        assert!(!piece.used.swap(true, Ordering::SeqCst), "two users of one piece");
+        piece.used.store(false, Ordering::SeqCst);
+        part.put_back(piece, Piece::bytes(), Piece::ASKED);
+    }
+    const THREADS: u64 = 3;
+    const EACH: u64 = 2;
+    for limit in 1..THREADS {
+        check(move || {
+            let account = Arc::new(Account::new(limit * Piece::BYTES as u64, u64::MAX));
+            let shelves = Arc::new(Two::new(Arc::clone(&account)));
+            let alive = Arc::new(AtomicUsize::new(0));
+            let mut threads: Vec<_> = (0..THREADS)
+                .map(|_| {
+                    let (shelves, alive) = (Arc::clone(&shelves), Arc::clone(&alive));
+                    thread::spawn(move || (0..EACH).for_each(|_| buffer(&shelves, &alive)))
+                })
+                .collect();
+            let looked = Arc::clone(&shelves);
+            threads.push(thread::spawn(move || {
+                looked.tick();
+                looked.release_older(1);
+                looked.trim(Piece::BYTES as u64);
+            }));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            let stats = shelves.stats();
+            assert_eq!(stats.hits + stats.misses, THREADS * EACH);
+            assert_eq!((stats.used_buffers, stats.used_bytes, stats.waste_bytes), (0, 0, 0));
+            assert_eq!(stats.idle_buffers + stats.released, stats.misses);
+            assert_eq!(alive.load(Ordering::SeqCst) as u64, stats.idle_buffers);
+            assert_eq!(account.bytes(), stats.idle_bytes);
+            assert!(stats.idle_buffers <= limit, "{stats:?}");
+            drop(shelves);
+            assert_eq!((alive.load(Ordering::SeqCst), account.bytes()), (0, 0));
+        });
+    }
+}
+
+/// Of two threads that ask for one idle piece, which is in the part of neither, one gets it: never both, and never neither.
+#[test]
+fn one_of_two_gets_the_last_piece() {
+    check(|| {
+        let account = Arc::new(Account::new(u64::MAX, u64::MAX));
+        let shelves = Arc::new(Shelves::<u32, 3>::new(account));
+        shelves.lend_new(Piece::bytes(), Piece::ASKED).put_back(7, Piece::bytes(), Piece::ASKED);
+        let threads = [(); 2].map(|()| {
+            let shelves = Arc::clone(&shelves);
+            thread::spawn(move || shelves.take(0, Piece::BYTES, Piece::ASKED).map(|(piece, _part)| piece))
+        });
+        let taken: Vec<u32> = threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect();
+        assert_eq!(taken, [7]);
+        let stats = shelves.stats();
+        assert_eq!((stats.hits, stats.misses, stats.used_buffers, stats.idle_buffers), (1, 1, 1, 0));
+    });
+}
+
+/// A pool closes while its buffers come back: whoever is second releases them, though other buffers keep the part that they came to.
+#[test]
+fn what_comes_back_while_a_pool_closes_is_released() {
+    check(|| {
+        let account = Arc::new(Account::new(u64::MAX, u64::MAX));
+        let shelves = Shelves::<Piece, 2>::new(Arc::clone(&account));
+        let alive = Arc::new(AtomicUsize::new(0));
+        let parts = [(); 2].map(|()| shelves.lend_new(Piece::bytes(), Piece::ASKED));
+        let threads = parts.each_ref().map(|part| {
+            let (part, piece) = (Arc::clone(part), Piece::new(&alive));
+            thread::spawn(move || part.put_back(piece, Piece::bytes(), Piece::ASKED))
+        });
+        drop(shelves);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!((alive.load(Ordering::SeqCst), account.bytes()), (0, 0), "something stayed on a shelf");
+        drop(parts);
+    });
+}
+
+/// One hash for all keys: what is found is decided by the comparison.
+fn get(memo: &Memo<u32, u32>, key: u32, make: impl FnOnce() -> Result<u32, Error>) -> Result<u32, Error> {
+    memo.get(0, |own| *own == key, || key, make)
+}
+
+/// A source is compiled once for all who ask for it at once, waiting or to be told, and a failure is that of all who waited.
+#[test]
+fn what_several_ask_for_is_made_once() {
+    for fails in [false, true] {
+        let make = move |made: &AtomicUsize| {
+            made.fetch_add(1, Ordering::SeqCst);
+            thread::yield_now();
+            if fails { Err(Error::EmptyBuffer) } else { Ok(5) }
+        };
+        let is_right = move |outcome: &Result<u32, Error>| match outcome {
+            Ok(value) => !fails && *value == 5,
+            Err(error) => fails && matches!(error, Error::EmptyBuffer),
+        };
+        check(move || {
+            let (memo, made, told) = (Memo::new(4), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let mut threads: Vec<_> = (0..2)
+                .map(|_| {
+                    let (memo, made) = (memo.clone(), Arc::clone(&made));
+                    thread::spawn(move || assert!(is_right(&get(&memo, 1, || make(&made)))))
+                })
+                .collect();
+            let (asked, makes, tells) = (memo.clone(), Arc::clone(&made), Arc::clone(&told));
+            threads.push(thread::spawn(move || {
+                let tell = move |outcome: Outcome<u32>| {
+                    assert!(outcome.as_ref().is_some_and(is_right));
+                    tells.fetch_add(1, Ordering::SeqCst);
+                };
+                match asked.ask(0, |own| *own == 1, || 1) {
+                    Asked::Ready(value) => tell(Some(Ok(value))),
+                    Asked::Make(making) => tell(Some(making.end(make(&makes)))),
+                    Asked::Pending(waiting) => {
+                        if let Some((tell, outcome)) = waiting.follow(Box::new(tell)) {
+                            tell(outcome);
+                        }
+                    }
+                }
+            }));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert_eq!(told.load(Ordering::SeqCst), 1, "who is to be told is, and once");
+            let (stats, made) = (memo.stats(), made.load(Ordering::SeqCst) as u64);
+            assert_eq!((stats.misses, stats.hits + stats.joined), (made, 3 - made));
+            match fails {
+                false => assert_eq!((made, stats.kept, memo.find(0, |own| *own == 1)), (1, 1, Some(5))),
+                true => assert_eq!((stats.hits, stats.kept), (0, 0), "what failed is not kept"),
+            }
+        });
+    }
+}
+
+/// A maker that panics ends without an outcome, as one does whose `Making` is dropped: one of those who wait for it makes it.
+#[test]
+fn when_a_maker_panics_one_who_waited_makes_it() {
+    check(|| {
+        let (memo, made) = (Memo::new(4), Arc::new(AtomicUsize::new(0)));
+        let asked = memo.clone();
+        let panics = thread::spawn(move || match asked.ask(0, |own| *own == 1, || 1) {
+            Asked::Make(making) => {
+                thread::yield_now();
+                drop(making);
+                1
+            }
+            Asked::Ready(value) => {
+                assert_eq!(value, 6);
+                0
+            }
+            Asked::Pending(waiting) => {
+                assert!(matches!(waiting.wait(), Some(Ok(6))));
+                0
+            }
+        });
+        let others = [(); 2].map(|()| {
+            let (memo, made) = (memo.clone(), Arc::clone(&made));
+            let make = move || {
+                made.fetch_add(1, Ordering::SeqCst);
+                Ok(6)
+            };
+            thread::spawn(move || get(&memo, 1, make).unwrap())
+        });
+        assert_eq!(others.map(|thread| thread.join().unwrap()), [6, 6]);
+        let panicked = panics.join().unwrap();
+        assert_eq!((made.load(Ordering::SeqCst), memo.stats().misses), (1, 1 + panicked));
+        assert_eq!(memo.find(0, |own| *own == 1), Some(6));
+    });
+}
+
+/// Room for one value and two that are made at once: who asks gets its own, and what goes is counted.
+#[test]
+fn values_that_are_being_made_make_no_room() {
+    check(|| {
+        let memo = Memo::new(1);
+        let threads = [1, 2, 1].map(|key| {
+            let memo = memo.clone();
+            thread::spawn(move || assert_eq!(get(&memo, key, || Ok(key * 10)).unwrap(), key * 10))
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let stats = memo.stats();
+        assert_eq!((stats.kept, stats.kept + stats.evicted), (1, stats.misses), "{stats:?}");
+        assert_eq!(stats.hits + stats.joined + stats.misses, 3);
     });
 }

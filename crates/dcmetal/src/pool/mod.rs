@@ -12,6 +12,8 @@ mod heaps_tests;
 mod keeper;
 mod pressure;
 mod shelves;
+#[cfg(test)]
+mod shelves_tests;
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;

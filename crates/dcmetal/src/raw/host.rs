@@ -31,13 +31,8 @@ use super::texture::Texture;
 use super::{Buffer, DCMetalBuffer, Device, Failure, Heap, check, storage_mode};
 use crate::command::Inflight;
 use crate::memory::TextureDescriptor;
+pub(crate) use crate::sync::lock;
 use crate::{Error, Result, StorageMode, SubmissionError};
-
-/// Takes a lock whose data stays consistent even if a holder panicked: every critical section of this crate only
-/// assigns fields.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A Metal buffer and where its contents are, or a Metal texture.
 pub(crate) struct Memory {
