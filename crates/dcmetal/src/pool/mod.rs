@@ -14,6 +14,8 @@ mod pressure;
 mod shelves;
 #[cfg(test)]
 mod shelves_tests;
+#[cfg(test)]
+mod waste_tests;
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;

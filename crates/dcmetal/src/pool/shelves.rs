@@ -1,7 +1,7 @@
 //! [`Shelves`]: what a [`BufferPool`](super::BufferPool) keeps, by size class; knows nothing of Metal.
 //!
 //! Memory lies on shelves, one per size class: four classes per power of two, so that a class wastes less than a quarter of
-//! its size. The shelves are doubled into parts, each with a lock of its own. A thread takes from its own part and memory goes back to
+//! its size (`waste_tests` measures why four). The shelves are doubled into parts, each with a lock of its own. A thread takes from its own part and memory goes back to
 //! the part it was taken from, whoever drops it: a steady loop of one thread meets no other thread's lock or counter.
 //! Only a request that its part cannot serve looks at the other parts, and only when all of them are without is memory allocated.
 //!
@@ -21,15 +21,24 @@ pub(super) const MIN_CLASS_LOG2: u32 = 8;
 /// Parts of the shelves: threads beyond that share them.
 pub(super) const PARTS: usize = 16;
 
+/// A power of two has so many classes, as a logarithm.
+pub(super) const CLASSES_LOG2: u32 = 2;
+
 /// The class that holds `bytes`, and its size: the next of 2^k * {4, 5, 6, 7} / 4.
 pub(super) fn class(bytes: usize) -> (usize, usize) {
+    class_of(bytes, CLASSES_LOG2)
+}
+
+/// The same with another number of classes.
+#[inline(always)]
+pub(super) fn class_of(bytes: usize, classes_log2: u32) -> (usize, usize) {
     let bytes = bytes.max(1 << MIN_CLASS_LOG2);
     let log2 = bytes.ilog2();
-    let step = 1usize << (log2 - 2);
+    let step = 1usize << (log2 - classes_log2);
     let size = bytes.next_multiple_of(step);
     // A size that rounds up to the next power of two is that power's first class, which the arithmetic gives as well.
-    let quarter = (size - (1usize << log2)) / step;
-    ((log2 - MIN_CLASS_LOG2) as usize * 4 + quarter, size)
+    let number = (size - (1usize << log2)) / step;
+    ((log2 - MIN_CLASS_LOG2) as usize * (1 << classes_log2) + number, size)
 }
 
 /// Memory of type `M` by size class.
