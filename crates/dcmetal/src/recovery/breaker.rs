@@ -4,6 +4,7 @@
 //! Closed: work goes through, failures in a row are counted. Open: nothing goes through until the pause is over. Half open: one
 //! piece of work goes through, a probe; its end decides. The caller brings the time, so that tests need no clock.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// When a breaker opens and how long it stays open.
@@ -26,8 +27,14 @@ impl Default for BreakerLimits {
 pub(super) struct Breaker {
     limits: BreakerLimits,
     state: State,
-    /// Counts how often it opened because of failures.
+    /// Another since it opened last.
     turn: u64,
+}
+
+/// No two are alike: an accelerator may come back with a new breaker while work of the old one's is on its way.
+fn new_turn() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// What work that went through ends with, once; says which turn of the breaker's it went through in.
@@ -43,7 +50,7 @@ enum State {
 
 impl Breaker {
     pub(super) fn new(limits: BreakerLimits) -> Breaker {
-        Breaker { limits, state: State::Closed { failures: 0 }, turn: 0 }
+        Breaker { limits, state: State::Closed { failures: 0 }, turn: new_turn() }
     }
 
     /// Whether work may go through now. Each piece that does must end with `succeeded`, `failed` or `undecided`.
@@ -74,10 +81,11 @@ impl Breaker {
             _ if self.is_late(&pass) => return,
             State::Closed { failures } => failures + 1,
             State::HalfOpen => self.limits.failures,
-            State::Open { .. } => unreachable!("a turn begins with each opening, and nothing goes through in it"),
+            // A turn begins with each opening, and nothing goes through in it.
+            State::Open { .. } => return,
         };
         self.state = if failures >= self.limits.failures {
-            self.turn += 1;
+            self.turn = new_turn();
             // A pause beyond what the clock can count never ends: a day is as good for a test of whether it is back.
             let until = now.checked_add(self.limits.pause).unwrap_or(now + Duration::from_secs(86_400));
             State::Open { until }
@@ -190,6 +198,25 @@ mod tests {
                 LateUnclear(ms) => breaker.undecided(passes.remove(0), at(ms)),
             }
         }
+    }
+
+    #[test]
+    fn passes_are_of_one_breaker() {
+        let (mut old, mut new, now) = (Breaker::new(LIMITS), Breaker::new(LIMITS), Instant::now());
+        let mut late: Vec<Pass> = (0..3).map(|_| old.admit(now).expect("it is closed")).collect();
+        for _ in 0..LIMITS.failures {
+            let pass = new.admit(now).expect("it is closed");
+            new.failed(pass, now);
+        }
+        let open = new.open_until().expect("it is open");
+        new.failed(late.remove(0), now + LIMITS.pause);
+        assert_eq!(new.open_until(), Some(open));
+        let probe = new.admit(open).expect("a probe");
+        new.succeeded(late.remove(0));
+        new.undecided(late.remove(0), open);
+        assert!(new.admit(open).is_none(), "the probe is on its way");
+        new.succeeded(probe);
+        assert!(new.admit(open).is_some());
     }
 
     #[test]

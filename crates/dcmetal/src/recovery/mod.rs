@@ -241,6 +241,8 @@ impl Recovery {
             match error.kind() {
                 ErrorKind::Transient => admitted.end(|breaker, pass| breaker.failed(pass, Instant::now())),
                 ErrorKind::Resource => {
+                    // It says nothing of the device, and others need not wait for the pause behind it.
+                    drop(admitted);
                     for pool in &self.pools {
                         pool.trim(0);
                     }
