@@ -72,6 +72,25 @@ const CASES: &[Case] = &[
             (if v & 1 == 1 { word(b, i) / 3 } else { v }).to_le_bytes().into()
         },
     },
+    // Two loops, of which memory chooses, and rows that begin where memory says.
+    Case {
+        element: "uint",
+        body: "bool sum = a[0] & 1; if (sum) o[i] = a[i] + b[i]; else o[i] = b[i] - a[i];",
+        reference: |a, b, i| {
+            let (x, y) = (word(a, i), word(b, i));
+            (if word(a, 0) & 1 == 1 { x.wrapping_add(y) } else { y.wrapping_sub(x) }).to_le_bytes().into()
+        },
+    },
+    Case {
+        element: "uint",
+        body: "uint k = i + (b[at.y] >> 31 >> 1); o[k] = a[k] ^ b[k];",
+        reference: |a, b, i| (word(a, i) ^ word(b, i)).to_le_bytes().into(),
+    },
+    Case {
+        element: "uint",
+        body: "ushort k = i; o[k] = a[k] ^ b[k] ^ 3;",
+        reference: |a, b, i| (word(a, i) ^ word(b, i) ^ 3).to_le_bytes().into(),
+    },
     Case { element: "uint", body: "o[i] = 0xa5a5a5a5;", reference: |_, _, _| 0xa5a5_a5a5_u32.to_le_bytes().into() },
 ];
 

@@ -170,7 +170,9 @@ SmallVector<Candidate, 2> candidates(LoopInfo &loops, ScalarEvolution &evolution
     uint64_t threads = threadsOf(loop, evolution);
     auto predicated = std::make_unique<PredicatedScalarEvolution>(evolution, *loop);
     SmallVector<Stream, 2> streams = streamsOf(loop, *predicated);
-    if (threads == 0 || streams.empty() || predicated->getPredicate().getComplexity() > mostChecks)
+    // The checks compare with how often the loop runs.
+    if (threads == 0 || streams.empty() || isa<SCEVCouldNotCompute>(predicated->getBackedgeTakenCount()) ||
+        predicated->getPredicate().getComplexity() > mostChecks)
       continue;
     uint64_t most = 0;
     for (Stream &stream : streams)
@@ -183,9 +185,9 @@ SmallVector<Candidate, 2> candidates(LoopInfo &loops, ScalarEvolution &evolution
 // The copy of the loop, and the choice before it.
 void addCopy(Candidate &candidate, Value *streamBytes, SCEVExpander &expander, LoopInfo &loops, DominatorTree &dominators) {
   BasicBlock *block = candidate.loop->getHeader(), *exit = candidate.loop->getUniqueExitBlock();
-  // Another loop's copy may end where this one begins.
+  // Another loop's copy may end where this one begins, and both ways of a branch may lead here.
   BasicBlock *predecessor = candidate.loop->getLoopPredecessor();
-  if (!predecessor || !llvm::all_of(candidate.streams, [&](Stream &stream) { return expander.isSafeToExpand(stream.begin); }))
+  if (!predecessor || pred_size(block) != 2 || !llvm::all_of(candidate.streams, [&](Stream &stream) { return expander.isSafeToExpand(stream.begin); }))
     return;
   BasicBlock *before = SplitEdge(predecessor, block, &dominators, &loops);
   Instruction *end = before->getTerminator();
@@ -216,6 +218,9 @@ void addCopy(Candidate &candidate, Value *streamBytes, SCEVExpander &expander, L
     value.addIncoming(value.getIncomingValueForBlock(block), copy);
   builder.CreateCondBr(streams, copy, block);
   end->eraseFromParent();
+  Loop *own = loops.AllocateLoop();
+  candidate.loop->getParentLoop()->addChildLoop(own);
+  own->addBasicBlockToLoop(copy, loops);
   dominators.addNewBlock(copy, before);
   if (dominators.getNode(exit)->getIDom()->getBlock() == block)
     dominators.changeImmediateDominator(exit, before);
@@ -228,6 +233,8 @@ void addCopy(Candidate &candidate, Value *streamBytes, SCEVExpander &expander, L
       store->setMetadata(LLVMContext::MD_nontemporal, yes);
       store->setAlignment(Align(std::min(sizeOf(store), lineBytes)));
     }
+  // What was expanded is found again by the instruction that it was put before, which is gone.
+  expander.clear();
 }
 
 // Before the caller goes on, where there were such stores.
@@ -266,7 +273,6 @@ PreservedAnalyses Streams::run(Module &module, ModuleAnalysisManager &analyses) 
     addCopy(candidate, streamBytes, expander, loops, functions.getResult<DominatorTreeAnalysis>(*kernel));
     most = std::max(most, candidate.threadBytes);
   }
-  expander.clear();
   addFences(*kernel, streamBytes, most);
   return PreservedAnalyses::none();
 }
