@@ -248,6 +248,26 @@ const LOOPS: &[(&str, Option<u64>)] = &[
     ("for (uint k = 9; k >= 0; k--) F", None),
     ("for (uchar k = 0; k < 300; k++) F", None),
     ("for (int k = 0; k < 10; k *= 2) F", None),
+    // Once, as long as it is a number; and by what is no comparison.
+    ("for (int k = 0; k == 0; k++) F", Some(1)),
+    ("for (int k = 3; 3 == k; k -= 2) F", Some(1)),
+    ("for (int k = 0; k == 0; k *= 2) F", None),
+    ("for (int k = 1; k == 1; k *= 2) F", Some(1)),
+    ("for (int k = 1; k == 0; k++) F", Some(0)),
+    ("for (int k = 10; k - 3; k--) F", None),
+    ("for (int k = 1; k & 15; k++) F", None),
+    ("for (int k = 1; k % 8; k++) F", None),
+    ("for (int k = 1; k && true; k--) F", None),
+    // Converted to what does not hold it, or changed otherwise.
+    ("for (int k = 256; (uchar)k < 10; k++) F", None),
+    ("for (int k = 0; (int)(uchar)k < 300; k++) F", None),
+    ("for (int k = 0; k < 300; k = (uchar)(k + 1)) F", None),
+    ("for (int k = 0; k < 300; k = (uchar)k + 1) F", None),
+    ("for (int k = 0; (long)k < 10; k = (int)((long)k + 2)) F", Some(5)),
+    ("for (int k = 0, l = k++; k < 7; k++) F", None),
+    ("int k, l; for (k = 0, l = k++; k < 7; k++) F", None),
+    ("int k, l; for (k = 0, l = 3; k < 7; k++) F", Some(7)),
+    ("for (int k = 1; k < 100u; k *= -2) F", None),
     ("for (int k = -1; k < 10u; k++) F", None),
 ];
 

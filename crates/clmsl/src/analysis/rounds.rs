@@ -7,7 +7,7 @@
 use super::walk::{Walk, variable};
 use crate::ast::BinaryOp;
 use crate::hir::{Block, Expr, ExprKind, LocalId, Stmt, StmtKind};
-use crate::sema::const_int;
+use crate::sema::int_with;
 use crate::types::{Scalar, Type};
 
 /// Rounds that are counted one by one, for loops whose variable is not changed by addition.
@@ -19,18 +19,11 @@ impl Walk<'_, '_> {
         if !matches!(&e.ty, Type::Scalar(s) if s.is_integer()) {
             return None;
         }
-        let mut replaced = e.clone();
-        replaced.rewrite(&mut |e| {
-            let number = match e.kind {
-                ExprKind::Local(id) => self.numbers[id.0 as usize],
-                ExprKind::Constant(id) => self.calls.texts.constants.get(id.0 as usize).copied().flatten(),
-                _ => None,
-            };
-            if let Some(number) = number {
-                e.kind = ExprKind::Int { value: number, hexadecimal: false };
-            }
-        });
-        const_int(&replaced)
+        int_with(e, &|kind| match kind {
+            ExprKind::Local(id) => self.numbers[id.0 as usize],
+            ExprKind::Constant(id) => self.calls.texts.constants.get(id.0 as usize).copied().flatten(),
+            _ => None,
+        })
     }
 
     /// The rounds of a `for`.
@@ -45,53 +38,75 @@ impl Walk<'_, '_> {
         let ExprKind::Binary(op, left, right) = &cond.kind else {
             return (self.number(cond) == Some(0)).then_some(0);
         };
-        let (op, id, compared, bound) = match (counter(left), counter(right)) {
-            (Some((id, ty)), _) if self.number(left).is_none() => (*op, id, ty, self.number(right)?),
-            (_, Some((id, ty))) => (mirrored(*op)?, id, ty, self.number(left)?),
-            _ => return None,
+        let mut types = Vec::new();
+        let (op, id, bound) = if let (None, Some(id)) = (self.number(left), counter(left, &mut types)) {
+            (*op, id, self.number(right)?)
+        } else {
+            types.clear();
+            (mirrored(*op)?, counter(right, &mut types)?, self.number(left)?)
         };
-        let own = self.function.local(id).ty.scalar()?;
-        let change = self.change(step?, id)?;
+        let change = self.change(step?, id, &mut types)?;
         let first = self.first(init?, id)?;
-        if self.taken[id.0 as usize] || assigns(body, id) || leaves(body, true) {
+        if self.taken[id.0 as usize] || block_assigns(body, id) || leaves(body, true) {
             return None;
         }
         let (times, last) = rounds(first, op, bound, change)?;
-        // Neither the variable nor what is compared may wrap.
-        let fits = |scalar: Scalar, value: i128| scalar.wrap(value) == value;
+        types.push(self.function.local(id).ty.scalar()?);
+        // Neither the variable nor what it is converted to may wrap. What is between these two fits if they do.
         let ends = [first, last];
-        ends.iter().all(|&end| fits(own, end) && fits(compared, end)).then_some(times)
+        types.iter().all(|ty| ends.iter().all(|&end| ty.wrap(end) == end)).then_some(times)
     }
 
     /// The number at which a loop's variable begins.
     fn first(&self, init: &Stmt, id: LocalId) -> Option<i128> {
         let value = match &init.kind {
-            StmtKind::Decl(decls) => decls.iter().find(|decl| decl.local == id)?.init.as_ref()?,
-            StmtKind::Expr(e) => assigned(e, id)?,
+            StmtKind::Decl(decls) => {
+                if decls.iter().filter_map(|decl| decl.init.as_ref()).any(|init| assignments(init, id) > 0) {
+                    return None;
+                }
+                decls.iter().find(|decl| decl.local == id)?.init.as_ref()?
+            }
+            StmtKind::Expr(e) if assignments(e, id) == 1 => assigned(e, id)?,
             _ => return None,
         };
         self.number(value)
     }
 
-    /// What a loop does with its variable after each round.
-    fn change(&self, step: &Expr, id: LocalId) -> Option<Change> {
-        let is_counter = |e: &Expr| counter(e).is_some_and(|(other, _)| other == id);
+    /// What a loop does with its variable after each round; adds the types to which it is converted for that.
+    fn change(&self, step: &Expr, id: LocalId, types: &mut Vec<Scalar>) -> Option<Change> {
+        let mut is_counter = |e: &Expr| {
+            let known = types.len();
+            let is = counter(e, types) == Some(id);
+            if !is {
+                types.truncate(known);
+            }
+            is
+        };
         let (op, number) = match &step.kind {
             ExprKind::Step { increment, place, .. } if is_counter(place) => {
                 return Some(Change::Add(if *increment { 1 } else { -1 }));
             }
             ExprKind::AssignOp { op, place, value, .. } if is_counter(place) => (*op, self.number(value)?),
-            ExprKind::Assign(place, value) if is_counter(place) => match &strip(value).kind {
-                ExprKind::Binary(op, a, b) if is_counter(a) => (*op, self.number(b)?),
-                ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Mul), a, b) if is_counter(b) => (*op, self.number(a)?),
-                _ => return None,
-            },
+            ExprKind::Assign(place, value) if is_counter(place) => {
+                let sum = strip(value);
+                let (op, number) = match &sum.kind {
+                    ExprKind::Binary(op, a, b) if is_counter(a) => (*op, self.number(b)?),
+                    ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Mul), a, b) if is_counter(b) => {
+                        (*op, self.number(a)?)
+                    }
+                    _ => return None,
+                };
+                conversions(value, types);
+                types.push(sum.ty.scalar()?);
+                (op, number)
+            }
             _ => return None,
         };
         Some(match op {
             BinaryOp::Add => Change::Add(number),
             BinaryOp::Sub => Change::Add(-number),
-            BinaryOp::Mul => Change::Multiply(number),
+            // By a negative one what is between the ends would be beyond them.
+            BinaryOp::Mul if number >= 0 => Change::Multiply(number),
             BinaryOp::Shl if (0..32).contains(&number) => Change::Multiply(1 << number),
             BinaryOp::Div if number > 0 => Change::Divide(number),
             // Of negative numbers it is no division, but they have no business here.
@@ -109,17 +124,20 @@ enum Change {
     Divide(i128),
 }
 
-/// The rounds, and the value behind the last.
+/// The rounds, and the value behind the last; `None` if they do not end, or if `op` is no comparison.
 fn rounds(first: i128, op: BinaryOp, bound: i128, change: Change) -> Option<(u64, i128)> {
-    let goes_on = |value: i128| match op {
-        BinaryOp::Lt => value < bound,
-        BinaryOp::Le => value <= bound,
-        BinaryOp::Gt => value > bound,
-        BinaryOp::Ge => value >= bound,
-        BinaryOp::Ne => value != bound,
-        _ => false,
+    let goes_on = |value: i128| {
+        Some(match op {
+            BinaryOp::Lt => value < bound,
+            BinaryOp::Le => value <= bound,
+            BinaryOp::Gt => value > bound,
+            BinaryOp::Ge => value >= bound,
+            BinaryOp::Eq => value == bound,
+            BinaryOp::Ne => value != bound,
+            _ => return None,
+        })
     };
-    if !goes_on(first) {
+    if !goes_on(first)? {
         return Some((0, first));
     }
     if let Change::Add(by) = change {
@@ -127,6 +145,7 @@ fn rounds(first: i128, op: BinaryOp, bound: i128, change: Change) -> Option<(u64
         let end = match op {
             BinaryOp::Le => bound + 1,
             BinaryOp::Ge => bound - 1,
+            BinaryOp::Eq => bound + by,
             _ => bound,
         };
         let way = end - first;
@@ -139,7 +158,7 @@ fn rounds(first: i128, op: BinaryOp, bound: i128, change: Change) -> Option<(u64
     }
     let mut value = first;
     for times in 0..MOST_ROUNDS {
-        if !goes_on(value) {
+        if !goes_on(value)? {
             return Some((times, value));
         }
         value = match change {
@@ -159,6 +178,7 @@ fn mirrored(op: BinaryOp) -> Option<BinaryOp> {
         BinaryOp::Gt => BinaryOp::Lt,
         BinaryOp::Le => BinaryOp::Ge,
         BinaryOp::Ge => BinaryOp::Le,
+        BinaryOp::Eq => BinaryOp::Eq,
         BinaryOp::Ne => BinaryOp::Ne,
         _ => return None,
     })
@@ -172,11 +192,25 @@ pub(super) fn strip(e: &Expr) -> &Expr {
     }
 }
 
-/// The integer variable that this is, and the type to which it is converted.
-fn counter(e: &Expr) -> Option<(LocalId, Scalar)> {
-    match (&strip(e).kind, e.ty.scalar()) {
-        (ExprKind::Local(id), Some(scalar)) if e.ty.is_integer_scalar() => Some((*id, scalar)),
+/// The integer variable that this is; adds the types to which it is converted.
+fn counter(e: &Expr, types: &mut Vec<Scalar>) -> Option<LocalId> {
+    match strip(e).kind {
+        ExprKind::Local(id) if e.ty.is_integer_scalar() => {
+            conversions(e, types);
+            Some(id)
+        }
         _ => None,
+    }
+}
+
+/// Adds the types of the conversions that [`strip`] takes away.
+fn conversions(e: &Expr, types: &mut Vec<Scalar>) {
+    match &e.kind {
+        ExprKind::Convert(a) if a.ty.is_integer_scalar() && e.ty.is_integer_scalar() => {
+            types.extend(e.ty.scalar());
+            conversions(a, types);
+        }
+        _ => {}
     }
 }
 
@@ -189,18 +223,21 @@ fn assigned(e: &Expr, id: LocalId) -> Option<&Expr> {
     }
 }
 
-/// Whether a block changes a variable.
-fn assigns(block: &Block, id: LocalId) -> bool {
-    let mut found = false;
-    block.for_each_expr(&mut |e| {
-        e.walk(&mut |e| {
-            if let ExprKind::Assign(place, _) | ExprKind::AssignOp { place, .. } | ExprKind::Step { place, .. } =
-                &e.kind
-            {
-                found |= variable(place) == Some(id);
-            }
-        });
+/// How often an expression has an assignment to a variable, or to a part of it.
+fn assignments(e: &Expr, id: LocalId) -> usize {
+    let mut count = 0;
+    e.walk(&mut |e| {
+        if let ExprKind::Assign(place, _) | ExprKind::AssignOp { place, .. } | ExprKind::Step { place, .. } = &e.kind {
+            count += usize::from(variable(place) == Some(id));
+        }
     });
+    count
+}
+
+/// Whether a block changes a variable.
+fn block_assigns(block: &Block, id: LocalId) -> bool {
+    let mut found = false;
+    block.for_each_expr(&mut |e| found |= assignments(e, id) > 0);
     found
 }
 

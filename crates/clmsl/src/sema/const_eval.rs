@@ -20,47 +20,64 @@ pub(crate) enum Value {
 
 /// The value of an integer constant expression; wraps as its types do. Division by zero has no value.
 pub(crate) fn const_int(expr: &Expr) -> Option<i128> {
-    match const_value(expr)? {
+    int_with(expr, &|_| None)
+}
+
+/// The value of a scalar constant expression, computed as the device computes: `float` in single precision.
+pub(crate) fn const_value(expr: &Expr) -> Option<Value> {
+    value(expr, &|_| None)
+}
+
+/// The integers that variables and constants are known to be.
+type Known<'k> = &'k dyn Fn(&ExprKind) -> Option<i128>;
+
+/// [`const_int`], if variables and constants are the numbers that `known` tells.
+pub(crate) fn int_with(expr: &Expr, known: Known<'_>) -> Option<i128> {
+    match value(expr, known)? {
         Value::Int(v) => Some(v),
         Value::Float(_) | Value::Double(_) => None,
     }
 }
 
-/// The value of a scalar constant expression, computed as the device computes: `float` in single precision.
-pub(crate) fn const_value(expr: &Expr) -> Option<Value> {
+fn value(expr: &Expr, known: Known<'_>) -> Option<Value> {
     let scalar = expr.ty.scalar()?;
     match &expr.kind {
         ExprKind::Int { value, .. } => Some(Value::Int(*value)),
         ExprKind::Float(value) => Some(Value::Float(*value)),
         ExprKind::Double(value) => Some(Value::Double(*value)),
-        ExprKind::Unary(op, a) => unary(*op, const_value(a)?, scalar),
+        ExprKind::Local(_) | ExprKind::Constant(_) => known(&expr.kind).map(Value::Int),
+        ExprKind::Unary(op, a) => unary(*op, value(a, known)?, scalar),
         ExprKind::Binary(op, a, b) => {
-            let left = const_value(a)?;
+            let left = value(a, known)?;
             if let BinaryOp::LogicalAnd | BinaryOp::LogicalOr = op {
                 let decided = *op == BinaryOp::LogicalOr;
-                let result = if truth(left) == decided { decided } else { truth(const_value(b)?) };
+                let result = if truth(left) == decided { decided } else { truth(value(b, known)?) };
                 return Some(Value::Int(i128::from(result)));
             }
-            binary(*op, left, const_value(b)?, a.ty.scalar()?, scalar)
+            binary(*op, left, value(b, known)?, a.ty.scalar()?, scalar)
         }
-        ExprKind::Cond(c, a, b) => const_value(if truth(const_value(c)?) { a } else { b }),
-        ExprKind::Convert(a) => convert(const_value(a)?, scalar),
-        ExprKind::Swizzle(..) | ExprKind::Builtin { .. } => const_lanes(expr)?.first().copied(),
+        ExprKind::Cond(c, a, b) => value(if truth(value(c, known)?) { a } else { b }, known),
+        ExprKind::Convert(a) => convert(value(a, known)?, scalar),
+        ExprKind::Swizzle(..) | ExprKind::Builtin { .. } => lanes(expr, known)?.first().copied(),
         _ => None,
     }
 }
 
 /// The components of a constant expression of vector type, or the one value of a scalar.
 pub(crate) fn const_lanes(expr: &Expr) -> Option<Vec<Value>> {
+    lanes(expr, &|_| None)
+}
+
+fn lanes(expr: &Expr, known: Known<'_>) -> Option<Vec<Value>> {
     let (scalar, count) = expr.ty.arithmetic()?;
     match &expr.kind {
         ExprKind::Swizzle(base, selected) => {
-            let base = const_lanes(base)?;
+            let base = lanes(base, known)?;
             selected.iter().map(|&lane| base.get(usize::from(lane)).copied()).collect()
         }
         ExprKind::Builtin { builtin: Resolved::Special(special), args } => {
             let [arg] = args.as_slice() else { return None };
-            let (from, values) = (arg.ty.arithmetic()?.0, const_lanes(arg)?);
+            let (from, values) = (arg.ty.arithmetic()?.0, lanes(arg, known)?);
             match *special {
                 Special::AsType { .. } => Some(reinterpret(&values, from, scalar, count)),
                 // Directed rounding to fewer digits is left to the device.
@@ -90,31 +107,31 @@ pub(crate) fn const_lanes(expr: &Expr) -> Option<Vec<Value>> {
             }
         }
         ExprKind::Builtin { builtin: Resolved::Row(row, element, _), args } => {
-            let args = args.iter().map(const_lanes).collect::<Option<Vec<_>>>()?;
+            let args = args.iter().map(|arg| lanes(arg, known)).collect::<Option<Vec<_>>>()?;
             let lane = |i: usize| {
                 let args: Vec<Value> = args.iter().filter_map(|a| a.get(i).copied()).collect();
                 exact(TABLE[*row].name, &args, *element)
             };
             (0..usize::from(count)).map(lane).collect()
         }
-        _ if count == 1 => Some(vec![const_value(expr)?]),
+        _ if count == 1 => Some(vec![value(expr, known)?]),
         ExprKind::VectorLiteral(parts) => {
-            let mut lanes = Vec::with_capacity(usize::from(count));
+            let mut all = Vec::with_capacity(usize::from(count));
             for part in parts {
-                lanes.extend(const_lanes(part)?);
+                all.extend(lanes(part, known)?);
             }
-            Some(lanes)
+            Some(all)
         }
         ExprKind::Convert(a) if a.ty.scalar().is_some() => {
-            Some(vec![convert(const_value(a)?, scalar)?; usize::from(count)])
+            Some(vec![convert(value(a, known)?, scalar)?; usize::from(count)])
         }
-        ExprKind::Convert(a) => const_lanes(a)?.into_iter().map(|v| convert(v, scalar)).collect(),
-        ExprKind::Cond(c, a, b) => const_lanes(if truth(const_value(c)?) { a } else { b }),
-        ExprKind::Unary(UnaryOp::Not, a) => Some(const_lanes(a)?.into_iter().map(|v| all_bits(!truth(v))).collect()),
-        ExprKind::Unary(op, a) => const_lanes(a)?.into_iter().map(|v| unary(*op, v, scalar)).collect(),
+        ExprKind::Convert(a) => lanes(a, known)?.into_iter().map(|v| convert(v, scalar)).collect(),
+        ExprKind::Cond(c, a, b) => lanes(if truth(value(c, known)?) { a } else { b }, known),
+        ExprKind::Unary(UnaryOp::Not, a) => Some(lanes(a, known)?.into_iter().map(|v| all_bits(!truth(v))).collect()),
+        ExprKind::Unary(op, a) => lanes(a, known)?.into_iter().map(|v| unary(*op, v, scalar)).collect(),
         ExprKind::Binary(op, a, b) => {
             let (operand, _) = a.ty.arithmetic()?;
-            let (a, b) = (const_lanes(a)?, const_lanes(b)?);
+            let (a, b) = (lanes(a, known)?, lanes(b, known)?);
             // The amount of a shift may be one for all components.
             let pairs = a.into_iter().zip(b.iter().copied().cycle());
             pairs

@@ -36,7 +36,7 @@ use crate::token::{Interner, Symbol};
 use crate::types::{Quals, Scalar, Space, StructId, Type, describe};
 
 pub(crate) use call::signature_vars;
-pub(crate) use const_eval::{Value, const_int, const_value};
+pub(crate) use const_eval::{Value, const_int, const_value, int_with};
 pub(crate) use conv::convert;
 pub(crate) use place::{is_fixed, is_pure, may_repeat, place_space};
 use spaces::Spaces;
