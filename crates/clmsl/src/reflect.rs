@@ -137,7 +137,7 @@ pub enum ArgKind {
 }
 
 /// An address space of OpenCL C.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddressSpace {
     /// `__private`

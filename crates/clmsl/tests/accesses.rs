@@ -182,6 +182,21 @@ const CASES: &[Case] = &[
         "v[i] = v[i + n]; v[i].x = v[0].y;",
         &[("v", "w", 16, Contiguous), ("v", "r", 16, Contiguous), ("v", "w", 4, Strided(16)), ("v", "r", 4, Uniform)],
     ),
+    // Each component once, and none that is not there.
+    (
+        "global float4* v, global float2* w, global float3* u",
+        "v[i] = v[i].xxxx; v[i] = w[i].xxyy; w[i] = u[i].hi; y[i] = v[i].wzyx.lo.x;",
+        &[
+            ("v", "w", 16, Contiguous),
+            ("v", "r", 4, Strided(16)),
+            ("v", "w", 16, Contiguous),
+            ("w", "r", 8, Contiguous),
+            ("w", "w", 8, Contiguous),
+            ("u", "r", 4, Strided(16)),
+            ("y", "w", 4, Contiguous),
+            ("v", "r", 4, Strided(16)),
+        ],
+    ),
     (
         "",
         "vstore4(vload4(i, y), 0, y + i); vstore3((float3)(1), i, y); y[0] = vload2(n, y).x;",

@@ -6,6 +6,7 @@
 //! condition that differs, in a loop that some leave earlier), is unknown. Called functions are walked with what they are
 //! passed (`call`). What is not seen through is unknown, never guessed.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::Serialize;
@@ -17,7 +18,7 @@ use crate::types::Space;
 
 /// A place in the source of a kernel, or of a function that it calls, that reads or writes global, constant or local memory. A place
 /// that calls reach with several arguments or patterns is there once for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct MemoryAccess {
     /// Position of the kernel's parameter that the address comes from; `None` for a `__local` variable, and where it is not known.
     pub argument: Option<u32>,
@@ -37,7 +38,7 @@ pub struct MemoryAccess {
 }
 
 /// How the addresses of neighbouring work-items lie: of those of one group whose ids in dimension 0 differ by 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AccessPattern {
@@ -103,13 +104,7 @@ impl MemoryAccess {
 
 /// In the order of the source, nothing twice.
 pub(super) fn sort(accesses: &mut Vec<MemoryAccess>) {
+    let mut seen = HashSet::with_capacity(accesses.len());
+    accesses.retain(|access| seen.insert(*access));
     accesses.sort_by_key(|access| (access.span.file, access.span.lo, access.span.hi));
-    let mut kept: Vec<MemoryAccess> = Vec::with_capacity(accesses.len());
-    for access in accesses.drain(..) {
-        let mut same_place = kept.iter().rev().take_while(|other| other.span == access.span);
-        if !same_place.any(|other| *other == access) {
-            kept.push(access);
-        }
-    }
-    *accesses = kept;
 }

@@ -8,7 +8,7 @@ use super::walk::Walk;
 use super::work::Counts;
 use crate::ast::BinaryOp;
 use crate::builtins::{C11, ImageOp, Resolved, Special, TABLE, WorkItem};
-use crate::hir::{Expr, ExprKind, FunctionId, LocalId, UnaryOp};
+use crate::hir::{Expr, ExprKind, FunctionId, LocalId, UNDEFINED_LANE, UnaryOp};
 use crate::sema::const_int;
 use crate::source::Span;
 use crate::types::{Scalar, Space, Type, layout};
@@ -34,10 +34,15 @@ impl Walk<'_, '_> {
         layout(ty, self.calls.texts.structs).map(|(size, _)| i128::from(size))
     }
 
-    /// Bytes of a place. Of three components three, where a vector of three has the size of four.
+    /// Bytes of a place. Of components each once: `.xxyy` reads two, and `.hi` of three one.
     fn extent(&self, e: &Expr) -> Option<i128> {
-        match (&e.kind, e.ty.vector()) {
-            (ExprKind::Swizzle(_, lanes), Some((scalar, _))) => Some(i128::from(scalar.size()) * lanes.len() as i128),
+        match &e.kind {
+            ExprKind::Swizzle(base, lanes) => {
+                let (scalar, _) = base.ty.vector()?;
+                let distinct =
+                    (0..lanes.len()).filter(|&at| lanes[at] != UNDEFINED_LANE && !lanes[..at].contains(&lanes[at]));
+                Some(i128::from(scalar.size()) * distinct.count() as i128)
+            }
             _ => self.size(&e.ty),
         }
     }
@@ -190,12 +195,14 @@ impl Walk<'_, '_> {
         match op {
             BinaryOp::Add => a.plus(b),
             BinaryOp::Sub => a.plus(b.times(-1)),
-            BinaryOp::Mul => match (self.factor(x), self.factor(y)) {
-                (_, Some(factor)) => a.times(factor),
-                (Some(factor), _) => b.times(factor),
-                _ => a.product(b),
-            },
-            BinaryOp::Shl => match self.factor(y) {
+            // Numbers of the text are the same for all; only beside others they are looked for, so that no level of a long product
+            // computes those below it again.
+            BinaryOp::Mul if a == SAME && b == SAME => SAME,
+            BinaryOp::Mul if b == SAME => self.factor(y).map_or_else(|| a.product(b), |factor| a.times(factor)),
+            BinaryOp::Mul if a == SAME => self.factor(x).map_or_else(|| a.product(b), |factor| b.times(factor)),
+            BinaryOp::Mul => a.product(b),
+            BinaryOp::Shl if a == SAME && b == SAME => SAME,
+            BinaryOp::Shl => match self.factor(y).filter(|_| b == SAME) {
                 Some(bits @ 0..=62) => a.times(1 << bits),
                 // A number of neighbours' own in the exponent is no distance.
                 _ if b == SAME => a.product(b),
