@@ -100,9 +100,15 @@ const CASES: &[Case] = &[
     (
         XY,
         "for (int k = 0; k < n; k++) y[k] = x[k] * a; while (y[i] < 0) y[i] += 1;",
-        "{1f 1i 4r 4w} {1f 8r 4w}",
-        "0.083 to 0.125",
+        "4r {1f 1i 4r 4w} {1f 8r 4w}",
+        "0 to 0.125",
     ),
+    // A condition is asked once more than there are rounds, but behind the body only as often as that.
+    (XY, "while (y[i] < 1) y[i] += 1;", "4r {1f 8r 4w}", "0 to 0.083, near 0.083"),
+    (XY, "for (int k = i; x[k] * 2 > a; k++) y[k] = 0;", "1f 4r {1f 1i 4r 4w}", "0.125 to 0.25, near 0.125"),
+    (XY, "do y[i] += 1; while (y[i] < 1);", "{1f 8r 4w}", "0.083"),
+    (XY, "const int m = 4; for (int k = 0; k < m * 2; k++) y[k] = a;", "17i 32w", "0"),
+    (XY, "while (false) y[i] = 1; for (int k = 3; k < sum(x, 3); k++) y[i] = 1;", "3f 3i 12r {3f 4i 12r 4w}", "0.188 to 0.25, near 0.188"),
     // A tree of sums in local memory: what it has depends on the group, here on none, there on 256.
     (
         XY,
@@ -328,4 +334,46 @@ fn many_arguments_are_taken_together() {
     let unknown = |access: &clmsl::MemoryAccess| access.pattern == clmsl::AccessPattern::Unknown;
     assert!(many.accesses.iter().any(unknown));
     assert_eq!(intensity(many), "0.125");
+}
+
+/// What many kernels list of one function is no more than some times the text; beyond that they name the call.
+#[test]
+fn kernels_list_no_more_than_the_text_has() {
+    let source = |statements: usize, kernels: usize| {
+        let body = "*a += 1;\n".repeat(statements);
+        let kernels: String = (0..kernels).map(|k| format!("kernel void k{k}(global int* a) {{ h(a); }}\n")).collect();
+        format!("void h(global int* a) {{\n{body}}}\n{kernels}")
+    };
+    let (statements, source) = (2000, source(2000, 600));
+    let translation = translated(&source);
+    let kernels = &translation.analysis.kernels;
+    let listed: usize = kernels.iter().map(|kernel| kernel.accesses.len()).sum();
+    assert!(listed <= 4 * source.len(), "{listed} of {}", source.len());
+    let (whole, rest) = (kernels.first().expect("a kernel"), kernels.last().expect("a kernel"));
+    assert_eq!((whole.accesses.len(), whole.uncounted.len(), intensity(whole)), (statements, 0, "0".to_owned()));
+    assert_eq!((rest.accesses.len(), rest.uncounted.len(), intensity(rest)), (0, 1, "unknown".to_owned()));
+    assert_eq!(whole.work, rest.work);
+}
+
+/// A function that is walked often for each of many numbers is walked for no more of them in the end.
+#[test]
+fn functions_are_walked_no_longer_than_some_times_the_text() {
+    let variables = 12;
+    let chain: String = (1..variables).map(|v| format!("v{} = v{v};", v - 1)).collect();
+    let declared: String = (0..variables).map(|v| format!("int v{v} = 0;")).collect();
+    let body = "v0 += 1;".repeat(1000);
+    let kernels: String = (0..200)
+        .map(|k| format!("kernel void k{k}(global int* a) {{ h(a + {k} * get_global_id(0), {k}); }}\n"))
+        .collect();
+    let source = format!(
+        "void h(global int* a, int m) {{ {declared} for (int k = 0; k < m; k++) {{ {chain} {body} v{} = get_global_id(0); *a += v0; }} }}\n{kernels}",
+        variables - 1
+    );
+    let translation = translated(&source);
+    let pattern = |k: usize| translation.analysis.kernels[k].accesses[0].pattern;
+    assert_eq!((pattern(1), pattern(2)), (clmsl::AccessPattern::Contiguous, clmsl::AccessPattern::Strided(8)));
+    assert_eq!((pattern(100), pattern(199)), (clmsl::AccessPattern::Unknown, clmsl::AccessPattern::Unknown));
+    assert!(
+        translation.analysis.kernels.iter().all(|kernel| kernel.accesses.len() == 1 && kernel.uncounted.is_empty())
+    );
 }

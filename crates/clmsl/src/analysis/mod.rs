@@ -23,7 +23,7 @@ use crate::sema::const_int;
 use crate::source::Span;
 use crate::types::{Space, Struct};
 
-use call::Texts;
+use call::{Calls, Texts};
 
 pub use access::{AccessPattern, MemoryAccess};
 pub use work::{Counts, Intensity, Loop, Ratio, Work};
@@ -43,11 +43,13 @@ pub struct KernelAnalysis {
     /// What it does, in the order of the source, nothing twice.
     pub facts: Vec<Fact>,
     /// Where it reads and writes global, constant and local memory, in the order of the source, nothing twice; without tables of
-    /// the program in constant memory.
+    /// the program in constant memory. Where the kernels of a translation have many times more of them together than its text is long,
+    /// those of a function that it calls are missing, and the call is among `uncounted`.
     pub accesses: Vec<MemoryAccess>,
     /// What one work-item does, as far as the text tells.
     pub work: Work,
-    /// Places whose bytes of global memory, or whose calls, are not in `work`: how much they are the text does not tell.
+    /// Places whose bytes of global memory, or whose calls, are not in `work`, as the text does not tell how much they are; and calls of
+    /// functions whose places are not in `accesses`, or not here.
     /// [`Sources::location`](crate::Sources::location) has the lines.
     #[serde(skip)]
     pub uncounted: Vec<Span>,
@@ -161,6 +163,8 @@ impl Analysis {
 struct Own {
     facts: Vec<Fact>,
     callees: Vec<usize>,
+    /// How many expressions it has.
+    size: usize,
 }
 
 /// The analysis of the kernels among these functions, to whose positions calls refer.
@@ -172,8 +176,10 @@ pub(crate) fn analyse<'f>(
     let functions: Vec<&Function> = functions.collect();
     let constants: Vec<Option<i128>> =
         constants.iter().map(|c| c.init.as_ref().filter(|_| c.ty.is_integer_scalar()).and_then(const_int)).collect();
-    let texts = Texts { functions: &functions, structs, constants: &constants };
     let owns: Vec<Own> = functions.iter().map(|function| own(function)).collect();
+    let size = owns.iter().map(|own| own.size).sum();
+    let texts = Texts { functions: &functions, structs, constants: &constants, size };
+    let mut calls = Calls::new(&texts);
     // Which kernel came by last, so that nothing is visited twice for one.
     let mut seen = vec![usize::MAX; owns.len()];
     let kernels = functions.iter().enumerate().filter(|(_, function)| function.kernel.is_some());
@@ -191,7 +197,7 @@ pub(crate) fn analyse<'f>(
         // Copies of one function have the same places.
         facts.sort_by_key(|Fact { kind, span }| (span.file, span.lo, span.hi, *kind));
         facts.dedup();
-        let (accesses, uncounted, work) = call::kernel(function, &texts);
+        let (accesses, uncounted, work) = calls.kernel(at);
         KernelAnalysis { name: function.name.clone(), facts, accesses, work, uncounted }
     });
     Analysis { kernels: kernels.collect() }
@@ -212,6 +218,7 @@ fn own(function: &Function) -> Own {
 }
 
 fn note(e: &Expr, own: &mut Own) {
+    own.size += 1;
     match &e.kind {
         ExprKind::Call { function, .. } => own.callees.push(function.0 as usize),
         ExprKind::Builtin { builtin: Resolved::Special(special), args } => {

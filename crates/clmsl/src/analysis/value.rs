@@ -232,6 +232,7 @@ impl Walk<'_, '_> {
 
     pub(super) fn value(&mut self, e: &Expr) -> Value {
         self.calls.height += 1;
+        self.calls.walked += 1;
         let value = self.value_of(e);
         self.calls.height -= 1;
         value
@@ -360,8 +361,8 @@ impl Walk<'_, '_> {
         };
         let summary = self.calls.summary(number);
         if let Some(found) = &mut self.found {
-            found.calls.push(number);
-            found.count_work(&summary.work, 1, span);
+            found.calls.push((number, span));
+            found.count_work(&summary.work, span);
         }
         summary.returned
     }

@@ -7,7 +7,7 @@ use super::work::{Counts, Loop, Work};
 use crate::hir::{Block, Decl, Expr, ExprKind, Function, LocalId, Stmt, StmtKind};
 use crate::source::Span;
 
-/// Walks over a kernel until nothing new is found, more often than programs need.
+/// Walks over a function until nothing new is found, more often than programs need.
 const MOST_WALKS: usize = 16;
 
 /// What a function does whose parameters have these values and, where they are known, are these numbers.
@@ -79,25 +79,30 @@ struct Divergent {
 pub(super) struct Found {
     pub(super) accesses: Vec<MemoryAccess>,
     pub(super) uncounted: Vec<Span>,
-    /// The summaries of calls.
-    pub(super) calls: Vec<usize>,
+    /// The summaries of calls, and where they are called.
+    pub(super) calls: Vec<(usize, Span)>,
     /// Of the function and the loops around the present place, the innermost last.
     work: Vec<Work>,
 }
 
 impl Found {
     pub(super) fn count(&mut self, counts: Counts, span: Span) {
+        self.count_work(&Work { counts, loops: Vec::new() }, span);
+    }
+
+    /// What a call does.
+    pub(super) fn count_work(&mut self, inner: &Work, span: Span) {
         if let Some(work) = self.work.last_mut()
-            && !work.add(&Work { counts, loops: Vec::new() }, 1)
+            && !work.add(inner)
         {
             self.uncounted.push(span);
         }
     }
 
-    /// So many times what a call or a loop does.
-    pub(super) fn count_work(&mut self, inner: &Work, times: u64, span: Span) {
+    /// So many times what a loop does.
+    fn count_rounds(&mut self, round: Work, times: u64, span: Span) {
         if let Some(work) = self.work.last_mut()
-            && !work.add(inner, times)
+            && !work.append(round, times)
         {
             self.uncounted.push(span);
         }
@@ -211,14 +216,14 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// The body of a loop or switch. Variables of `own`, a loop's first clause, are gone behind it, so that who leaves it does
-    /// not matter to them.
+    /// not matter to them. The work of a condition that `agreed` walks, if it is that of a loop.
     fn body(
         &mut self,
         is_switch: bool,
         own: Option<&Stmt>,
         agreed: impl Fn(&mut Self) -> bool,
         run: impl FnOnce(&mut Self),
-    ) {
+    ) -> Work {
         let (number, depth) = (self.next_loop, self.depth);
         self.next_loop += 1;
         if self.divergent.len() <= number {
@@ -226,6 +231,8 @@ impl<'a> Walk<'a, '_> {
         }
         self.loops.push(Around { number, depth, is_switch });
         let leave = !agreed(self) || self.divergent[number].leave;
+        let round = self.found.as_ref().filter(|_| !is_switch).and_then(|found| found.work.last());
+        let check = round.cloned().unwrap_or_default();
         if let Some(StmtKind::Decl(decls)) = own.map(|own| &own.kind) {
             let inside = (depth + u32::from(leave), self.loops.len());
             decls.iter().for_each(|decl| self.declared[decl.local.0 as usize] = inside);
@@ -239,6 +246,7 @@ impl<'a> Walk<'a, '_> {
             walk.found = found;
         });
         self.loops.pop();
+        check
     }
 
     /// `break` or `continue`
@@ -253,26 +261,29 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// A loop, of which `run` walks one round, and how often that is.
-    fn rounds(&mut self, times: Option<u64>, span: Span, run: impl FnOnce(&mut Self)) {
+    /// A loop and how often it runs. `run` walks one round, and yields the work of the condition in front of it, which is asked once more
+    /// than there are rounds.
+    fn rounds(&mut self, times: Option<u64>, span: Span, run: impl FnOnce(&mut Self) -> Work) {
         if let Some(found) = &mut self.found {
             found.work.push(Work::default());
         }
-        run(self);
+        let check = run(self);
         let Some(found) = &mut self.found else { return };
         let Some(round) = found.work.pop() else { return };
+        found.count_rounds(check, 1, span);
         match times {
-            Some(times) => found.count_work(&round, times, span),
+            Some(times) => found.count_rounds(round, times, span),
             None if round.is_nothing() => {}
             None => {
                 let unknown = Work { counts: Counts::default(), loops: vec![Loop { span, round }] };
-                found.count_work(&unknown, 1, span);
+                found.count_rounds(unknown, 1, span);
             }
         }
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
         self.calls.height += 1;
+        self.calls.walked += 1;
         self.one_stmt(stmt);
         self.calls.height -= 1;
     }
@@ -314,7 +325,7 @@ impl<'a> Walk<'a, '_> {
             StmtKind::While(cond, body) => {
                 let never = self.number(cond) == Some(0);
                 self.rounds(never.then_some(0), stmt.span, |walk| {
-                    walk.body(false, None, |walk| walk.agreed(cond), |walk| walk.block(body));
+                    walk.body(false, None, |walk| walk.agreed(cond), |walk| walk.block(body))
                 });
             }
             StmtKind::DoWhile(body, cond) => {
@@ -330,7 +341,7 @@ impl<'a> Walk<'a, '_> {
                     walk.body(false, None, agreed, |walk| {
                         walk.block(body);
                         walk.value(cond);
-                    });
+                    })
                 });
             }
             StmtKind::For { init, cond, step, body } => {
@@ -348,10 +359,12 @@ impl<'a> Walk<'a, '_> {
                             walk.block(body);
                             step.iter().for_each(|step| _ = walk.value(step));
                         },
-                    );
+                    )
                 });
             }
-            StmtKind::Switch(value, body) => self.body(true, None, |walk| walk.agreed(value), |walk| walk.block(body)),
+            StmtKind::Switch(value, body) => {
+                self.body(true, None, |walk| walk.agreed(value), |walk| walk.block(body));
+            }
             StmtKind::Break => self.leave(false),
             StmtKind::Continue => self.leave(true),
             StmtKind::Empty | StmtKind::Default | StmtKind::Goto(_) | StmtKind::Label(_) => {}

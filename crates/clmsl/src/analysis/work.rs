@@ -102,21 +102,40 @@ pub struct Loop {
 const MOST_LOOPS: usize = 256;
 
 impl Work {
-    /// With so many times that of another; whether it could be told.
-    pub(super) fn add(&mut self, other: &Work, times: u64) -> bool {
-        let mut fits = self.counts.add(&other.counts, times);
-        if times == 0 || other.loops.is_empty() {
+    /// With that of another; whether it could be told.
+    pub(super) fn add(&mut self, other: &Work) -> bool {
+        let fits = self.counts.add(&other.counts, 1);
+        if other.loops.is_empty() {
             return fits;
         }
         if self.size() + other.size() > MOST_LOOPS {
             return false;
         }
-        for Loop { span, round } in &other.loops {
-            let mut all = Work::default();
-            fits &= all.add(round, times);
-            self.loops.push(Loop { span: *span, round: all });
-        }
+        self.loops.extend_from_slice(&other.loops);
         fits
+    }
+
+    /// With so many times that of another; whether it could be told.
+    pub(super) fn append(&mut self, mut other: Work, times: u64) -> bool {
+        let mut fits = other.multiply(times);
+        fits &= self.counts.add(&other.counts, 1);
+        if other.loops.is_empty() {
+            return fits;
+        }
+        if self.size() + other.size() > MOST_LOOPS {
+            return false;
+        }
+        self.loops.append(&mut other.loops);
+        fits
+    }
+
+    fn multiply(&mut self, times: u64) -> bool {
+        if times == 0 {
+            *self = Work::default();
+        }
+        let once = std::mem::take(&mut self.counts);
+        let fits = self.counts.add(&once, times);
+        self.loops.iter_mut().fold(fits, |fits, inner| inner.round.multiply(times) && fits)
     }
 
     pub(super) fn is_nothing(&self) -> bool {
