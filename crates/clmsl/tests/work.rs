@@ -1,6 +1,6 @@
 //! How much work kernels have, against tables counted by hand from the sources.
 
-use clmsl::{Counts, Intensity, KernelAnalysis, Options, Translation, Work, translate};
+use clmsl::{Counts, FactKind, Intensity, KernelAnalysis, Options, Translation, Work, translate};
 
 fn translated(source: &str) -> Translation {
     let options = "-cl-std=CL2.0 --fp64=emulate";
@@ -340,9 +340,9 @@ fn many_arguments_are_taken_together() {
 #[test]
 fn kernels_list_no_more_than_the_text_has() {
     let source = |statements: usize, kernels: usize| {
-        let body = "*a += 1;\n".repeat(statements);
+        let body = "*a += 1; barrier(1);\n".repeat(statements);
         let kernels: String = (0..kernels).map(|k| format!("kernel void k{k}(global int* a) {{ h(a); }}\n")).collect();
-        format!("void h(global int* a) {{\n{body}}}\n{kernels}")
+        format!("void last(void) {{ printf(\"\"); }} void h(global int* a) {{\n{body} last(); }}\n{kernels}")
     };
     let (statements, source) = (2000, source(2000, 600));
     let translation = translated(&source);
@@ -353,6 +353,10 @@ fn kernels_list_no_more_than_the_text_has() {
     assert_eq!((whole.accesses.len(), whole.uncounted.len(), intensity(whole)), (statements, 0, "0".to_owned()));
     assert_eq!((rest.accesses.len(), rest.uncounted.len(), intensity(rest)), (0, 1, "unknown".to_owned()));
     assert_eq!(whole.work, rest.work);
+    let facts: usize = kernels.iter().map(|kernel| kernel.facts.len()).sum();
+    assert!(facts <= 4 * source.len(), "{facts} of {}", source.len());
+    let count = |kernel: &KernelAnalysis| [FactKind::Barrier, FactKind::Print].map(|kind| kernel.count(kind));
+    assert_eq!((count(whole), count(rest)), ([statements, 1], [1, 1]));
 }
 
 /// A function that is walked often for each of many numbers is walked for no more of them in the end.

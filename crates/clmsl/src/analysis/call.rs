@@ -23,7 +23,7 @@ const MOST_VALUES: usize = 32;
 /// Expressions and statements walked for each expression of the program, until nothing is looked at and each function walked for that
 /// once more: as many as `MOST_NUMBERS` combinations of a function of the program's length need with eight walks each.
 const MOST_WALKED: usize = 128;
-/// Places listed for each expression of the program, over all kernels.
+/// Places listed for each expression of the program, over all kernels; and facts.
 const MOST_LISTED: usize = 4;
 /// Expressions that a program is taken to have at least.
 const LEAST_SIZE: usize = 1 << 14;
@@ -97,6 +97,11 @@ impl<'a> Calls<'a> {
         &self.summaries[number]
     }
 
+    /// How much is listed for all kernels.
+    pub(super) fn most_listed(&self) -> usize {
+        self.sizes(MOST_LISTED)
+    }
+
     /// So many times the length of the program, which is not less than `LEAST_SIZE`.
     fn sizes(&self, times: usize) -> usize {
         self.texts.size.max(LEAST_SIZE).saturating_mul(times)
@@ -149,7 +154,7 @@ impl<'a> Calls<'a> {
         self.combinations = HashMap::new();
         let summary = summarise(function, &args, self);
         self.listed += summary.size();
-        let most = self.sizes(MOST_LISTED);
+        let most = self.most_listed();
         let Summary { mut accesses, mut uncounted, calls: mut next, work, .. } = summary;
         let mut at = 0;
         while let Some(&(number, span)) = next.get(at) {

@@ -40,7 +40,8 @@ pub struct Analysis {
 pub struct KernelAnalysis {
     /// The kernel's name in the source.
     pub name: String,
-    /// What it does, in the order of the source, nothing twice.
+    /// What it does, in the order of the source, nothing twice. Where the kernels of a translation have many times more facts together
+    /// than its text is long, of a function that it calls one of each kind.
     pub facts: Vec<Fact>,
     /// Where it reads and writes global, constant and local memory, in the order of the source, nothing twice; without tables of
     /// the program in constant memory. Where the kernels of a translation have many times more of them together than its text is long,
@@ -182,11 +183,18 @@ pub(crate) fn analyse<'f>(
     let mut calls = Calls::new(&texts);
     // Which kernel came by last, so that nothing is visited twice for one.
     let mut seen = vec![usize::MAX; owns.len()];
+    let (reached, mut listed) = (reached(&owns), 0);
     let kernels = functions.iter().enumerate().filter(|(_, function)| function.kernel.is_some());
     let kernels = kernels.map(|(at, function)| {
         let (mut facts, mut next) = (Vec::new(), vec![at]);
         seen[at] = at;
         while let Some(function) = next.pop() {
+            let length = 1 + owns[function].facts.len() + owns[function].callees.len();
+            if function != at && listed + length > calls.most_listed() {
+                facts.extend(reached[function].iter().flatten());
+                continue;
+            }
+            listed += length;
             facts.extend_from_slice(&owns[function].facts);
             for &callee in &owns[function].callees {
                 if std::mem::replace(&mut seen[callee], at) != at {
@@ -214,7 +222,36 @@ fn own(function: &Function) -> Own {
     if let Some(body) = &function.body {
         body.for_each_expr(&mut |e| e.walk(&mut |e| note(e, &mut own)));
     }
+    own.callees.sort_unstable();
+    own.callees.dedup();
     own
+}
+
+/// Of each function a fact of each kind, its own or of a function that it reaches by calls.
+fn reached(owns: &[Own]) -> Vec<[Option<Fact>; FactKind::ALL.len()]> {
+    let mut reached = vec![[None; FactKind::ALL.len()]; owns.len()];
+    let mut callers = vec![Vec::new(); owns.len()];
+    for (at, own) in owns.iter().enumerate() {
+        for fact in &own.facts {
+            reached[at][fact.kind as usize].get_or_insert(*fact);
+        }
+        own.callees.iter().for_each(|&callee| callers[callee].push(at));
+    }
+    let mut next: Vec<usize> = (0..owns.len()).collect();
+    while let Some(function) = next.pop() {
+        let facts = reached[function];
+        for &caller in &callers[function] {
+            let mut is_more = false;
+            for (known, fact) in reached[caller].iter_mut().zip(facts) {
+                is_more |= known.is_none() && fact.is_some();
+                *known = known.or(fact);
+            }
+            if is_more {
+                next.push(caller);
+            }
+        }
+    }
+    reached
 }
 
 fn note(e: &Expr, own: &mut Own) {
