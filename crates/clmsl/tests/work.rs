@@ -181,6 +181,11 @@ const CASES: &[Case] = &[
         "unknown",
     ),
     ("read_only image2d_t x, global float4* y", "y[i] = read_imagef(x, (int2)(i, 0)) * 2;", "4f 16w", "unknown"),
+    // Operations that it does not tell: a group's sums, but not its minima, which are none.
+    (XY, "y[i] = work_group_reduce_add(x[i]);", "4r 4w", "unknown"),
+    ("global int* y", "y[i] = work_group_scan_inclusive_add(y[i]);", "4r 4w", "unknown"),
+    (XY, "y[i] = work_group_reduce_max(x[i]) + work_group_broadcast(a, 0);", "1f 4r 4w", "0.125"),
+    (XY, "y[i] = sub_group_reduce_add(x[i]);", "4r 4w", "unknown"),
     ("global uchar* y", "y[i] += sizeof(y[i] * 2.0f);", "1i 1r 1w", "0"),
 ];
 

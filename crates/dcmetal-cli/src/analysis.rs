@@ -200,7 +200,7 @@ impl Cx<'_> {
             Intensity::NoMemory => "none, as no global memory is read or written".to_owned(),
             _ => {
                 let places = self.lines(&analysis.uncounted);
-                format!("unknown, as the text does not tell how many bytes are moved in {places}")
+                format!("unknown, as the analysis does not tell all that is done in {places}")
             }
         };
         format!("  arithmetic intensity: {value}\n")

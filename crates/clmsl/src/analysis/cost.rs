@@ -1,8 +1,8 @@
-//! What operators and built-in functions count as (`work` says by which convention).
+//! What operators and built-in functions count as ([`Work`](super::Work) says by which convention).
 
 use super::work::Counts;
 use crate::ast::BinaryOp;
-use crate::builtins::{AtomicOp, C11, DotBytes, Resolved, Special, TABLE};
+use crate::builtins::{AtomicOp, C11, Collective, DotBytes, Fold, GroupOp, Resolved, Special, TABLE};
 use crate::hir::UnaryOp;
 use crate::types::{Scalar, Type};
 
@@ -152,6 +152,22 @@ pub(super) fn builtin(builtin: Resolved, ty: &Type) -> Counts {
         | Special::GetFence
         | Special::Group(_)
         | Special::C11 { .. } => Counts::default(),
+    }
+}
+
+/// Whether a built-in function does operations of which the text does not tell how many each work-item does: sums and products over a
+/// group, of which devices make trees of their own.
+pub(super) fn is_untold(builtin: Resolved) -> bool {
+    let Resolved::Special(Special::Group(group)) = builtin else { return false };
+    match group {
+        GroupOp::WorkGroup(collective)
+        | GroupOp::SubGroup(collective)
+        | GroupOp::NonUniform(collective)
+        | GroupOp::Clustered(collective) => match collective {
+            Collective::Fold(fold, _) => !matches!(fold, Fold::Min | Fold::Max),
+            Collective::All | Collective::Any | Collective::Broadcast | Collective::Logical(..) => false,
+        },
+        GroupOp::Lanes(_) | GroupOp::SubGroupBarrier | GroupOp::Block { .. } => false,
     }
 }
 

@@ -47,9 +47,9 @@ pub struct KernelAnalysis {
     /// the program in constant memory. Where the kernels of a translation have many times more of them together than its text is long,
     /// those of a function that it calls are missing, and the call is among `uncounted`.
     pub accesses: Vec<MemoryAccess>,
-    /// What one work-item does, as far as the text tells.
+    /// What one work-item does, as far as the text tells; the rest is in `uncounted`.
     pub work: Work,
-    /// Places whose bytes of global memory, or whose calls, are not in `work`, as the text does not tell how much they are; and calls of
+    /// Places whose bytes of global memory, operations over a group, or calls are not in `work`, as the text does not tell how much they are; and calls of
     /// functions whose places are not in `accesses`, or not here.
     /// [`Sources::location`](crate::Sources::location) has the lines.
     #[serde(skip)]
@@ -126,7 +126,7 @@ impl fmt::Display for FactKind {
 }
 
 impl KernelAnalysis {
-    /// At how many places of the source it does this.
+    /// At how many places of the source it does this, by `facts`.
     pub fn count(&self, kind: FactKind) -> usize {
         self.facts.iter().filter(|fact| fact.kind == kind).count()
     }

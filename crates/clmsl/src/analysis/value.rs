@@ -333,6 +333,9 @@ impl Walk<'_, '_> {
             }
             ExprKind::Builtin { builtin, args } => {
                 self.count(cost::builtin(*builtin, &e.ty), false, e.span);
+                if let Some(found) = self.found.as_mut().filter(|_| cost::is_untold(*builtin)) {
+                    found.uncounted.push(e.span);
+                }
                 Value::of(self.builtin(*builtin, args, e))
             }
             ExprKind::Msl(_, list) => {

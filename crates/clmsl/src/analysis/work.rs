@@ -1,19 +1,4 @@
-//! How much work a work-item has: operations, and bytes that it moves to and from global memory.
-//!
-//! What is counted is what stands in the text. An addition, subtraction, multiplication or division of floating-point
-//! numbers is one operation, `fma` and `mad` are two, of vectors each component's; a `double`'s or a `half`'s counts as a
-//! `float`'s. Functions such as `exp` and `sqrt` are counted apart. Comparisons, minima, roundings, conversions, selections and
-//! changes of a float's sign count as nothing, and so do numbers that the text computes. Bytes are those of the places that
-//! read or write global memory ([`MemoryAccess`](super::MemoryAccess)), as often as they stand there.
-//!
-//! Rounds of loops are multiplied where the text tells them. Other loops are kept, each with the work of one round: how often
-//! it runs is a number of arguments or data. Branches count as taken, both sides of an `if` and all cases of a `switch`,
-//! and what functions of the whole group do (`work_group_reduce_add`) counts as nothing.
-//!
-//! Operations per byte are the arithmetic intensity of the roofline model (Williams, Waterman and Patterson, "Roofline: An
-//! Insightful Visual Performance Model for Multicore Architectures", CACM 52(4), 2009, <https://doi.org/10.1145/1498765.1498785>),
-//! whose own measure, operational intensity, has the bytes that caches let through to memory. Caches are not modelled here, nor
-//! what a compiler saves: memory moves less where neighbours or rounds meet the same bytes, and more where addresses lie apart.
+//! How much work a work-item has: operations, and bytes that it moves to and from global memory. [`Work`] says what is counted.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -29,7 +14,7 @@ pub struct Counts {
     pub flops: u64,
     /// Values of functions such as `exp`, `sin`, `sqrt` and `pow`, of each component.
     pub special: u64,
-    /// Operations on integers, without comparisons and what is behind `[]`.
+    /// Operations on integers, without comparisons. Those that compute an index count, the address that `[]` makes of it does not.
     pub integer: u64,
     /// Bytes read from global memory.
     pub bytes_read: u64,
@@ -79,7 +64,18 @@ impl Counts {
     }
 }
 
-/// What is done, and the loops in it.
+/// What a work-item does, and the loops in it.
+///
+/// What is counted is what stands in the text. An addition, subtraction, multiplication or division of floating-point
+/// numbers is one operation, `fma` and `mad` are two, of vectors each component's; a `double`'s or a `half`'s counts as a
+/// `float`'s. Functions such as `exp` and `sqrt` are counted apart. Comparisons, minima, roundings, conversions, selections and
+/// changes of a float's sign count as nothing, and so do numbers that the text computes. Bytes are those of the places that
+/// read or write global memory ([`MemoryAccess`](crate::MemoryAccess)), as often as they stand there.
+///
+/// Branches count as taken, both sides of an `if` and all cases of a `switch`. Rounds of loops are multiplied where the text tells
+/// them. Other loops are kept, each with the work of one round: how often it runs is a number of arguments or data. The condition in
+/// front of a loop counts once more than its rounds, also where a `break` leaves it. What the text does not tell, as sums over a group
+/// (`work_group_reduce_add`), is not in it but among [`KernelAnalysis::uncounted`](crate::KernelAnalysis::uncounted).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Work {
     /// Outside of `loops`; loops whose rounds the text tells are multiplied in.
@@ -195,6 +191,12 @@ impl Work {
 }
 
 /// Floating-point operations per byte of global memory.
+///
+/// That is the arithmetic intensity of the roofline model (Williams, Waterman and Patterson, "Roofline: An Insightful Visual
+/// Performance Model for Multicore Architectures", CACM 52(4), 2009, <https://doi.org/10.1145/1498765.1498785>), whose own measure,
+/// operational intensity, has the bytes that caches let through to memory. Caches are not modelled here, nor what a compiler
+/// saves: memory moves less where neighbours or rounds meet the same bytes, and more where addresses lie apart. What operations and
+/// bytes are, [`Work`] says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -215,8 +217,9 @@ pub enum Intensity {
     },
     /// There is none: no byte of global memory is moved.
     NoMemory,
-    /// At some places a number of bytes is moved that the text does not tell (images, `async_work_group_copy`), or what is called there is
-    /// more than the analysis looks at.
+    /// Some places are not counted ([`KernelAnalysis::uncounted`](crate::KernelAnalysis::uncounted)): images,
+    /// `async_work_group_copy` and `work_group_reduce_add`, whose bytes or operations the text does not tell, and calls of more than the analysis
+    /// looks at.
     Unknown,
 }
 
