@@ -1,6 +1,6 @@
 //! How much work kernels have, against tables counted by hand from the sources.
 
-use clmsl::{Counts, FactKind, Intensity, KernelAnalysis, Options, Translation, Work, translate};
+use clmsl::{Counts, FactKind, Intensity, KernelAnalysis, Options, Ratio, Translation, Work, translate};
 
 fn translated(source: &str) -> Translation {
     let options = "-cl-std=CL2.0 --fp64=emulate";
@@ -51,7 +51,7 @@ const CASES: &[Case] = &[
         "3f 24r 16w",
         "0.075",
     ),
-    ("global const double* x, global double* y", "y[i] = x[i] > 0 ? x[i] * 2 : x[i] + 1;", "2f 24r 8w", "0.062"),
+    ("global const double* x, global double* y", "y[i] = x[i] > 0 ? x[i] * 2 : x[i] + 1;", "2f 24r 8w", "0.0625"),
     // Numbers of the text are no work, nor is what only compares, rounds or converts.
     (XY, "y[i] = x[i] * (2.0f * 3.0f - 1) / -4;", "2f 4r 4w", "0.25"),
     (XY, "y[i] = fmax(floor(x[i]), -a) + (float)n;", "1f 4r 4w", "0.125"),
@@ -104,9 +104,9 @@ const CASES: &[Case] = &[
         "0 to 0.125",
     ),
     // A condition is asked once more than there are rounds, but behind the body only as often as that.
-    (XY, "while (y[i] < 1) y[i] += 1;", "4r {1f 8r 4w}", "0 to 0.083, near 0.083"),
+    (XY, "while (y[i] < 1) y[i] += 1;", "4r {1f 8r 4w}", "0 to 0.0833, near 0.0833"),
     (XY, "for (int k = i; x[k] * 2 > a; k++) y[k] = 0;", "1f 4r {1f 1i 4r 4w}", "0.125 to 0.25, near 0.125"),
-    (XY, "do y[i] += 1; while (y[i] < 1);", "{1f 8r 4w}", "0.083"),
+    (XY, "do y[i] += 1; while (y[i] < 1);", "{1f 8r 4w}", "0.0833"),
     (XY, "const int m = 4; for (int k = 0; k < m * 2; k++) y[k] = a;", "17i 32w", "0"),
     (XY, "while (false) y[i] = 1; for (int k = 3; k < sum(x, 3); k++) y[i] = 1;", "3f 3i 12r {3f 4i 12r 4w}", "0.188 to 0.25, near 0.188"),
     // A tree of sums in local memory: what it has depends on the group, here on none, there on 256.
@@ -136,15 +136,15 @@ const CASES: &[Case] = &[
         "0 to without bound, near without bound",
     ),
     // Loops in loops: a triangle, and one that the text tells around one that it does not.
-    (XY, "for (int k = 0; k < n; k++) for (int l = 0; l < k; l++) y[l] = x[k] - x[l];", "{1i {1f 1i 8r 4w}}", "0.083"),
+    (XY, "for (int k = 0; k < n; k++) for (int l = 0; l < k; l++) y[l] = x[k] - x[l];", "{1i {1f 1i 8r 4w}}", "0.0833"),
     (
         XY,
         "for (int k = 0; k < 8; k++) { y[k] = a; for (int l = 0; l < n; l++) y[l] += x[k]; }",
         "8i 32w {8f 8i 64r 32w}",
-        "0 to 0.083, near 0.083",
+        "0 to 0.0833, near 0.0833",
     ),
     (XY, "for (int k = 0; k < n; k++) { y[k] = a * x[k]; for (int l = 0; l < n; l++) y[l] += x[l]; }",
-        "{1f 1i 4r 4w {1f 1i 8r 4w}}", "0.083 to 0.125, near 0.083"),
+        "{1f 1i 4r 4w {1f 1i 8r 4w}}", "0.0833 to 0.125, near 0.0833"),
     // Integers only; an atomic function reads and writes; bytes by fours.
     ("global const uint* x, global uint* y", "y[i] = (x[i] * 3 + 1) ^ (~x[i] >> 2);", "5i 8r 4w", "0"),
     ("global const int* x, global int* y", "atomic_inc(&y[x[i] & 255]);", "2i 8r 4w", "0"),
@@ -385,4 +385,24 @@ fn functions_are_walked_no_longer_than_some_times_the_text() {
     assert!(
         translation.analysis.kernels.iter().all(|kernel| kernel.accesses.len() == 1 && kernel.uncounted.is_empty())
     );
+}
+
+#[test]
+fn small_ratios_are_not_none() {
+    let shown =
+        [(0, 8), (1, 3), (49, 32), (5000, 3), (1, 10), (1, 12), (1, 4096), (2, 3_000_001), (1, u64::MAX), (3, 0)]
+            .map(|(flops, bytes)| Ratio { flops, bytes }.to_string());
+    let wanted = [
+        "0",
+        "0.333",
+        "1.531",
+        "1666.667",
+        "0.1",
+        "0.0833",
+        "0.000244",
+        "0.000000667",
+        "0.0000000000000000000542",
+        "without bound",
+    ];
+    assert_eq!(shown, wanted);
 }

@@ -223,7 +223,8 @@ pub enum Intensity {
     Unknown,
 }
 
-/// A number of operations per number of bytes, in lowest terms; infinite without bytes.
+/// A number of operations per number of bytes, in lowest terms; infinite without bytes. It displays as a number of three decimals, and of more
+/// where those do not have three significant digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Ratio {
     /// Operations.
@@ -268,7 +269,9 @@ impl fmt::Display for Ratio {
         match self.bytes {
             0 => f.write_str("without bound"),
             _ => {
-                let digits = format!("{:.3}", self.value());
+                let value = self.value();
+                let decimals = if self.flops > 0 { 2 - value.log10().floor() as i32 } else { 0 };
+                let digits = format!("{value:.*}", decimals.max(3) as usize);
                 f.write_str(digits.trim_end_matches('0').trim_end_matches('.'))
             }
         }
