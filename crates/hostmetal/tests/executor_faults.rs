@@ -356,7 +356,7 @@ unsafe extern "C" fn fault_while_others_run(called: *const Group) {
 }
 
 /// How often to try. The kernels of this file are instrumented by ThreadSanitizer, which no compiled kernel is: a signal that meets one of them
-/// within the sanitizer's own code, while that holds a lock, waits there for ever. It did once, in some twenty runs.
+/// within the sanitizer's own code, while that holds a lock, waits there for ever, as it once did.
 fn often(times: usize) -> usize {
     if std::env::var("DCMETAL_SANITIZE").is_ok_and(|sanitizer| sanitizer == "thread") { times / 20 } else { times }
 }
