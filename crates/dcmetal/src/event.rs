@@ -221,7 +221,7 @@ impl Event {
 
     /// Takes a submission's signals back: it was not committed.
     pub(crate) fn cancel(&self, flight: &Arc<Inflight>) {
-        lock(&self.known).owed.retain(|(_, owing)| !Arc::ptr_eq(owing, flight));
+        lock(&self.known).forget(flight);
     }
 
     /// As a device does.
@@ -249,13 +249,18 @@ impl Event {
 
     /// Ends a submission's signal.
     pub(crate) fn end(&self, value: u64, flight: &Arc<Inflight>, failure: Option<&Arc<SubmissionError>>) {
-        self.cancel(flight);
+        {
+            // At once: who finds that nobody owes the value any more takes it for sound.
+            let mut known = lock(&self.known);
+            known.forget(flight);
+            if let Some(failure) = failure {
+                known.poison(failure);
+            }
+        }
         // Where another one of those that may have signaled before fails, larger values are no sounder.
         let sound = failure.is_none() && Inflight::doom(owing(&self.known, 0..=value)).is_none();
         let mut known = lock(&self.known);
-        if let Some(failure) = failure {
-            known.poison(failure);
-        } else if sound && known.poison.is_none() {
+        if sound && known.poison.is_none() {
             known.sound = known.sound.max(value);
         }
         let poisoned = known.poison.is_some();
@@ -274,6 +279,10 @@ fn let_go(event: &SharedEvent) {
 }
 
 impl Known {
+    fn forget(&mut self, flight: &Arc<Inflight>) {
+        self.owed.retain(|(_, owing)| !Arc::ptr_eq(owing, flight));
+    }
+
     fn poison(&mut self, cause: &Arc<SubmissionError>) {
         self.poison.get_or_insert_with(|| Arc::clone(cause));
     }

@@ -180,6 +180,29 @@ fn a_failure_reaches_everybody_who_waits() {
 }
 
 #[test]
+fn what_a_failed_submission_signaled_is_never_seen() {
+    let gpu = gpu();
+    for round in 0..100 {
+        let event = gpu.event().unwrap();
+        event.signal(3).unwrap();
+        std::thread::scope(|scope| {
+            for wanted in 4..8 {
+                let event = &event;
+                scope.spawn(move || {
+                    while event
+                        .wait_timeout(wanted, Duration::ZERO)
+                        .is_err_and(|error| matches!(error, Error::Timeout { .. }))
+                    {}
+                    let seen = event.value();
+                    assert!(matches!(seen, Err(Error::EventFaulted { .. })), "round {round}: {wanted}: {seen:?}");
+                });
+            }
+            refused(failing(&gpu, &event, 7).wait());
+        });
+    }
+}
+
+#[test]
 fn what_was_signaled_before_a_failure_elsewhere_counts() {
     let (gpu, other) = (gpu(), gpu());
     let event = gpu.event().unwrap();
