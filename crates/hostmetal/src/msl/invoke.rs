@@ -244,7 +244,7 @@ pub(super) fn kept(
 }
 
 /// Runs clang on a rewritten text, once more when it does not accept the precompiled header.
-fn run(toolchain: &Toolchain, request: &Request) -> Result<Record, CompileFailure> {
+pub(super) fn run(toolchain: &Toolchain, request: &Request) -> Result<Record, CompileFailure> {
     for attempt in 0.. {
         let job = toolchain.job()?;
         let broken = |e: std::io::Error| CompileFailure {

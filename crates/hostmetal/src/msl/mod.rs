@@ -39,6 +39,7 @@ mod rewrite;
 mod rules;
 mod scan;
 mod source;
+mod spaces;
 mod stage;
 mod store;
 #[cfg(test)]

@@ -23,6 +23,7 @@ use super::rewrite::{
 };
 use super::rules;
 use super::scan::{Function, Program, scan};
+use super::spaces;
 use super::stage::StageInput;
 use super::token::Stream;
 use super::toolchain::{Toolchain, fingerprint};
@@ -264,7 +265,9 @@ fn check(
         findings.sort_by_key(|f| f.token);
         return Err(source_failure(print(&stream, source, &findings)));
     }
-    let edits = accept(toolchain, options, &stream, source, &program, edits, &constants, &kernels, &mut findings)?;
+    let apart = spaces::may_pass(&stream, &program, &inside);
+    let edits =
+        accept(toolchain, options, &stream, source, &program, edits, &constants, &kernels, apart, &mut findings)?;
     if !findings.is_empty() {
         warnings.push_str(&print(&stream, source, &findings));
     }
@@ -310,7 +313,7 @@ fn print(stream: &Stream, source: &str, findings: &[Finding]) -> String {
 
 /// Lets clang check the program with a wrapper for every kernel. Five things it cannot do
 /// with address spaces are repaired where it says so, and it is asked again (see the functions at the end of
-/// rewrite.rs).
+/// rewrite.rs). `apart`: beside that, it is asked about address spaces (spaces.rs).
 #[allow(
     clippy::too_many_arguments,
     reason = "the pieces of one analysis, taken apart because the result is made of them"
@@ -324,6 +327,7 @@ fn accept(
     mut edits: Edits,
     constants: &[(Constant, ConstantInfo)],
     kernels: &[Named],
+    apart: bool,
     findings: &mut Vec<Finding>,
 ) -> Result<Edits, CompileFailure> {
     let mut repaired_at: HashSet<usize> = HashSet::new();
@@ -343,10 +347,21 @@ fn accept(
         for (constant, _) in constants {
             assume_constant(stream, &mut checking, constant);
         }
-        let found = syntax(toolchain, options, stream, &checking, &with_foot(stream, &tail))?;
+        let tail = with_foot(stream, &tail);
+        let (found, mistaken) = std::thread::scope(|scope| {
+            let mistaken = apart.then(|| scope.spawn(|| spaces::check(toolchain, options, stream, &checking, &tail)));
+            let found = syntax(toolchain, options, stream, &checking, &tail);
+            // Where clang itself fails, which may accept the program, the program is not mistaken.
+            (found, mistaken.and_then(|mistaken| mistaken.join().ok()?.ok()).unwrap_or_default())
+        });
+        let found = found?;
         if !found.iter().any(|f| f.severity == Severity::Error) {
             findings.extend(found);
-            return Ok(edits);
+            if mistaken.is_empty() {
+                return Ok(edits);
+            }
+            findings.extend(mistaken);
+            return Err(source_failure(print(stream, source, findings)));
         }
         let mut repaired = false;
         for finding in &found {
