@@ -112,13 +112,21 @@ impl Event {
     /// # Errors
     /// [`Error::EventFaulted`] once the event is poisoned.
     pub fn signal(&self, value: u64) -> Result<()> {
-        let mut known = lock(&self.known);
-        if let Some(cause) = &known.poison {
+        if let Some(cause) = &lock(&self.known).poison {
             return Err(Error::EventFaulted { cause: Arc::clone(cause) });
         }
-        known.sound = known.sound.max(value);
-        drop(known);
-        self.raw.signal(value).map_err(|failure| failure.during("signal an event"))
+        self.raw.signal(value).map_err(|failure| failure.during("signal an event"))?;
+        self.make_sound(value, &mut Vec::new());
+        Ok(())
+    }
+
+    /// Takes a value that was signaled for sound, unless somebody fails who may have let those go who wait for it: who made the event larger, too.
+    fn make_sound(&self, value: u64, kept: &mut Vec<(Event, EventUse)>) {
+        let sound = Inflight::doom(owing(&self.known, 0..=self.raw.value().max(value)), kept).is_none();
+        let mut known = lock(&self.known);
+        if sound && known.poison.is_none() {
+            known.sound = known.sound.max(value);
+        }
     }
 
     /// Sleeps until the event has at least this value, which may be forever.
@@ -150,7 +158,8 @@ impl Event {
 
     /// Has `told` called once, on a thread of Metal's, when the event has at least this value, which may be so already: with the
     /// value that it has then, or with the error of [`Event::wait`]. When every clone of the event and every submission that
-    /// uses it have gone before, it is called with [`Error::EventDropped`] by whoever was the last. It does not keep the event.
+    /// uses it have gone before, it is called with [`Error::EventDropped`] by whoever was the last, which may be the thread of Metal's that tells of
+    /// completions: it must wait for no submission. It does not keep the event.
     ///
     /// # Errors
     /// [`Error::Metal`] when Metal refuses; `told` is dropped then and not called.
@@ -247,8 +256,14 @@ impl Event {
         known.poison.as_ref().filter(|_| value > known.sound).map(Arc::clone)
     }
 
-    /// Ends a submission's signal.
-    pub(crate) fn end(&self, value: u64, flight: &Arc<Inflight>, failure: Option<&Arc<SubmissionError>>) {
+    /// Ends a submission's signal. `kept`: as [`Inflight::doom`] has it.
+    pub(crate) fn end(
+        &self,
+        value: u64,
+        flight: &Arc<Inflight>,
+        failure: Option<&Arc<SubmissionError>>,
+        kept: &mut Vec<(Event, EventUse)>,
+    ) {
         {
             // At once: who finds that nobody owes the value any more takes it for sound.
             let mut known = lock(&self.known);
@@ -257,15 +272,10 @@ impl Event {
                 known.poison(failure);
             }
         }
-        // Where another one of those that may have signaled before fails, larger values are no sounder.
-        let sound = failure.is_none() && Inflight::doom(owing(&self.known, 0..=value)).is_none();
-        let mut known = lock(&self.known);
-        if sound && known.poison.is_none() {
-            known.sound = known.sound.max(value);
+        if failure.is_none() {
+            self.make_sound(value, kept);
         }
-        let poisoned = known.poison.is_some();
-        drop(known);
-        if poisoned {
+        if lock(&self.known).poison.is_some() {
             let_go(&self.raw);
         }
     }
@@ -300,7 +310,7 @@ impl Known {
 /// Takes a value that Metal's event has for sound, unless one of those that may have signaled it fails: then the event is poisoned by what that fails
 /// by when this returns. Whether it does: then [`let_go`] is due.
 fn learn(known: &Mutex<Known>, now: u64) -> bool {
-    let cause = match Inflight::doom(owing(known, 0..=now)) {
+    let cause = match Inflight::doom(owing(known, 0..=now), &mut Vec::new()) {
         Some(Doom::Submission(root)) => root.failure(),
         Some(Doom::Event(cause)) => Some(cause),
         None => None,

@@ -478,6 +478,38 @@ fn a_step_that_only_reads_may_not_write() {
     assert!(matches!(error, Error::ArgumentReadOnly { .. }), "{error}");
 }
 
+/// A step borrows nothing of what it was recorded with: what it asks for is refused while the host holds it elsewhere, or it itself.
+#[test]
+fn steps_and_guards_of_the_host_are_kept_apart() {
+    let gpu = gpu();
+    let mut x = gpu.buffer_from(&[1u32, 2]).expect("a buffer");
+    let mut graph = gpu.graph();
+    graph
+        .host("write", args![&mut x], |memory| {
+            let mut first = memory.write::<u32>(0)?;
+            assert!(matches!(memory.write::<u32>(0), Err(Error::BufferInUse { .. })));
+            assert!(matches!(memory.read::<u32>(0), Err(Error::BufferInUse { .. })));
+            first[0] += 10;
+            drop(first);
+            let (one, two) = (memory.read::<u32>(0)?, memory.read::<u32>(0)?);
+            assert_eq!(one[..], two[..]);
+            Ok(())
+        })
+        .expect("a node");
+    let mut graph = graph.build().expect("a graph");
+    let seen = x.read().expect("nobody uses it");
+    let error = graph.run().expect_err("it is being read").to_string();
+    assert!(error.contains("is being read by the host"), "{error}");
+    assert_eq!(seen[..], [1, 2]);
+    drop(seen);
+    let seen = x.write().expect("nobody uses it");
+    let error = graph.run().expect_err("it is being written").to_string();
+    assert!(error.contains("is being written by the host"), "{error}");
+    drop(seen);
+    graph.run().expect("nobody else uses it");
+    assert_eq!(x.to_vec().expect("it ran"), [11, 2]);
+}
+
 #[test]
 fn memory_of_a_long_chain_is_that_of_two_links() {
     let gpu = gpu();

@@ -516,7 +516,7 @@ mod tests {
             text: "lost".to_owned(),
             caused_by: None,
         };
-        lost.end(1, &Arc::default(), Some(&Arc::new(failure)));
+        lost.end(1, &Arc::default(), Some(&Arc::new(failure)), &mut Vec::new());
         for _ in 0..10 * unsettled {
             stream.wait_for(&sound, 1).expect("it is sound");
             assert!(most().0 <= unsettled + 1 && most().1 <= unsettled, "{:?} behind one that failed", most());

@@ -29,8 +29,8 @@ impl<'a> HostMemory<'a> {
     /// The elements of an argument.
     ///
     /// # Errors
-    /// [`Error::ArgumentKind`] for an argument that is no buffer, or none; [`Error::ArgumentType`] for elements of another type; else as
-    /// [`Buffer::read`](crate::Buffer::read).
+    /// [`Error::ArgumentKind`] for an argument that is no buffer, or none; [`Error::ArgumentType`] for elements of another type;
+    /// [`Error::BufferInUse`] while a guard of the host's for writing lives; else as [`Buffer::read`](crate::Buffer::read).
     pub fn read<T: Pod>(&self, position: usize) -> Result<ReadGuard<'_, T>> {
         let (allocation, part) = self.part::<T>(position)?;
         View::new(allocation, part.offset, part.bytes / size_of::<T>()).read()
@@ -39,7 +39,8 @@ impl<'a> HostMemory<'a> {
     /// The elements of an argument that was passed for writing.
     ///
     /// # Errors
-    /// [`Error::ArgumentReadOnly`] for an argument that was passed for reading; else as [`HostMemory::read`].
+    /// [`Error::ArgumentReadOnly`] for an argument that was passed for reading; [`Error::BufferInUse`] while any guard of the host's lives;
+    /// else as [`HostMemory::read`].
     pub fn write<T: Pod>(&self, position: usize) -> Result<WriteGuard<'_, T>> {
         let (allocation, part) = self.part::<T>(position)?;
         if !part.writable {

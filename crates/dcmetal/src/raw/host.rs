@@ -12,14 +12,15 @@
 //!
 //! Hence a slice of the contents exists only while no submission in flight may write it (for `&[T]`) or touch it at all
 //! (for `&mut [T]`). The lock orders the accesses; Metal orders the device's writes before its completion handler.
-//! Guards of the host among themselves are kept apart by the borrow checker: a guard borrows the buffer or view it came
-//! from. A guard that is leaked (`mem::forget`) leaves its count behind, so later submissions are refused; its slice can
-//! no longer be reached, so nothing is unsound. The same counts for a leaked submission: the completion handler ends
-//! the uses, not the `Submission` object.
+//! A guard borrows the buffer or view it came from, which keeps it apart from most others; a graph's host step borrows none of
+//! what it was recorded with, so a guard of bytes that another one writes, or for writing bytes of another one, is refused.
+//! A guard that is leaked (`mem::forget`) stays in the list, so later submissions and guards of its bytes are refused; its
+//! slice can no longer be reached. The same counts for a leaked submission: the completion handler ends the uses, not
+//! the `Submission` object.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -173,21 +174,69 @@ unsafe extern "C" fn free_pages<T: Pod>(context: *mut c_void, _bytes: *mut c_voi
 struct Uses {
     device_readers: u32,
     device_writers: u32,
-    host_readers: u32,
-    host_writers: u32,
+    /// The host's guards.
+    host: Vec<HostUse>,
     /// Threads that wait for a change: telling nobody costs a call of the system as well.
     waiting: u32,
     /// Submissions that began to write it so far, and how many of them the host's copy of managed memory has seen.
     written: u64,
     seen: u64,
     /// `written` at the beginning of each synchronisation in flight.
-    synchronizing: Vec<u64>,
+    synchronizing: Vec<(Arc<Inflight>, u64)>,
     /// Those of the device's uses that belong to a batch in the making.
     pending: Vec<(Arc<Inflight>, DeviceUse)>,
     /// The submission in flight that was the last to begin writing.
     last_writer: Option<Arc<Inflight>>,
     /// Why the contents are not to be trusted.
     fault: Option<Arc<SubmissionError>>,
+}
+
+/// The bytes of a guard.
+#[derive(Clone, PartialEq)]
+struct HostUse {
+    bytes: Range<usize>,
+    writes: bool,
+}
+
+const WRITTEN_BY_HOST: Error = Error::BufferInUse { by: "is being written by the host: drop the WriteGuard first" };
+const READ_BY_HOST: Error = Error::BufferInUse { by: "is being read by the host: drop the ReadGuard first" };
+
+impl Uses {
+    /// Begins a guard of these bytes.
+    fn begin_host(&mut self, bytes: Range<usize>, writes: bool) {
+        self.host.push(HostUse { bytes, writes });
+    }
+
+    fn end_host(&mut self, ended: &HostUse) {
+        let at = self.host.iter().rposition(|guard| guard == ended).expect("a guard is in the list while it lives");
+        self.host.swap_remove(at);
+    }
+
+    /// Why a guard of these bytes cannot be.
+    fn refused(&self, bytes: &Range<usize>, writes: bool) -> Result<()> {
+        let meets = |guard: &&HostUse| {
+            let (from, to) = (guard.bytes.start.max(bytes.start), guard.bytes.end.min(bytes.end));
+            (writes || guard.writes) && from < to
+        };
+        match self.host.iter().find(meets) {
+            None => Ok(()),
+            Some(guard) if guard.writes => Err(WRITTEN_BY_HOST),
+            Some(_) => Err(READ_BY_HOST),
+        }
+    }
+
+    /// Whoever may have been the last to begin writing: nobody, when none is in flight.
+    fn wrote(&mut self) {
+        if self.device_writers == 0 {
+            self.last_writer = None;
+        }
+    }
+
+    /// Ends a synchronisation: what it saw.
+    fn synchronized(&mut self, by: &Arc<Inflight>) -> u64 {
+        let at = self.synchronizing.iter().rposition(|(flight, _)| Arc::ptr_eq(flight, by));
+        self.synchronizing.remove(at.expect("a use that ends has begun")).1
+    }
 }
 
 /// Memory with its users.
@@ -241,11 +290,11 @@ impl Tracked {
         if let Some(cause) = &uses.fault {
             return Err(Error::Faulted { cause: Arc::clone(cause) });
         }
-        if uses.host_writers > 0 {
-            return Err(Error::BufferInUse { by: "is being written by the host: drop the WriteGuard first" });
+        if uses.host.iter().any(|guard| guard.writes) {
+            return Err(WRITTEN_BY_HOST);
         }
-        if kind != DeviceUse::Read && uses.host_readers > 0 {
-            return Err(Error::BufferInUse { by: "is being read by the host: drop the ReadGuard first" });
+        if kind != DeviceUse::Read && !uses.host.is_empty() {
+            return Err(READ_BY_HOST);
         }
         let conflicts = |other: &(Arc<Inflight>, DeviceUse)| {
             !Arc::ptr_eq(&other.0, by) && (kind != DeviceUse::Read || other.1 != DeviceUse::Read)
@@ -266,7 +315,7 @@ impl Tracked {
             DeviceUse::Synchronize => {
                 uses.device_writers += 1;
                 let written = uses.written;
-                uses.synchronizing.push(written);
+                uses.synchronizing.push((Arc::clone(by), written));
             }
         }
         Ok(Begun::Now(uses.last_writer.clone()))
@@ -294,9 +343,10 @@ impl Tracked {
             }
             DeviceUse::Synchronize => {
                 uses.device_writers -= 1;
-                uses.synchronizing.pop();
+                uses.synchronized(by);
             }
         }
+        uses.wrote();
         self.tell(uses);
     }
 
@@ -316,13 +366,13 @@ impl Tracked {
             }
             DeviceUse::Synchronize => {
                 uses.device_writers -= 1;
-                // The smallest of those in flight: handlers may run in any order, and seeing less only synchronises again.
-                let written = uses.synchronizing.remove(0);
+                let written = uses.synchronized(by);
                 if failure.is_none() {
                     uses.seen = uses.seen.max(written);
                 }
             }
         }
+        uses.wrote();
         self.tell(uses);
     }
 
@@ -347,16 +397,19 @@ impl Tracked {
 
     /// Waits until `busy` no longer holds.
     fn wait_while(&self, busy: impl Fn(&Uses) -> bool) -> MutexGuard<'_, Uses> {
-        let mut uses = self.handed_over(&busy);
-        uses.waiting += 1;
-        while busy(&uses) {
+        loop {
+            let mut uses = self.handed_over(&busy);
+            if !busy(&uses) {
+                return uses;
+            }
+            // What is busy is in flight, and tells; a batch that began meanwhile, beside a graph's host step, may not.
+            uses.waiting += 1;
             uses = self.changed.wait(uses).unwrap_or_else(PoisonError::into_inner);
+            uses.waiting -= 1;
         }
-        uses.waiting -= 1;
-        uses
     }
 
-    /// The uses, without pending ones if they are busy. Nobody can add any meanwhile: launches borrow what the caller borrows.
+    /// The uses, without pending ones if they are busy.
     fn handed_over(&self, busy: impl Fn(&Uses) -> bool) -> MutexGuard<'_, Uses> {
         loop {
             let uses = lock(&self.uses);
@@ -400,9 +453,11 @@ impl Tracked {
         if self.memory.storage == StorageMode::Managed && uses.seen != uses.written {
             return Ok(None);
         }
-        uses.host_readers += 1;
+        let bytes = offset..offset + len * size_of::<T>();
+        uses.refused(&bytes, false)?;
+        uses.begin_host(bytes, false);
         drop(uses);
-        Ok(Some(ReadGuard { tracked: self, start, len, elements: PhantomData }))
+        Ok(Some(ReadGuard { tracked: self, start, offset, len, elements: PhantomData }))
     }
 
     /// As `read`, for writing. `overwrite`: every element will be assigned before it is read, so that neither a fault
@@ -416,6 +471,8 @@ impl Tracked {
     ) -> Result<Option<WriteGuard<'_, T>>> {
         let start = self.place::<T>(offset, len)?;
         let mut uses = self.idle(patience, |uses| uses.device_writers > 0 || uses.device_readers > 0)?;
+        let bytes = offset..offset + len * size_of::<T>();
+        uses.refused(&bytes, true)?;
         if overwrite {
             uses.fault = None;
             uses.seen = uses.written;
@@ -426,7 +483,7 @@ impl Tracked {
         if self.memory.storage == StorageMode::Managed && uses.seen != uses.written {
             return Ok(None);
         }
-        uses.host_writers += 1;
+        uses.begin_host(bytes, true);
         drop(uses);
         Ok(Some(WriteGuard { tracked: self, start, offset, len, elements: PhantomData }))
     }
@@ -488,6 +545,7 @@ pub struct ReadGuard<'a, T: Pod> {
     tracked: &'a Tracked,
     // A pointer rather than a reference: the promise ends with the guard, not with `'a` (as in std's `cell::Ref`).
     start: NonNull<T>,
+    offset: usize,
     len: usize,
     elements: PhantomData<&'a [T]>,
 }
@@ -501,16 +559,16 @@ impl<T: Pod> Deref for ReadGuard<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `place` checked bounds and alignment; any bytes are a T (Pod); `host_readers` keeps submissions from
-        // writing, and the borrow of the buffer keeps host writers away, while the guard lives. The memory outlives the
-        // guard because `tracked` is borrowed.
+        // SAFETY: `place` checked bounds and alignment; any bytes are a T (Pod); the guard's place in `Uses::host` keeps submissions
+        // and the host's other guards from writing, while it lives. The memory outlives the guard because `tracked` is borrowed.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
 impl<T: Pod> Drop for ReadGuard<'_, T> {
     fn drop(&mut self) {
-        lock(&self.tracked.uses).host_readers -= 1;
+        let bytes = self.offset..self.offset + self.len * size_of::<T>();
+        lock(&self.tracked.uses).end_host(&HostUse { bytes, writes: false });
     }
 }
 
@@ -541,14 +599,14 @@ impl<T: Pod> Deref for WriteGuard<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: as in `ReadGuard::deref`; `host_writers` keeps every submission away.
+        // SAFETY: as in `ReadGuard::deref`; it keeps every submission away.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
 impl<T: Pod> DerefMut for WriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in `deref`; the guard was made from a mutable borrow, so no other guard covers these elements.
+        // SAFETY: as in `deref`; no other guard covers these elements.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
@@ -560,7 +618,8 @@ impl<T: Pod> Drop for WriteGuard<'_, T> {
             let told = self.tracked.memory.did_modify(self.offset, bytes);
             assert!(told.is_ok(), "a range of a live managed buffer is always accepted: {told:?}");
         }
-        lock(&self.tracked.uses).host_writers -= 1;
+        let bytes = self.offset..self.offset + self.len * size_of::<T>();
+        lock(&self.tracked.uses).end_host(&HostUse { bytes, writes: true });
     }
 }
 
@@ -613,6 +672,13 @@ mod tests {
         assert!(memory.read::<u8>(0, 64, Patience::Refuse).is_err(), "the copy is being made");
         memory.end_device(DeviceUse::Synchronize, &sync, None);
         assert!(readable(&memory));
+        // Of two, in whichever order they end, only what did not fail counts.
+        let (one, write) = (begin(&memory, DeviceUse::Synchronize), begin(&memory, DeviceUse::Write));
+        memory.end_device(DeviceUse::Write, &write, None);
+        let other = begin(&memory, DeviceUse::Synchronize);
+        memory.end_device(DeviceUse::Synchronize, &other, Some(&Arc::new(error())));
+        memory.end_device(DeviceUse::Synchronize, &one, None);
+        assert!(!readable(&memory));
         // Writing everything needs no copy of what was there.
         let write = begin(&memory, DeviceUse::Write);
         memory.end_device(DeviceUse::Write, &write, None);
@@ -647,6 +713,51 @@ mod tests {
         assert!(memory.write::<u8>(0, 1, Patience::Refuse, false).is_err());
         memory.end_device(DeviceUse::Read, &third, None);
         assert!(memory.write::<u8>(0, 1, Patience::Refuse, false).is_ok());
+    }
+
+    /// Its use has ended, though the submission is not settled yet.
+    #[test]
+    fn a_cancelled_use_leaves_none_that_has_ended() {
+        let memory = tracked(StorageMode::Shared);
+        let first = begin(&memory, DeviceUse::Write);
+        let second = flight();
+        let Ok(Begun::Now(before)) = memory.begin_device(DeviceUse::Write, &second) else { panic!("writes queue up") };
+        memory.end_device(DeviceUse::Write, &first, Some(&Arc::new(error())));
+        memory.cancel_device(DeviceUse::Write, &second, before);
+        memory.clear_fault();
+        assert!(matches!(memory.begin_device(DeviceUse::Read, &flight()), Ok(Begun::Now(None))));
+    }
+
+    /// Bytes of two guards, whether each is for writing, and whether the second is refused.
+    #[test]
+    fn guards_of_the_same_bytes_are_kept_apart() {
+        let guard = |memory: &Tracked, (from, to): (usize, usize), writes| {
+            if writes {
+                memory.write::<u8>(from, to - from, Patience::Refuse, true).map(drop)
+            } else {
+                memory.read::<u8>(from, to - from, Patience::Refuse).map(drop)
+            }
+        };
+        for (first, first_writes, second, second_writes, refused) in [
+            ((0, 8), false, (0, 8), false, false),
+            ((0, 8), false, (4, 9), true, true),
+            ((0, 8), true, (7, 8), false, true),
+            ((0, 8), true, (0, 64), true, true),
+            ((0, 8), true, (8, 64), true, false),
+            ((8, 16), false, (0, 8), true, false),
+            ((0, 8), true, (4, 4), true, false),
+        ] {
+            let memory = tracked(StorageMode::Shared);
+            let case = format!("{first:?} {first_writes}, {second:?} {second_writes}");
+            let (reads, writes) = if first_writes {
+                (None, memory.write::<u8>(first.0, first.1 - first.0, Patience::Refuse, true).expect("nobody is there"))
+            } else {
+                (memory.read::<u8>(first.0, first.1 - first.0, Patience::Refuse).expect("nobody is there"), None)
+            };
+            assert_eq!(guard(&memory, second, second_writes).is_err(), refused, "{case}");
+            drop((reads, writes));
+            assert!(guard(&memory, second, second_writes).is_ok(), "{case}");
+        }
     }
 
     #[test]
