@@ -20,7 +20,7 @@ use crate::raw::pages::PageVec;
 use crate::telemetry::{Figures, Since, Telemetry};
 use crate::{
     Batch, Buffer, BufferPool, CacheStats, Compilation, CompileOptions, Error, KernelFileStats, Library, PoolLimits,
-    PoolStats, Result, Size, StorageMode, Stream, StreamLimits, clmsl,
+    PoolStats, Result, Size, StorageMode, Stream, StreamGroup, StreamLimits, clmsl,
 };
 use crate::{GraphBuilder, Sampler, SamplerDescriptor, Texture, TextureDescriptor};
 
@@ -489,6 +489,14 @@ impl Accelerator {
     /// A stream of launches, copies and fills, which makes batches of them by itself.
     pub fn stream(&self, limits: StreamLimits) -> Stream {
         Stream::new(self, limits)
+    }
+
+    /// As many streams with the same limits each, to be used together.
+    ///
+    /// # Panics
+    /// When that is none.
+    pub fn stream_group(&self, streams: usize, limits: StreamLimits) -> StreamGroup {
+        StreamGroup::new(self, streams, limits)
     }
 }
 

@@ -23,8 +23,8 @@
 //! An [`Accelerator`] is a device with a queue. It compiles a [`Library`] from Metal Shading Language or OpenCL C, whose
 //! [`Kernel`]s are launched over a [`Grid`] with [`args!`]. Every launch is checked against what the compiler says the
 //! kernel takes, before anything runs. Launches, copies and fills that belong together are recorded in a [`Batch`], and
-//! in a [`Graph`] when they are to run again and again; a [`Stream`] makes batches by itself. What was handed to the device
-//! is a [`Submission`]: waited for, waited for with a limit, or awaited.
+//! in a [`Graph`] when they are to run again and again; a [`Stream`] makes batches by itself, and a [`StreamGroup`]
+//! is several of them for work that several threads give or that fails apart. What was handed to the device is a [`Submission`]: waited for, waited for with a limit, or awaited.
 //!
 //! The host and the device never meet in a [`Buffer`]: reading waits for submissions that write it, and a submission is
 //! refused while a guard is alive. A submission that fails is an error to whoever waits for it, and the buffers it was
@@ -61,7 +61,7 @@ pub mod telemetry;
 pub use accelerator::{Accelerator, GpuFamily, Limits};
 pub use bytemuck::{self, Pod};
 pub use clmsl;
-pub use command::{Batch, Stream, StreamLimits, Submission};
+pub use command::{Batch, Stream, StreamGroup, StreamLimits, Submission};
 pub use error::{EncoderReport, EncoderState, Error, ErrorKind, Place, Result, SubmissionError};
 pub use event::Event;
 pub use graph::{Graph, GraphBuilder, HostMemory, Node, Replay, ReplayStats, Transient};

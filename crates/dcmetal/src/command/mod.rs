@@ -1,4 +1,4 @@
-//! Batches of launches, copies and fills, the submissions they become, and streams, which make batches by themselves.
+//! Batches of launches, copies and fills, the submissions they become, and streams, which make batches by themselves, alone or in groups.
 //!
 //! A [`Batch`](batch::Batch) is one Metal command buffer being recorded; submitting it gives a
 //! [`Submission`](submission::Submission). Every accelerator has one queue, and what a submission wrote is seen by the
@@ -7,6 +7,7 @@
 mod ages;
 mod batch;
 mod ending;
+mod group;
 mod hazard;
 mod room;
 mod stream;
@@ -17,6 +18,7 @@ pub(crate) use ages::{Ages, Timed};
 pub use batch::Batch;
 pub(crate) use batch::Executed;
 pub(crate) use ending::{Ending, wake};
+pub use group::StreamGroup;
 pub(crate) use hazard::{Hazards, Scope, Touch};
 pub use stream::{Stream, StreamLimits};
 pub use submission::Submission;

@@ -10,7 +10,8 @@
 //! is settled behind them ([`HandedOver`]).
 //!
 //! A signal of an event ends its batch, which is handed over with it, and a wait has a batch of its own. So no event is owed by a
-//! batch in the making. The batches that an event is for, or that follow a wait, are told by [`Inflight`]: they fail together.
+//! batch in the making. The batches that an event is for, or that follow a wait, are told by [`Inflight`]: they fail together. The signal of a
+//! [`StreamGroup`](crate::StreamGroup) is for batches of its other streams as well, which were handed over before.
 //!
 //! Streams of an accelerator share its queue, whose order is that of handing over. Metal's public API gives queues no
 //! priorities (<https://developer.apple.com/documentation/metal/mtlcommandqueue>), so streams have none.
@@ -120,6 +121,8 @@ struct Open {
     due: Option<Instant>,
     /// What it ends with.
     event: Option<EventUse>,
+    /// Of other streams of its group: the submissions that its signal is for too.
+    of_group: Vec<Arc<Inflight>>,
 }
 
 /// What a command does when there is no room.
@@ -190,7 +193,7 @@ impl Stream {
     /// # Errors
     /// [`Error::EventFaulted`] for an event that is poisoned; [`Error::Metal`] when Metal refuses; [`Error::TooManyBatches`].
     pub fn signal(&self, event: &Event, value: u64) -> Result<()> {
-        self.record_event(event, EventUse::Signal(value))
+        self.record_event(event, EventUse::Signal(value), Vec::new())
     }
 
     /// What the stream is given from now on starts when the event has at least `value`; what it was given before is handed over.
@@ -215,13 +218,14 @@ impl Stream {
     /// # Errors
     /// As [`Stream::signal`].
     pub fn wait_for(&self, event: &Event, value: u64) -> Result<()> {
-        self.record_event(event, EventUse::Wait(value))
+        self.record_event(event, EventUse::Wait(value), Vec::new())
     }
 
     /// A command that ends its batch, so that nobody waits for a signal that nobody has handed over, and whether a wait stops what
     /// others are given does not depend on when batches close. The queue's order does the rest: a signal is for all commands before
-    /// it, and a wait for all behind it (Apple, "About synchronization events").
-    fn record_event(&self, event: &Event, what: EventUse) -> Result<()> {
+    /// it, and a wait for all behind it (Apple, "About synchronization events"). A signal that is for other streams' submissions too fails
+    /// with those.
+    pub(super) fn record_event(&self, event: &Event, what: EventUse, of_group: Vec<Arc<Inflight>>) -> Result<()> {
         let mut state = loop {
             let state = self.shared.opened(Patience::Wait)?;
             // What was recorded before a wait must not fail with it.
@@ -237,6 +241,7 @@ impl Stream {
         }
         open.commands += 1;
         open.event = Some(what);
+        open.of_group = of_group;
         self.shared.close(state);
         Ok(())
     }
@@ -254,11 +259,25 @@ impl Stream {
     /// [`Error::Submission`] with the first failure since a wait of this stream told one.
     pub fn wait(&self) -> Result<()> {
         drop(self.flush());
-        let flights: Vec<Arc<Inflight>> = lock(&self.shared.state).flights.iter().cloned().collect();
-        for flight in flights {
+        self.wait_handed_over();
+        self.tell()
+    }
+
+    /// Waits for what was handed over.
+    pub(super) fn wait_handed_over(&self) {
+        for flight in self.handed_over() {
             // Its failure is in the room.
             let _ = flight.wait();
         }
+    }
+
+    /// What was handed over and is not known to have settled well: what a signal is for.
+    pub(super) fn handed_over(&self) -> Vec<Arc<Inflight>> {
+        lock(&self.shared.state).handed_over()
+    }
+
+    /// The first failure since this was last called; what failed is forgotten.
+    pub(super) fn tell(&self) -> Result<()> {
         let mut state = lock(&self.shared.state);
         state.forget_settled();
         state.failed = None;
@@ -267,7 +286,7 @@ impl Stream {
         self.shared.room.take_failure().map_or(Ok(()), |failure| Err(Error::Submission(failure)))
     }
 
-    /// Waits for several streams: hands over what each has recorded before it waits for the first.
+    /// Waits for several streams, also where one of them fails: hands over what each has recorded before it waits for the first.
     ///
     /// # Errors
     /// As [`Stream::wait`], for the first of the streams that has a failure. The others keep theirs to be told.
@@ -276,7 +295,8 @@ impl Stream {
         for stream in &streams {
             drop(stream.flush());
         }
-        streams.into_iter().try_for_each(Stream::wait)
+        streams.iter().for_each(|stream| stream.wait_handed_over());
+        streams.into_iter().try_for_each(Stream::tell)
     }
 
     /// Forgets the commands that have not been handed over, as if they had never been given, and returns how many those were.
@@ -347,6 +367,11 @@ impl Stream {
 }
 
 impl State {
+    /// What was handed over and is not known to have settled well; the first that failed since a wait of the host's told.
+    fn handed_over(&self) -> Vec<Arc<Inflight>> {
+        self.failed.iter().chain(&self.flights).cloned().collect()
+    }
+
     /// Commands of the batch in the making.
     fn recorded(&self) -> usize {
         self.open.as_ref().map_or(0, |open| open.commands)
@@ -397,7 +422,7 @@ impl Shared {
             drop(batch);
             self.room.leave(0, None);
         } else {
-            state.open = Some(Open { batch, commands: 0, bytes: 0, due: None, event: None });
+            state.open = Some(Open { batch, commands: 0, bytes: 0, due: None, event: None, of_group: Vec::new() });
             self.room.begin();
         }
         Ok(state)
@@ -433,11 +458,11 @@ impl Shared {
     }
 
     fn close_locked(&self, state: &mut State) -> Option<HandedOver> {
-        let Open { batch, bytes, event, .. } = state.open.take_if(|open| open.commands > 0)?;
+        let Open { batch, bytes, event, of_group, .. } = state.open.take_if(|open| open.commands > 0)?;
         self.room.add(bytes);
         state.forget_settled();
         let before = match event {
-            Some(what) if what.is_signal() => state.failed.iter().chain(&state.flights).cloned().collect(),
+            Some(what) if what.is_signal() => [state.handed_over(), of_group].concat(),
             _ => state.waits.clone(),
         };
         let handed_over = batch.hand_over(Place { room: Arc::clone(&self.room), bytes }, before);
