@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use bytemuck::Pod;
 use dcmetal_sys as sys;
 
-use crate::command::Ages;
+use crate::command::{Ages, Urgent};
 use crate::kernel::{CompiledSource, KernelFiles, Source, SourceKey};
 use crate::memo::Memo;
 use crate::pool::WeakPool;
@@ -57,6 +57,7 @@ struct Shared {
     submitting: Mutex<()>,
     open_batches: AtomicUsize,
     ages: Ages,
+    urgent: Urgent,
     sources: Memo<SourceKey, Arc<CompiledSource>>,
     kernel_files: OnceLock<KernelFiles>,
     telemetry: OnceLock<Arc<Figures>>,
@@ -184,6 +185,7 @@ impl Accelerator {
             submitting: Mutex::default(),
             open_batches: AtomicUsize::new(0),
             ages: Ages::default(),
+            urgent: Urgent::default(),
             sources: Memo::new(SOURCES_KEPT),
             kernel_files: OnceLock::new(),
             telemetry: OnceLock::new(),
@@ -207,6 +209,10 @@ impl Accelerator {
 
     pub(crate) fn ages(&self) -> &Ages {
         &self.shared.ages
+    }
+
+    pub(crate) fn urgent(&self) -> &Urgent {
+        &self.shared.urgent
     }
 
     pub(crate) fn sources(&self) -> &Memo<SourceKey, Arc<CompiledSource>> {

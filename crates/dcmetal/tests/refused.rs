@@ -47,8 +47,14 @@ struct Case {
     close: fn(&Accelerator, &Stream, &Buffer<u32>, &Event),
 }
 
-const OPEN: StreamLimits =
-    StreamLimits { commands: 64, bytes: 1 << 30, age: Duration::MAX, in_flight: 1, in_flight_bytes: 1 << 30 };
+const OPEN: StreamLimits = StreamLimits {
+    commands: 64,
+    bytes: 1 << 30,
+    age: Duration::MAX,
+    in_flight: 1,
+    in_flight_bytes: 1 << 30,
+    priority: 0,
+};
 
 const CASES: &[Case] = &[
     Case { name: "flush", limits: OPEN, close: |_, stream, _, _| drop(stream.flush()) },
@@ -56,6 +62,22 @@ const CASES: &[Case] = &[
     Case { name: "age", limits: StreamLimits { age: Duration::from_micros(100), ..OPEN }, close: |_, _, _, _| {} },
     Case { name: "a signal", limits: OPEN, close: |_, stream, _, event| stream.signal(event, 1).unwrap() },
     Case { name: "a wait", limits: OPEN, close: |_, stream, _, event| stream.wait_for(event, 0).unwrap() },
+    Case {
+        name: "a batch of a lower priority",
+        limits: StreamLimits { priority: 1, ..OPEN },
+        close: |gpu, stream, _, _| {
+            let mut y = gpu.buffer_zeroed::<u32>(1).unwrap();
+            let lower = gpu.stream(OPEN);
+            lower.fill(&mut y, 5).unwrap();
+            assert_eq!(stream.recorded(), 1);
+            lower.wait().unwrap();
+        },
+    },
+    Case {
+        name: "a batch of no stream's",
+        limits: StreamLimits { priority: 1, ..OPEN },
+        close: |gpu, _, _, _| gpu.batch().unwrap().submit().unwrap().wait().unwrap(),
+    },
     Case {
         name: "who reads what it writes",
         limits: OPEN,
@@ -162,6 +184,30 @@ fn failed(done: &Sender<()>) {
     done.send(()).unwrap();
 }
 
+/// A refused batch that went before another stream's is told of under neither's lock.
+fn above(done: &Sender<()>) {
+    let gpu = gpu();
+    let higher = gpu.stream(StreamLimits { priority: 1, ..OPEN });
+    let lower = Arc::new(gpu.stream(OPEN));
+    let [mut x, mut y, mut z] = [(); 3].map(|()| gpu.buffer_zeroed::<u32>(1).unwrap());
+    let (told, tells) = channel();
+    let user = Arc::downgrade(&lower);
+    *LISTENER.lock().unwrap() = Some(Box::new(move |_| {
+        let lower = user.upgrade().expect("the case has it");
+        lower.fill(&mut z, 3).unwrap();
+        lower.wait().unwrap();
+        told.send(z.to_vec().unwrap()).unwrap();
+    }));
+    higher.fill(&mut x, 1).unwrap();
+    lower.fill(&mut y, 2).unwrap();
+    faults::set("commit:refuse:at=1").unwrap();
+    drop(lower.flush());
+    assert_eq!(tells.recv().expect("the logger is called, and does not fail"), [0x0303_0303]);
+    assert_eq!(y.to_vec().unwrap(), [0x0202_0202]);
+    assert!(higher.wait().is_err());
+    done.send(()).unwrap();
+}
+
 #[test]
 fn who_is_told_of_a_refused_commit_may_use_everything() {
     log::set_logger(&Logger).expect("the only logger");
@@ -176,5 +222,6 @@ fn who_is_told_of_a_refused_commit_may_use_everything() {
     }
     bounded("a batch", Box::new(|done| batch(&done)));
     bounded("a failure", Box::new(|done| failed(&done)));
+    bounded("a batch that went first", Box::new(|done| above(&done)));
     faults::set("").unwrap();
 }

@@ -15,6 +15,7 @@ const OPEN: StreamLimits = StreamLimits {
     age: Duration::MAX,
     in_flight: usize::MAX,
     in_flight_bytes: u64::MAX,
+    priority: 0,
 };
 
 const SOURCE: &str = "
@@ -333,6 +334,7 @@ fn threads_with_streams_share_buffers() {
                     commands: 1 + seed as usize * 5,
                     in_flight: 3,
                     age: Duration::from_micros(200),
+                    priority: seed as u32 % 3,
                     ..OPEN
                 };
                 let stream = gpu.stream(limits);

@@ -16,6 +16,7 @@ const OPEN: StreamLimits = StreamLimits {
     age: Duration::MAX,
     in_flight: usize::MAX,
     in_flight_bytes: u64::MAX,
+    priority: 0,
 };
 
 const SOURCE: &str = "

@@ -468,6 +468,7 @@ impl Batch {
     pub fn submit(mut self) -> Result<Submission> {
         self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
         let accelerator = self.accelerator.clone();
+        accelerator.urgent().hand_over(0).settle();
         let submitting = loop {
             let submitting = lock(accelerator.submitting());
             let Some(other) = self.uses.begin()? else { break submitting };

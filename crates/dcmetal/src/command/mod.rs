@@ -12,6 +12,7 @@ mod hazard;
 mod room;
 mod stream;
 mod submission;
+mod urgent;
 mod uses;
 
 pub(crate) use ages::{Ages, Timed};
@@ -23,3 +24,4 @@ pub(crate) use hazard::{Hazards, Scope, Touch};
 pub use stream::{Stream, StreamLimits};
 pub use submission::Submission;
 pub(crate) use submission::{Doom, Inflight, Launched};
+pub(crate) use urgent::Urgent;

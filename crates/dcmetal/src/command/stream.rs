@@ -5,16 +5,16 @@
 //! conflicts, has that batch handed over first ([`Inflight::hand_over`](super::Inflight::hand_over)). So no result depends on when
 //! batches close, and nobody waits for work that nobody has handed over.
 //!
-//! Locks, in this order: a stream's, the accelerator's of submitting, those of memory and of submissions. No call into
-//! another stream, no waiting for the device and no call of the user's code happens under the first two: a submission that Metal refuses
-//! is settled behind them ([`HandedOver`]).
+//! Locks, in this order: a stream's, one of a higher priority, the accelerator's of submitting, those of memory and of submissions. No
+//! waiting for the device and no call of the user's code happens under the first three: a submission that Metal refuses is settled behind
+//! them ([`HandedOver`]). Nor does a call into another stream, but for what is handed over before its own batch ([`Urgent`](super::Urgent)).
 //!
 //! A signal of an event ends its batch, which is handed over with it, and a wait has a batch of its own. So no event is owed by a
 //! batch in the making. The batches that an event is for, or that follow a wait, are told by [`Inflight`]: they fail together. The signal of a
 //! [`StreamGroup`](crate::StreamGroup) is for batches of its other streams as well, which were handed over before.
 //!
 //! Streams of an accelerator share its queue, whose order is that of handing over. Metal's public API gives queues no
-//! priorities (<https://developer.apple.com/documentation/metal/mtlcommandqueue>), so streams have none.
+//! priorities (<https://developer.apple.com/documentation/metal/mtlcommandqueue>), so a stream's is one of handing over.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -48,10 +48,14 @@ pub struct StreamLimits {
     pub in_flight: usize,
     /// Bytes of submissions uncompleted: while there are so many, a launch that would begin a batch waits.
     pub in_flight_bytes: u64,
+    /// Before work of a lower priority is handed over, by another stream of the accelerator or by none, which has priority 0, this
+    /// stream's batch is handed over too, whatever its other limits. So such work overtakes nothing that this stream was given. What was handed over
+    /// before stays before: how much that can be, the other streams' `in_flight` and `in_flight_bytes` say.
+    pub priority: u32,
 }
 
 impl Default for StreamLimits {
-    /// 64 commands, 64 MiB, 1 ms; 16 submissions, 1 GiB.
+    /// 64 commands, 64 MiB, 1 ms; 16 submissions, 1 GiB; the lowest priority, 0.
     fn default() -> StreamLimits {
         StreamLimits {
             commands: 64,
@@ -59,6 +63,7 @@ impl Default for StreamLimits {
             age: Duration::from_millis(1),
             in_flight: 16,
             in_flight_bytes: 1 << 30,
+            priority: 0,
         }
     }
 }
@@ -135,7 +140,9 @@ enum Patience {
 impl Stream {
     pub(crate) fn new(accelerator: &Accelerator, limits: StreamLimits) -> Stream {
         let room = Arc::new(Room::new(limits.in_flight, limits.in_flight_bytes));
-        Stream { shared: Arc::new(Shared { accelerator: accelerator.clone(), limits, room, state: Mutex::default() }) }
+        let shared = Arc::new(Shared { accelerator: accelerator.clone(), limits, room, state: Mutex::default() });
+        accelerator.urgent().add(limits.priority, Arc::downgrade(&shared));
+        Stream { shared }
     }
 
     /// Gives it a launch, checked as by [`Kernel::launch`]. Waits while too much is in flight; so it is not to be called from a
@@ -450,11 +457,21 @@ impl Shared {
         }
     }
 
-    /// Hands over the batch in the making. Takes the lock along: a refusal is told without it.
+    /// Hands over the batch in the making, behind those that go first. Takes the lock along: a refusal is told without it.
     fn close(&self, mut state: MutexGuard<'_, State>) -> Option<Submission> {
+        if state.recorded() == 0 {
+            return None;
+        }
+        let first = self.accelerator.urgent().hand_over(self.limits.priority);
         let handed_over = self.close_locked(&mut state);
         drop(state);
+        first.settle();
         handed_over.map(HandedOver::settle)
+    }
+
+    /// Hands over the batch in the making, for one that comes behind it.
+    pub(super) fn close_unsettled(&self) -> Option<HandedOver> {
+        self.close_locked(&mut lock(&self.state))
     }
 
     fn close_locked(&self, state: &mut State) -> Option<HandedOver> {
