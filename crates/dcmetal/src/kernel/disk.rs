@@ -23,7 +23,8 @@ use std::time::{Duration, SystemTime};
 use sha2::{Digest, Sha256};
 
 use super::tune::Tuned;
-use crate::raw::archive::{Archive, system_build, user};
+use crate::raw::archive::Archive;
+use crate::raw::system::{system_build, user};
 use crate::raw::{Device, Failure, Function, Pipeline};
 use crate::{Error, Result};
 

@@ -1,13 +1,14 @@
 //! The thread that counts a pool's time, and releases what is old or what the machine needs.
 //!
-//! It ends with the pool; what it finds it does by calls that the pool's users could make as well.
+//! It looks from time to time, and where the system sends notices of short memory at each of them. It ends with the pool; what it finds it
+//! does by calls that the pool's users could make as well.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use super::pressure::{Pressure, pressure};
+use super::pressure::{Notices, Pressure, notices, pressure};
 use super::shelves::Shelves;
 use crate::telemetry::POOL;
 
@@ -17,6 +18,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Ends the thread when it is dropped.
 pub(super) struct Keeper {
     _alive: Sender<()>,
+    _notices: Option<Notices>,
 }
 
 impl Keeper {
@@ -24,16 +26,25 @@ impl Keeper {
     pub(super) fn start<M: Send + 'static>(shelves: &Arc<Shelves<M>>, idle_age: Duration) -> std::io::Result<Keeper> {
         let (alive, pool) = channel();
         let shelves = Arc::downgrade(shelves);
-        thread::Builder::new().name("dcmetal pool".to_owned()).spawn(move || keep(&shelves, &pool, idle_age))?;
-        Ok(Keeper { _alive: alive })
+        let looks = move || keep(&shelves, &pool, idle_age, pressure);
+        thread::Builder::new().name("dcmetal pool".to_owned()).spawn(looks)?;
+        Ok(Keeper { _notices: notices(alive.clone()), _alive: alive })
     }
 }
 
-fn keep<M>(shelves: &Weak<Shelves<M>>, pool: &Receiver<()>, idle_age: Duration) {
+/// Until all senders are gone. What they send are notices.
+fn keep<M>(shelves: &Weak<Shelves<M>>, pool: &Receiver<()>, idle_age: Duration, pressure: impl Fn() -> Pressure) {
     let period = PERIOD.min(idle_age.max(Duration::from_millis(10)));
     let ticks = ticks(idle_age, period);
-    while pool.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
+    loop {
+        let noticed = pool.recv_timeout(period);
+        if noticed == Err(RecvTimeoutError::Disconnected) {
+            break;
+        }
         let Some(shelves) = shelves.upgrade() else { break };
+        if noticed.is_err() {
+            shelves.tick();
+        }
         // With nothing to release nobody needs to know how short memory is.
         let pressure = if shelves.idle_bytes() == 0 { Pressure::None } else { pressure() };
         look(&shelves, ticks, pressure);
@@ -45,9 +56,8 @@ fn ticks(age: Duration, period: Duration) -> u64 {
     u64::try_from(age.as_nanos().div_ceil(period.as_nanos())).unwrap_or(u64::MAX)
 }
 
-/// What is done at each tick.
+/// What is done at each tick and notice.
 fn look<M>(shelves: &Shelves<M>, ticks: u64, pressure: Pressure) {
-    shelves.tick();
     let released = match pressure {
         Pressure::None => {
             shelves.release_older(ticks);
@@ -90,8 +100,30 @@ mod tests {
             let (shelves, bytes) = (shelves::<()>(), Bytes::own(512));
             shelves.lend_new(bytes, 512).put_back((), bytes, 512);
             for pressure in looks {
+                shelves.tick();
                 look(&shelves, 10, *pressure);
             }
+            assert_eq!(shelves.stats().idle_bytes, left, "{name}");
+        }
+    }
+
+    /// Each notice is a look of its own, and no time: idle bytes after the last.
+    #[test]
+    fn notices_are_looked_after_at_once() {
+        for (name, levels, left) in [
+            ("nothing is short", &[Pressure::None; 9][..], 512),
+            ("what was just used stays", &[Pressure::Some; 9], 512),
+            ("at the first", &[Pressure::Critical], 0),
+            ("at the last", &[Pressure::None, Pressure::Some, Pressure::Critical], 0),
+        ] {
+            let (shelves, bytes) = (Arc::new(shelves::<()>()), Bytes::own(512));
+            shelves.lend_new(bytes, 512).put_back((), bytes, 512);
+            let (notices, pool) = channel();
+            levels.iter().for_each(|_| notices.send(()).unwrap());
+            drop(notices);
+            let levels = std::cell::RefCell::new(levels.iter());
+            let next = || *levels.borrow_mut().next().expect("one for each notice");
+            keep(&Arc::downgrade(&shelves), &pool, Duration::from_secs(3), next);
             assert_eq!(shelves.stats().idle_bytes, left, "{name}");
         }
     }

@@ -4,7 +4,8 @@
 //! kernel can drop at once (`inactive_file`); `MemAvailable` of `/proc/meminfo`; and the share of time in which processes stood still for
 //! memory (`/proc/pressure/memory` and the group's own, <https://docs.kernel.org/accounting/psi.html>). All of them are
 //! plain files, read when asked: the kernel's notifications need privileges that programs rarely have.
-//! macOS: `kern.memorystatus_vm_pressure_level`, the value behind `DISPATCH_SOURCE_TYPE_MEMORYPRESSURE`.
+//! macOS: `kern.memorystatus_vm_pressure_level`; at its changes a dispatch source, `DISPATCH_SOURCE_TYPE_MEMORYPRESSURE`, has who is told
+//! look at once ([`notices`]).
 //! What a system does not tell counts as no pressure.
 
 /// How short memory is.
@@ -17,10 +18,29 @@ pub(crate) enum Pressure {
     Critical,
 }
 
+/// What has the system send something when memory becomes short or is so no longer, as long as it is kept.
+#[cfg(target_os = "macos")]
+pub(crate) type Notices = crate::raw::system::PressureSource;
+/// What has the system send something: it has no such thing.
+#[cfg(not(target_os = "macos"))]
+pub(crate) type Notices = std::convert::Infallible;
+
+/// `None` where the system sends nothing: then it has to be asked from time to time.
+#[cfg(target_os = "macos")]
+pub(crate) fn notices(to: std::sync::mpsc::Sender<()>) -> Option<Notices> {
+    Notices::new(to)
+}
+
+/// `None`: it has to be asked from time to time.
+#[cfg(not(target_os = "macos"))]
+pub(crate) fn notices(_: std::sync::mpsc::Sender<()>) -> Option<Notices> {
+    None
+}
+
 #[cfg(target_os = "macos")]
 pub(crate) fn pressure() -> Pressure {
     // sys/kern_memorystatus.h: 1 normal, 2 warning, 4 critical.
-    match crate::raw::pages::sysctl_u32(c"kern.memorystatus_vm_pressure_level") {
+    match crate::raw::system::sysctl_u32(c"kern.memorystatus_vm_pressure_level") {
         Some(4..) => Pressure::Critical,
         Some(2..) => Pressure::Some,
         _ => Pressure::None,

@@ -1,4 +1,4 @@
-//! Binary archives, and what names the system that they are good for.
+//! Binary archives.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -58,27 +58,4 @@ fn c_path(path: &Path) -> Result<std::ffi::CString, Failure> {
         Ok(path) => c_string(path),
         Err(_) => c_string("\0"),
     }
-}
-
-/// The user that this process acts for.
-pub(crate) fn user() -> u32 {
-    // SAFETY: no preconditions.
-    unsafe { libc::geteuid() }
-}
-
-/// The system and its build: code that a device's compiler made under another is not used.
-pub(crate) fn system_build() -> String {
-    // SAFETY: all bytes zero are a value of this structure of byte arrays.
-    let mut names: libc::utsname = unsafe { std::mem::zeroed() };
-    // SAFETY: the out-parameter is valid for the call.
-    if unsafe { libc::uname(&mut names) } != 0 {
-        return String::new();
-    }
-    let mut build = String::new();
-    for field in [&names.sysname[..], &names.release, &names.version, &names.machine] {
-        let bytes = field.iter().map(|&c| c as u8).take_while(|&c| c != 0);
-        build.push_str(&String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()));
-        build.push('\n');
-    }
-    build
 }

@@ -16,16 +16,6 @@ fn page_size() -> usize {
     usize::try_from(bytes).expect("the page size is a positive number on every system with Metal")
 }
 
-/// A number that the system tells by name.
-#[cfg(target_os = "macos")]
-pub(crate) fn sysctl_u32(name: &std::ffi::CStr) -> Option<u32> {
-    let (mut value, mut bytes) = (0u32, size_of::<u32>());
-    // SAFETY: a terminated name; `value` has room for `bytes` bytes, and both live through the call; nothing is set.
-    let status =
-        unsafe { libc::sysctlbyname(name.as_ptr(), (&raw mut value).cast(), &raw mut bytes, std::ptr::null_mut(), 0) };
-    (status == 0 && bytes == size_of::<u32>()).then_some(value)
-}
-
 /// Host memory in whole pages, which Metal can use in place
 /// ([`Accelerator::buffer_no_copy`](crate::Accelerator::buffer_no_copy)).
 ///
