@@ -4,7 +4,7 @@
 use std::task::{Context, Poll, Wake, Waker};
 
 use account::Account;
-use dcmetal::{Error, PoolStats, SubmissionError};
+use dcmetal::{Error, PoolStats};
 use ending::Ending;
 use memo::{Asked, Memo, Outcome};
 use room::Room;
@@ -205,7 +205,7 @@ fn a_room_lets_in_as_many_as_fit_and_wakes_who_waits() {
                         let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
                         assert!(now <= submissions.min(3), "{now} are in");
                         inside.fetch_sub(1, Ordering::SeqCst);
-                        room.leave(10, None);
+                        room.leave(10);
                     })
                 })
                 .collect();
@@ -249,7 +249,7 @@ fn a_batch_that_begins_takes_in_who_waits_for_room() {
                 })
             })
             .collect();
-        room.leave(0, None);
+        room.leave(0);
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(*open.lock().unwrap(), Some(2));
     });

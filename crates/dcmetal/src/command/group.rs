@@ -81,8 +81,9 @@ impl StreamGroup {
     /// itself and not because of what it used or waited for. That is told for all of them; what else failed shows in the buffers.
     pub fn wait(&self) -> Result<()> {
         drop(self.flush());
-        self.streams.iter().for_each(Stream::wait_handed_over);
-        let mut failures: Vec<Error> = self.streams.iter().filter_map(|stream| stream.tell().err()).collect();
+        let ended: Vec<_> = self.streams.iter().map(Stream::wait_handed_over).collect();
+        let told = self.streams.iter().zip(&ended).map(|(stream, flights)| stream.tell(flights));
+        let mut failures: Vec<Error> = told.filter_map(Result::err).collect();
         let by_itself = |error: &Error| matches!(error, Error::Submission(error) if error.caused_by.is_none());
         let first = failures.iter().position(by_itself).unwrap_or(0);
         if failures.is_empty() { Ok(()) } else { Err(failures.swap_remove(first)) }

@@ -1,8 +1,7 @@
-//! [`Room`]: how much of a stream's work is uncompleted, who waits for it to become less, and its first failure.
+//! [`Room`]: how much of a stream's work is uncompleted, and who waits for it to become less.
 //! `tests/models.rs` runs it under shuttle.
 
-use crate::SubmissionError;
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The places of a stream's batches, from the first command to the end on the device.
 pub(crate) struct Room {
@@ -20,8 +19,6 @@ struct State {
     begun: u64,
     /// Threads in `enter`.
     waiting: usize,
-    /// The first that nobody has been told of.
-    failure: Option<Arc<SubmissionError>>,
 }
 
 /// There is no place: so many submissions and bytes are uncompleted.
@@ -92,14 +89,11 @@ impl Room {
         state.bytes = state.bytes.saturating_add(bytes);
     }
 
-    /// Gives a place back, with the bytes that were added for it, and tells how it ended.
-    pub(crate) fn leave(&self, bytes: u64, failure: Option<&Arc<SubmissionError>>) {
+    /// Gives a place back, with the bytes that were added for it.
+    pub(crate) fn leave(&self, bytes: u64) {
         let mut state = self.state();
         state.submissions -= 1;
         state.bytes = state.bytes.saturating_sub(bytes);
-        if let (None, Some(failure)) = (&state.failure, failure) {
-            state.failure = Some(Arc::clone(failure));
-        }
         let waiting = state.waiting > 0;
         drop(state);
         // All: bytes may have made room for several.
@@ -112,10 +106,5 @@ impl Room {
     pub(crate) fn taken(&self) -> (usize, u64) {
         let state = self.state();
         (state.submissions, state.bytes)
-    }
-
-    /// The first failure since this was last called.
-    pub(crate) fn take_failure(&self) -> Option<Arc<SubmissionError>> {
-        self.state().failure.take()
     }
 }

@@ -16,7 +16,7 @@
 //! Streams of an accelerator share its queue, whose order is that of handing over. Metal's public API gives queues no
 //! priorities (<https://developer.apple.com/documentation/metal/mtlcommandqueue>), so a stream's is one of handing over.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -109,9 +109,9 @@ struct State {
     open: Option<Open>,
     /// What was handed over, in order, without those at the front that are known to have settled.
     flights: VecDeque<Arc<Inflight>>,
-    /// The first of those that failed and that no wait of the host's has told of.
-    failed: Option<Arc<Inflight>>,
-    /// Those that wait for an event and have not settled, and the first of those that settled badly: whatever comes after fails with them.
+    /// The first and the last of those that failed and that no wait of the host's has told of: a wait may be telling of the first.
+    failed: Vec<Arc<Inflight>>,
+    /// Those that wait for an event and have not settled, and the first and the last of those that settled badly: whatever comes after fails with them.
     waits: Vec<Arc<Inflight>>,
     /// Whether the accelerator's list of ages has the stream.
     timed: bool,
@@ -266,16 +266,20 @@ impl Stream {
     /// [`Error::Submission`] with the first failure since a wait of this stream told one.
     pub fn wait(&self) -> Result<()> {
         drop(self.flush());
-        self.wait_handed_over();
-        self.tell()
+        self.tell(&self.wait_handed_over())
     }
 
-    /// Waits for what was handed over.
-    pub(super) fn wait_handed_over(&self) {
-        for flight in self.handed_over() {
-            // Its failure is in the room.
+    /// Waits for what was handed over, and tells what that is.
+    pub(super) fn wait_handed_over(&self) -> Vec<Arc<Inflight>> {
+        let flights = {
+            let state = lock(&self.shared.state);
+            [state.handed_over(), state.waits.clone()].concat()
+        };
+        for flight in &flights {
+            // It is told by `tell`.
             let _ = flight.wait();
         }
+        flights
     }
 
     /// What was handed over and is not known to have settled well: what a signal is for.
@@ -283,14 +287,16 @@ impl Stream {
         lock(&self.shared.state).handed_over()
     }
 
-    /// The first failure since this was last called; what failed is forgotten.
-    pub(super) fn tell(&self) -> Result<()> {
+    /// The first failure of these, which have settled. They are forgotten: no others are, which may have failed meanwhile.
+    pub(super) fn tell(&self, flights: &[Arc<Inflight>]) -> Result<()> {
+        let told: HashSet<_> = flights.iter().map(Arc::as_ptr).collect();
+        let is_untold = |flight: &Arc<Inflight>| !told.contains(&Arc::as_ptr(flight));
         let mut state = lock(&self.shared.state);
         state.forget_settled();
-        state.failed = None;
-        state.waits.retain(|flight| flight.settled_badly().is_none());
+        state.failed.retain(is_untold);
+        state.waits.retain(is_untold);
         drop(state);
-        self.shared.room.take_failure().map_or(Ok(()), |failure| Err(Error::Submission(failure)))
+        flights.iter().find_map(|flight| flight.failure()).map_or(Ok(()), |failure| Err(Error::Submission(failure)))
     }
 
     /// Waits for several streams, also where one of them fails: hands over what each has recorded before it waits for the first.
@@ -302,8 +308,8 @@ impl Stream {
         for stream in &streams {
             drop(stream.flush());
         }
-        streams.iter().for_each(|stream| stream.wait_handed_over());
-        streams.into_iter().try_for_each(Stream::tell)
+        let ended: Vec<_> = streams.iter().map(|stream| stream.wait_handed_over()).collect();
+        streams.into_iter().zip(ended).try_for_each(|(stream, flights)| stream.tell(&flights))
     }
 
     /// Forgets the commands that have not been handed over, as if they had never been given, and returns how many those were.
@@ -318,7 +324,7 @@ impl Stream {
         };
         open.map_or(0, |open| {
             drop(open.batch);
-            self.shared.room.leave(0, None);
+            self.shared.room.leave(0);
             open.commands
         })
     }
@@ -368,7 +374,7 @@ impl Stream {
         drop(state);
         if open.is_some() {
             drop(open);
-            self.shared.room.leave(0, None);
+            self.shared.room.leave(0);
         }
     }
 }
@@ -384,18 +390,20 @@ impl State {
         self.open.as_ref().map_or(0, |open| open.commands)
     }
 
-    /// Lets go of what settled well, and of what settled badly all but the first.
+    /// Lets go of what settled well, and of what settled badly all but the first and the last.
     fn forget_settled(&mut self) {
         while let Some(badly) = self.flights.front().and_then(|first| first.settled_badly()) {
-            let first = self.flights.pop_front().filter(|_| badly && self.failed.is_none());
-            self.failed = self.failed.take().or(first);
+            let ended = self.flights.pop_front().filter(|_| badly);
+            self.failed.truncate(if ended.is_some() { 1 } else { 2 });
+            self.failed.extend(ended);
         }
-        // A wait that settled badly has all behind it fail with it, other waits too: of those nothing more need be known.
-        let mut badly = false;
-        self.waits.retain(|flight| match flight.settled_badly() {
-            Some(true) => !std::mem::replace(&mut badly, true),
-            settled => settled.is_none(),
-        });
+        // A wait that settled badly has all behind it fail with it, other waits too: of those nothing more need be known, unless it is told and
+        // forgotten, and they are not.
+        let settled: Vec<Option<bool>> = self.waits.iter().map(|flight| flight.settled_badly()).collect();
+        let badly = |settled: &Option<bool>| *settled == Some(true);
+        let kept = [settled.iter().position(badly), settled.iter().rposition(badly)];
+        let mut number = 0..settled.len();
+        self.waits.retain(|_| number.next().is_some_and(|at| settled[at].is_none() || kept.contains(&Some(at))));
     }
 }
 
@@ -421,13 +429,12 @@ impl Shared {
                 }
             }
         }
-        let batch =
-            Batch::of_stream(&self.accelerator, Arc::downgrade(self)).inspect_err(|_| self.room.leave(0, None))?;
+        let batch = Batch::of_stream(&self.accelerator, Arc::downgrade(self)).inspect_err(|_| self.room.leave(0))?;
         let mut state = lock(&self.state);
         if state.open.is_some() {
             // Another thread's; the lock is not needed to give ours back, nor in the way of it.
             drop(batch);
-            self.room.leave(0, None);
+            self.room.leave(0);
         } else {
             state.open = Some(Open { batch, commands: 0, bytes: 0, due: None, event: None, of_group: Vec::new() });
             self.room.begin();
@@ -532,7 +539,7 @@ mod tests {
 
     /// Of a stream that nobody waits for: what it knows of its past is bounded, whatever became of its waits.
     #[test]
-    fn waits_are_forgotten_but_for_the_first_that_failed() {
+    fn waits_are_forgotten_but_for_the_first_and_the_last_that_failed() {
         let gpu = Accelerator::system_default().expect("a Metal device");
         let stream = gpu.stream(StreamLimits::default());
         let most = || {
@@ -550,6 +557,20 @@ mod tests {
         // A wait for what a failed submission was to signal fails, and with it everything behind it.
         let lost = gpu.event().expect("an event");
         stream.wait_for(&lost, 1).expect("nobody knows yet");
+        poison(&lost);
+        for _ in 0..10 * unsettled {
+            stream.wait_for(&sound, 1).expect("it is sound");
+            assert!(most().0 <= unsettled + 2 && most().1 <= unsettled, "{:?} behind one that failed", most());
+        }
+        assert!(stream.wait().is_err(), "the first failure is told");
+        assert_eq!(most(), (0, 0));
+        let mut y = gpu.buffer_zeroed::<u32>(1).expect("a buffer");
+        stream.fill(&mut y, 2).expect("it is recorded");
+        stream.wait().expect("what was told is over");
+        assert_eq!(y.to_vec().expect("it is sound"), [0x0202_0202]);
+    }
+
+    fn poison(event: &Event) {
         let failure = SubmissionError {
             kernels: Vec::new(),
             encoders: Vec::new(),
@@ -558,16 +579,33 @@ mod tests {
             text: "lost".to_owned(),
             caused_by: None,
         };
-        lost.end(1, &Arc::default(), Some(&Arc::new(failure)), &mut Vec::new());
-        for _ in 0..10 * unsettled {
-            stream.wait_for(&sound, 1).expect("it is sound");
-            assert!(most().0 <= unsettled + 1 && most().1 <= unsettled, "{:?} behind one that failed", most());
+        event.end(1, &Arc::default(), Some(&Arc::new(failure)), &mut Vec::new());
+    }
+
+    /// What fails while a wait is about to tell of what failed before is not forgotten with that: neither by what comes behind it, nor by the next wait.
+    #[test]
+    fn a_wait_forgets_what_it_tells_and_no_more() {
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        let stream = gpu.stream(StreamLimits::default());
+        let [one, other] = [(); 2].map(|()| gpu.event().expect("an event"));
+        for event in [&one, &other] {
+            stream.wait_for(event, 1).expect("nobody knows yet");
+            poison(event);
+            let ended = stream.wait_handed_over();
+            assert_eq!(ended.iter().filter(|flight| flight.failure().is_some()).count(), ended.len());
+            if std::ptr::eq(event, &one) {
+                continue;
+            }
+            // As a wait that began before the second.
+            let first = ended.first().cloned().expect("the first failed");
+            assert!(stream.tell(&[first]).is_err());
         }
-        assert!(stream.wait().is_err(), "the first failure is told");
-        assert_eq!(most(), (0, 0));
         let mut y = gpu.buffer_zeroed::<u32>(1).expect("a buffer");
         stream.fill(&mut y, 2).expect("it is recorded");
+        assert!(stream.wait().is_err(), "the second");
+        assert!(matches!(y.to_vec(), Err(Error::Faulted { .. })), "it comes behind the second");
+        y.discard_fault();
+        stream.fill(&mut y, 2).expect("it is recorded");
         stream.wait().expect("what was told is over");
-        assert_eq!(y.to_vec().expect("it is sound"), [0x0202_0202]);
     }
 }

@@ -429,7 +429,7 @@ impl Inflight {
         // Not before its events have ended: who looks at them asks for these.
         drop(before);
         if let Some(Place { room, bytes }) = place {
-            room.leave(bytes, outcome.as_ref().err());
+            room.leave(bytes);
         }
         let (waker, followers) = flight.ending.end(outcome);
         told.wakers.extend(waker);
