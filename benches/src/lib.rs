@@ -3,4 +3,5 @@
 //! Criterion measures one side's cost. A comparison with a peer is [`dcmetal_validate::measure::paired`]: A B A B in one process, so that
 //! a noisy machine disturbs both sides alike, reported as the ratio of medians with its spread.
 
+pub mod new_process;
 pub mod opencl;
