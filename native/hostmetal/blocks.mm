@@ -30,8 +30,9 @@ struct Byref {
   void (*destroy)(Byref *byref);
 };
 
-// The reference count lives in flags, in steps of 2 below countMask.
-constexpr int countMask = 0xfffe, onHeap = 1 << 24, hasCopyDispose = 1 << 25, isGlobal = 1 << 28;
+// The reference count lives in flags, in steps of 2 below countMask: in the bits that compilers leave free, of which Apple's runtime
+// uses those up to 0xfffe. As there, a count that has come to its end stays there, and what it counts is never freed.
+constexpr int countMask = 0x7ffffe, onHeap = 1 << 24, hasCopyDispose = 1 << 25, isGlobal = 1 << 28;
 // What _Block_object_assign is told to copy.
 constexpr int fieldIsObject = 3, fieldIsBlock = 7, fieldIsByref = 8, fieldMask = 15, byrefCaller = 128;
 
@@ -41,12 +42,19 @@ bool has(const int *flags, int flag) {
 }
 
 void addReference(int *flags) {
-  __atomic_add_fetch(flags, 2, __ATOMIC_RELAXED);
+  int now = __atomic_load_n(flags, __ATOMIC_RELAXED);
+  do {
+    if ((now & countMask) == countMask) return;
+  } while (!__atomic_compare_exchange_n(flags, &now, now + 2, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
 // True when that was the last.
 bool dropReference(int *flags) {
-  return (__atomic_sub_fetch(flags, 2, __ATOMIC_ACQ_REL) & countMask) == 0;
+  int now = __atomic_load_n(flags, __ATOMIC_RELAXED);
+  do {
+    if ((now & countMask) == countMask) return false;
+  } while (!__atomic_compare_exchange_n(flags, &now, now - 2, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+  return (now & countMask) == 2;
 }
 
 void *allocate(size_t size) {

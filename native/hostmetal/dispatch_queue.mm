@@ -2,12 +2,13 @@
 //
 // A queue is a list of items of which those at its head may run: any number of plain ones, or one barrier alone. In a serial
 // queue every item is a barrier. An item that may run goes to the threads; a caller that waits for its turn (dispatch_sync)
-// is woken instead and runs the item itself. As with Apple's, at most 64 threads run items of concurrent queues, and
-// serial queues get threads beyond that, so that a blocked thread does not stop them.
+// is woken instead and runs the item itself. As with Apple's, at most 64 threads run items of concurrent queues and at most 512
+// those of serial ones, each whatever the others do, so that a blocked thread of one kind does not stop the other.
 #import "dispatch.h"
 
 #import "faces.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -45,15 +46,28 @@ struct List {
 };
 
 // ---------------------------------------------------------------- threads
-constexpr size_t concurrentThreads = 64, allThreads = 512;
 constexpr int64_t idleTime = 5 * NSEC_PER_SEC;
+
+// Items of one kind of queues.
+struct Work {
+  explicit Work(size_t most) : most(most) {}
+  List items;
+  size_t waiting = 0, running = 0;
+  const size_t most;  // at once
+  size_t due() const { return std::min(waiting, most - running); }
+  Item *take() {
+    waiting--;
+    running++;
+    return items.take();
+  }
+};
 
 struct Threads {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake;
-  List serial, concurrent;
-  size_t waiting = 0;  // items
-  size_t idle = 0, count = 0;
+  Work serial{512}, concurrent{64};
+  size_t idle = 0, count = 0;  // threads; one that has only just been made is idle
+  size_t due() const { return serial.due() + concurrent.due(); }
 };
 
 Threads &threads() {
@@ -80,42 +94,55 @@ bool make_thread(void *(*main)(void *)) {
 
 Item *run(Item *item);
 
+void call_thread(Threads &all);
+
 void *thread_main(void *) {
   Threads &all = threads();
+  Work *done = nullptr;  // whose item this thread has run
   for (;;) {
     Item *item;
     {
       DispatchLocked locked(&all.lock);
+      if (done)
+        done->running--;
+      else
+        all.idle--;
       const dispatch_time_t until = dispatch_time(DISPATCH_TIME_NOW, idleTime);
-      while (all.waiting == 0) {
+      while (all.due() == 0) {
         all.idle++;
         const bool in_time = dispatch_condition_wait(&all.wake, &all.lock, until);
         all.idle--;
-        if (!in_time && all.waiting == 0) {
+        if (!in_time && all.due() == 0) {
           all.count--;
           return nullptr;
         }
       }
-      all.waiting--;
-      item = all.serial.take();
-      if (!item) item = all.concurrent.take();
+      done = all.serial.due() > 0 ? &all.serial : &all.concurrent;
+      item = done->take();
+      // A concurrent one may have become due when this thread was done with its own.
+      if (all.due() > 0) call_thread(all);
     }
     while (item) item = run(item);
   }
 }
 
+// For what is due and has no thread yet. The lock is held.
+void call_thread(Threads &all) {
+  if (all.due() <= all.idle)
+    pthread_cond_signal(&all.wake);
+  else if (make_thread(thread_main))
+    all.count++, all.idle++;
+  else if (all.count == 0)
+    dispatch_misuse("no thread can be made");
+}
+
 void hand_over(Item *item, bool serial) {
   Threads &all = threads();
   DispatchLocked locked(&all.lock);
-  (serial ? all.serial : all.concurrent).add(item);
-  if (++all.waiting <= all.idle) {
-    pthread_cond_signal(&all.wake);
-  } else if (all.count < (serial ? allThreads : concurrentThreads)) {
-    if (make_thread(thread_main))
-      all.count++;
-    else if (all.count == 0)
-      dispatch_misuse("no thread can be made");
-  }
+  Work &work = serial ? all.serial : all.concurrent;
+  work.items.add(item);
+  work.waiting++;
+  if (work.due() > 0) call_thread(all);
 }
 }  // namespace
 
