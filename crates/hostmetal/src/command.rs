@@ -198,7 +198,7 @@ impl CommandBuffer {
         }
     }
 
-    /// Waits for a flag. A wait in a callback lets another worker go on with the queue, unless the queue waits for that
+    /// Waits for a flag. A wait in a callback lets another worker go on with the callback's queue, unless that queue waits for that
     /// very callback.
     fn wait(&self, flag: u32) -> Result<(), Misuse> {
         if self.status() < COMMITTED {
@@ -227,6 +227,8 @@ impl CommandBuffer {
         if event::spin_until(&self.word, event::PATIENT, |word| word & flag != 0) {
             return;
         }
+        // What is waited for may wait for what the callback's own queue runs next.
+        leave_queue();
         loop {
             let word = self.word.fetch_or(WAITED, Ordering::AcqRel) | WAITED;
             if word & flag != 0 {
@@ -285,7 +287,8 @@ impl CommandBuffer {
         let fault = faults::commit(self.queue.device)?;
         record.callbacks = Some(callbacks);
         record.fault = fault;
-        let ticket = record.ticket;
+        // Before it is seen to be committed: who sees that and commits another one comes behind it.
+        let ticket = record.ticket.unwrap_or_else(|| self.queue.take_place());
         self.publish(COMMITTED, 0);
         drop(record);
         self.queue.submit(self.clone(), ticket);

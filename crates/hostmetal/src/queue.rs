@@ -2,8 +2,8 @@
 //!
 //! A queue has no thread. While its first command buffer in order is committed, one worker drives it: runs command buffers
 //! until the first one is not committed. Queues are driven by different workers, so they run concurrently; a callback or a
-//! kernel that blocks stops its own queue only. A completed callback that waits for its own queue hands the queue over to
-//! another worker first, so that it waits for something. A command buffer that waits for an event parks the queue: it
+//! kernel that blocks stops its own queue only. A completed callback that waits for a command buffer, for room in a queue or for an
+//! event hands its queue over to another worker first, so that it does not wait for itself. A command buffer that waits for an event parks the queue: it
 //! stays with its worker in name only, until the event has another one resume it (event.rs). Command buffers keep their queue alive, so one that is released
 //! with work in flight completes that work.
 
@@ -72,14 +72,13 @@ impl Queue {
         if self.live.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok() {
             return;
         }
-        if self.driven_here() {
-            if command::in_scheduled_callback() {
-                // Nothing of this queue can complete before the callback returns: the limit gives way.
-                self.live.fetch_add(1, Ordering::SeqCst);
-                return;
-            }
-            self.hand_over();
+        if self.driven_here() && command::in_scheduled_callback() {
+            // Nothing of this queue can complete before the callback returns: the limit gives way.
+            self.live.fetch_add(1, Ordering::SeqCst);
+            return;
         }
+        // Where this is a completed callback of whichever queue.
+        command::leave_queue();
         self.waiting.fetch_add(1, Ordering::SeqCst);
         while let Err(live) = self.live.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take) {
             event::sleep_while(&self.live, live, None);
@@ -112,17 +111,13 @@ impl Queue {
         self.drive_if_due(state);
     }
 
-    /// Takes a committed command buffer, at its place or at the end.
-    pub(crate) fn submit(self: &Arc<Queue>, command_buffer: Arc<CommandBuffer>, ticket: Option<u64>) {
+    /// Takes a committed command buffer to its place.
+    pub(crate) fn submit(self: &Arc<Queue>, command_buffer: Arc<CommandBuffer>, ticket: u64) {
         let mut state = self.state();
-        let place = ticket.and_then(|ticket| state.order.iter_mut().find(|place| place.ticket == ticket));
-        match place {
-            Some(place) => place.committed = Some(command_buffer),
-            None => {
-                state.last_ticket += 1;
-                let ticket = state.last_ticket;
-                state.order.push_back(Place { ticket, committed: Some(command_buffer) });
-            }
+        // They are in the order of their tickets.
+        match state.order.binary_search_by_key(&ticket, |place| place.ticket) {
+            Ok(at) => state.order[at].committed = Some(command_buffer),
+            Err(_) => unreachable!("only what is committed leaves its place"),
         }
         self.drive_if_due(state);
     }

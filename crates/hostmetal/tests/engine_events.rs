@@ -291,6 +291,37 @@ fn a_completed_callback_may_wait_for_an_event_of_its_own_queue() {
     second.wait();
 }
 
+/// A command buffer of the second queue waits for an event that the first signals behind the one whose callback waits for the second.
+#[test]
+fn a_completed_callback_may_wait_for_another_queue_that_waits_for_its_own() {
+    struct Other {
+        queue: Queue,
+        waiting: CommandBuffer,
+    }
+    unsafe extern "C" fn wait_for_the_end(other: *mut c_void) {
+        // SAFETY: the test keeps it.
+        unsafe { &*other.cast::<Other>() }.waiting.wait();
+    }
+    unsafe extern "C" fn wait_for_room(other: *mut c_void) {
+        // SAFETY: the test keeps it.
+        let other = unsafe { &*other.cast::<Other>() };
+        committed(&other.queue, |_| {});
+    }
+    for wait in [wait_for_the_end, wait_for_room] {
+        let (own, queue, event) = (Queue::new(), Queue::limited(1), Event::new());
+        let waiting = committed(&queue, |command_buffer| command_buffer.wait_for(&event, 1));
+        let other = Other { queue, waiting };
+        let first = own.command_buffer();
+        // SAFETY: the handle is valid; the other queue lives until the command buffer has completed.
+        ok(unsafe { hm_command_buffer_commit(first.0, None, Some(wait), context(&other)) });
+        let second = committed(&own, |command_buffer| command_buffer.signal(&event, 1));
+        for command_buffer in [&first, &second, &other.waiting] {
+            command_buffer.wait();
+            command_buffer.assert_completed();
+        }
+    }
+}
+
 // ------------------------------------------------------------------ many threads
 
 #[test]
