@@ -124,10 +124,12 @@ impl Event {
         if limit.is_some() {
             guard::watch();
         }
-        // Whoever removes it may have looked before the queue was listed.
+        // Whoever removes the device, or the watchdog, may have looked before the queue was listed.
         if queue.device.removed() {
             drop(deadlines().remove(&number));
             self.give_up(number, |_| queue.device.failure());
+        } else if !deadlines().contains_key(&number) {
+            self.give_up(number, |value| self.timeout(value));
         }
         true
     }
