@@ -522,6 +522,7 @@ impl Share {
             let recording = unsafe { &*self.wave.recording };
             let mut cursor = Cursor::new(self.wave.first);
             let outcome = catch_unwind(AssertUnwindSafe(|| loop_chunks(self, worker, recording, &mut cursor)));
+            let failed = !matches!(outcome, Ok(Ok(_)));
             match outcome {
                 Ok(Ok(_)) => {}
                 Ok(Err(failure)) => self.fail(failure),
@@ -532,6 +533,11 @@ impl Share {
                 }
             }
             worker.record.leave();
+            // A signal that met the driver between two kernels is sent again, until it has left what it runs.
+            while failed && !self.closed.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+                interrupt(self.task);
+            }
         }
         rested();
         if self.running.fetch_sub(1, Ordering::SeqCst) == 1 {
