@@ -65,7 +65,8 @@ bool hm_device_removed(HMDevice device);
 bool hm_device_request_removal(size_t number);
 bool hm_device_remove(size_t number);  // nothing runs on it when this returns
 bool hm_device_add(size_t number);
-// change: 0 added, 1 removal requested, 2 removed. Called on any thread; the first function that is given is the only one.
+// change: 0 added, 1 removal requested, 2 removed. Called on any thread, one change after the other, and makes none itself; the first
+// function that is given is the only one.
 typedef void (*HMDeviceChanged)(HMDevice device, uint32_t change);
 void hm_devices_watch(HMDeviceChanged changed);
 void hm_device_info(HMDevice device, HMDeviceInfo *info);

@@ -69,10 +69,17 @@ pub(crate) enum Change {
     Removed = 2,
 }
 
-/// Called without locks, on the thread that makes the change.
+/// Called on the thread that makes the change, one change after the other; makes none itself.
 pub(crate) type Changed = Box<dyn Fn(&'static Device, Change) + Send + Sync>;
 
 static WATCHER: OnceLock<Changed> = OnceLock::new();
+
+/// Held while a change is made and told, so that all are told in their order.
+static CHANGE: Mutex<()> = Mutex::new(());
+
+fn change() -> MutexGuard<'static, ()> {
+    CHANGE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Has a function called for every change from now on; the first one only.
 pub(crate) fn watch(changed: Changed) {
@@ -97,18 +104,33 @@ pub(crate) fn count() -> usize {
 
 /// Tells that a device will be removed; nothing else happens. Whether there is such a device.
 pub(crate) fn request_removal(number: usize) -> bool {
+    let _change = change();
     let device = list().present.get(number).copied().flatten();
     device.inspect(|device| tell(device, Change::RemovalRequested)).is_some()
 }
 
 /// Removes a device: returns when nothing runs on it any more. Whether there was such a device.
 pub(crate) fn remove(number: usize) -> bool {
-    let device = list().present.get_mut(number).and_then(Option::take);
-    device.inspect(|device| device.go()).is_some()
+    take(|list| list.present.get_mut(number).and_then(Option::take))
+}
+
+/// Removes the device that is taken out of the list. Whether there is one.
+fn take(taken: impl FnOnce(&mut Devices) -> Option<&'static Device>) -> bool {
+    let device = {
+        let _change = change();
+        let Some(device) = taken(&mut list()) else { return false };
+        device.removed.store(true, Ordering::SeqCst);
+        tell(device, Change::Removed);
+        device
+    };
+    event::give_up_of(device);
+    guard::stop_device(device);
+    true
 }
 
 /// Adds a device where one was removed. Whether one was.
 pub(crate) fn add(number: usize) -> bool {
+    let _change = change();
     let device = {
         let mut list = list();
         let Some(old) = list.all.iter().rev().find(|device| device.number == number).copied() else { return false };
@@ -226,7 +248,7 @@ impl Device {
 
     /// Whether it has gone.
     pub(crate) fn removed(&self) -> bool {
-        // SeqCst: with `go`, of a worker that begins to run and the thread that removes one sees the other.
+        // SeqCst: with `take`, of a worker that begins to run and the thread that removes one sees the other.
         self.removed.load(Ordering::SeqCst)
     }
 
@@ -239,20 +261,10 @@ impl Device {
         Failure { code: ErrorCode::DeviceRemoved, text, place: (0, 0) }
     }
 
-    fn go(&'static self) {
-        self.removed.store(true, Ordering::SeqCst);
-        event::give_up_of(self);
-        guard::stop_device(self);
-        tell(self, Change::Removed);
-    }
-
     /// Removes this device, if it is still there; nothing of it may run on the calling thread.
     pub(crate) fn remove(&'static self) {
         let here = |device: &Option<&'static Device>| device.is_some_and(|device| std::ptr::eq(device, self));
-        let gone = list().present.iter_mut().find(|device| here(device)).and_then(Option::take);
-        if gone.is_some() {
-            self.go();
-        }
+        take(|list| list.present.iter_mut().find(|device| here(device)).and_then(Option::take));
     }
 
     /// As the environment counts it.

@@ -172,9 +172,13 @@ pub(crate) fn interrupt(task: u64) {
 /// Stops what runs on a device that has gone, and waits until nothing does.
 pub(crate) fn stop_device(device: &'static Device) {
     loop {
-        let of_device = |record: &&Record| ptr::eq(record.device.load(Ordering::SeqCst), device);
-        let task = |record: &Record| record.task.load(Ordering::SeqCst);
-        let running: Vec<u64> = records().filter(of_device).map(task).filter(|task| *task != 0).collect();
+        let of_device = |record: &Record| {
+            let task = record.task.load(Ordering::SeqCst);
+            let of_device = ptr::eq(record.device.load(Ordering::SeqCst), device);
+            // Read on both sides of the device, so that the two belong together.
+            (of_device && task != 0 && record.task.load(Ordering::SeqCst) == task).then_some(task)
+        };
+        let running: Vec<u64> = records().filter_map(of_device).collect();
         if running.is_empty() {
             return;
         }
