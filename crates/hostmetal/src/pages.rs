@@ -123,14 +123,15 @@ pub(crate) fn charge(device: &Device, length: u64) -> Option<u64> {
         if length > device.memory_limit() {
             return None;
         }
-        let oldest = {
-            let mut volatile = device.volatile();
-            if volatile.is_empty() {
-                return None;
-            }
-            volatile.remove(0)
-        };
-        if let Some(pages) = oldest.upgrade() {
+        // Room is made with the lock held: whoever finds nothing to discard finds the room that others have made.
+        let mut volatile = device.volatile();
+        if let Some(charged) = device.charge(length) {
+            return Some(charged);
+        }
+        if volatile.is_empty() {
+            return None;
+        }
+        if let Some(pages) = volatile.remove(0).upgrade() {
             let mut state = pages.state();
             if state.purgeable == Purgeable::Volatile {
                 pages.discard(&mut state);
