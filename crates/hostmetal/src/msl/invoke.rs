@@ -89,6 +89,7 @@ fn expand(
     macros: &[String],
 ) -> Result<Record, CompileFailure> {
     let job = toolchain.job()?;
+    let mended = toolchain.mended();
     let broken = |e: std::io::Error| CompileFailure {
         kind: Failure::Toolchain,
         log: format!("cannot write to '{}': {e}", job.path().display()),
@@ -103,7 +104,11 @@ fn expand(
         "-W#warnings".into(),
         SOURCE_NAME.into(),
     ]);
-    let finished = toolchain.clang(job.path(), flags)?;
+    let mut finished = toolchain.clang(job.path(), flags.clone())?;
+    if !finished.success && toolchain.mend_headers()? != mended {
+        // Something had changed or removed our headers.
+        finished = toolchain.clang(job.path(), flags)?;
+    }
     if !finished.success && !finished.output.contains("error:") {
         let log = format!("{} failed:\n{}", toolchain.version(), finished.output);
         return Err(CompileFailure { kind: Failure::Toolchain, log });
@@ -243,7 +248,7 @@ pub(super) fn kept(
     Ok(record)
 }
 
-/// Runs clang on a rewritten text, once more when it does not accept the precompiled header.
+/// Runs clang on a rewritten text, again when it does not accept the precompiled header, which other processes may replace too.
 pub(super) fn run(toolchain: &Toolchain, request: &Request) -> Result<Record, CompileFailure> {
     for attempt in 0.. {
         let job = toolchain.job()?;
@@ -252,7 +257,7 @@ pub(super) fn run(toolchain: &Toolchain, request: &Request) -> Result<Record, Co
             log: format!("cannot write to '{}': {e}", job.path().display()),
         };
         fs::write(job.path().join(PROGRAM), request.text).map_err(broken)?;
-        let mut arguments = toolchain.compile_flags(request.math)?;
+        let (mut arguments, generation) = toolchain.compile_flags(request.math)?;
         arguments.extend(WARNINGS.iter().map(OsString::from));
         arguments.extend(request.flags.iter().map(OsString::from));
         if request.pass {
@@ -270,8 +275,8 @@ pub(super) fn run(toolchain: &Toolchain, request: &Request) -> Result<Record, Co
         }
         let finished = toolchain.clang(job.path(), arguments)?;
         let stale = ["PCH file", "precompiled", "AST file", ".pch'"].iter().any(|word| finished.output.contains(word));
-        if !finished.success && stale && attempt == 0 {
-            toolchain.renew(request.math);
+        if !finished.success && stale && attempt < 2 {
+            toolchain.renew(request.math, generation);
             continue;
         }
         if !finished.success && !finished.output.contains(&format!("{PROGRAM}:")) {
@@ -281,7 +286,7 @@ pub(super) fn run(toolchain: &Toolchain, request: &Request) -> Result<Record, Co
         let file = if made { fs::read(job.path().join(OBJECT)).map_err(broken)? } else { Vec::new() };
         return Ok(Record { success: finished.success, output: finished.output, file });
     }
-    unreachable!("the loop ends in its second round")
+    unreachable!("the loop ends in its third round")
 }
 
 /// What to say of a failure that no line of the source is named for.

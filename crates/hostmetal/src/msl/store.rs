@@ -15,6 +15,7 @@
 
 use super::toolchain::hash;
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -110,9 +111,10 @@ impl Store {
                 }
                 record
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(_) => {
-                self.remove(&path);
+            Err(error) => {
+                if is_of_place(&error) {
+                    self.remove(&path);
+                }
                 None
             }
         }
@@ -153,6 +155,14 @@ impl Store {
             super::toolchain::discard(&self.cache, path);
         }
     }
+}
+
+/// Whether a failure to read tells of something else in a record's place: not when files or memory are out, or the disk does not
+/// answer, under which a good record may lie.
+fn is_of_place(error: &io::Error) -> bool {
+    let of_place = [Errno::LOOP, Errno::NXIO, Errno::ACCESS, Errno::ISDIR];
+    error.kind() == io::ErrorKind::InvalidData
+        || Errno::from_io_error(error).is_some_and(|error| of_place.contains(&error))
 }
 
 /// The bytes of a file that only this user can have written. Marks it as used.
@@ -320,6 +330,23 @@ mod tests {
         }
         assert_eq!(fs::read(&outside).unwrap(), whole);
         assert_eq!(made(place.path()), 1);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_read_now_is_kept() {
+        let cases = [
+            (Errno::LOOP, true),
+            (Errno::ACCESS, true),
+            (Errno::NOENT, false),
+            (Errno::MFILE, false),
+            (Errno::NFILE, false),
+            (Errno::NOMEM, false),
+            (Errno::IO, false),
+            (Errno::STALE, false),
+        ];
+        for (error, of_place) in cases {
+            assert_eq!(is_of_place(&error.into()), of_place, "{error}");
+        }
     }
 
     #[test]

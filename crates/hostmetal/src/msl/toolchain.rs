@@ -63,8 +63,19 @@ pub struct Toolchain {
     store: Store,
     /// A hash of what every result depends on: the compiler, our headers, the processor, the C library.
     base: String,
-    /// By arithmetic: the precompiled header, once it has been found or made and verified.
-    precompiled: [Mutex<Option<PathBuf>>; 3],
+    /// By arithmetic.
+    precompiled: [Mutex<Precompiled>; 3],
+    /// How often `mend_headers` has written the headers again.
+    mended: Mutex<u64>,
+}
+
+/// The precompiled header of an arithmetic.
+#[derive(Debug)]
+struct Precompiled {
+    /// Once it has been found or made and verified.
+    file: Option<PathBuf>,
+    /// How often that was.
+    generation: u64,
 }
 
 fn failure(log: impl Into<String>) -> CompileFailure {
@@ -104,12 +115,13 @@ impl Toolchain {
         sweep(&cache);
         let store = Store::new(&cache, size);
         let (clang, Version { line: version, wrapper }) = find_clang(options, &cache, &store, deadline)?;
-        let headers = write_headers(&cache)?;
+        let (headers, _) = write_headers(&cache)?;
         let texts = headers.file_name().unwrap_or_default().as_bytes();
         let base =
             hash([version.as_bytes(), wrapper.as_bytes(), texts, processor().as_bytes(), c_library().as_bytes()]);
-        let precompiled = [const { Mutex::new(None) }; 3];
-        Ok(Self { clang, version, cache, headers, deadline, store, base, precompiled })
+        let precompiled = [const { Mutex::new(Precompiled { file: None, generation: 0 }) }; 3];
+        let mended = Mutex::new(0);
+        Ok(Self { clang, version, cache, headers, deadline, store, base, precompiled, mended })
     }
 
     /// The toolchain that the environment names, found once per process. A failure is not remembered.
@@ -212,44 +224,57 @@ impl Toolchain {
         flags
     }
 
-    /// Arguments for compiling rewritten source, with the precompiled header.
+    /// Arguments for compiling rewritten source, with the precompiled header; and its number, for `renew`.
     ///
     /// # Errors
     /// When the precompiled header cannot be made.
-    pub(crate) fn compile_flags(&self, math: Arithmetic) -> Result<Vec<OsString>, CompileFailure> {
+    pub(crate) fn compile_flags(&self, math: Arithmetic) -> Result<(Vec<OsString>, u64), CompileFailure> {
         let mut flags: Vec<OsString> = language_flags(math).into_iter().map(OsString::from).collect();
-        flags.extend(["-include-pch".into(), self.precompiled(math)?.into()]);
-        Ok(flags)
+        let (file, generation) = self.precompiled(math)?;
+        flags.extend(["-include-pch".into(), file.into()]);
+        Ok((flags, generation))
     }
 
-    /// Forgets and removes a precompiled header that clang did not accept.
-    pub(crate) fn renew(&self, math: Arithmetic) {
+    /// Forgets and removes a precompiled header that clang did not accept, unless another has come in its place already.
+    pub(crate) fn renew(&self, math: Arithmetic, generation: u64) {
         let mut known = self.precompiled[math as usize].lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(path) = known.take().as_deref().and_then(Path::parent) {
+        if known.generation != generation {
+            return;
+        }
+        if let Some(path) = known.file.take().as_deref().and_then(Path::parent) {
             discard(&self.cache, path);
         }
     }
 
-    fn precompiled(&self, math: Arithmetic) -> Result<PathBuf, CompileFailure> {
+    fn precompiled(&self, math: Arithmetic) -> Result<(PathBuf, u64), CompileFailure> {
         let mut known = self.precompiled[math as usize].lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(path) = known.as_ref().filter(|p| p.exists()) {
-            return Ok(path.clone());
+        if let Some(path) = known.file.as_ref().filter(|p| p.exists()) {
+            return Ok((path.clone(), known.generation));
         }
         let flags = language_flags(math);
         let key = hash([self.identity().as_bytes(), flags.join("\n").as_bytes()]);
         let home = self.cache.join(format!("pch-{}", &key[..32]));
         let file = home.join("prefix.pch");
         if !is_intact(&home) {
-            self.headers_intact()?;
+            self.mend_headers()?;
             self.precompile(&flags, &home)?;
         }
-        *known = Some(file.clone());
-        Ok(file)
+        touch(&home);
+        *known = Precompiled { file: Some(file.clone()), generation: known.generation + 1 };
+        Ok((file, known.generation))
     }
 
-    /// The headers as this process wrote or found them; written again when something has changed them since.
-    fn headers_intact(&self) -> Result<(), CompileFailure> {
-        write_headers(&self.cache).map(|_| ())
+    /// How often the headers were written again.
+    pub(crate) fn mended(&self) -> u64 {
+        *self.mended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The headers as this process wrote or found them: written again when something has changed them since. How often they were.
+    pub(crate) fn mend_headers(&self) -> Result<u64, CompileFailure> {
+        let mut mended = self.mended.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, written) = write_headers(&self.cache)?;
+        *mended += u64::from(written);
+        Ok(*mended)
     }
 
     fn precompile(&self, flags: &[String], home: &Path) -> Result<(), CompileFailure> {
@@ -446,7 +471,7 @@ pub(super) fn own_directory(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-/// Removes jobs that a killed process left behind and headers nobody has made anew for long.
+/// Removes jobs that a killed process left behind and headers that no process has looked for in long.
 fn sweep(cache: &Path) {
     let Ok(entries) = fs::read_dir(cache) else { return };
     for entry in entries.flatten() {
@@ -467,8 +492,13 @@ fn sweep(cache: &Path) {
     }
 }
 
-/// Puts the headers into the cache, or finds them there.
-fn write_headers(cache: &Path) -> Result<PathBuf, CompileFailure> {
+/// Marks an entry of the cache as in use, for `sweep`. Where the cache has become read-only nobody sweeps it.
+pub(super) fn touch(path: &Path) {
+    let _ = fs::File::open(path).and_then(|entry| entry.set_modified(SystemTime::now()));
+}
+
+/// Puts the headers into the cache, or finds them there; and whether it had to write them.
+fn write_headers(cache: &Path) -> Result<(PathBuf, bool), CompileFailure> {
     let prefix = "#include \"hostmetal.h\"\n#include \"hostmetal_kernel.h\"\n";
     let mut all: Vec<(&str, &str)> = HEADERS.to_vec();
     all.extend(EMPTY.iter().map(|name| (*name, "#pragma once\n")));
@@ -478,7 +508,8 @@ fn write_headers(cache: &Path) -> Result<PathBuf, CompileFailure> {
     let intact =
         || all.iter().all(|(name, text)| fs::read(home.join(name)).is_ok_and(|found| found == text.as_bytes()));
     if intact() {
-        return Ok(home);
+        touch(&home);
+        return Ok((home, false));
     }
     let cannot = |e: io::Error| failure(format!("cannot write hostmetal's headers to '{}': {e}", cache.display()));
     let job = tempfile::Builder::new().prefix("job-").tempdir_in(cache).map_err(cannot)?;
@@ -493,8 +524,8 @@ fn write_headers(cache: &Path) -> Result<PathBuf, CompileFailure> {
     }
     for _ in 0..8 {
         match fs::rename(&made, &home) {
-            Ok(()) => return Ok(home),
-            Err(_) if intact() => return Ok(home),
+            Ok(()) => return Ok((home, true)),
+            Err(_) if intact() => return Ok((home, true)),
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty || home.exists() => discard(cache, &home),
             Err(error) => return Err(cannot(error)),
         }
@@ -594,4 +625,30 @@ fn read_version(text: &str) -> Option<(u32, String)> {
     let number = line.split("clang version ").nth(1)?;
     let major = number.split('.').next()?.trim().parse().ok()?;
     Some((major, line.trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_that_was_made_anew_is_not_thrown_away_for_the_one_before() {
+        let place = tempfile::tempdir().expect("a directory");
+        let options = ToolchainOptions { cache: Some(place.path().to_owned()), ..ToolchainOptions::default() };
+        let toolchain = Toolchain::new(&options).expect("clang");
+        let file = |math| {
+            toolchain.compile_flags(math).map(|(flags, number)| (PathBuf::from(&flags[flags.len() - 1]), number))
+        };
+        // Two compilations begin with the same header and fail with it.
+        let (path, first) = file(Arithmetic::Safe).expect("a header");
+        let (_, second) = file(Arithmetic::Safe).expect("a header");
+        assert_eq!(first, second);
+        toolchain.renew(Arithmetic::Safe, first);
+        assert!(!path.exists());
+        let (_, third) = file(Arithmetic::Safe).expect("a header");
+        toolchain.renew(Arithmetic::Safe, second);
+        assert!(third != first && path.exists());
+        toolchain.renew(Arithmetic::Safe, third);
+        assert!(!path.exists());
+    }
 }
