@@ -349,12 +349,11 @@ fn what_is_in_an_archive_is_not_compiled() {
     }
     // For another processor or compiler it is a miss: here the compiler says that it is of another version.
     let script = place.folder.path().join("other");
-    fs::write(
-        &script,
-        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'clang version 19.1.99'; exit 0; fi\nexec clang-19 \"$@\"\n",
-    )
-    .unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let text =
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'clang version 19.1.99'; exit 0; fi\nexec clang-19 \"$@\"\n";
+    // By a process of its own: one that another test starts meanwhile would inherit the open file, which cannot be run then.
+    let write = "printf %s \"$2\" > \"$1\" && chmod 755 \"$1\"";
+    assert!(Command::new("sh").args(["-c", write, "sh"]).arg(&script).arg(text).status().unwrap().success());
     let options =
         ToolchainOptions { clang: Some(script.into()), cache: Some(place.cache()), ..ToolchainOptions::default() };
     let other = Arc::new(Toolchain::new(&options).unwrap());

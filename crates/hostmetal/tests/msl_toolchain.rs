@@ -4,12 +4,13 @@ use hostmetal::msl::{Built, Checked, CompileFailure, CompileOptions, Engine, Fai
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 const SOURCE: &str = "kernel void k(device float *p, uint i [[thread_position_in_grid]]) { p[i] = 1; }";
 
@@ -24,17 +25,29 @@ fn in_cache(cache: &Path) -> ToolchainOptions {
 /// A script in place of clang that answers `--version` like clang 19 and then does what `body` says.
 fn script(directory: &Path, version: &str, body: &str) -> PathBuf {
     let path = directory.join("clang");
-    fs::write(&path, format!("#!/bin/sh\nif [ \"$1\" = --version ]; then echo '{version}'; exit 0; fi\n{body}\n"))
-        .unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = format!("#!/bin/sh\nif [ \"$1\" = --version ]; then echo '{version}'; exit 0; fi\n{body}\n");
+    // By a process of its own: one that another test starts meanwhile would inherit the open file, which cannot be run then.
+    let write = "printf %s \"$2\" > \"$1\" && chmod 755 \"$1\"";
+    assert!(Command::new("sh").args(["-c", write, "sh"]).arg(&path).arg(text).status().unwrap().success());
     path
 }
 
 fn with_script(directory: &Path, version: &str, body: &str) -> Result<Arc<Toolchain>, CompileFailure> {
+    with_deadline(directory, version, body, None)
+}
+
+fn with_deadline(
+    directory: &Path,
+    version: &str,
+    body: &str,
+    deadline: Option<Duration>,
+) -> Result<Arc<Toolchain>, CompileFailure> {
     let clang = Some(script(directory, version, body).into());
-    let deadline = Some(Duration::from_secs(1));
     toolchain(&ToolchainOptions { clang, deadline, ..in_cache(&directory.join("cache")) })
 }
+
+/// Of a compiler that is to be stopped.
+const STOP: Duration = Duration::from_secs(3);
 
 /// Entries of a cache directory without their hashes, and without the pass, which some builds have not.
 fn entries(cache: &Path) -> Vec<String> {
@@ -101,15 +114,15 @@ fn a_slow_compiler_is_stopped_with_all_its_children() {
         fifo.display(),
         marker.display()
     );
-    let toolchain = with_script(place.path(), "clang version 19.1.7", &body).unwrap();
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        fs::File::open(fifo).unwrap().read_to_string(&mut text).unwrap();
-    });
+    let toolchain = with_deadline(place.path(), "clang version 19.1.7", &body, Some(STOP)).unwrap();
+    // Opened without waiting for the child, which may not come so far.
+    let mut reader = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(fifo).unwrap();
     let failure = Checked::new(&toolchain, SOURCE, &CompileOptions::default()).unwrap_err();
     assert_eq!(failure.kind, Failure::Deadline);
-    assert!(failure.log.contains("was stopped: it took longer than 1 s"), "{}", failure.log);
-    reader.join().unwrap();
+    assert!(failure.log.contains("was stopped: it took longer than 3 s"), "{}", failure.log);
+    // SAFETY: the descriptor is open; from now on reading waits.
+    assert_eq!(unsafe { libc::fcntl(reader.as_raw_fd(), libc::F_SETFL, 0) }, 0);
+    reader.read_to_string(&mut String::new()).unwrap();
     assert!(!marker.exists(), "a child of the compiler outlived the deadline");
     // What the compiler had begun lay where it is removed.
     let intermediate = fs::read_to_string(told).unwrap();
@@ -191,6 +204,70 @@ fn a_compiler_that_crashes_with_the_pass_is_asked_without_it() {
     }
 }
 
+/// What ends a compilation from outside is told, and the next one is right: no slower code comes of it, no unchecked program.
+#[test]
+fn a_compiler_that_is_ended_from_outside_is_asked_again() {
+    let real = Command::new("clang-19").arg("--version").output().unwrap();
+    let version = String::from_utf8(real.stdout).unwrap().lines().next().unwrap().to_owned();
+    let place = tempfile::tempdir().unwrap();
+    let [run, end, ended] = ["run", "end", "ended"].map(|name| place.path().join(name));
+    // The first run like that ends as it is told.
+    let body = format!(
+        "if [ ! -e '{2}' ]; then run=$(cat '{0}'); case \"$*\" in $run) : > '{2}'; . '{1}';; esac; fi\nexec clang-19 \"$@\"",
+        run.display(),
+        end.display(),
+        ended.display()
+    );
+    let clang = Some(script(place.path(), &version, &body).into());
+    let toolchain = toolchain(&ToolchainOptions { clang, ..in_cache(&place.path().join("cache")) }).unwrap();
+    let cases = [
+        ("*-fpass-plugin=*", "p[i] = 1;"),
+        ("*-fpass-plugin=*", "float s = 0; for (uint k = 0; k < n; k++) s = s * 3 + p[k]; p[i + 64] = s;"),
+        ("*-fpass-plugin=*", "threadgroup_barrier(mem_flags::mem_device); p[i] = 1;"),
+        ("*-fshow-overloads=all*", "float one = 1; thread float *q = &one; p[i] = *q;"),
+    ];
+    let ends = [
+        ("kill -KILL $$", "SIGKILL"),
+        (
+            "echo 'clang: error: unable to execute command: Killed\nclang: error: linker command failed due to signal' >&2; exit 254",
+            "SIGKILL",
+        ),
+        (
+            "echo 'fatal error: error in backend: IO failure on output stream: No space left on device\nclang: error: clang frontend command failed with exit code 70' >&2; exit 70",
+            "No space left",
+        ),
+    ];
+    for (number, (how, told)) in ends.into_iter().enumerate() {
+        for (which, body) in cases {
+            for (path, text) in [(&run, which), (&end, how)] {
+                fs::write(path, text).unwrap();
+            }
+            let source = format!(
+                "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float *p, constant uint &n, uint i [[thread_position_in_grid]]) {{ {body} p[i + 99] = {number}; }}"
+            );
+            let build =
+                || Checked::new(&toolchain, &source, &CompileOptions::default())?.build_for("k", &[], Engine::Pass);
+            let first = build();
+            if ended.exists() {
+                let failure = first.expect_err("its compiler was ended");
+                assert!(failure.kind == Failure::Toolchain && failure.log.contains(told), "{failure}: {body}");
+                let kernel = build().unwrap_or_else(|failure| panic!("{failure}: {body}"));
+                assert!(!matches!(kernel.built(), Built::Stack(_)), "{}: {body}", kernel.built());
+                fs::remove_file(&ended).unwrap();
+            } else {
+                let kernel = first.unwrap_or_else(|failure| panic!("{failure}: {body}"));
+                let without = matches!(kernel.built(), Built::Loop | Built::Stack(_)) && !has_pass(&toolchain);
+                assert!(which.contains("pass") && without, "{body}");
+            }
+        }
+    }
+}
+
+/// Whether hostmetal was built with llvm-19-dev.
+fn has_pass(toolchain: &Toolchain) -> bool {
+    fs::read_dir(toolchain.cache()).unwrap().any(|e| e.unwrap().file_name().to_str().unwrap().starts_with("pass-"))
+}
+
 #[test]
 fn a_compiler_that_fails_without_a_word_about_the_source_is_a_toolchain_failure() {
     let place = tempfile::tempdir().unwrap();
@@ -223,7 +300,7 @@ fn a_compiler_that_fails_without_any_word_is_told_with_the_room_on_disk() {
 fn endless_output_of_a_compiler_is_cut() {
     let place = tempfile::tempdir().unwrap();
     let failure = Checked::new(
-        &with_script(place.path(), "clang version 19.1.7", "exec yes").unwrap(),
+        &with_deadline(place.path(), "clang version 19.1.7", "exec yes", Some(STOP)).unwrap(),
         SOURCE,
         &CompileOptions::default(),
     )
@@ -312,6 +389,37 @@ fn a_broken_precompiled_header_is_made_anew() {
     assert_eq!(entries(place.path()), ["headers", "made", "pch"]);
 }
 
+/// As when another process replaces it twice.
+#[test]
+fn a_precompiled_header_that_is_not_accepted_twice_is_made_a_third_time() {
+    let place = tempfile::tempdir().unwrap();
+    let refused = place.path().join("refused");
+    let body = format!(
+        "case \"$*\" in *-include-pch*) if [ \"$(cat '{0}' 2>/dev/null)\" != xx ]; then printf x >> '{0}'; echo 'fatal error: PCH file is out of date'; exit 1; fi;; esac\nexec clang-19 \"$@\"",
+        refused.display()
+    );
+    let clang = Some(script(place.path(), "clang version 19.1.7", &body).into());
+    let toolchain = toolchain(&ToolchainOptions { clang, ..in_cache(&place.path().join("cache")) }).unwrap();
+    compiles(&toolchain, SOURCE);
+    assert_eq!(fs::read_to_string(refused).unwrap(), "xx");
+}
+
+#[test]
+fn what_is_in_use_is_marked_as_such() {
+    let place = tempfile::tempdir().unwrap();
+    compiles(&toolchain(&in_cache(place.path())).unwrap(), SOURCE);
+    let used = ["headers-", "pch-"].map(|kind| entry(place.path(), kind));
+    let long_ago = SystemTime::now() - Duration::from_secs(50 * 24 * 3600);
+    for path in &used {
+        fs::File::open(path).unwrap().set_modified(long_ago).unwrap();
+    }
+    compiles(&toolchain(&in_cache(place.path())).unwrap(), &another());
+    for path in &used {
+        let age = fs::metadata(path).unwrap().modified().unwrap().duration_since(long_ago).unwrap();
+        assert!(age > Duration::from_secs(49 * 24 * 3600), "{}", path.display());
+    }
+}
+
 #[test]
 fn changed_headers_are_put_right() {
     let place = tempfile::tempdir().unwrap();
@@ -324,6 +432,10 @@ fn changed_headers_are_put_right() {
     assert_eq!(fs::read(&file).unwrap(), good);
     fs::remove_file(&file).unwrap();
     compiles(&toolchain(&in_cache(place.path())).unwrap(), &another());
+    assert_eq!(fs::read(&file).unwrap(), good);
+    // Of a toolchain that is in use: what it has not preprocessed before asks for them.
+    fs::remove_dir_all(&headers).unwrap();
+    compiles(&first, &format!("#include <metal_stdlib>\n{}", another()));
     assert_eq!(fs::read(&file).unwrap(), good);
 }
 
@@ -376,7 +488,7 @@ fn several_processes_fill_one_cache_at_once() {
 
 #[test]
 fn the_deadline_variable_must_be_a_number_of_seconds() {
-    for (value, success) in [("soon", false), ("0", false), ("-1", false), ("30", true)] {
+    for (value, success) in [("soon", false), ("0", false), ("-1", false), ("600", true)] {
         let place = tempfile::tempdir().unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
         command

@@ -35,7 +35,8 @@ pub(crate) struct Finished {
 /// Runs a command in `directory` until it ends or `deadline` has passed.
 ///
 /// # Errors
-/// `Toolchain` when it cannot be started, `Deadline` when it takes too long, `Crash` when a signal ends it.
+/// `Toolchain` when it cannot be started or is ended from outside, `Deadline` when it takes too long, `Crash` when a signal of its own
+/// ends it.
 pub(crate) fn run(mut command: Command, directory: &Path, deadline: Duration) -> Result<Finished, CompileFailure> {
     let program = command.get_program().to_string_lossy().into_owned();
     let path = directory.join("output.txt");
@@ -72,8 +73,8 @@ pub(crate) fn run(mut command: Command, directory: &Path, deadline: Duration) ->
         let free = rustix::fs::statvfs(directory).map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
         output = format!("(it said nothing; the disk of '{}' has {free} bytes free)\n", directory.display());
     }
-    if let Some(log) = crash(&program, status, &output) {
-        return Err(CompileFailure { kind: Failure::Crash, log });
+    if let Some(failure) = crash(&program, status, &output) {
+        return Err(failure);
     }
     Ok(Finished { success: status.success(), output })
 }
@@ -152,15 +153,23 @@ fn kill(child: &mut Child, group: Option<Pid>) {
     let _ = child.wait();
 }
 
-/// What to say when the compiler, or a program that it started, was ended by a signal.
-fn crash(program: &str, status: ExitStatus, output: &str) -> Option<String> {
+/// Signals that end a compiler from outside, as where memory is out, and the driver's words for a tool that they have ended.
+const OUTSIDE: [(i32, &str); 3] = [(9, "Killed"), (15, "Terminated"), (24, "CPU time limit exceeded")];
+
+/// The driver calls it a crash too when what it started could not write its file.
+const FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+
+/// The failure when the compiler, or a program that it started, was ended by a signal.
+fn crash(program: &str, status: ExitStatus, output: &str) -> Option<CompileFailure> {
     let signal = status.signal().or_else(|| {
         // The driver reports the death of a tool it started as exit status 128 + n or -n.
         let code = status.code()?;
         let crashed = output.contains("due to signal")
             || output.contains("clang frontend command failed")
             || output.contains("Stack dump:");
-        (crashed || (code > 128 && code < 160)).then_some(code - 128).map(|s| if (1..32).contains(&s) { s } else { 0 })
+        let told = OUTSIDE.iter().find(|(_, words)| output.contains(&format!("unable to execute command: {words}")));
+        let signal = told.map_or(code - 128, |(signal, _)| *signal);
+        (crashed || (code > 128 && code < 160)).then_some(if (1..32).contains(&signal) { signal } else { 0 })
     })?;
     let name = match signal {
         4 => "SIGILL",
@@ -174,9 +183,19 @@ fn crash(program: &str, status: ExitStatus, output: &str) -> Option<String> {
         25 => "SIGXFSZ",
         _ => "a fatal signal",
     };
-    let mut log = format!(
-        "the compiler '{program}' crashed ({name}); this is a fault of the compiler, not necessarily of the source"
-    );
+    let outside =
+        OUTSIDE.iter().any(|(number, _)| *number == signal) || FULL.iter().any(|words| output.contains(words));
+    let (kind, mut log) = if outside {
+        (
+            Failure::Toolchain,
+            format!(
+                "the compiler '{program}' was ended by the system ({name}), as happens where memory or the disk is full"
+            ),
+        )
+    } else {
+        let why = "this is a fault of the compiler, not necessarily of the source";
+        (Failure::Crash, format!("the compiler '{program}' crashed ({name}); {why}"))
+    };
     let told: Vec<&str> = output
         .lines()
         .filter(|l| l.contains("error:") || l.starts_with(|c: char| c.is_ascii_digit()))
@@ -186,5 +205,5 @@ fn crash(program: &str, status: ExitStatus, output: &str) -> Option<String> {
         log.push_str("; it said:\n");
         log.push_str(&told.join("\n"));
     }
-    Some(log)
+    Some(CompileFailure { kind, log })
 }

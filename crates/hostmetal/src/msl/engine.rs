@@ -8,7 +8,7 @@
 //! The plugin is embedded in this crate, empty when it was built without llvm-19-dev, and written to the cache directory.
 //! It is given to a clang of exactly the version of LLVM that it was compiled for, since plugins have no stable interface.
 
-use super::toolchain::{Toolchain, hash};
+use super::toolchain::{Toolchain, hash, touch};
 use super::{CompileFailure, Failure};
 use std::fs;
 use std::path::PathBuf;
@@ -101,6 +101,13 @@ pub(super) fn usable(toolchain: &Toolchain) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a compilation with the plugin failed for the plugin: each time, and only with it. What fails for want of time, memory or
+/// room on the disk may succeed the next time, and nothing is made of it.
+pub(super) fn fails(failure: &CompileFailure) -> bool {
+    failure.kind == Failure::Crash
+        || failure.kind == Failure::Toolchain && failure.log.contains("unable to load plugin")
+}
+
 /// A hash of the plugin.
 pub(super) fn fingerprint() -> &'static str {
     static HASH: LazyLock<String> = LazyLock::new(|| hash([PLUGIN]));
@@ -112,6 +119,7 @@ pub(super) fn plugin(toolchain: &Toolchain) -> Result<PathBuf, String> {
     usable(toolchain)?;
     let path = toolchain.cache().join(format!("pass-{}.so", &fingerprint()[..32]));
     if fs::read(&path).is_ok_and(|found| found == PLUGIN) {
+        touch(&path);
         return Ok(path);
     }
     let cannot = |error: std::io::Error| format!("cannot write the pass to '{}': {error}", path.display());

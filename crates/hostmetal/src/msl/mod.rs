@@ -23,6 +23,7 @@ mod constants;
 mod diagnose;
 mod discover;
 mod engine;
+mod flags;
 mod globals;
 mod headers;
 mod invoke;
@@ -130,7 +131,7 @@ pub enum Failure {
     Deadline,
     /// The compiler crashed.
     Crash,
-    /// There is no usable compiler, or its files cannot be written.
+    /// There is no usable compiler, its files cannot be written, or the system ended it.
     Toolchain,
     /// The kernel's code is in none of the archives, and was not to be compiled.
     ArchiveMiss,

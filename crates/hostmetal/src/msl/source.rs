@@ -5,6 +5,7 @@ use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, Map, Printer, SOURCE_NAME, Severity, read_clang};
 use super::discover::{ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish};
 use super::engine::{self, Engine};
+use super::flags::{LOOPS, PRINTED, SHARED, STACKS, UNJOINED, allocations, keeps_memory};
 use super::globals;
 use super::invoke::{
     FOOT, HEAD, INTERNAL, OBJECT, PROGRAM, Request, compile, is_lasting, preprocess, source_failure, syntax,
@@ -349,13 +350,24 @@ fn accept(
         }
         let tail = with_foot(stream, &tail);
         let (found, mistaken) = std::thread::scope(|scope| {
-            let mistaken = apart.then(|| scope.spawn(|| spaces::check(toolchain, options, stream, &checking, &tail)));
+            let check = || spaces::check(toolchain, options, stream, &checking, &tail);
+            let beside = apart.then(|| std::thread::Builder::new().spawn_scoped(scope, check));
             let found = syntax(toolchain, options, stream, &checking, &tail);
-            // Where clang itself fails, which may accept the program, the program is not mistaken.
-            (found, mistaken.and_then(|mistaken| mistaken.join().ok()?.ok()).unwrap_or_default())
+            let mistaken = match beside {
+                None => Ok(Vec::new()),
+                Some(Ok(thread)) => thread.join().unwrap_or_else(|_| Err(abandoned())),
+                // No thread can be made.
+                Some(Err(_)) => check(),
+            };
+            (found, mistaken)
         });
         let found = found?;
         if !found.iter().any(|f| f.severity == Severity::Error) {
+            let mistaken = match mistaken {
+                // Clang fails with this way of asking, and would again; it has accepted the program.
+                Err(failure) if failure.kind == Failure::Crash => Vec::new(),
+                mistaken => mistaken?,
+            };
             findings.extend(found);
             if mistaken.is_empty() {
                 return Ok(edits);
@@ -401,48 +413,6 @@ fn with_foot(stream: &Stream, tail: &[(usize, String)]) -> Vec<(usize, String)> 
     all.extend_from_slice(tail);
     all
 }
-
-/// Flags for a shared object.
-const SHARED: [&str; 4] = ["-shared", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,now"];
-
-/// Flags for loops over threads.
-const LOOPS: [&str; 2] = ["-mllvm", "-inline-threshold=2000"];
-
-/// Without the plugin, LLVM must not join a thread's accesses with a stride: see native/hostmetal/pass/joins.cpp, which proves where
-/// it may.
-const UNJOINED: [&str; 2] = ["-mllvm", "-enable-interleaved-mem-accesses=false"];
-
-/// Flags for a stack per thread. Later passes do not know that a synchronising call must stay one call (hostmetal_runtime.h). The
-/// executor takes the order of addresses for the order of the text (executor/schedule.rs), so no branch is so unlikely that
-/// its blocks are moved behind the others, blocks are not placed anew (which turns loops, so that their end comes first), and
-/// variables have no lifetimes (whose ends clang places before the body of a loop, and with them what follows it).
-const STACKS: [&str; 16] = [
-    "-mllvm",
-    "-static-likely-prob=100",
-    "-mllvm",
-    "-profile-likely-prob=100",
-    "-mllvm",
-    "-tail-dup-placement=0",
-    "-mllvm",
-    "-disable-tail-duplicate",
-    "-mllvm",
-    "-disable-early-taildup",
-    "-mllvm",
-    "-disable-block-placement",
-    "-mllvm",
-    "-disable-branch-fold",
-    "-Xclang",
-    "-disable-lifetime-markers",
-];
-
-/// Flags that print the code of `hm_kernel_group` for `keeps_memory`.
-const PRINTED: [&str; 5] = [
-    "-fno-discard-value-names",
-    "-mllvm",
-    "-print-before=loop-vectorize",
-    "-mllvm",
-    "-filter-print-funcs=hm_kernel_group",
-];
 
 impl Inner {
     /// The C++ value of each function constant, none for those without one.
@@ -628,7 +598,7 @@ impl Inner {
             return make(false);
         }
         match make(true) {
-            Err(failure) if !matches!(failure.kind, Failure::Source | Failure::ArchiveMiss) => make(false),
+            Err(failure) if engine::fails(&failure) => make(false),
             other => other,
         }
     }
@@ -662,9 +632,11 @@ impl Inner {
                 None => Ok(code),
                 Some(why) => Err(why.to_owned()),
             }),
-            Err(failure) if matches!(failure.kind, Failure::Source | Failure::ArchiveMiss) => Err(failure),
             // What the compiler cannot do with the pass it may do without.
-            Err(failure) => Ok(Err(failure.log.lines().next().unwrap_or_default().to_owned())),
+            Err(failure) if engine::fails(&failure) => {
+                Ok(Err(failure.log.lines().next().unwrap_or_default().to_owned()))
+            }
+            Err(failure) => Err(failure),
         }
     }
 
@@ -870,29 +842,4 @@ pub struct With<'a> {
     pub linked: Linked<'a>,
     /// Without one the attributes of a `[[stage_in]]` are zero.
     pub stage_input: Option<&'a StageInput>,
-}
-
-/// Of what clang prints for `keeps_memory`, the lines that it looks at.
-fn allocations(output: &str) -> String {
-    let Some(at) = output.find("define dso_local void @hm_kernel_group").or_else(|| output.find("@hm_kernel_group("))
-    else {
-        return String::new();
-    };
-    let mut lines = output[at..].lines();
-    let first = lines.next().into_iter();
-    first.chain(lines.filter(|line| line.contains(" = alloca "))).map(|line| format!("{line}\n")).collect()
-}
-
-/// Whether the printed code of `hm_kernel_group` has stack memory of a thread (not only the arguments held per
-/// threadgroup), or was not printed.
-fn keeps_memory(allocations: &str) -> bool {
-    let mut lines = allocations.lines().filter_map(|line| line.split_once(" = alloca "));
-    // Arguments that `each_thread` holds go by their name or by their type, whichever the optimiser has left them.
-    allocations.is_empty()
-        || lines.any(|(name, kind)| {
-            !name.trim_start().starts_with("%hm_held")
-                && !kind.starts_with("%\"struct.hostmetal::argument<")
-                && !kind.starts_with("%\"struct.hostmetal::resource_argument<")
-                && !kind.starts_with("%\"struct.hostmetal::stage_in<")
-        })
 }
