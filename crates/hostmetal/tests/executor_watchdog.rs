@@ -160,6 +160,7 @@ fn a_wait_for_a_value_that_never_comes_times_out() {
     unsafe { hostmetal::ffi::hm_event_set_label(event.0, c"of the test".as_ptr()) };
     let good = Pipeline::new(kernel("store", Entry::Group(store), vec![buffer(0, 4)]));
     let (value, other) = (Buffer::new(4), Buffer::new(4));
+    event.signal(2);
     let work = [&value, &other].map(|target| {
         let command_buffer = queue.command_buffer();
         command_buffer.compute(|_| {});
@@ -175,7 +176,6 @@ fn a_wait_for_a_value_that_never_comes_times_out() {
         command_buffer.commit();
         command_buffer
     });
-    event.signal(2);
     work.iter().for_each(CommandBuffer::wait);
     let (code, text) = work[0].error().expect("an error");
     assert_eq!(code, 2, "{text}");

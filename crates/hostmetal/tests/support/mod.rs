@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
+use std::sync::Once;
 
 use hostmetal::executor::{Entry, Group, Span, ThreadgroupVariable};
 use hostmetal::ffi::*;
@@ -13,6 +14,15 @@ pub(crate) const COMPLETED: u32 = 4;
 pub(crate) const ERROR: u32 = 5;
 
 pub(crate) fn device() -> HMDevice {
+    static THREADS: Once = Once::new();
+    THREADS.call_once(|| {
+        // Work is handed out in smaller parts to more threads than the tests count on.
+        let many = std::thread::available_parallelism().is_ok_and(|threads| threads.get() > 64);
+        if many && std::env::var_os("HOSTMETAL_THREADS").is_none() {
+            // SAFETY: the engine reads its variables when it is used, which is after this; nothing else reads them.
+            unsafe { std::env::set_var("HOSTMETAL_THREADS", "64") };
+        }
+    });
     hm_device_at(0)
 }
 
