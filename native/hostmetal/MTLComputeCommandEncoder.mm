@@ -55,6 +55,37 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder
     HM_CHECK(hm_compute_set_buffer(_engine, engineBuffer(buffers[i], self, _cmd), offsets[i], range.location + i));
 }
 
+// ------------------------------------------------------------------ strides of buffers that [[stage_in]] is read from
+
+- (void)setBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset attributeStride:(NSUInteger)stride atIndex:(NSUInteger)index {
+  HM_CHECK(hm_compute_set_buffer(_engine, engineBuffer(buffer, self, _cmd), offset, index));
+  HM_CHECK(hm_compute_set_attribute_stride(_engine, stride, index));
+}
+
+- (void)setBuffers:(const id<MTLBuffer> [])buffers
+             offsets:(const NSUInteger[])offsets
+    attributeStrides:(const NSUInteger[])strides
+           withRange:(NSRange)range {
+  HM_REQUIRE(buffers != nullptr && offsets != nullptr && strides != nullptr, "the arrays must not be NULL");
+  for (NSUInteger i = 0; i < range.length; i++) {
+    HM_CHECK(hm_compute_set_buffer(_engine, engineBuffer(buffers[i], self, _cmd), offsets[i], range.location + i));
+    HM_CHECK(hm_compute_set_attribute_stride(_engine, strides[i], range.location + i));
+  }
+}
+
+- (void)setBufferOffset:(NSUInteger)offset attributeStride:(NSUInteger)stride atIndex:(NSUInteger)index {
+  HM_CHECK(hm_compute_set_buffer_offset(_engine, offset, index));
+  HM_CHECK(hm_compute_set_attribute_stride(_engine, stride, index));
+}
+
+- (void)setBytes:(const void *)bytes length:(NSUInteger)length attributeStride:(NSUInteger)stride atIndex:(NSUInteger)index {
+  HM_REQUIRE(bytes != nullptr, "the pointer must not be NULL");
+  HM_CHECK(hm_compute_set_bytes(_engine, bytes, length, index));
+  HM_CHECK(hm_compute_set_attribute_stride(_engine, stride, index));
+}
+
+// ------------------------------------------------------------------ tables, textures and samplers
+
 - (void)setVisibleFunctionTable:(id<MTLVisibleFunctionTable>)table atBufferIndex:(NSUInteger)index {
   HM_REQUIRE(!table || object_getClass(table) == [HostMTLVisibleFunctionTable class], "the table is not one of this device");
   HM_CHECK(hm_compute_set_functions(_engine, table ? ((HostMTLVisibleFunctionTable *)table)->_engine : nullptr, index));

@@ -332,7 +332,8 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
                                        (bool)[descriptor inheritBuffers],
                                        (bool)[descriptor inheritPipelineState],
                                        (uint32_t)buffers,
-                                       (uint32_t)memory};
+                                       (uint32_t)memory,
+                                       (bool)[descriptor supportDynamicAttributeStride]};
   const char *misuse = nullptr;
   HMCommands made = hm_commands_create(_engine, &wanted, count, &misuse);
   HM_CHECK(misuse);

@@ -12,7 +12,8 @@
 @implementation MTLIndirectCommandBufferDescriptor
 @synthesize commandTypes = _commandTypes, inheritPipelineState = _inheritPipelineState, inheritBuffers = _inheritBuffers,
             maxKernelBufferBindCount = _maxKernelBufferBindCount,
-            maxKernelThreadgroupMemoryBindCount = _maxKernelThreadgroupMemoryBindCount;
+            maxKernelThreadgroupMemoryBindCount = _maxKernelThreadgroupMemoryBindCount,
+            supportDynamicAttributeStride = _supportDynamicAttributeStride;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -29,6 +30,7 @@
   [copy setInheritBuffers:_inheritBuffers];
   [copy setMaxKernelBufferBindCount:_maxKernelBufferBindCount];
   [copy setMaxKernelThreadgroupMemoryBindCount:_maxKernelThreadgroupMemoryBindCount];
+  [copy setSupportDynamicAttributeStride:_supportDynamicAttributeStride];
   return copy;
 }
 @end
@@ -73,10 +75,24 @@
   HM_CHECK(hm_commands_set_pipeline(_buffer->_engine, _index, ((HostMTLComputePipelineState *)state)->_engine));
 }
 
+- (void)setKernelBuffer:(id<MTLBuffer>)buffer
+                 offset:(NSUInteger)offset
+        attributeStride:(NSUInteger)stride
+                atIndex:(NSUInteger)index {
+  HM_REQUIRE(object_getClass(buffer) == [HostMTLBuffer class] && [buffer device] == [_buffer device],
+             "the buffer must be one of this device");
+  HM_CHECK(hm_commands_set_buffer(_buffer->_engine, _index, ((HostMTLBuffer *)buffer)->_engine, offset, stride, index));
+}
 - (void)setKernelBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index {
   HM_REQUIRE(object_getClass(buffer) == [HostMTLBuffer class] && [buffer device] == [_buffer device],
              "the buffer must be one of this device");
-  HM_CHECK(hm_commands_set_buffer(_buffer->_engine, _index, ((HostMTLBuffer *)buffer)->_engine, offset, index));
+  const NSUInteger none = MTLAttributeStrideStatic;
+  HM_CHECK(hm_commands_set_buffer(_buffer->_engine, _index, ((HostMTLBuffer *)buffer)->_engine, offset, none, index));
+}
+- (void)setStageInRegion:(MTLRegion)region {
+  const uint64_t origin[3] = {region.origin.x, region.origin.y, region.origin.z};
+  const uint64_t size[3] = {region.size.width, region.size.height, region.size.depth};
+  HM_CHECK(hm_commands_set_stage_in_region(_buffer->_engine, _index, origin, size));
 }
 
 - (void)concurrentDispatchThreadgroups:(MTLSize)threadgroups threadsPerThreadgroup:(MTLSize)threads {

@@ -297,6 +297,7 @@ typedef struct HMCommandsDescriptor {
   bool threadgroups, threads;              // kinds of dispatches
   bool inherit_buffers, inherit_pipeline;  // from the encoder that executes them
   uint32_t buffers, memory;                // indices that buffers and threadgroup memory can be set at
+  bool strides;                            // may be set with buffers
 } HMCommandsDescriptor;
 // NULL with *misuse set for a wrong descriptor, NULL without when memory is out.
 HMCommands hm_commands_create(HMDevice device, const HMCommandsDescriptor *descriptor, uint64_t count, const char **misuse);
@@ -305,7 +306,11 @@ uint64_t hm_commands_count(HMCommands commands);
 uint64_t hm_commands_handle(HMCommands commands);
 void hm_commands_release(HMCommands commands);
 const char *hm_commands_set_pipeline(HMCommands commands, uint64_t index, HMPipeline pipeline);  // which they keep
-const char *hm_commands_set_buffer(HMCommands commands, uint64_t index, HMBuffer buffer, uint64_t offset, uint64_t slot);
+// With a stride, or UINT64_MAX (MTLAttributeStrideStatic) for none.
+const char *hm_commands_set_buffer(HMCommands commands, uint64_t index, HMBuffer buffer, uint64_t offset, uint64_t stride,
+                                   uint64_t slot);
+const char *hm_commands_set_stage_in_region(HMCommands commands, uint64_t index, const uint64_t origin[3],
+                                            const uint64_t size[3]);
 const char *hm_commands_set_memory(HMCommands commands, uint64_t index, uint64_t length, uint64_t slot);
 const char *hm_commands_dispatch(HMCommands commands, uint64_t index, bool threads, const uint64_t grid[3],
                                  const uint64_t per_threadgroup[3]);
@@ -477,6 +482,8 @@ const char *hm_encoder_sample(HMEncoder encoder, HMBuffer samples, uint64_t inde
 const char *hm_compute_set_stage_in_region(HMEncoder encoder, const uint64_t origin[3], const uint64_t size[3]);
 // Six 32-bit numbers at offset, read when dispatches run.
 const char *hm_compute_set_stage_in_region_indirect(HMEncoder encoder, HMBuffer buffer, uint64_t offset);
+// Of the buffer that was set last at the index; UINT64_MAX (MTLAttributeStrideStatic) for none.
+const char *hm_compute_set_attribute_stride(HMEncoder encoder, uint64_t stride, size_t index);
 // The number of threadgroups is three 32-bit numbers at offset, read when the dispatch runs.
 const char *hm_compute_dispatch_indirect(HMEncoder encoder, HMBuffer buffer, uint64_t offset,
                                          const uint64_t per_threadgroup[3]);

@@ -27,6 +27,12 @@ LEFT_OUT = {
     ("MTLSharedEventHandle", "NSSecureCoding"): "there is no XPC to send it through",
 }
 
+# Constants with a value in the header are not in PyObjC's metadata: type and value as in objc2-metal 0.3.2, which is made from the SDK too.
+STATIC = {
+    "MTLAttributeStrideStatic": ("const NSUInteger", "NSUIntegerMax"),
+    "MTLBufferLayoutStrideDynamic": ("const NSUInteger", "NSUIntegerMax"),
+}
+
 READONLY, GETTER, RETAIN, COPY, NONATOMIC, STRONG, CLASS = 1, 2, 0x10, 0x20, 0x40, 0x400, 0x1000
 # Cursor kinds by number: the bindings' enumeration raises for some that libclang knows.
 INTERFACE, CATEGORY, PROTOCOL, PROPERTY, INSTANCE_METHOD, CLASS_METHOD = 11, 12, 13, 14, 16, 17
@@ -273,6 +279,10 @@ class Check:
 
     def variable(self, cursor):
         apples = self.sdk["externs"].get(cursor.spelling)
+        if cursor.spelling in STATIC:
+            tokens = [token.spelling for token in cursor.get_tokens()]
+            self.counts["constants"] += 1
+            return self.same(cursor.spelling, "type and value", (cursor.type.spelling, tokens[-1]), STATIC[cursor.spelling])
         if apples is None:
             return self.missing(cursor.spelling)
         self.counts["string constants"] += 1

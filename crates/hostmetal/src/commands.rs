@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::device::Device;
+use crate::encode::stage::small_region;
 use crate::encode::threadgroup_length;
 use crate::executor::SLOTS;
 use crate::memory::Buffer;
@@ -35,8 +36,15 @@ pub(crate) struct Record {
     /// Threads of a threadgroup.
     pub(crate) size: [u32; 3],
     pub(crate) memory: [u32; SLOTS],
-    unused: u32,
+    /// Not 0: it has a stage-in region.
+    pub(crate) region: u32,
     pub(crate) buffer: [u64; SLOTS],
+    /// Of each buffer one more than the stride that was set with it; 0 where none was.
+    pub(crate) stride: [u64; SLOTS],
+    /// Of the stage-in region.
+    pub(crate) origin: [u32; 3],
+    /// Of the stage-in region.
+    pub(crate) extent: [u32; 3],
 }
 
 /// `hm_commands`.
@@ -61,6 +69,8 @@ pub(crate) struct Limits {
     pub(crate) buffers: u32,
     /// And threadgroup memory.
     pub(crate) memory: u32,
+    /// Strides may be set with buffers.
+    pub(crate) strides: bool,
 }
 
 /// An MTLIndirectCommandBuffer.
@@ -73,6 +83,7 @@ pub(crate) struct Commands {
     pipelines: Mutex<Vec<Arc<Pipeline>>>,
 }
 
+const NO_STRIDES: Misuse = c"the indirect command buffer was made without supportDynamicAttributeStride.";
 const BAD_COMMAND: Misuse = c"the index of a command must be < [indirectCommandBuffer size].";
 
 impl Commands {
@@ -146,6 +157,9 @@ impl Commands {
         if !std::ptr::eq(pipeline.device, self.memory.device()) {
             return Err(c"the compute pipeline state was created with a different device.");
         }
+        if pipeline.dynamic_strides && !self.limits.strides {
+            return Err(NO_STRIDES);
+        }
         self.change(index, |record| record.pipeline = pipeline.handle())?;
         self.keep([pipeline.clone()]);
         Ok(())
@@ -168,7 +182,14 @@ impl Commands {
         }
     }
 
-    pub(crate) fn set_buffer(&self, index: u64, buffer: &Buffer, offset: u64, slot: u64) -> Result<(), Misuse> {
+    /// A stride of u64::MAX (MTLAttributeStrideStatic) is none.
+    pub(crate) fn set_buffer(
+        &self,
+        index: u64,
+        (buffer, offset): (&Buffer, u64),
+        stride: u64,
+        slot: u64,
+    ) -> Result<(), Misuse> {
         if self.limits.inherit_buffers {
             return Err(c"the commands inherit the buffers (inheritBuffers).");
         }
@@ -178,7 +199,17 @@ impl Commands {
         if offset > buffer.length() {
             return Err(c"offset must be <= [buffer length].");
         }
-        self.change(index, |record| record.buffer[slot as usize] = buffer.contents() as u64 + offset)
+        let stride = stride.wrapping_add(1);
+        if stride != 0 && !self.limits.strides {
+            return Err(NO_STRIDES);
+        }
+        let (slot, address) = (slot as usize, buffer.contents() as u64 + offset);
+        self.change(index, |record| (record.buffer[slot], record.stride[slot]) = (address, stride))
+    }
+
+    pub(crate) fn set_stage_in_region(&self, index: u64, origin: [u64; 3], size: [u64; 3]) -> Result<(), Misuse> {
+        let (origin, extent) = small_region(origin, size)?;
+        self.change(index, |record| (record.region, record.origin, record.extent) = (1, origin, extent))
     }
 
     pub(crate) fn set_memory(&self, index: u64, length: u64, slot: u64) -> Result<(), Misuse> {

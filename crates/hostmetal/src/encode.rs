@@ -5,6 +5,7 @@
 //! completed. Misuse is answered with a text in Metal's lines and records nothing.
 
 pub(crate) mod indirect;
+pub(crate) mod stage;
 pub(crate) mod sync;
 
 use std::any::Any;
@@ -78,6 +79,8 @@ pub(crate) struct Dispatch {
     pub(crate) indirect: *const AtomicU32,
     /// Number of the stage-in region from 1; 0 for none.
     pub(crate) region: u32,
+    /// Number of the strides from 1; 0 for none.
+    pub(crate) strides: u32,
 }
 
 impl Dispatch {
@@ -133,8 +136,8 @@ pub(crate) struct Recording {
     pub(crate) log: Option<Arc<Log>>,
     /// Textures and tables of functions.
     held: Vec<Arc<dyn Any + Send + Sync>>,
-    /// Stage-in regions; the last is that of the dispatches to come.
-    regions: Vec<sync::StageInRegion>,
+    /// Once there is a region, or a stride.
+    stage: Option<Box<stage::Stage>>,
     /// Commands to be added when the encoder ends.
     at_end: Vec<Command>,
     /// Never resized once allocated: dispatches hold addresses inside.
@@ -196,6 +199,8 @@ struct State {
     /// Number in the recording.
     pipeline: Option<u32>,
     slots: [Slot; SLOTS],
+    /// That were set with buffers.
+    strides: [Option<u64>; SLOTS],
     memory: [u32; SLOTS],
     /// Textures by index, as far as any was bound; the recording holds them.
     textures: Vec<Option<Arc<Texture>>>,
@@ -233,6 +238,7 @@ impl Encoder {
             recording: Recording { concurrent, ..Recording::default() },
             pipeline: None,
             slots: [Slot::Empty; SLOTS],
+            strides: [None; SLOTS],
             memory: [0; SLOTS],
             textures: Vec::new(),
             samplers: [None; SAMPLERS],
@@ -324,6 +330,7 @@ impl Encoder {
                 Slot::Buffer { number: state.recording.hold(buffer), base, length, offset }
             }
         };
+        state.strides[index] = None;
         Ok(())
     }
 
@@ -374,6 +381,7 @@ impl Encoder {
         }
         let address = state.recording.keep_bytes(bytes);
         state.slots[index] = Slot::Bytes { address, length: bytes.len() as u64 };
+        state.strides[index] = None;
         Ok(())
     }
 
@@ -675,6 +683,11 @@ impl State {
                 if binding.alignment > 1 && !(address as u64).is_multiple_of(binding.alignment) {
                     return Err(MISALIGNED_BUFFER[slot]);
                 }
+                match (binding.dynamic_stride, self.strides[slot]) {
+                    (true, None) => return Err(MISSING_STRIDE[slot]),
+                    (false, Some(_)) => return Err(UNASKED_STRIDE[slot]),
+                    _ => {}
+                }
                 Argument::Buffer { index, buffer, address }
             } else {
                 let length = self.memory[slot];
@@ -698,6 +711,7 @@ impl State {
             recording.arguments.truncate(first);
             return Err(&device.texts.memory_of_dispatch);
         }
+        let strides = if pipeline.dynamic_strides { recording.keep_strides(self.strides) } else { 0 };
         recording.commands.push(Command::Dispatch(Dispatch {
             pipeline: number,
             first_argument: first as u32,
@@ -707,7 +721,8 @@ impl State {
             groups,
             group_size,
             indirect: std::ptr::null(),
-            region: recording.regions.len() as u32,
+            region: recording.last_region(),
+            strides,
         }));
         Ok(())
     }
@@ -779,6 +794,14 @@ static SHORT_BUFFER: [Misuse; SLOTS] = by_index!(
 static MISALIGNED_BUFFER: [Misuse; SLOTS] = by_index!(
     "Compute Function: the offset into the buffer that is bound at buffer index ",
     " must be a multiple of its argument's alignment."
+);
+static MISSING_STRIDE: [Misuse; SLOTS] = by_index!(
+    "Compute Function: the buffer at index ",
+    " must be set with an attributeStride: its stride is MTLBufferLayoutStrideDynamic."
+);
+static UNASKED_STRIDE: [Misuse; SLOTS] = by_index!(
+    "Compute Function: the buffer at index ",
+    " was set with an attributeStride, and its stride is not MTLBufferLayoutStrideDynamic."
 );
 static MISSING_MEMORY: [Misuse; SLOTS] =
     by_index!("Compute Function: missing threadgroupMemory binding at index ", ".");

@@ -14,7 +14,7 @@ use crate::msl::{
     Access, Archives, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue, Dynamic,
     Failure, KernelInfo, Linked, Linking, With, check,
 };
-use crate::msl::{AttributeInfo, BindingKind, LoadedKernel, StageInput};
+use crate::msl::{AttributeInfo, BindingKind, LoadedKernel, StageBuffer, StageInput};
 use crate::pipeline::{
     BUFFER, Binding, Kernel, Pipeline, SAMPLER, TEXTURE, THREADGROUP_MEMORY, VISIBLE_FUNCTION_TABLE,
 };
@@ -251,9 +251,10 @@ impl Function {
         let input = descriptor.stage_input.filter(|_| has_attributes);
         let buffers = input.map_or(Ok(Vec::new()), |input| input.buffers(loaded.attributes())).map_err(unfit)?;
         let mut kernel = kernel(&self.name, loaded)?;
-        for index in buffers {
-            if !kernel.bindings.iter().any(|one| one.kind == BUFFER && one.used && one.index == index) {
-                kernel.bindings.push(stage_buffer(index));
+        for StageBuffer { index, dynamic_stride } in buffers {
+            match kernel.bindings.iter_mut().find(|one| one.kind == BUFFER && one.used && one.index == index) {
+                Some(named) => named.dynamic_stride = dynamic_stride,
+                None => kernel.bindings.push(Binding { dynamic_stride, ..stage_buffer(index) }),
             }
         }
         if self.library.max_threads > 0 {
@@ -337,6 +338,7 @@ fn stage_buffer(index: u32) -> Binding {
         texture_type: 0,
         count: 1,
         types: Vec::new(),
+        dynamic_stride: false,
     }
 }
 
@@ -368,6 +370,7 @@ fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
             texture_type: binding.texture_type,
             count: binding.count,
             types: binding.types.clone(),
+            dynamic_stride: false,
         })
     });
     Ok(Kernel {

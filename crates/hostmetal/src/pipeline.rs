@@ -50,6 +50,8 @@ pub struct Binding {
     pub count: u32,
     /// Of a buffer: what it points to, a tree in preorder; empty when that is not known.
     pub types: Vec<Type>,
+    /// Of a buffer that `[[stage_in]]` is read from: whether its stride is set with it.
+    pub dynamic_stride: bool,
 }
 
 /// Code that can become a pipeline: of a compiled MSL kernel, or of a native function with the same contract.
@@ -88,6 +90,8 @@ pub(crate) struct Pipeline {
     pub(crate) span: Span,
     /// Sorted by kind and index.
     pub(crate) bindings: Vec<Binding>,
+    /// Whether buffers need a stride that is set with them.
+    pub(crate) dynamic_strides: bool,
     pub(crate) variables: Vec<PlacedVariable>,
     /// Bytes of the variables, a multiple of 16.
     pub(crate) static_memory: u64,
@@ -174,6 +178,7 @@ impl Pipeline {
             name,
             entry,
             span,
+            dynamic_strides: bindings.iter().any(|binding| binding.dynamic_stride),
             bindings,
             variables: placed,
             static_memory: offset.next_multiple_of(16),

@@ -308,6 +308,7 @@ const MAKES: &[(&str, &str, Make)] = &[
             inherit_pipeline: false,
             buffers: 1,
             memory: 0,
+            strides: false,
         };
         // SAFETY: the device is valid.
         let made = unsafe { hm_commands_create(device(), &kinds, 3, misuse) };

@@ -222,6 +222,7 @@ fn group(buffers: &[(usize, *mut c_void)], threads: [u32; 3]) -> Group {
         grid_origin: [0; 3],
         grid_size: threads,
         stream_bytes: u32::MAX,
+        attribute_stride: std::ptr::null(),
     };
     for (index, address) in buffers {
         group.buffer[*index] = *address;

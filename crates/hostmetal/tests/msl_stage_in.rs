@@ -4,7 +4,9 @@
 mod stdlib;
 mod support;
 
-use hostmetal::ffi::{hm_compute_set_stage_in_region, hm_compute_set_stage_in_region_indirect};
+use hostmetal::ffi::{
+    hm_compute_set_attribute_stride, hm_compute_set_stage_in_region, hm_compute_set_stage_in_region_indirect,
+};
 use hostmetal::msl::{Built, Checked, CompileOptions, Engine, StageAttribute, StageInput, StageLayout, With, check};
 use stdlib::{HALF, Random, pipeline_with};
 use support::{Buffer, Pipeline, Queue, ok};
@@ -232,19 +234,22 @@ fn each_thread_gets_its_element() {
     let wide: Vec<u32> = (0..256).map(|_| (random.bits() % 200) as u32).collect();
     // Numbers, so that an element tells its place.
     let data: Vec<u32> = (0..4096).map(|i| i * 7 + 1).collect();
-    for wide_indices in [false, true] {
+    for (wide_indices, dynamic) in [(false, false), (true, false), (true, true)] {
         let mut input = StageInput { wide_indices, index_buffer: 20, ..StageInput::default() };
         let (mut structure, mut body) = (String::new(), String::new());
         for (m, (step, rate)) in STEPS.into_iter().enumerate() {
             input.attributes[m] = StageAttribute { format: 36, buffer: m as u32, offset: 4 * m as u64 };
-            input.layouts[m] = StageLayout { stride: if step == 0 { 0 } else { 12 }, step, rate };
+            let stride = if step == 0 { 0 } else { 12 };
+            input.layouts[m] = StageLayout { stride: if dynamic { u64::MAX } else { stride }, step, rate };
             structure.push_str(&format!("uint m{m} [[attribute({m})]]; "));
             body.push_str(&format!("  out[i * 8 + {m}] = as_type<float4>(uint4(in.m{m}));\n"));
         }
         let given = Buffer::of(&data);
         let indices = if wide_indices { Buffer::of(&wide) } else { Buffer::of(&narrow) };
         for (name, pipeline) in pipelines(&sources(&structure, &body), &input) {
-            for (grid, group, region) in GRIDS {
+            for (number, (grid, group, region)) in GRIDS.into_iter().enumerate() {
+                // Another for each dispatch of the pipeline.
+                let stride = if dynamic { 4 * (number as u64 + 1) } else { 12 };
                 let threads = grid.iter().product::<u64>();
                 let out = Buffer::new(threads * 8 * 16);
                 let words: Vec<u32> =
@@ -253,7 +258,13 @@ fn each_thread_gets_its_element() {
                 Queue::new()
                     .run(|encoder| {
                         encoder.pipeline(&pipeline);
-                        (0..8).for_each(|m| encoder.buffer(&given, m));
+                        for m in 0..8 {
+                            encoder.buffer(&given, m);
+                            if dynamic {
+                                // SAFETY: the handle is valid.
+                                ok(unsafe { hm_compute_set_attribute_stride(encoder.0, stride, m) });
+                            }
+                        }
                         encoder.buffer(&indices, 20);
                         encoder.buffer(&out, 30);
                         if let Some((origin, size)) = region {
@@ -283,11 +294,11 @@ fn each_thread_gets_its_element() {
                             _ => origin[axis] + u64::from(narrow[place as usize]),
                         };
                         let inside = step == 0 || at[axis] < size[axis];
-                        let expected = if inside { data[(element * 3) as usize + m] } else { 0 };
+                        let expected = if inside { data[(element * stride / 4) as usize + m] } else { 0 };
                         let got = found[(thread as usize * 8 + m) * 4];
                         assert_eq!(
                             got, expected,
-                            "step {step}, rate {rate}, thread {at:?} of {grid:?}, region {region:?}\n{name}"
+                            "step {step}, rate {rate}, thread {at:?} of {grid:?}, region {region:?}, stride {stride}\n{name}"
                         );
                     }
                 }

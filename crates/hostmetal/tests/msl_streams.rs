@@ -169,6 +169,7 @@ fn call(kernel: &LoadedKernel, buffers: [*mut std::ffi::c_void; 3], width: u32, 
         grid_origin: [0; 3],
         grid_size: threads,
         stream_bytes,
+        attribute_stride: std::ptr::null(),
     };
     // SAFETY: the code is mapped while `kernel` lives; the buffers are as long as the callers say, and code without barriers needs nothing
     // of the executor.

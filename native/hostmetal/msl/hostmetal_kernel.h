@@ -29,6 +29,7 @@ struct hm_group {
   unsigned grid_origin[3]; // of the stage-in region
   unsigned grid_size[3];
   unsigned stream_bytes; // what a thread writes to one place behind the other that is better written around the caches: so many bytes or more
+  const unsigned long *attribute_stride; // by index of the buffer, null where no stride is set with a buffer
 };
 static_assert(__builtin_offsetof(hm_group, stream_bytes) == 608, "native/hostmetal/pass/streams.cpp reads it there");
 

@@ -36,6 +36,8 @@ enum attribute_kind : unsigned {
 // MTLStepFunction of compute functions.
 enum attribute_step : unsigned { step_constant = 0, step_x = 5, step_y = 6, step_x_indexed = 7, step_y_indexed = 8 };
 
+constexpr ulong dynamic_stride = ~0ul; // MTLBufferLayoutStrideDynamic: set with the buffer
+
 template <unsigned Kind, unsigned Size>
 struct attribute_bits {
   static_assert(Size == 4);
@@ -158,12 +160,14 @@ struct attribute {
   static_assert(Index >= 0 && Index <= 30, "the index of an attribute must be between 0 and 30");
   static constexpr bool reads = Present && Kind != attribute_none;
   static constexpr bool indexed = Step == step_x_indexed || Step == step_y_indexed, along_y = Step == step_y || Step == step_y_indexed;
+  static constexpr bool steps = Step != step_constant, asks = reads && steps && Stride == dynamic_stride;
   const char *bytes, *indices;
   uint origin, size;
+  ulong asked;
   attribute(const hm_group *group)
       : bytes(reads ? (const char *)group->buffer[Buffer] + Offset : (const char *)nullptr),
         indices(reads && indexed ? (const char *)group->buffer[IndexBuffer] : (const char *)nullptr), origin(group->grid_origin[along_y ? 1 : 0]),
-        size(group->grid_size[along_y ? 1 : 0]) {}
+        size(group->grid_size[along_y ? 1 : 0]), asked(asks ? group->attribute_stride[Buffer] : 0) {}
 
   template <class M>
   METAL_FUNC void fill(M &member, stage_thread where) const {
@@ -174,16 +178,16 @@ struct attribute {
       member = plain<M>{};
     } else {
       uint position = along_y ? where.y : where.x;
-      if (Step != step_constant && position >= size) {
+      if (steps && position >= size) {
         member = plain<M>{};
         return;
       }
       const char *at = bytes;
-      if constexpr (Step != step_constant) {
+      if constexpr (steps) {
         uint element = position / Rate;
         if constexpr (indexed)
           element = IndexSize == 2 ? (uint)load<ushort>(indices + 2 * (ulong)element) : load<uint>(indices + 4 * (ulong)element);
-        at += (ulong)(element + origin) * Stride;
+        at += (ulong)(element + origin) * (asks ? asked : Stride);
       }
       for (unsigned i = 0; i < type::count; i++)
         type::set(member, i, i < Count ? (T)attribute_component<Kind, Size>(at, i) : (T)(i == 3 ? 1 : 0));

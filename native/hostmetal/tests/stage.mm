@@ -198,6 +198,199 @@ void archives_hold_kernels_with_attributes() {
   CHECK([[device() newComputePipelineStateWithDescriptor:whole options:only reflection:nullptr error:&error] autorelease] == nil);
   CHECK_EQUAL([error code], MTLLibraryErrorFunctionNotFound);
 }
+
+// ------------------------------------------------------------------ strides that are set with buffers
+
+NSString *const numbers_kernel =
+    @"struct In { uint n [[attribute(0)]]; };\n"
+     "kernel void k(In in [[stage_in]], device uint *out [[buffer(1)]], uint i [[thread_position_in_grid]]) { out[i] = in.n; }";
+
+// Of `numbers_kernel`: a number at 4 of each element of buffer 0.
+id<MTLComputePipelineState> numbers_pipeline(NSUInteger stride) {
+  MTLStageInputOutputDescriptor *made = [MTLStageInputOutputDescriptor stageInputOutputDescriptor];
+  set_attribute(made, 0, MTLAttributeFormatUInt, 4, 0);
+  set_layout(made, 0, stride, MTLStepFunctionThreadPositionInGridX);
+  MTLComputePipelineDescriptor *whole = descriptor(kernel_of(numbers_kernel), made);
+  [whole setSupportIndirectCommandBuffers:YES];
+  return pipeline_of(whole);
+}
+
+// 0, 3, 6, ...
+id<MTLBuffer> numbers() {
+  id<MTLBuffer> made = [[device() newBufferWithLength:400 options:0] autorelease];
+  for (uint32_t i = 0; i < 100; i++) ((uint32_t *)[made contents])[i] = 3 * i;
+  return made;
+}
+
+void check_numbers(id<MTLBuffer> out, NSUInteger from, NSUInteger first, NSUInteger step, NSUInteger count, int line) {
+  for (NSUInteger i = 0; i < count; i++) {
+    const uint32_t found = ((uint32_t *)[out contents])[from + i];
+    if (found != 3 * (first + step * i)) return faces_note(__FILE__, line, "thread " + std::to_string(i) + ": " + std::to_string(found));
+  }
+}
+
+const MTLSize five = {5, 1, 1};
+
+void strides_are_set_with_buffers() {
+  id<MTLComputePipelineState> state = numbers_pipeline(MTLBufferLayoutStrideDynamic), fixed = numbers_pipeline(8);
+  id<MTLBuffer> in = numbers(), out = [[device() newBufferWithLength:400 options:0] autorelease];
+  id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+  id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+  [encoder setComputePipelineState:state];
+  [encoder setBuffer:in offset:0 attributeStride:8 atIndex:0];
+  [encoder setBuffer:out offset:0 atIndex:1];
+  [encoder dispatchThreads:five threadsPerThreadgroup:five];
+  const id<MTLBuffer> both[] = {in, out};
+  const NSUInteger offsets[] = {8, 20}, strides[] = {12, MTLAttributeStrideStatic};
+  [encoder setBuffers:both offsets:offsets attributeStrides:strides withRange:NSMakeRange(0, 2)];
+  [encoder dispatchThreads:five threadsPerThreadgroup:five];
+  [encoder setBufferOffset:4 attributeStride:16 atIndex:0];
+  [encoder setBufferOffset:40 atIndex:1];
+  [encoder dispatchThreads:five threadsPerThreadgroup:five];
+  // Another offset leaves the stride.
+  [encoder setBufferOffset:0 atIndex:0];
+  [encoder setBufferOffset:60 atIndex:1];
+  [encoder dispatchThreads:five threadsPerThreadgroup:five];
+  [encoder setBytes:[in contents] length:400 attributeStride:0 atIndex:0];
+  [encoder setBufferOffset:80 atIndex:1];
+  [encoder dispatchThreads:five threadsPerThreadgroup:five];
+  NSString *const dispatch = @"dispatchThreads:threadsPerThreadgroup:";
+  [encoder setBuffer:in offset:0 atIndex:0];
+  CHECK_RAISES([encoder dispatchThreads:five threadsPerThreadgroup:five], dispatch, @"index 0 must be set with an attributeStride");
+  [encoder setBytes:[in contents] length:400 atIndex:0];
+  CHECK_RAISES([encoder dispatchThreads:five threadsPerThreadgroup:five], dispatch, @"index 0 must be set with an attributeStride");
+  [encoder setComputePipelineState:fixed];
+  [encoder setBuffer:in offset:0 attributeStride:8 atIndex:0];
+  CHECK_RAISES([encoder dispatchThreads:five threadsPerThreadgroup:five], dispatch, @"is not MTLBufferLayoutStrideDynamic");
+  CHECK_RAISES([encoder setBuffer:in offset:0 attributeStride:8 atIndex:31], @"attributeStride:atIndex:", @"31");
+  CHECK_RAISES([encoder setBufferOffset:401 attributeStride:8 atIndex:0], @"setBufferOffset:attributeStride:atIndex:", @"offset");
+  [encoder endEncoding];
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  CHECK_EQUAL([commandBuffer status], MTLCommandBufferStatusCompleted);
+  check_numbers(out, 0, 1, 2, 5, __LINE__);
+  check_numbers(out, 5, 3, 3, 5, __LINE__);
+  check_numbers(out, 10, 2, 4, 5, __LINE__);
+  check_numbers(out, 15, 1, 4, 5, __LINE__);
+  check_numbers(out, 20, 1, 0, 5, __LINE__);
+}
+
+id<MTLIndirectCommandBuffer> commands(BOOL strides, BOOL inherit) {
+  MTLIndirectCommandBufferDescriptor *made = [[[MTLIndirectCommandBufferDescriptor alloc] init] autorelease];
+  [made setCommandTypes:MTLIndirectCommandTypeConcurrentDispatchThreads];
+  [made setSupportDynamicAttributeStride:strides];
+  [made setInheritBuffers:inherit];
+  made = [[made copy] autorelease];
+  return [[device() newIndirectCommandBufferWithDescriptor:made maxCommandCount:3 options:0] autorelease];
+}
+
+NSString *executed(id<MTLIndirectCommandBuffer> all, NSRange range, void (^before)(id<MTLComputeCommandEncoder> encoder) = nil) {
+  id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+  id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+  if (before) before(encoder);
+  [encoder executeCommandsInBuffer:all withRange:range];
+  [encoder endEncoding];
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  return [commandBuffer error] ? [[commandBuffer error] localizedDescription] : @"";
+}
+
+void commands_have_regions_and_strides() {
+  id<MTLComputePipelineState> state = numbers_pipeline(MTLBufferLayoutStrideDynamic), fixed = numbers_pipeline(8);
+  id<MTLIndirectCommandBuffer> all = commands(YES, NO);
+  id<MTLBuffer> in = numbers(), out = [[device() newBufferWithLength:400 options:0] autorelease];
+  for (NSUInteger i = 0; i < 3; i++) {
+    id<MTLIndirectComputeCommand> command = [all indirectComputeCommandAtIndex:i];
+    [command setComputePipelineState:i == 2 ? fixed : state];
+    if (i == 2) [command setKernelBuffer:in offset:8 atIndex:0];
+    else [command setKernelBuffer:in offset:8 attributeStride:4 + 8 * i atIndex:0];
+    [command setKernelBuffer:out offset:20 * i atIndex:1];
+    if (i > 0) [command setStageInRegion:MTLRegionMake1D(i, 3)];
+    [command concurrentDispatchThreads:five threadsPerThreadgroup:five];
+  }
+  CHECK([executed(all, NSMakeRange(0, 3)) isEqualToString:@""]);
+  check_numbers(out, 0, 3, 1, 5, __LINE__);
+  // Threads beyond the region get zeros.
+  check_numbers(out, 5, 6, 3, 3, __LINE__);
+  check_numbers(out, 8, 0, 0, 2, __LINE__);
+  check_numbers(out, 10, 7, 2, 3, __LINE__);
+  check_numbers(out, 13, 0, 0, 2, __LINE__);
+  // A reset takes both away.
+  id<MTLIndirectComputeCommand> command = [all indirectComputeCommandAtIndex:1];
+  [command reset];
+  [command setComputePipelineState:fixed];
+  [command setKernelBuffer:in offset:0 atIndex:0];
+  [command setKernelBuffer:out offset:0 atIndex:1];
+  [command concurrentDispatchThreads:five threadsPerThreadgroup:five];
+  CHECK([executed(all, NSMakeRange(1, 1)) isEqualToString:@""]);
+  check_numbers(out, 0, 1, 2, 5, __LINE__);
+  // What does not fit.
+  CHECK_RAISES([command setStageInRegion:MTLRegionMake1D(1ull << 32, 1)], @"setStageInRegion:", @"2^32");
+  [command setComputePipelineState:state];
+  CHECK_CONTAINS(executed(all, NSMakeRange(1, 1)), @"the buffer at index 0 is set without its stride");
+  [command setComputePipelineState:fixed];
+  [command setKernelBuffer:in offset:0 attributeStride:8 atIndex:0];
+  CHECK_CONTAINS(executed(all, NSMakeRange(1, 1)), @"the buffer at index 0 is set with a stride, which its layout has already");
+  id<MTLIndirectComputeCommand> plain = [commands(NO, NO) indirectComputeCommandAtIndex:0];
+  CHECK_RAISES([plain setComputePipelineState:state], @"setComputePipelineState:", @"supportDynamicAttributeStride");
+  CHECK_RAISES([plain setKernelBuffer:in offset:0 attributeStride:4 atIndex:0], @"attributeStride:atIndex:", @"supportDynamicAttributeStride");
+  [plain setKernelBuffer:in offset:0 attributeStride:MTLAttributeStrideStatic atIndex:0];
+}
+
+void commands_inherit_strides() {
+  id<MTLComputePipelineState> state = numbers_pipeline(MTLBufferLayoutStrideDynamic);
+  id<MTLIndirectCommandBuffer> all = commands(YES, YES);
+  id<MTLBuffer> in = numbers(), out = [[device() newBufferWithLength:400 options:0] autorelease];
+  id<MTLIndirectComputeCommand> command = [all indirectComputeCommandAtIndex:0];
+  [command setComputePipelineState:state];
+  [command concurrentDispatchThreads:five threadsPerThreadgroup:five];
+  NSString *told = executed(all, NSMakeRange(0, 1), ^(id<MTLComputeCommandEncoder> encoder) {
+    [encoder setBuffer:in offset:0 attributeStride:20 atIndex:0];
+    [encoder setBuffer:out offset:0 atIndex:1];
+  });
+  CHECK([told isEqualToString:@""]);
+  check_numbers(out, 0, 1, 5, 5, __LINE__);
+}
+
+void a_kernel_writes_regions_and_strides() {
+  id<MTLLibrary> library = library_of(
+      @"struct Job { command_buffer commands; compute_pipeline_state pipeline; device uint *in; device uint *out; };\n"
+       "kernel void k(constant Job &job [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
+       "  compute_command command(job.commands, i);\n"
+       "  command.set_compute_pipeline_state(job.pipeline);\n"
+       "  if (i == 0) command.set_kernel_buffer(job.in, 12, 0);\n"
+       "  else command.set_kernel_buffer((constant uint *)job.in, 4 * i, 0);\n"
+       "  command.set_kernel_buffer(job.out + 5 * i, 1);\n"
+       "  if (i == 1) command.set_stage_in_region(uint3(7, 0, 0), uint3(4, 1, 1));\n"
+       "  command.concurrent_dispatch_threads(uint3(5, 1, 1), uint3(5, 1, 1));\n"
+       "  job.out[50 + i] = 3 * job.commands.size(); }");
+  MTLComputePipelineDescriptor *whole = descriptor([[library newFunctionWithName:@"k"] autorelease], nil);
+  id<MTLComputePipelineState> writer = pipeline_of(whole), state = numbers_pipeline(MTLBufferLayoutStrideDynamic), fixed = numbers_pipeline(8);
+  id<MTLBuffer> in = numbers(), out = [[device() newBufferWithLength:400 options:0] autorelease];
+  id<MTLIndirectCommandBuffer> all = commands(YES, NO);
+  struct Job {
+    MTLResourceID commands, pipeline;
+    uint64_t in, out;
+  };
+  __block Job job = {[all gpuResourceID], [state gpuResourceID], [in gpuAddress], [out gpuAddress]};
+  void (^run)(id<MTLComputeCommandEncoder>) = ^(id<MTLComputeCommandEncoder> encoder) {
+    [encoder setComputePipelineState:writer];
+    [encoder setBytes:&job length:sizeof job atIndex:0];
+    [encoder dispatchThreads:MTLSizeMake(3, 1, 1) threadsPerThreadgroup:MTLSizeMake(3, 1, 1)];
+  };
+  CHECK([executed(all, NSMakeRange(0, 3), run) isEqualToString:@""]);
+  check_numbers(out, 0, 1, 3, 5, __LINE__);
+  check_numbers(out, 5, 8, 1, 4, __LINE__);
+  check_numbers(out, 9, 0, 0, 1, __LINE__);
+  check_numbers(out, 10, 1, 2, 5, __LINE__);
+  check_numbers(out, 50, 3, 0, 3, __LINE__);
+  // What a kernel writes is not believed.
+  id<MTLIndirectCommandBuffer> plain = commands(NO, NO);
+  job.commands = [plain gpuResourceID];
+  CHECK_CONTAINS(executed(plain, NSMakeRange(0, 1), run), @"made without supportDynamicAttributeStride");
+  job.pipeline = [fixed gpuResourceID];
+  CHECK_CONTAINS(executed(plain, NSMakeRange(0, 1), run), @"is set with a stride, which its layout has already");
+}
 }  // namespace
 
 #define CASE(name) {#name, name}
@@ -207,5 +400,9 @@ const FaceCase stage_cases[] = {
     CASE(what_does_not_fit_is_named),
     CASE(descriptors_are_copied_and_reset),
     CASE(archives_hold_kernels_with_attributes),
+    CASE(strides_are_set_with_buffers),
+    CASE(commands_have_regions_and_strides),
+    CASE(commands_inherit_strides),
+    CASE(a_kernel_writes_regions_and_strides),
     {nullptr, nullptr},
 };

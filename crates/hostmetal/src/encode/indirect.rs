@@ -21,6 +21,7 @@ pub(crate) struct Execute {
     /// What commands inherit.
     pipeline: Option<Arc<Pipeline>>,
     buffers: [u64; SLOTS],
+    strides: [Option<u64>; SLOTS],
 }
 
 /// Bytes of MTLIndirectCommandBufferExecutionRange.
@@ -81,7 +82,7 @@ impl Encoder {
             state.recording.hold(buffer.clone());
             buffer.contents().wrapping_add(offset as usize).cast::<AtomicU32>().cast_const()
         });
-        let execute = Execute { commands, range, indirect, pipeline, buffers };
+        let execute = Execute { commands, range, indirect, pipeline, buffers, strides: state.strides };
         state.recording.commands.push(Command::Execute(Box::new(execute)));
         Ok(())
     }
@@ -217,7 +218,13 @@ fn add(execute: &Execute, record: &Record, recording: &mut Recording) -> Result<
             threads[axis] = all;
         }
     }
+    if pipeline.dynamic_strides && !limits.strides {
+        return wrong(format!(
+            "kernel {name:?}: the indirect command buffer was made without supportDynamicAttributeStride"
+        ));
+    }
     let first = recording.arguments.len();
+    let mut strides = [None; SLOTS];
     let (mut lengths, mut memory) = (pipeline.static_memory, pipeline.static_memory as u32);
     for binding in pipeline.bindings.iter().filter(|binding| binding.used) {
         let (index, slot) = (binding.index, binding.index as usize);
@@ -235,6 +242,23 @@ fn add(execute: &Execute, record: &Record, recording: &mut Recording) -> Result<
                     return wrong(format!(
                         "kernel {name:?}: the buffer at index {index} is not aligned as its argument"
                     ));
+                }
+                strides[slot] = match limits.inherit_buffers {
+                    true => execute.strides[slot],
+                    false => record.stride[slot].checked_sub(1),
+                };
+                match (binding.dynamic_stride, strides[slot]) {
+                    (true, None) => {
+                        return wrong(format!(
+                            "kernel {name:?}: the buffer at index {index} is set without its stride"
+                        ));
+                    }
+                    (false, Some(_)) => {
+                        return wrong(format!(
+                            "kernel {name:?}: the buffer at index {index} is set with a stride, which its layout has already"
+                        ));
+                    }
+                    _ => {}
                 }
                 Argument::Buffer { index, buffer: BYTES, address: address as *mut u8 }
             }
@@ -262,6 +286,8 @@ fn add(execute: &Execute, record: &Record, recording: &mut Recording) -> Result<
         };
         recording.arguments.push(argument);
     }
+    let strides = if pipeline.dynamic_strides { recording.keep_strides(strides) } else { 0 };
+    let region = if record.region != 0 { recording.keep_region(record.origin, record.extent) } else { 0 };
     let known = recording.pipelines.iter().rposition(|held| Arc::ptr_eq(held, &pipeline));
     let number = known.unwrap_or_else(|| {
         recording.pipelines.push(pipeline);
@@ -276,7 +302,8 @@ fn add(execute: &Execute, record: &Record, recording: &mut Recording) -> Result<
         groups,
         group_size: record.size,
         indirect: std::ptr::null(),
-        region: 0,
+        region,
+        strides,
     }));
     Ok(())
 }

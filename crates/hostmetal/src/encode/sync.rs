@@ -1,4 +1,4 @@
-//! Encoders: fences, samples of the clock, dispatches whose grid is known when they run, and stage-in regions.
+//! Encoders: fences, samples of the clock, and dispatches whose grid is known when they run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -85,70 +85,6 @@ impl Encoder {
         };
         dispatch.indirect = address;
         Ok(())
-    }
-}
-
-/// A stage-in region (MSL specification 5.2.3.6, `[[grid_origin]]` and `[[grid_size]]`).
-pub(crate) enum StageInRegion {
-    Known([u32; 3], [u32; 3]),
-    /// Six 32-bit numbers of a buffer (MTLStageInRegionIndirectArguments), read when a dispatch runs.
-    Indirect(*const AtomicU32),
-}
-
-// SAFETY: the address points into a buffer that the recording holds; it may be used from any thread.
-unsafe impl Send for StageInRegion {}
-
-/// Of the buffer and offset of an indirect stage-in region.
-const REGION_BYTES: u64 = 24;
-
-impl Encoder {
-    /// The region of the dispatches to come.
-    pub(crate) fn set_stage_in_region(&self, origin: [u64; 3], size: [u64; 3]) -> Result<(), Misuse> {
-        let mut state = self.open(Kind::Compute)?;
-        let small = |numbers: [u64; 3]| {
-            let small = numbers.map(u32::try_from);
-            small.iter().all(Result::is_ok).then(|| small.map(Result::unwrap_or_default))
-        };
-        let (Some(origin), Some(size)) = (small(origin), small(size)) else {
-            return Err(c"region.origin and region.size must be < 2^32 along each axis.");
-        };
-        state.recording.regions.push(StageInRegion::Known(origin, size));
-        Ok(())
-    }
-
-    /// As `set_stage_in_region`, for a region that the buffer tells when the dispatches run.
-    pub(crate) fn set_stage_in_region_indirect(&self, buffer: &Arc<Buffer>, offset: u64) -> Result<(), Misuse> {
-        let mut state = self.open(Kind::Compute)?;
-        if !std::ptr::eq(buffer.device(), self.command_buffer.queue.device) {
-            return Err(c"indirectBuffer was created with a different device than the command buffer.");
-        }
-        if !offset.is_multiple_of(4) {
-            return Err(c"indirectBufferOffset must be a multiple of 4.");
-        }
-        if !within(buffer, offset, REGION_BYTES) {
-            return Err(c"(indirectBufferOffset + sizeof(MTLStageInRegionIndirectArguments)) must be <= [indirectBuffer length].");
-        }
-        state.recording.hold(buffer.clone());
-        let address = buffer.contents().wrapping_add(offset as usize).cast::<AtomicU32>();
-        state.recording.regions.push(StageInRegion::Indirect(address));
-        Ok(())
-    }
-}
-
-impl Recording {
-    /// Origin and size of a dispatch's stage-in region, as they are now; the grid itself where none was set.
-    pub(crate) fn region(&self, dispatch: &Dispatch) -> ([u32; 3], [u32; 3]) {
-        let number = (dispatch.region as usize).checked_sub(1);
-        match number.map(|number| &self.regions[number]) {
-            None => ([0; 3], dispatch.threads),
-            Some(StageInRegion::Known(origin, size)) => (*origin, *size),
-            Some(StageInRegion::Indirect(address)) => {
-                // SAFETY: the encoder checked the place's alignment and that it lies in a buffer, which the recording holds.
-                let place = unsafe { std::slice::from_raw_parts(*address, 6) };
-                let three = |first: usize| std::array::from_fn(|axis| place[first + axis].load(Ordering::Relaxed));
-                (three(0), three(3))
-            }
-        }
     }
 }
 

@@ -66,6 +66,8 @@ pub struct Group {
     pub grid_size: [u32; 3],
     /// A kernel that writes so many bytes a thread, or more, to consecutive places writes them around the caches.
     pub stream_bytes: u32,
+    /// `SLOTS` strides that were set with buffers, NULL where the kernel has no such buffer.
+    pub attribute_stride: *const u64,
 }
 
 /// A kernel's code.

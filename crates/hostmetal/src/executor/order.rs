@@ -40,6 +40,7 @@ mod tests {
             groups,
             indirect: ptr::null(),
             region: 0,
+            strides: 0,
         }
     }
 

@@ -727,6 +727,7 @@ impl Cursor {
             grid_origin,
             grid_size,
             stream_bytes: stream_bytes(dispatch.threads),
+            attribute_stride: recording.strides(dispatch),
         });
     }
 

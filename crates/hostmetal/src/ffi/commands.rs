@@ -25,6 +25,8 @@ pub struct HMCommandsDescriptor {
     pub buffers: u32,
     /// Indices that threadgroup memory can be set at.
     pub memory: u32,
+    /// Strides may be set with buffers (supportDynamicAttributeStride).
+    pub strides: bool,
 }
 
 /// Commands that do nothing; NULL with *misuse set for a wrong descriptor, NULL without when memory is out.
@@ -49,6 +51,7 @@ pub unsafe extern "C" fn hm_commands_create(
         inherit_pipeline: given.inherit_pipeline,
         buffers: given.buffers,
         memory: given.memory,
+        strides: given.strides,
     };
     let made = if refuses(device, Site::Buffer) { Ok(None) } else { Commands::new(device, limits, count) };
     let (handle, text) = match made {
@@ -118,7 +121,7 @@ pub unsafe extern "C" fn hm_commands_set_pipeline(
     answer(pipeline.and_then(|pipeline| unsafe { borrow(commands) }.set_pipeline(index, &pipeline)))
 }
 
-/// Sets a buffer of a command.
+/// Sets a buffer of a command, with a stride or UINT64_MAX (MTLAttributeStrideStatic) for none.
 ///
 /// # Safety
 /// As the module above says.
@@ -128,12 +131,32 @@ pub unsafe extern "C" fn hm_commands_set_buffer(
     index: u64,
     buffer: HMBuffer,
     offset: u64,
+    stride: u64,
     slot: u64,
 ) -> *const c_char {
     // SAFETY: as the module above says.
     let buffer = unsafe { borrow(buffer) };
     // SAFETY: as the module above says.
-    answer(unsafe { borrow(commands) }.set_buffer(index, buffer, offset, slot))
+    answer(unsafe { borrow(commands) }.set_buffer(index, (buffer, offset), stride, slot))
+}
+
+/// Sets the stage-in region of a command.
+///
+/// # Safety
+/// As the module above says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_commands_set_stage_in_region(
+    commands: HMCommands,
+    index: u64,
+    origin: *const [u64; 3],
+    size: *const [u64; 3],
+) -> *const c_char {
+    // SAFETY: as the module above says.
+    let origin = unsafe { *origin };
+    // SAFETY: as the module above says.
+    let size = unsafe { *size };
+    // SAFETY: as the module above says.
+    answer(unsafe { borrow(commands) }.set_stage_in_region(index, origin, size))
 }
 
 /// Sets threadgroup memory of a command.

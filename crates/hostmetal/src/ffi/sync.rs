@@ -270,6 +270,20 @@ pub unsafe extern "C" fn hm_compute_set_stage_in_region_indirect(
     answer(unsafe { borrow(encoder) }.set_stage_in_region_indirect(&buffer, offset))
 }
 
+/// Sets the stride of the buffer that was set last at an index; UINT64_MAX (MTLAttributeStrideStatic) for none.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_compute_set_attribute_stride(
+    encoder: HMEncoder,
+    stride: u64,
+    index: usize,
+) -> *const c_char {
+    // SAFETY: as the module says.
+    answer(unsafe { borrow(encoder) }.set_attribute_stride(stride, index))
+}
+
 /// Dispatches as many threadgroups as three 32-bit numbers of the buffer say when the dispatch runs.
 ///
 /// # Safety

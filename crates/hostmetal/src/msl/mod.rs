@@ -57,7 +57,7 @@ pub use link::{Dynamic, Linked, Linking};
 pub use loaded::{Access, Binding, BindingKind, Type};
 pub use logging::Formats;
 pub use source::{Checked, With};
-pub use stage::{AttributeInfo, PLACES, StageAttribute, StageInput, StageLayout};
+pub use stage::{AttributeInfo, PLACES, StageAttribute, StageBuffer, StageInput, StageLayout};
 pub(crate) use store::size;
 pub use toolchain::{Toolchain, ToolchainOptions};
 

@@ -84,6 +84,9 @@ const CONSTANT: u32 = 0;
 const STEPS: std::ops::RangeInclusive<u32> = 5..=8;
 const X_INDEXED: u32 = 7;
 
+/// MTLBufferLayoutStrideDynamic: the stride is set with the buffer.
+const DYNAMIC: u64 = u64::MAX;
+
 /// MTLAttributeDescriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageAttribute {
@@ -98,7 +101,7 @@ pub struct StageAttribute {
 /// MTLBufferLayoutDescriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageLayout {
-    /// Bytes from one element to the next.
+    /// Bytes from one element to the next; MTLBufferLayoutStrideDynamic where they are set with the buffer.
     pub stride: u64,
     /// MTLStepFunction.
     pub step: u32,
@@ -130,12 +133,21 @@ pub struct AttributeInfo {
     pub active: bool,
 }
 
+/// A buffer that attributes are read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageBuffer {
+    /// In the argument table.
+    pub index: u32,
+    /// Whether its stride is set with it.
+    pub dynamic_stride: bool,
+}
+
 impl StageInput {
     /// The buffers, by index, that a kernel with these attributes reads, ascending.
     ///
     /// # Errors
     /// A text that names the attribute which the description does not fit.
-    pub fn buffers(&self, attributes: &[AttributeInfo]) -> Result<Vec<u32>, String> {
+    pub fn buffers(&self, attributes: &[AttributeInfo]) -> Result<Vec<StageBuffer>, String> {
         let mut buffers = Vec::new();
         for AttributeInfo { name, index, data_type, .. } in attributes.iter().filter(|one| one.active) {
             let place = &self.attributes[*index as usize];
@@ -173,16 +185,17 @@ impl StageInput {
                     format.1
                 ));
             }
-            buffers.push(place.buffer);
+            buffers.push(StageBuffer { index: place.buffer, dynamic_stride: layout.stride == DYNAMIC });
             if layout.step >= X_INDEXED {
                 if self.index_buffer as usize >= PLACES {
                     return Err(format!("indexBufferIndex ({}) must be < {PLACES}", self.index_buffer));
                 }
-                buffers.push(self.index_buffer);
+                buffers.push(StageBuffer { index: self.index_buffer, dynamic_stride: false });
             }
         }
-        buffers.sort_unstable();
-        buffers.dedup();
+        // Of two of one index the one with a dynamic stride stays.
+        buffers.sort_unstable_by_key(|buffer| (buffer.index, !buffer.dynamic_stride));
+        buffers.dedup_by_key(|buffer| buffer.index);
         Ok(buffers)
     }
 

@@ -6,7 +6,7 @@ pub(crate) mod catalog;
 
 use std::ffi::CString;
 
-use hostmetal::msl::{Access, BindingKind, CompileOptions, Engine, LoadedKernel, MathMode, check};
+use hostmetal::msl::{Access, BindingKind, CompileOptions, Engine, LoadedKernel, MathMode, StageBuffer, check};
 use hostmetal::pipeline::{BUFFER, Binding, Kernel, SAMPLER, TEXTURE, THREADGROUP_MEMORY, VISIBLE_FUNCTION_TABLE};
 
 use crate::support::{Buffer, Pipeline, Queue, buffer};
@@ -33,7 +33,7 @@ pub(crate) fn pipeline(loaded: LoadedKernel) -> Pipeline {
 }
 
 /// `buffers`: those that are read for its attributes.
-pub(crate) fn pipeline_with(loaded: LoadedKernel, buffers: &[u32]) -> Pipeline {
+pub(crate) fn pipeline_with(loaded: LoadedKernel, buffers: &[StageBuffer]) -> Pipeline {
     let bindings = loaded
         .bindings()
         .iter()
@@ -61,8 +61,9 @@ pub(crate) fn pipeline_with(loaded: LoadedKernel, buffers: &[u32]) -> Pipeline {
             texture_type: b.texture_type,
             count: b.count,
             types: b.types.clone(),
+            dynamic_stride: false,
         })
-        .chain(buffers.iter().map(|&index| buffer(index, 1)))
+        .chain(buffers.iter().map(|one| Binding { dynamic_stride: one.dynamic_stride, ..buffer(one.index, 1) }))
         .collect();
     Pipeline::new(Kernel {
         name: "run".to_owned(),

@@ -52,6 +52,7 @@ pub(crate) fn buffer(index: u32, size: u64) -> Binding {
         texture_type: 0,
         count: 1,
         types: Vec::new(),
+        dynamic_stride: false,
     }
 }
 

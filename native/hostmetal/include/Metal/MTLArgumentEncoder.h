@@ -7,6 +7,9 @@ NS_ASSUME_NONNULL_BEGIN
 @protocol MTLVisibleFunctionTable;
 @protocol MTLDevice, MTLBuffer, MTLComputePipelineState, MTLIndirectCommandBuffer, MTLTexture, MTLSamplerState;
 
+// With a buffer whose stride its layout has (the methods with attributeStride, attributeStrides).
+static const NSUInteger MTLAttributeStrideStatic API_AVAILABLE(macos(14.0)) = NSUIntegerMax;
+
 // The layout is that of the structure in memory, so a program may as well write addresses and gpuResourceIDs itself.
 API_AVAILABLE(macos(10.13))
 @protocol MTLArgumentEncoder <NSObject>

@@ -30,6 +30,22 @@ API_AVAILABLE(macos(10.11))
 - (void)setBuffers:(const id<MTLBuffer> _Nullable[_Nonnull])buffers
            offsets:(const NSUInteger[_Nonnull])offsets
          withRange:(NSRange)range;
+// For buffers whose layout has the stride MTLBufferLayoutStrideDynamic; MTLAttributeStrideStatic stands for no stride.
+- (void)setBuffer:(id<MTLBuffer>)buffer
+             offset:(NSUInteger)offset
+    attributeStride:(NSUInteger)stride
+            atIndex:(NSUInteger)index API_AVAILABLE(macos(14.0));
+- (void)setBuffers:(const id<MTLBuffer> _Nullable[_Nonnull])buffers
+             offsets:(const NSUInteger[_Nonnull])offsets
+    attributeStrides:(const NSUInteger[_Nonnull])strides
+           withRange:(NSRange)range API_AVAILABLE(macos(14.0));
+- (void)setBufferOffset:(NSUInteger)offset
+        attributeStride:(NSUInteger)stride
+                atIndex:(NSUInteger)index API_AVAILABLE(macos(14.0));
+- (void)setBytes:(const void *)bytes
+             length:(NSUInteger)length
+    attributeStride:(NSUInteger)stride
+            atIndex:(NSUInteger)index API_AVAILABLE(macos(14.0));
 - (void)setVisibleFunctionTable:(nullable id<MTLVisibleFunctionTable>)visibleFunctionTable
                   atBufferIndex:(NSUInteger)bufferIndex API_AVAILABLE(macos(11.0));
 - (void)setVisibleFunctionTables:(const id<MTLVisibleFunctionTable> _Nullable[_Nonnull])visibleFunctionTables

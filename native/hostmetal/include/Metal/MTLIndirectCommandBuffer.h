@@ -28,7 +28,7 @@ MTLIndirectCommandBufferExecutionRangeMake(uint32_t location, uint32_t length) {
 MTL_EXPORT API_AVAILABLE(macos(10.14))
 @interface MTLIndirectCommandBufferDescriptor : NSObject <NSCopying> {
   MTLIndirectCommandType _commandTypes;
-  BOOL _inheritPipelineState, _inheritBuffers;
+  BOOL _inheritPipelineState, _inheritBuffers, _supportDynamicAttributeStride;
   NSUInteger _maxKernelBufferBindCount, _maxKernelThreadgroupMemoryBindCount;
 }
 @property(readwrite, nonatomic) MTLIndirectCommandType commandTypes;
@@ -37,6 +37,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.14))
 // Both start as 31.
 @property(readwrite, nonatomic) NSUInteger maxKernelBufferBindCount API_AVAILABLE(macos(11.0));
 @property(readwrite, nonatomic) NSUInteger maxKernelThreadgroupMemoryBindCount API_AVAILABLE(macos(14.0));
+@property(readwrite, nonatomic) BOOL supportDynamicAttributeStride API_AVAILABLE(macos(14.0));
 @end
 
 API_AVAILABLE(macos(10.14))

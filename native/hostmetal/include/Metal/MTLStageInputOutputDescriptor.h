@@ -79,6 +79,9 @@ typedef NS_ENUM(NSUInteger, MTLStepFunction) {
   MTLStepFunctionThreadPositionInGridYIndexed = 8,
 } API_AVAILABLE(macos(10.12));
 
+// As a stride: it is set with the buffer.
+static const NSUInteger MTLBufferLayoutStrideDynamic API_AVAILABLE(macos(14.0)) = NSUIntegerMax;
+
 MTL_EXPORT API_AVAILABLE(macos(10.12))
 @interface MTLBufferLayoutDescriptor : NSObject <NSCopying> {
   NSUInteger _stride, _stepRate;
