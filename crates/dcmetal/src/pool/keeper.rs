@@ -8,9 +8,11 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
+use log::Level;
+
 use super::pressure::{Notices, Pressure, notices, pressure};
 use super::shelves::Shelves;
-use crate::telemetry::POOL;
+use crate::telemetry::{POOL, say};
 
 /// How often it looks.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -67,7 +69,7 @@ fn look<M>(shelves: &Shelves<M>, ticks: u64, pressure: Pressure) {
         Pressure::Some => shelves.release_older(ticks.min(2)),
         Pressure::Critical => shelves.trim(0),
     };
-    log::debug!(target: POOL, "memory is short: {released} idle bytes released");
+    say(POOL, Level::Debug, format_args!("memory is short: {released} idle bytes released"));
 }
 
 #[cfg(test)]

@@ -14,8 +14,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use log::Level;
+
 use crate::raw::host::lock;
-use crate::telemetry::RECOVERY;
+use crate::telemetry::{RECOVERY, say};
 use crate::{Accelerator, BufferPool, Error, ErrorKind, Result};
 pub use breaker::BreakerLimits;
 use breaker::{Breaker, Pass};
@@ -237,7 +239,7 @@ impl Recovery {
                 Err(error) => error,
             };
             failures.push(error.clone());
-            log::warn!(target: RECOVERY, "work failed on {}: {error}", accelerator.name());
+            say(RECOVERY, Level::Warn, format_args!("work failed on {}: {error}", accelerator.name()));
             match error.kind() {
                 ErrorKind::Transient => admitted.end(|breaker, pass| breaker.failed(pass, Instant::now())),
                 ErrorKind::Resource => {
@@ -248,7 +250,7 @@ impl Recovery {
                     }
                 }
                 ErrorKind::DeviceLost => {
-                    log::warn!(target: RECOVERY, "{} is gone", accelerator.name());
+                    say(RECOVERY, Level::Warn, format_args!("{} is gone", accelerator.name()));
                     lock(&self.devices).retain(|device| !device.accelerator.is(accelerator));
                     return Some(Err(error));
                 }
@@ -280,8 +282,10 @@ impl Recovery {
         // The logger is the user's code.
         drop(devices);
         match (before, open) {
-            (None, Some(_)) => log::warn!(target: RECOVERY, "{} is left alone for a while", accelerator.name()),
-            (Some(_), None) => log::info!(target: RECOVERY, "{} is tried again", accelerator.name()),
+            (None, Some(_)) => {
+                say(RECOVERY, Level::Warn, format_args!("{} is left alone for a while", accelerator.name()))
+            }
+            (Some(_), None) => say(RECOVERY, Level::Info, format_args!("{} is tried again", accelerator.name())),
             _ => {}
         }
         Some(changed)

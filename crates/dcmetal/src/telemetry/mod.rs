@@ -31,9 +31,13 @@ mod percentiles;
 mod prometheus;
 mod spans;
 
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
+
+use log::Level;
 
 #[cfg(feature = "trace")]
 pub use chrome::chrome_trace;
@@ -59,6 +63,12 @@ pub(crate) const POOL: &str = "dcmetal::pool";
 pub(crate) const RECOVERY: &str = "dcmetal::recovery";
 #[cfg(feature = "otlp")]
 const OTLP: &str = "dcmetal::otlp";
+
+/// Says it by the crate `log`. The logger is the user's code: where it panics, which the panic hook has reported, no thread of the crate's ends, and nothing
+/// has another outcome.
+pub(crate) fn say(target: &str, level: Level, words: fmt::Arguments<'_>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| log::log!(target: target, level, "{words}")));
+}
 
 /// What an accelerator counts and measures, from the first call of [`Accelerator::telemetry`] on. Cloning shares it.
 ///
@@ -204,8 +214,8 @@ impl Telemetry {
     }
 }
 
-impl std::fmt::Debug for Telemetry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Telemetry").field("accelerator", &self.accelerator).finish_non_exhaustive()
     }
 }
@@ -218,7 +228,8 @@ pub(crate) fn compiling<T>(
     compile: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     let figures = accelerator.figures();
-    if figures.is_none() && !log::log_enabled!(target: COMPILE, log::Level::Debug) {
+    let is_heard = || log::log_enabled!(target: COMPILE, Level::Debug);
+    if figures.is_none() && !catch_unwind(is_heard).unwrap_or(false) {
         return compile();
     }
     let begun = now();
@@ -230,8 +241,10 @@ pub(crate) fn compiling<T>(
         Compiled::Kernel => "kernel",
     };
     match &outcome {
-        Ok(_) => log::debug!(target: COMPILE, "{kind} `{name}` compiled in {time:.2?}"),
-        Err(error) => log::debug!(target: COMPILE, "{kind} `{name}` not compiled, after {time:.2?}: {error}"),
+        Ok(_) => say(COMPILE, Level::Debug, format_args!("{kind} `{name}` compiled in {time:.2?}")),
+        Err(error) => {
+            say(COMPILE, Level::Debug, format_args!("{kind} `{name}` not compiled, after {time:.2?}: {error}"));
+        }
     }
     if let Some(figures) = figures {
         let span = || {

@@ -4,8 +4,10 @@
 
 use std::time::Duration;
 
+use log::Level;
+
 use super::settings::{OtlpEndpoint, OtlpSettings};
-use crate::telemetry::OTLP;
+use crate::telemetry::{OTLP, say};
 
 const BASE: &str = "http://localhost:4318";
 
@@ -16,7 +18,7 @@ pub(super) fn settings() -> OtlpSettings {
         Err(std::env::VarError::NotUnicode(_)) => Err("it is not UTF-8"),
     });
     for complaint in complaints {
-        log::warn!(target: OTLP, "{complaint}");
+        say(OTLP, Level::Warn, format_args!("{complaint}"));
     }
     settings
 }

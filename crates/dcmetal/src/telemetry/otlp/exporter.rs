@@ -12,13 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use log::Level;
 use ureq::Agent;
 
 use super::encode::{Ids, Request, metrics, traces};
 use super::post::{NO_TIME, Refusal, Taken, Target, agent, pause};
 use super::settings::OtlpSettings;
 use crate::raw::host::lock;
-use crate::telemetry::{OTLP, Spans, Telemetry};
+use crate::telemetry::{OTLP, Spans, Telemetry, say};
 
 /// Spans that a collector does not take for so long are given up.
 const KEPT: Duration = Duration::from_secs(300);
@@ -217,19 +218,19 @@ impl Lane {
     /// A request was taken, or what is returned was rejected of it.
     fn succeeded(&mut self, taken: &Taken) -> Result<(), String> {
         if self.tries > 0 {
-            log::info!(target: OTLP, "{} are taken again", self.name());
+            say(OTLP, Level::Info, format_args!("{} are taken again", self.name()));
         }
         self.begin_anew();
         let (name, whom) = (self.name(), self.target.shown());
         if taken.rejected > 0 {
             let text = format!("{} {name} were rejected: {whom}: {}", taken.rejected, taken.text);
-            log::warn!(target: OTLP, "{text}");
+            say(OTLP, Level::Warn, format_args!("{text}"));
             return Err(text);
         }
         if !taken.text.is_empty() {
             // A collector that says something says it each time.
-            let level = if taken.text == self.said { log::Level::Debug } else { log::Level::Warn };
-            log::log!(target: OTLP, level, "{name} were taken: {whom}: {}", taken.text);
+            let level = if taken.text == self.said { Level::Debug } else { Level::Warn };
+            say(OTLP, level, format_args!("{name} were taken: {whom}: {}", taken.text));
         }
         self.said.clone_from(&taken.text);
         Ok(())
@@ -246,8 +247,8 @@ impl Lane {
         self.tries = self.tries.saturating_add(1);
         let pause = pause(self.tries, told, random);
         // Said once until one is taken: a collector that is away stays away for many tries.
-        let level = if self.tries == 1 { log::Level::Warn } else { log::Level::Debug };
-        log::log!(target: OTLP, level, "{} were not sent and are tried again in {pause:.1?}: {text}", self.name());
+        let level = if self.tries == 1 { Level::Warn } else { Level::Debug };
+        say(OTLP, level, format_args!("{} were not sent and are tried again in {pause:.1?}: {text}", self.name()));
         self.failing_since.get_or_insert_with(Instant::now);
         (self.due, self.is_told, self.why) = (after(pause), told.is_some(), text.to_owned());
         self.not_before = self.due;
@@ -361,7 +362,7 @@ impl Sending {
         match &result {
             Err(Refusal::Again { after: told, text }) => {
                 if self.is_closing {
-                    log::warn!(target: OTLP, "{} were not sent: {text}", lane.name());
+                    say(OTLP, Level::Warn, format_args!("{} were not sent: {text}", lane.name()));
                 } else {
                     lane.failed(*told, text, self.ids.draw()[0]);
                 }
@@ -374,7 +375,7 @@ impl Sending {
             }
             // The collector has no part in it.
             Err(Refusal::NoTime) if self.is_closing => {
-                log::warn!(target: OTLP, "{} were not sent: {NO_TIME}", lane.name());
+                say(OTLP, Level::Warn, format_args!("{} were not sent: {NO_TIME}", lane.name()));
             }
             Err(Refusal::NoTime) => {}
             Ok(()) | Err(Refusal::Never { .. }) => lane.due = after(lane.interval),
@@ -398,7 +399,7 @@ impl Sending {
                 lane.succeeded(&taken).map_err(|text| Refusal::Never { text })
             }
             Err(Refusal::Never { text }) => {
-                log::warn!(target: OTLP, "metrics were not taken: {text}");
+                say(OTLP, Level::Warn, format_args!("metrics were not taken: {text}"));
                 lane.begin_anew();
                 let mut stats = lock(&self.stats);
                 stats.points_rejected += count;
@@ -434,7 +435,7 @@ impl Sending {
                     }
                 }
                 Err(Refusal::Never { text }) => {
-                    log::warn!(target: OTLP, "{count} spans were not taken: {text}");
+                    say(OTLP, Level::Warn, format_args!("{count} spans were not taken: {text}"));
                     lane.begin_anew();
                     let mut stats = lock(&self.stats);
                     stats.spans_rejected += count;
@@ -453,7 +454,7 @@ impl Sending {
         let spans: Vec<Spans> = self.telemetry.iter().map(Telemetry::take_spans).collect();
         let overwritten: u64 = spans.iter().map(|spans| spans.lost).sum();
         if overwritten > 0 {
-            log::warn!(target: OTLP, "{overwritten} spans made room for later ones before they were sent");
+            say(OTLP, Level::Warn, format_args!("{overwritten} spans made room for later ones before they were sent"));
             lock(&self.stats).overwritten += overwritten;
         }
         let of_accelerators = self.telemetry.iter().zip(&spans).enumerate();
@@ -467,7 +468,7 @@ impl Sending {
         if count > 0 {
             lock(&self.stats).spans_rejected += count;
             let text = format!("{count} spans are given up: {why}");
-            log::warn!(target: OTLP, "{text}");
+            say(OTLP, Level::Warn, format_args!("{text}"));
             self.refused = Some(text);
         }
     }
