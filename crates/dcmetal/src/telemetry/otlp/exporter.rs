@@ -78,6 +78,14 @@ enum Ask {
     Close { until: Instant },
 }
 
+impl Ask {
+    fn flush(limit: Duration) -> (Ask, Receiver<io::Result<()>>) {
+        // An answer is handed over or not given: in a buffer it would be lost when who asked has just stopped waiting.
+        let (answer, answered) = mpsc::sync_channel(0);
+        (Ask::Flush { until: after(limit), answer }, answered)
+    }
+}
+
 impl OtlpExporter {
     /// Sends what these count, measure and record, by a thread of its own. The attribute `accelerator` is the place in this list, from 0.
     ///
@@ -88,24 +96,9 @@ impl OtlpExporter {
     }
 
     fn start_with(settings: OtlpSettings, telemetry: Vec<Telemetry>, kept: Duration) -> io::Result<OtlpExporter> {
-        let OtlpSettings { metrics, traces, resource, metrics_interval, spans_interval, closing } = settings;
-        let lanes = [
-            Lane::new(Signal::Metrics, Target::new(&metrics)?, metrics_interval),
-            Lane::new(Signal::Spans, Target::new(&traces)?, spans_interval),
-        ];
-        let (agent, stats) = (agent(), Arc::<Mutex<OtlpStats>>::default());
-        let mut sending = Sending {
-            telemetry,
-            resource,
-            agent: agent.clone(),
-            ids: Ids::default(),
-            lanes,
-            taken: VecDeque::new(),
-            refused: None,
-            kept,
-            is_closing: false,
-            stats: Arc::clone(&stats),
-        };
+        let closing = settings.closing;
+        let mut sending = Sending::new(settings, telemetry, kept)?;
+        let (agent, stats) = (sending.agent.clone(), Arc::clone(&sending.stats));
         let ((asks, asked), (ends, ended)) = (mpsc::channel(), mpsc::channel());
         let run = move || {
             // Dropped after everything else here.
@@ -124,8 +117,7 @@ impl OtlpExporter {
     /// when spans were refused or given up since the last `flush`.
     pub fn flush(&self, limit: Duration) -> io::Result<()> {
         let ended = || io::Error::other("the exporter's thread has ended");
-        let (answer, answered) = mpsc::sync_channel(1);
-        let ask = Ask::Flush { until: after(limit), answer };
+        let (ask, answered) = Ask::flush(limit);
         self.asks.send(ask).map_err(|_| ended())?;
         match answered.recv_timeout(limit.saturating_add(INTERRUPTED)) {
             Ok(result) => result,
@@ -272,6 +264,26 @@ struct Sending {
 }
 
 impl Sending {
+    fn new(settings: OtlpSettings, telemetry: Vec<Telemetry>, kept: Duration) -> io::Result<Sending> {
+        let OtlpSettings { metrics, traces, resource, metrics_interval, spans_interval, closing: _ } = settings;
+        let lanes = [
+            Lane::new(Signal::Metrics, Target::new(&metrics)?, metrics_interval),
+            Lane::new(Signal::Spans, Target::new(&traces)?, spans_interval),
+        ];
+        Ok(Sending {
+            telemetry,
+            resource,
+            agent: agent(),
+            ids: Ids::default(),
+            lanes,
+            taken: VecDeque::new(),
+            refused: None,
+            kept,
+            is_closing: false,
+            stats: Arc::default(),
+        })
+    }
+
     fn run(&mut self, asked: &Receiver<Ask>) {
         loop {
             let next = self.lanes[0].due.min(self.lanes[1].due);
@@ -478,6 +490,32 @@ impl Sending {
 mod tests {
     use super::*;
     use crate::Accelerator;
+
+    /// Who asked stops waiting just before the answer.
+    #[test]
+    fn what_nobody_heard_is_told_to_the_next() {
+        let settings = OtlpSettings::new("http://127.0.0.1:1");
+        let mut sending = Sending::new(settings, Vec::new(), KEPT).expect("a URL");
+        sending.refused = Some("3 spans".to_owned());
+        let (asks, asked) = mpsc::channel();
+        let (ask, unheard) = Ask::flush(Duration::from_secs(60));
+        for ask in [ask, Ask::Close { until: Instant::now() }] {
+            asks.send(ask).expect("a receiver");
+        }
+        thread::scope(|scope| {
+            let sending = &mut sending;
+            let thread = scope.spawn(move || sending.run(&asked));
+            // An answer that need not be taken has been given by then.
+            for _ in 0..10_000 {
+                if thread.is_finished() {
+                    break;
+                }
+                thread::yield_now();
+            }
+            drop(unheard);
+        });
+        assert_eq!(sending.refused.as_deref(), Some("3 spans"));
+    }
 
     /// A collector that is away, for longer than spans are kept and not.
     #[test]
