@@ -102,6 +102,11 @@ impl Breaker {
         }
     }
 
+    /// It lets all work through.
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed { .. })
+    }
+
     /// Work ended in a way that says nothing of the device: when it was the probe, the next may be one.
     pub(super) fn undecided(&mut self, pass: Pass, now: Instant) {
         if self.state == State::HalfOpen && !self.is_late(&pass) {

@@ -268,15 +268,16 @@ impl Recovery {
     fn breaker<R>(&self, accelerator: &Accelerator, change: impl FnOnce(&mut Breaker) -> R) -> Option<R> {
         let mut devices = lock(&self.devices);
         let Device { breaker, told, .. } = devices.iter_mut().find(|device| device.accelerator.is(accelerator))?;
-        let before = breaker.open_until();
+        let (before, was_closed) = (breaker.open_until(), breaker.is_closed());
         let changed = change(breaker);
         let open = breaker.open_until();
-        if open != before
-            && let Some(figures) = accelerator.figures()
-        {
-            *told = open.map(|until| figures.leave_alone(until));
-            if open.is_none() {
-                figures.try_again();
+        if let Some(figures) = accelerator.figures() {
+            if open != before {
+                *told = open.map(|until| figures.leave_alone(until));
+            }
+            // A probe that is on its way says nothing yet.
+            if breaker.is_closed() && !was_closed {
+                figures.is_back();
             }
         }
         // The logger is the user's code.

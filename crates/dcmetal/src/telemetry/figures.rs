@@ -188,8 +188,8 @@ impl Figures {
         until
     }
 
-    /// A `Recovery` tries the device again: whoever left it alone before, its state is known anew.
-    pub(crate) fn try_again(&self) {
+    /// A `Recovery` tried the device again, and it did its work: whoever left it alone before, its state is known anew.
+    pub(crate) fn is_back(&self) {
         lock(&self.left_alone).clear();
     }
 
