@@ -8,7 +8,7 @@ use dcmetal::{Error, PoolStats};
 use ending::Ending;
 use memo::{Asked, Memo, Outcome};
 use room::Room;
-use shelves::{Bytes, Shelves};
+use shelves::{Bytes, Owner};
 use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use shuttle::{check_pct, check_random, thread};
 use sync::Arc;
@@ -374,7 +374,7 @@ impl Drop for Piece {
 /// those of what is there, and that is within the limit.
 #[test]
 fn shelves_lend_each_piece_to_one_and_lose_none() {
-    type Two = Shelves<Piece, 2>;
+    type Two = Owner<Piece, 2>;
     fn buffer(shelves: &Two, alive: &Arc<AtomicUsize>) {
         let (piece, part) = shelves.take(0, Piece::BYTES, Piece::ASKED).unwrap_or_else(|| {
             shelves.make_room(Piece::BYTES);
@@ -423,7 +423,7 @@ fn shelves_lend_each_piece_to_one_and_lose_none() {
 fn one_of_two_gets_the_last_piece() {
     check(|| {
         let account = Arc::new(Account::new(u64::MAX, u64::MAX));
-        let shelves = Arc::new(Shelves::<u32, 3>::new(account));
+        let shelves = Arc::new(Owner::<u32, 3>::new(account));
         shelves.lend_new(Piece::bytes(), Piece::ASKED).put_back(7, Piece::bytes(), Piece::ASKED);
         let threads = [(); 2].map(|()| {
             let shelves = Arc::clone(&shelves);
@@ -441,7 +441,7 @@ fn one_of_two_gets_the_last_piece() {
 fn what_comes_back_while_a_pool_closes_is_released() {
     check(|| {
         let account = Arc::new(Account::new(u64::MAX, u64::MAX));
-        let shelves = Shelves::<Piece, 2>::new(Arc::clone(&account));
+        let shelves = Owner::<Piece, 2>::new(Arc::clone(&account));
         let alive = Arc::new(AtomicUsize::new(0));
         let parts = [(); 2].map(|()| shelves.lend_new(Piece::bytes(), Piece::ASKED));
         let threads = parts.each_ref().map(|part| {
@@ -452,6 +452,53 @@ fn what_comes_back_while_a_pool_closes_is_released() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!((alive.load(Ordering::SeqCst), account.bytes()), (0, 0), "something stayed on a shelf");
         drop(parts);
+    });
+}
+
+/// A pool's memory is released when its last user lets it go, on that thread, whatever the keeper has in its hands.
+#[test]
+fn nothing_of_a_pool_is_left_when_it_has_closed() {
+    check(|| {
+        let account = Arc::new(Account::new(u64::MAX, u64::MAX));
+        let shelves = Owner::<Piece, 2>::new(Arc::clone(&account));
+        let alive = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2 {
+            shelves.lend_new(Piece::bytes(), Piece::ASKED).put_back(Piece::new(&alive), Piece::bytes(), Piece::ASKED);
+        }
+        let looked_at = Arc::clone(shelves.shelves());
+        let keeper = thread::spawn(move || {
+            looked_at.tick();
+            looked_at.release_older(1);
+        });
+        drop(shelves);
+        assert_eq!((alive.load(Ordering::SeqCst), account.bytes()), (0, 0));
+        keeper.join().unwrap();
+    });
+}
+
+/// A device with room for two pieces, both idle: two threads that run out of it at once, while the keeper releases as well, both get theirs.
+#[test]
+fn who_runs_out_of_memory_gets_what_another_releases() {
+    check(|| {
+        let shelves = Arc::new(Owner::<Piece, 2>::new(Arc::new(Account::new(u64::MAX, u64::MAX))));
+        let alive = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2 {
+            shelves.lend_new(Piece::bytes(), Piece::ASKED).put_back(Piece::new(&alive), Piece::bytes(), Piece::ASKED);
+        }
+        let users = [(); 2].map(|()| {
+            let (shelves, alive) = (Arc::clone(&shelves), Arc::clone(&alive));
+            thread::spawn(move || {
+                let is_room = |alive| (alive < 2).then_some(alive + 1);
+                let make = || alive.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_room);
+                shelves.make(make, |_| true).is_ok()
+            })
+        });
+        let keeper = thread::spawn(move || {
+            shelves.tick();
+            shelves.release_older(1);
+        });
+        assert_eq!(users.map(|user| user.join().unwrap()), [true; 2]);
+        keeper.join().unwrap();
     });
 }
 

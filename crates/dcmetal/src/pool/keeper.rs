@@ -75,11 +75,11 @@ fn look<M>(shelves: &Shelves<M>, ticks: u64, pressure: Pressure) {
 #[cfg(test)]
 mod tests {
     use super::super::account::Account;
-    use super::super::shelves::Bytes;
+    use super::super::shelves::{Bytes, Owner};
     use super::*;
 
-    fn shelves<M>() -> Shelves<M> {
-        Shelves::new(Arc::new(Account::new(u64::MAX, u64::MAX)))
+    fn shelves<M>() -> Owner<M> {
+        Owner::new(Arc::new(Account::new(u64::MAX, u64::MAX)))
     }
 
     #[test]
@@ -132,13 +132,13 @@ mod tests {
 
     #[test]
     fn the_thread_ages_memory_and_ends_with_its_pool() {
-        let (shelves, bytes) = (Arc::new(shelves::<Sender<()>>()), Bytes::own(512));
+        let (shelves, bytes) = (shelves::<Sender<()>>(), Bytes::own(512));
         let (memory, released) = channel();
-        let keeper = Keeper::start(&shelves, Duration::from_millis(10)).unwrap();
+        let keeper = Keeper::start(shelves.shelves(), Duration::from_millis(10)).unwrap();
         shelves.lend_new(bytes, 512).put_back(memory, bytes, 512);
         // Ends only when the memory has been released.
         released.recv().unwrap_err();
-        let weak = Arc::downgrade(&shelves);
+        let weak = Arc::downgrade(shelves.shelves());
         drop((keeper, shelves));
         while weak.strong_count() > 0 {
             thread::yield_now();

@@ -31,7 +31,7 @@ use account::Account;
 use heaps::{Heaps, Share};
 use keeper::Keeper;
 pub(crate) use pressure::{Pressure, pressure};
-use shelves::{Bytes, Part, Shelves, class};
+use shelves::{Bytes, Owner, Part, Shelves, class};
 
 /// Bytes of a heap.
 const HEAP: u64 = 256 << 10;
@@ -118,7 +118,7 @@ pub struct PoolStats {
 pub struct BufferPool {
     accelerator: Accelerator,
     limits: PoolLimits,
-    shelves: Arc<Shelves<Kept>>,
+    shelves: Arc<Owner<Kept>>,
     heaps: Option<Arc<Heaps<Heap>>>,
     /// Started by the first allocation.
     keeper: Arc<Mutex<Option<Keeper>>>,
@@ -168,7 +168,7 @@ impl BufferPool {
             accelerator: accelerator.clone(),
             limits,
             heaps: heaps.then(|| Arc::new(Heaps::new(HEAP, &account))),
-            shelves: Arc::new(Shelves::new(account)),
+            shelves: Arc::new(Owner::new(account)),
             keeper: Arc::default(),
         }
     }
@@ -221,7 +221,7 @@ impl BufferPool {
         let mut keeper = lock(&self.keeper);
         if keeper.is_none() {
             // A system without room for a thread may have it at the next allocation.
-            *keeper = Keeper::start(&self.shelves, self.limits.idle_age).ok();
+            *keeper = Keeper::start(self.shelves.shelves(), self.limits.idle_age).ok();
         }
         drop(keeper);
         let taken = self.take_from_heap(bytes).map_err(|failure| no_memory(&self.accelerator, bytes, failure))?;
@@ -230,9 +230,7 @@ impl BufferPool {
         }
         self.shelves.make_room(bytes);
         let make = || Memory::new(self.accelerator.device(), bytes, StorageMode::Shared);
-        let memory = make().or_else(|failure| {
-            if failure.status == sys::DC_METAL_OUT_OF_MEMORY && self.trim(0) > 0 { make() } else { Err(failure) }
-        });
+        let memory = self.shelves.make(make, |failure| failure.status == sys::DC_METAL_OUT_OF_MEMORY);
         memory.map(|memory| (memory, None)).map_err(|failure| no_memory(&self.accelerator, bytes, failure))
     }
 
@@ -263,7 +261,7 @@ impl BufferPool {
     }
 
     pub(crate) fn downgrade(&self) -> WeakPool {
-        WeakPool(Arc::downgrade(&self.shelves))
+        WeakPool(Arc::downgrade(self.shelves.shelves()))
     }
 }
 
@@ -276,16 +274,20 @@ fn unless_full<T>(made: Result<T, Failure>) -> Result<Option<T>, Failure> {
     }
 }
 
-/// What tells a pool's figures as long as it lives.
+/// What tells a pool's figures as long as it lives, and does not make it live longer.
 pub(crate) struct WeakPool(Weak<Shelves<Kept>>);
 
 impl WeakPool {
     pub(crate) fn lives(&self) -> bool {
-        self.0.strong_count() > 0
+        self.shelves().is_some()
     }
 
     pub(crate) fn stats(&self) -> Option<PoolStats> {
-        self.0.upgrade().map(|shelves| shelves.stats())
+        self.shelves().map(|shelves| shelves.stats())
+    }
+
+    fn shelves(&self) -> Option<Arc<Shelves<Kept>>> {
+        self.0.upgrade().filter(|shelves| !shelves.is_closed())
     }
 }
 

@@ -45,6 +45,37 @@ pub(super) fn class_of(bytes: usize, classes_log2: u32) -> (usize, usize) {
 pub(super) struct Shelves<M, const N: usize = PARTS> {
     parts: [Arc<Part<M>>; N],
     common: Arc<Common>,
+    /// Held by whoever takes idle memory off the shelves to release it, until it is released: who waits for this finds no memory on its way.
+    releasing: Mutex<()>,
+}
+
+/// Whose shelves they are. With it they close, also while others (the keeper, who reads figures) still look at them.
+pub(super) struct Owner<M, const N: usize = PARTS>(Arc<Shelves<M, N>>);
+
+impl<M, const N: usize> Owner<M, N> {
+    pub(super) fn new(account: Arc<Account>) -> Owner<M, N> {
+        Owner(Arc::new(Shelves::new(account)))
+    }
+
+    /// For those who look at them.
+    pub(super) fn shelves(&self) -> &Arc<Shelves<M, N>> {
+        &self.0
+    }
+}
+
+impl<M, const N: usize> std::ops::Deref for Owner<M, N> {
+    type Target = Shelves<M, N>;
+
+    fn deref(&self) -> &Shelves<M, N> {
+        &self.0
+    }
+}
+
+impl<M, const N: usize> Drop for Owner<M, N> {
+    fn drop(&mut self) {
+        self.common.closed.store(true, Ordering::SeqCst);
+        self.release_all();
+    }
 }
 
 /// How long memory is, and how much of the device's memory goes with it: none that is part of a heap.
@@ -72,7 +103,7 @@ struct Common {
     released: AtomicU64,
     /// The time, as far as ages are concerned.
     tick: AtomicU64,
-    /// The pool is gone: what comes back is released.
+    /// The owner is gone: what comes back is released.
     closed: AtomicBool,
 }
 
@@ -102,14 +133,15 @@ struct Idle<M> {
 }
 
 impl<M, const N: usize> Shelves<M, N> {
-    pub(super) fn new(account: Arc<Account>) -> Shelves<M, N> {
+    fn new(account: Arc<Account>) -> Shelves<M, N> {
         let common = Arc::new(Common {
             account,
             released: AtomicU64::new(0),
             tick: AtomicU64::new(0),
             closed: AtomicBool::new(false),
         });
-        Shelves { parts: std::array::from_fn(|_| Arc::new(Part::new(&common))), common }
+        let parts = std::array::from_fn(|_| Arc::new(Part::new(&common)));
+        Shelves { parts, common, releasing: Mutex::new(()) }
     }
 
     /// The part that the calling thread takes from.
@@ -152,6 +184,34 @@ impl<M, const N: usize> Shelves<M, N> {
         self.release_while(|| self.idle_bytes() > keep)
     }
 
+    /// What `make` makes. Where there `is_no_room` for it, all idle memory is released and it is tried once more, also when it was
+    /// another thread that released some since.
+    pub(super) fn make<T, E>(&self, make: impl Fn() -> Result<T, E>, is_no_room: impl Fn(&E) -> bool) -> Result<T, E> {
+        let released = self.released();
+        make().or_else(|error| {
+            if !is_no_room(&error) {
+                return Err(error);
+            }
+            self.release_all();
+            if self.released() == released { Err(error) } else { make() }
+        })
+    }
+
+    /// Releases all idle memory; when it returns, none is on its way from a shelf either.
+    fn release_all(&self) {
+        let _alone = lock(&self.releasing);
+        self.release(|| true);
+    }
+
+    fn released(&self) -> u64 {
+        self.common.released.load(Ordering::Relaxed)
+    }
+
+    /// Their owner has gone.
+    pub(super) fn is_closed(&self) -> bool {
+        self.common.closed.load(Ordering::SeqCst)
+    }
+
     /// Bytes that nobody uses.
     pub(super) fn idle_bytes(&self) -> u64 {
         self.parts.iter().map(|part| lock(&part.state).idle_bytes).sum()
@@ -159,11 +219,18 @@ impl<M, const N: usize> Shelves<M, N> {
 
     /// Releases the largest idle memory while `needed`.
     fn release_while(&self, needed: impl Fn() -> bool) -> u64 {
-        let mut released = 0;
         // Asked before any lock: an allocation that stays within the limits looks at no part.
         if !needed() {
-            return released;
+            return 0;
         }
+        let _alone = lock(&self.releasing);
+        // Whoever had the lock may have released enough.
+        if needed() { self.release(needed) } else { 0 }
+    }
+
+    /// Releases one piece at least, if there is one, and more while `needed`.
+    fn release(&self, needed: impl Fn() -> bool) -> u64 {
+        let mut released = 0;
         let classes = self.parts.iter().map(|part| lock(&part.state).shelves.len()).max().unwrap_or(0);
         for class in (0..classes).rev() {
             for part in &self.parts {
@@ -191,6 +258,7 @@ impl<M, const N: usize> Shelves<M, N> {
     pub(super) fn release_older(&self, ticks: u64) -> u64 {
         let Some(last) = self.common.tick.load(Ordering::Relaxed).checked_sub(ticks) else { return 0 };
         let mut released = 0;
+        let _alone = lock(&self.releasing);
         for part in &self.parts {
             let classes = lock(&part.state).shelves.len();
             for class in 0..classes {
@@ -216,7 +284,7 @@ impl<M, const N: usize> Shelves<M, N> {
     pub(super) fn stats(&self) -> PoolStats {
         let heaps = self.common.account.heaps();
         let mut stats = PoolStats {
-            released: self.common.released.load(Ordering::Relaxed),
+            released: self.released(),
             peak_bytes: self.common.account.peak_bytes(),
             heaps: heaps.heaps,
             heap_bytes: heaps.bytes,
@@ -234,13 +302,6 @@ impl<M, const N: usize> Shelves<M, N> {
             stats.waste_bytes += state.used_bytes - state.asked_bytes;
         }
         stats
-    }
-}
-
-impl<M, const N: usize> Drop for Shelves<M, N> {
-    fn drop(&mut self) {
-        self.common.closed.store(true, Ordering::SeqCst);
-        self.trim(0);
     }
 }
 

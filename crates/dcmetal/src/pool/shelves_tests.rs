@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::account::Account;
-use super::shelves::{Bytes, MIN_CLASS_LOG2, PARTS, Part, Shelves, class};
+use super::shelves::{Bytes, MIN_CLASS_LOG2, Owner, PARTS, Part, class};
 
 #[test]
 fn a_class_holds_its_sizes_and_wastes_less_than_a_quarter() {
@@ -50,8 +50,8 @@ struct Piece {
 
 const LIMITS: (u64, u64) = (20_000, 9);
 
-fn shelves<M>(max_bytes: u64, max_pieces: u64) -> Shelves<M> {
-    Shelves::new(Arc::new(Account::new(max_bytes, max_pieces)))
+fn shelves<M>(max_bytes: u64, max_pieces: u64) -> Owner<M> {
+    Owner::new(Arc::new(Account::new(max_bytes, max_pieces)))
 }
 
 proptest! {
@@ -163,8 +163,12 @@ fn what_comes_back_after_the_pool_is_released() {
     let (shelves, bytes) = (shelves::<Arc<()>>(u64::MAX, u64::MAX), Bytes::own(256));
     let (first, second) = (shelves.lend_new(bytes, 1), shelves.lend_new(bytes, 1));
     first.put_back(Arc::clone(&alive), bytes, 1);
+    // As the keeper has them, and who reads their figures.
+    let looked_at = Arc::clone(shelves.shelves());
+    assert!(!looked_at.is_closed());
     drop(shelves);
-    assert_eq!(Arc::strong_count(&alive), 1, "idle memory goes with the pool");
+    assert_eq!(Arc::strong_count(&alive), 1, "idle memory goes with the pool, whoever looks at it");
+    assert!(looked_at.is_closed());
     second.put_back(Arc::clone(&alive), bytes, 1);
     assert_eq!(Arc::strong_count(&alive), 1);
 }
