@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Gate, Random, gpu, msl};
+use common::{Gate, Random, gpu, limits, msl};
 use dcmetal::{Accelerator, Grid, Kernel, PageVec, PoolLimits, args};
 
 #[test]
@@ -73,7 +73,7 @@ fn pages_are_freed_with_their_buffer() {
 
 fn trim_gives_memory_back() {
     let gpu = gpu();
-    let pool = gpu.pool(PoolLimits::default());
+    let pool = gpu.pool(limits());
     let before = gpu.allocated_bytes();
     let sizes = [1 << 20, 3 << 20, 1 << 18];
     drop(sizes.map(|size| pool.buffer_zeroed::<u8>(size).unwrap()));
@@ -91,7 +91,7 @@ fn trim_gives_memory_back() {
 fn buffers_outlive_their_pool() {
     let gpu = gpu();
     let before = gpu.allocated_bytes();
-    let buffer = gpu.pool(PoolLimits::default()).buffer_from(&[7u32; 1 << 18]).unwrap();
+    let buffer = gpu.pool(limits()).buffer_from(&[7u32; 1 << 18]).unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [7; 1 << 18]);
     drop(buffer);
     assert!(gpu.allocated_bytes() < before + (1 << 20), "the pool of the last buffer was leaked");
@@ -100,7 +100,7 @@ fn buffers_outlive_their_pool() {
 fn heaps_count_as_a_whole_and_go_with_their_buffers() {
     let gpu = gpu();
     let before = gpu.allocated_bytes();
-    let pool = gpu.pool(PoolLimits { heaps: true, ..PoolLimits::default() });
+    let pool = gpu.pool(PoolLimits { heaps: true, ..limits() });
     let held = || {
         let stats = pool.stats();
         assert_eq!(gpu.allocated_bytes() - before, stats.heap_bytes);
@@ -143,7 +143,7 @@ fn limits_hold_for_what_the_device_gave() {
     let gpu = gpu();
     for heaps in [false, true] {
         let before = gpu.allocated_bytes();
-        let pool = gpu.pool(PoolLimits { bytes: LIMIT, heaps, ..PoolLimits::default() });
+        let pool = gpu.pool(PoolLimits { bytes: LIMIT, heaps, ..limits() });
         let (mut random, mut lent, mut most) = (Random(5), Vec::new(), 0);
         for step in 0..4800 {
             // Classes of whole pages, which Metal does not round up; the small ones in heaps and, near the limit, by themselves.
@@ -171,7 +171,7 @@ fn limits_hold_for_what_the_device_gave() {
 fn a_loop_of_everything_leaves_nothing_behind() {
     let gpu = gpu();
     let increment = increment(&gpu);
-    let pool = gpu.pool(PoolLimits::default());
+    let pool = gpu.pool(limits());
     let before = gpu.allocated_bytes();
     for round in 0..200 {
         let mut x = gpu.buffer_zeroed::<u32>(1 << 14).unwrap();

@@ -4,10 +4,8 @@
 
 mod common;
 
-use common::msl;
-use dcmetal::{
-    Accelerator, Error, GpuFamily, Grid, HostUse, PixelFormat, PoolLimits, Size, StorageMode, TextureDescriptor, args,
-};
+use common::{limits, msl};
+use dcmetal::{Accelerator, Error, GpuFamily, Grid, HostUse, PixelFormat, Size, StorageMode, TextureDescriptor, args};
 use hostmetal::faults;
 
 const CHILD: &str = "DCMETAL_TEST_DEVICES";
@@ -154,7 +152,7 @@ fn on_unequal_devices() {
 /// Most of the device's memory is not the pool's, so that what the pool holds is far below its own limits when there is no more.
 fn a_pool_lets_go_before_memory_is_out(small: &Accelerator) {
     const MIB: usize = 1 << 20;
-    let pool = small.pool(PoolLimits::default());
+    let pool = small.pool(limits());
     let others: Vec<_> = (0..2).map(|_| small.buffer_zeroed::<u8>(8 * MIB).expect("room")).collect();
     let kept = pool.buffer_from(&vec![7u8; MIB]).expect("room");
     drop((0..13).map(|_| pool.buffer::<u8>(MIB).expect("room")).collect::<Vec<_>>());
@@ -183,7 +181,7 @@ fn a_pool_lets_go_before_memory_is_out(small: &Accelerator) {
     drop(pool.buffer::<u8>(8 * MIB).expect("room"));
     drop((kept, large));
     // A device that has none for once: with something to let go of it is asked again, and only then.
-    let pool = small.pool(PoolLimits::default());
+    let pool = small.pool(limits());
     for (idle, rule, asked, succeeds) in
         [(true, "buffer:at=1", 2, true), (true, "buffer:times=2", 2, false), (false, "buffer:at=1", 1, false)]
     {

@@ -3,19 +3,19 @@
 mod common;
 
 use bytemuck::{Pod, Zeroable};
-use common::{Gate, Random, gpu, msl};
+use common::{Gate, Random, gpu, limits, msl};
 use dcmetal::{Accelerator, Buffer, BufferPool, Error, Grid, PoolLimits, args};
 
 /// Bytes of a heap.
 const HEAP: u64 = 256 << 10;
 
 fn with_heaps() -> PoolLimits {
-    PoolLimits { heaps: true, ..PoolLimits::default() }
+    PoolLimits { heaps: true, ..limits() }
 }
 
 /// A pool without heaps, and one with them.
 fn pools() -> [BufferPool; 2] {
-    [PoolLimits::default(), with_heaps()].map(|limits| gpu().pool(limits))
+    [limits(), with_heaps()].map(|limits| gpu().pool(limits))
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn buffers_in_use_at_once_are_different_ones() {
 
 #[test]
 fn what_is_in_flight_is_not_handed_out() {
-    for limits in [PoolLimits::default(), with_heaps()] {
+    for limits in [limits(), with_heaps()] {
         stays_in_use_until_the_device_is_done(&gpu(), limits);
     }
 }
@@ -90,11 +90,11 @@ fn zeroed_buffers_are_zero_whoever_had_them() {
 #[test]
 fn what_comes_back_above_a_limit_is_released() {
     let gpu = gpu();
-    let pool = gpu.pool(PoolLimits { bytes: 10 * 1024, ..PoolLimits::default() });
+    let pool = gpu.pool(PoolLimits { bytes: 10 * 1024, ..limits() });
     drop((0..20).map(|_| pool.buffer_zeroed::<u8>(1024).unwrap()).collect::<Vec<_>>());
     let stats = pool.stats();
     assert_eq!((stats.idle_buffers, stats.idle_bytes, stats.released), (10, 10 * 1024, 10), "{stats:?}");
-    let pool = gpu.pool(PoolLimits { buffers: 3, ..PoolLimits::default() });
+    let pool = gpu.pool(PoolLimits { buffers: 3, ..limits() });
     drop((0..20).map(|_| pool.buffer_zeroed::<u8>(1024).unwrap()).collect::<Vec<_>>());
     assert_eq!(pool.stats().idle_buffers, 3);
 }
@@ -168,7 +168,7 @@ fn in_heap<T: Pod>(limits: PoolLimits, len: usize) -> bool {
 #[test]
 fn small_buffers_are_parts_of_heaps_where_that_was_asked_for() {
     for (name, limits, len, wanted) in [
-        ("not asked for", PoolLimits::default(), 1, false),
+        ("not asked for", limits(), 1, false),
         ("small", with_heaps(), 1, true),
         ("the largest", with_heaps(), 4096, true),
         ("too large", with_heaps(), 4097, false),

@@ -7,10 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::gpu;
-use dcmetal::{
-    Accelerator, BreakerLimits, Error, ErrorKind, Grid, Origin, PoolLimits, Recovery, Retries, SubmissionError, args,
-};
+use common::{gpu, limits};
+use dcmetal::{Accelerator, BreakerLimits, Error, ErrorKind, Grid, Origin, Recovery, Retries, SubmissionError, args};
 
 const NO_PAUSES: Retries = Retries { count: 3, first_pause: Duration::ZERO, longest_pause: Duration::ZERO };
 
@@ -124,7 +122,7 @@ fn work_is_tried_where_and_as_often_as_it_can_help() {
 #[test]
 fn pools_let_go_before_the_next_try() {
     let gpu = gpu();
-    let pool = gpu.pool(PoolLimits::default());
+    let pool = gpu.pool(limits());
     drop(pool.buffer::<u8>(4096).unwrap());
     let recovery = Recovery::new([gpu]).retries(NO_PAUSES).pool(&pool);
     let work = |_: &Accelerator| match pool.stats().idle_buffers {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Gate, gpu, msl, poisoned};
+use common::{Gate, gpu, limits, msl, poisoned};
 use dcmetal::{
     Accelerator, Arg, Buffer, Graph, Grid, Kernel, Node, PixelFormat, Replay, ReplayStats, SamplerDescriptor,
     Submission, TextureDescriptor, args,
@@ -132,7 +132,7 @@ fn replays_in_flight_have_arguments_of_their_own() {
 fn a_graph_may_go_while_its_commands_are_in_flight() {
     let gpu = gpu();
     let mut gate = Gate::new(&gpu);
-    let pool = gpu.pool(dcmetal::PoolLimits::default());
+    let pool = gpu.pool(limits());
     let mut x = pool.buffer::<u32>(4).expect("a buffer");
     x.write_from(&[1, 2, 3, 4]).expect("nobody uses it");
     let mut y = gpu.buffer_zeroed::<u32>(4).expect("a buffer");

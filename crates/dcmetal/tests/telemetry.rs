@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use common::{gpu, msl};
+use common::{gpu, limits, msl};
 use dcmetal::telemetry::{Compiled, MetricsServer, Reason, Snapshot, State, chrome_trace, prometheus_text};
 use dcmetal::{
     Accelerator, BreakerLimits, Error, ErrorKind, Grid, Kernel, PoolLimits, Recovery, Retries, StreamLimits, args,
@@ -164,9 +164,9 @@ fn compilations_and_caches_are_counted() {
 fn pools_are_told_while_they_live() {
     let gpu = gpu();
     let telemetry = gpu.telemetry();
-    let (first, gone) = (gpu.pool(PoolLimits::default()), gpu.pool(PoolLimits::default()));
+    let (first, gone) = (gpu.pool(limits()), gpu.pool(limits()));
     drop(gone.buffer::<u8>(10).unwrap());
-    let last = gpu.pool(PoolLimits::default());
+    let last = gpu.pool(limits());
     for _ in 0..3 {
         drop(last.buffer::<u8>(10).unwrap());
     }
@@ -312,7 +312,7 @@ fn prometheus_reads_the_metrics() {
     let (first, second) = (gpu(), gpu());
     let telemetry = [first.telemetry(), second.telemetry()];
     telemetry[0].record_spans(1000);
-    let pool = first.pool(PoolLimits::default());
+    let pool = first.pool(limits());
     drop(pool.buffer::<u8>(10).unwrap());
     work(&first);
     let text = prometheus_text(&telemetry);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use log::Level;
 
-use super::pressure::{Notices, Pressure, notices, pressure};
+use super::pressure::{Notices, Pressure, notices};
 use super::shelves::Shelves;
 use crate::telemetry::{POOL, say};
 
@@ -24,8 +24,12 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// `idle_age`: how long idle memory is kept.
-    pub(super) fn start<M: Send + 'static>(shelves: &Arc<Shelves<M>>, idle_age: Duration) -> std::io::Result<Keeper> {
+    /// `idle_age`: how long idle memory is kept. `pressure`: how short memory is.
+    pub(super) fn start<M: Send + 'static>(
+        shelves: &Arc<Shelves<M>>,
+        idle_age: Duration,
+        pressure: fn() -> Pressure,
+    ) -> std::io::Result<Keeper> {
         let (alive, pool) = channel();
         let shelves = Arc::downgrade(shelves);
         let looks = move || keep(&shelves, &pool, idle_age, pressure);
@@ -118,30 +122,34 @@ mod tests {
             ("at the first", &[Pressure::Critical], 0),
             ("at the last", &[Pressure::None, Pressure::Some, Pressure::Critical], 0),
         ] {
-            let (shelves, bytes) = (Arc::new(shelves::<()>()), Bytes::own(512));
+            let (shelves, bytes) = (shelves::<()>(), Bytes::own(512));
             shelves.lend_new(bytes, 512).put_back((), bytes, 512);
             let (notices, pool) = channel();
             levels.iter().for_each(|_| notices.send(()).unwrap());
             drop(notices);
             let levels = std::cell::RefCell::new(levels.iter());
             let next = || *levels.borrow_mut().next().expect("one for each notice");
-            keep(&Arc::downgrade(&shelves), &pool, Duration::from_secs(3), next);
+            keep(&Arc::downgrade(shelves.shelves()), &pool, Duration::from_secs(3), next);
             assert_eq!(shelves.stats().idle_bytes, left, "{name}");
         }
     }
 
     #[test]
-    fn the_thread_ages_memory_and_ends_with_its_pool() {
-        let (shelves, bytes) = (shelves::<Sender<()>>(), Bytes::own(512));
-        let (memory, released) = channel();
-        let keeper = Keeper::start(shelves.shelves(), Duration::from_millis(10)).unwrap();
-        shelves.lend_new(bytes, 512).put_back(memory, bytes, 512);
-        // Ends only when the memory has been released.
-        released.recv().unwrap_err();
-        let weak = Arc::downgrade(shelves.shelves());
-        drop((keeper, shelves));
-        while weak.strong_count() > 0 {
-            thread::yield_now();
+    fn the_thread_releases_memory_and_ends_with_its_pool() {
+        // By age, and by pressure.
+        let none: fn() -> Pressure = || Pressure::None;
+        for (age, pressure) in [(Duration::from_millis(10), none), (Duration::MAX, || Pressure::Critical)] {
+            let (shelves, bytes) = (shelves::<Sender<()>>(), Bytes::own(512));
+            let (memory, released) = channel();
+            let keeper = Keeper::start(shelves.shelves(), age, pressure).unwrap();
+            shelves.lend_new(bytes, 512).put_back(memory, bytes, 512);
+            // Ends only when the memory has been released.
+            released.recv().unwrap_err();
+            let weak = Arc::downgrade(shelves.shelves());
+            drop((keeper, shelves));
+            while weak.strong_count() > 0 {
+                thread::yield_now();
+            }
         }
     }
 }

@@ -53,6 +53,9 @@ pub struct PoolLimits {
     pub buffers: u64,
     /// How long a buffer is kept that nobody uses, to about a second.
     pub idle_age: Duration,
+    /// Whether idle buffers also go when the machine, or the control group of the process, is short of memory. Without it what a pool keeps depends on
+    /// its own use alone.
+    pub pressure: bool,
     /// Whether buffers of up to 4 KiB are parts of heaps of 256 KiB (`MTLHeap`): then a request that finds none idle seldom allocates, and a small buffer
     /// takes its size class instead of whole pages. A heap counts in `bytes` as a whole, and goes when none of its buffers is
     /// left; so it is for pools with many small buffers. Its price is on the device. Metal orders encoders by heaps:
@@ -63,9 +66,10 @@ pub struct PoolLimits {
 }
 
 impl Default for PoolLimits {
-    /// As many bytes as the device recommends, 100,000 buffers, 10 seconds, no heaps.
+    /// As many bytes as the device recommends, 100,000 buffers, 10 seconds and less under pressure, no heaps.
     fn default() -> PoolLimits {
-        PoolLimits { bytes: u64::MAX, buffers: 100_000, idle_age: Duration::from_secs(10), heaps: false }
+        let idle_age = Duration::from_secs(10);
+        PoolLimits { bytes: u64::MAX, buffers: 100_000, idle_age, pressure: true, heaps: false }
     }
 }
 
@@ -221,7 +225,8 @@ impl BufferPool {
         let mut keeper = lock(&self.keeper);
         if keeper.is_none() {
             // A system without room for a thread may have it at the next allocation.
-            *keeper = Keeper::start(self.shelves.shelves(), self.limits.idle_age).ok();
+            let pressure = if self.limits.pressure { pressure } else { || Pressure::None };
+            *keeper = Keeper::start(self.shelves.shelves(), self.limits.idle_age, pressure).ok();
         }
         drop(keeper);
         let taken = self.take_from_heap(bytes).map_err(|failure| no_memory(&self.accelerator, bytes, failure))?;

@@ -7,12 +7,18 @@ pub(crate) mod trace;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
-use dcmetal::{Accelerator, Buffer, Error, Grid, Kernel, PageVec, Pod, Result, Submission, args};
+use dcmetal::{Accelerator, Buffer, Error, Grid, Kernel, PageVec, Pod, PoolLimits, Result, Submission, args};
 
 /// The default device; a machine that runs these tests has one.
 pub(crate) fn gpu() -> Accelerator {
     Accelerator::system_default().expect("a Metal device")
+}
+
+/// Of pools that keep what they have, however long a test takes and however short of memory its machine is.
+pub(crate) fn limits() -> PoolLimits {
+    PoolLimits { idle_age: Duration::MAX, pressure: false, ..PoolLimits::default() }
 }
 
 /// A kernel from MSL.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use common::collector::{Answer, Collector, LONG, Received, SAID, listen, ok, said, says};
-use common::{gpu, msl};
+use common::collector::{Answer, Collector, LONG, Received, all_said, listen, ok, said, says};
+use common::{gpu, limits, msl};
 use dcmetal::telemetry::{
     CompilationSpan, Compiled, OtlpExporter, OtlpSettings, OtlpStats, Spans, SubmissionSpan, Telemetry, otlp_metrics,
     otlp_traces, prometheus_text,

@@ -156,7 +156,7 @@ fn metrics_are_those_of_prometheus() {
     let after_all = unix_now();
     let folder = tempfile::tempdir().unwrap();
     first.keep_kernels(folder.path().join("kernels"), 1 << 30).unwrap();
-    let pool = first.pool(PoolLimits::default());
+    let pool = first.pool(limits());
     drop(pool.buffer::<u8>(10).unwrap());
     work(&first);
     let mut settings = settings(&collector.url());
