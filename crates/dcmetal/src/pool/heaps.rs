@@ -63,8 +63,12 @@ impl<H> Heaps<H> {
             if heap.full.swap(true, Ordering::AcqRel) {
                 continue;
             }
-            if let Some(memory) = part(&heap.object)? {
+            let made = part(&heap.object);
+            // Only where it said so it has no room; a failure says nothing of that.
+            if !matches!(made, Ok(None)) {
                 heap.full.store(false, Ordering::Release);
+            }
+            if let Some(memory) = made? {
                 let last = list.len() - 1;
                 list.swap(at, last);
                 return Ok(Some((memory, Share::new(heap, bytes))));

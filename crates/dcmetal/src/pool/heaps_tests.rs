@@ -128,8 +128,9 @@ fn what_was_not_made_is_not_there() {
     let large = |size| Ok::<_, u32>(Some((Heap::open(&world, size), 2 * size)));
     let taken = heaps.take(1, large, |heap| Ok(heap.piece(1))).expect("no failure");
     assert_eq!(account.heaps(), HeapFigures { heaps: 1, bytes: 2 * HEAP, free_bytes: 2 * HEAP - 1 });
-    // Whoever failed to make a part of it may not be the last: what is released brings it back.
+    // Whoever failed to make a part of it may not be the last: it has room all the same.
     assert_eq!(heaps.take(1, open, |_| Err::<Option<()>, u32>(2)).err(), Some(2));
-    drop(taken);
+    let next = heaps.take(1, |_| Err(3), |heap| Ok(heap.piece(1))).expect("room in the first");
+    drop((taken, next));
     assert_eq!((account.heaps(), world.alive()), (HeapFigures::default(), vec![]));
 }
