@@ -178,10 +178,10 @@ impl<K, V: Clone> Memo<K, V> {
             }
         }
         drop(state);
-        // Outside of the lock: what goes may take long to go.
-        drop(gone);
         let (_, told) = waiting.end(outcome.clone());
         told.into_iter().for_each(|told| told(outcome.clone()));
+        // Outside of the lock, and when everybody knows: what goes may take long to go.
+        drop(gone);
     }
 }
 

@@ -3,10 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::Error;
-use crate::memo::Memo;
+use crate::memo::{Asked, Memo};
 
 fn get(memo: &Memo<u32, u32>, key: u32, make: impl FnOnce() -> Result<u32, Error>) -> Result<u32, Error> {
     // One hash for several keys: what is found is decided by the comparison.
@@ -94,6 +95,29 @@ fn those_who_ask_meanwhile_get_the_same() {
         assert_eq!((stats.misses, stats.joined, stats.kept), (1, 3, u64::from(outcome.is_ok())));
         assert_eq!(memo.find(1, |own| *own == 1), outcome.ok());
     }
+}
+
+/// A value that says when it goes.
+struct Goes(Arc<Mutex<Vec<&'static str>>>);
+
+impl Drop for Goes {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().push("gone");
+    }
+}
+
+/// What goes may take long to go.
+#[test]
+fn who_waits_is_told_before_what_makes_room_goes() {
+    let (memo, happened) = (Memo::<u32, Option<Arc<Goes>>>::new(1), Arc::<Mutex<Vec<_>>>::default());
+    let ask = |key| memo.ask(u64::from(key), |own| *own == key, || key);
+    let Asked::Make(first) = ask(1) else { panic!("nobody makes it") };
+    first.end(Ok(Some(Arc::new(Goes(Arc::clone(&happened)))))).map(drop).unwrap();
+    let (Asked::Make(making), Asked::Pending(waiting)) = (ask(2), ask(2)) else { panic!("one makes it, one waits") };
+    let told = Arc::clone(&happened);
+    assert!(waiting.follow(Box::new(move |_| told.lock().unwrap().push("told"))).is_none());
+    making.end(Ok(None)).map(drop).unwrap();
+    assert_eq!(*happened.lock().unwrap(), ["told", "gone"]);
 }
 
 #[test]
