@@ -526,7 +526,7 @@ impl Error {
 }
 
 /// What an error of Metal's means that came from a call, not from a command buffer (Apple, `MTLLibraryError.Code`).
-fn of_metal(domain: &str, code: i64) -> ErrorKind {
+pub(crate) fn of_metal(domain: &str, code: i64) -> ErrorKind {
     const NO_OBJECT: i64 = dcmetal_sys::DC_METAL_OUT_OF_MEMORY.0 as i64;
     match (domain, code) {
         // No queue, command buffer or encoder: Metal's answer when there are too many, or no memory for them.

@@ -14,6 +14,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -23,15 +24,18 @@ use std::time::{Duration, SystemTime};
 use sha2::{Digest, Sha256};
 
 use super::tune::Tuned;
+use crate::error::of_metal;
 use crate::raw::archive::Archive;
 use crate::raw::system::{system_build, user};
 use crate::raw::{Device, Failure, Function, Pipeline};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A file that is being written when nobody writes that long any more was left by a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(600);
 /// What a name begins with while a file is being written.
 const UNFINISHED: &str = "new-";
+/// The same of what hostmetal writes an archive to, beside the name that it is told.
+const UNFINISHED_ARCHIVE: &str = ".hostmetal-";
 /// What a name ends with: of a kernel, and of a measured threadgroup size.
 const ARCHIVE: &str = ".archive";
 const TUNING: &str = ".threadgroup";
@@ -49,7 +53,8 @@ pub struct KernelFileStats {
     pub misses: u64,
     /// Times that the device's compiler was asked for a kernel.
     pub compiled: u64,
-    /// Files that were removed because they were damaged, not the user's own, or not taken by Metal.
+    /// Files that were removed because they were damaged, not the user's own, or not taken by Metal. A file that is gone, or that the system or Metal
+    /// cannot read for want of memory or descriptors, is none of them.
     pub rejected: u64,
     /// Files that were written.
     pub written: u64,
@@ -159,11 +164,11 @@ impl KernelFiles {
         let name = key.name();
         for path in self.files(&name, ARCHIVE) {
             match self.load(device, function, label, &path) {
-                Some(pipeline) => {
+                Ok(pipeline) => {
                     count(&self.counts.hits);
                     return Ok(pipeline);
                 }
-                None => self.reject(&path),
+                Err(unused) => self.reject(&path, unused),
             }
         }
         count(&self.counts.misses);
@@ -188,8 +193,8 @@ impl KernelFiles {
         let mut found = Vec::new();
         for path in self.files(key, TUNING) {
             match tuning(&path) {
-                Some(tuned) => found.push(tuned),
-                None => self.reject(&path),
+                Ok(tuned) => found.push(tuned),
+                Err(unused) => self.reject(&path, unused),
             }
         }
         found
@@ -198,7 +203,10 @@ impl KernelFiles {
     /// Keeps a measured threadgroup size, in the place of what was measured for such grids before.
     pub(super) fn keep_tuning(&self, key: &str, tuned: Tuned) {
         let mut older = self.files(key, TUNING);
-        older.retain(|path| tuning(path).is_none_or(|older| older.class == tuned.class));
+        older.retain(|path| match tuning(path) {
+            Ok(older) => older.class == tuned.class,
+            Err(unused) => unused == Unused::Wrong,
+        });
         let written = self.write(key, TUNING, |path| {
             let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
             file.write_all(tuned.to_text().as_bytes())
@@ -233,26 +241,29 @@ impl KernelFiles {
     }
 
     /// The pipeline of a file that is what its name says and that Metal takes.
-    fn load(&self, device: &Device, function: &Function, label: &str, path: &Path) -> Option<Pipeline> {
+    fn load(&self, device: &Device, function: &Function, label: &str, path: &Path) -> Result<Pipeline, Unused> {
         let file = whole(path)?;
-        let archive = Archive::read(device, path).ok()?;
-        let pipeline = Pipeline::with_archive(device, function, label, &archive, true).ok()?;
+        let archive = Archive::read(device, path).map_err(not_taken)?;
+        let pipeline = Pipeline::with_archive(device, function, label, &archive, true).map_err(not_taken)?;
         // That it was used now; eviction may have taken the file's name meanwhile, which harms nobody.
         let _ = file.set_modified(SystemTime::now());
-        Some(pipeline)
+        Ok(pipeline)
     }
 
-    fn reject(&self, path: &Path) {
+    fn reject(&self, path: &Path, unused: Unused) {
         // Gone already when another process rejected it too.
-        let _ = fs::remove_file(path);
-        count(&self.counts.rejected);
+        if unused == Unused::Wrong && fs::remove_file(path).is_ok() {
+            count(&self.counts.rejected);
+        }
     }
 
     /// Writes the file under another name first; returns its own.
     fn write(&self, key: &str, suffix: &str, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<PathBuf> {
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-        let unfinished = self.folder.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
+        // Processes in several containers may share the folder, and their numbers be the same.
+        let random = RandomState::new().build_hasher().finish();
+        let unfinished = self.folder.join(format!("{UNFINISHED}{}-{number}-{random:016x}", std::process::id()));
         let finish = || {
             fill(&unfinished)?;
             let mut file = File::open(&unfinished)?;
@@ -288,16 +299,22 @@ impl KernelFiles {
             if bytes <= self.limit {
                 break;
             }
-            if path != newest && fs::remove_file(&path).is_ok() {
-                count(&self.counts.evicted);
-                bytes -= length;
+            if path == newest {
+                continue;
             }
+            match fs::remove_file(&path) {
+                Ok(()) => count(&self.counts.evicted),
+                // Another process makes room as well.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(_) => continue,
+            }
+            bytes -= length;
         }
     }
 }
 
 fn is_ours(name: &OsString) -> bool {
-    name.to_str().is_some_and(|name| name.starts_with(UNFINISHED))
+    name.to_str().is_some_and(|name| [UNFINISHED, UNFINISHED_ARCHIVE].iter().any(|begin| name.starts_with(begin)))
 }
 
 /// Two hashes and the suffix.
@@ -313,23 +330,52 @@ fn is_private(found: &Metadata) -> bool {
     found.is_file() && found.uid() == user() && found.permissions().mode() & 0o022 == 0
 }
 
+/// Why a file is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unused {
+    /// It is not what its name says, or Metal does not take it.
+    Wrong,
+    /// It is gone, or cannot be looked at now, which says nothing of it.
+    NotNow,
+}
+
+fn not_now(_: io::Error) -> Unused {
+    Unused::NotNow
+}
+
+fn not_taken(failure: Failure) -> Unused {
+    match of_metal(&failure.domain, failure.code) {
+        ErrorKind::Transient | ErrorKind::Resource => Unused::NotNow,
+        _ => Unused::Wrong,
+    }
+}
+
 /// A private file that is what its name says.
-fn whole(path: &Path) -> Option<File> {
-    let mut file = File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
-    let name = path.file_name()?.to_str()?;
-    let is = is_private(&file.metadata().ok()?) && hash_of(&mut file).ok()? == name.get(DIGITS + 1..2 * DIGITS + 1)?;
-    is.then_some(file)
+fn whole(path: &Path) -> Result<File, Unused> {
+    let opened = File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
+    let mut file = opened.map_err(|_| {
+        // A link is not opened, nor is a socket: what they are can be seen all the same.
+        let is_wrong = fs::symlink_metadata(path).is_ok_and(|found| !is_private(&found));
+        if is_wrong { Unused::Wrong } else { Unused::NotNow }
+    })?;
+    if !is_private(&file.metadata().map_err(not_now)?) {
+        return Err(Unused::Wrong);
+    }
+    let hash = hash_of(&mut file).map_err(not_now)?;
+    let name = path.file_name().and_then(|name| name.to_str()?.get(DIGITS + 1..2 * DIGITS + 1));
+    if name == Some(&*hash) { Ok(file) } else { Err(Unused::Wrong) }
 }
 
 /// What such a file says of a threadgroup size.
-fn tuning(path: &Path) -> Option<Tuned> {
-    let (mut file, mut text) = (whole(path)?, String::new());
-    file.rewind().ok()?;
-    (&file).take(TUNING_BYTES).read_to_string(&mut text).ok()?;
-    let tuned = Tuned::of_text(&text)?;
+fn tuning(path: &Path) -> Result<Tuned, Unused> {
+    let (mut file, mut bytes) = (whole(path)?, Vec::new());
+    file.rewind().map_err(not_now)?;
+    (&file).take(TUNING_BYTES).read_to_end(&mut bytes).map_err(not_now)?;
+    let text = String::from_utf8(bytes).map_err(|_| Unused::Wrong)?;
+    let tuned = Tuned::of_text(&text).ok_or(Unused::Wrong)?;
     // As for a kernel.
     let _ = file.set_modified(SystemTime::now());
-    Some(tuned)
+    Ok(tuned)
 }
 
 fn hash_of(file: &mut File) -> io::Result<String> {
@@ -338,6 +384,78 @@ fn hash_of(file: &mut File) -> io::Result<String> {
         match file.read(&mut bytes)? {
             0 => return Ok(hex(hash)),
             length => hash.update(&bytes[..length]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    /// What lies under a name that looks finished, and why it is not used.
+    #[test]
+    fn only_what_was_found_wrong_is() {
+        type Lay = fn(&Path, &Path);
+        let cases: [(&str, Lay, Option<Unused>); 8] = [
+            ("itself", |_, _| {}, None),
+            (
+                "nothing: gone since the folder was read",
+                |path, _| fs::remove_file(path).expect("removed"),
+                Some(Unused::NotNow),
+            ),
+            ("other bytes", |path, _| fs::write(path, "other").expect("written"), Some(Unused::Wrong)),
+            (
+                "what others may write",
+                |path, _| fs::set_permissions(path, fs::Permissions::from_mode(0o622)).expect("changed"),
+                Some(Unused::Wrong),
+            ),
+            (
+                "a link",
+                |path, aside| {
+                    fs::rename(path, aside).expect("moved");
+                    symlink(aside, path).expect("a link");
+                },
+                Some(Unused::Wrong),
+            ),
+            (
+                "a link to nothing",
+                |path, aside| {
+                    fs::remove_file(path).expect("removed");
+                    symlink(aside, path).expect("a link");
+                },
+                Some(Unused::Wrong),
+            ),
+            (
+                "a folder",
+                |path, _| {
+                    fs::remove_file(path).expect("removed");
+                    fs::create_dir(path).expect("a folder");
+                },
+                Some(Unused::Wrong),
+            ),
+            (
+                "a socket",
+                |path, aside| {
+                    // Names of sockets must be short.
+                    UnixListener::bind(aside).expect("a socket");
+                    fs::rename(aside, path).expect("moved");
+                },
+                Some(Unused::Wrong),
+            ),
+        ];
+        for (name, lay, wanted) in cases {
+            let folder = tempfile::tempdir().expect("a folder");
+            let made = folder.path().join("made");
+            fs::write(&made, "bytes").expect("written");
+            fs::set_permissions(&made, fs::Permissions::from_mode(0o600)).expect("changed");
+            let hash = hash_of(&mut File::open(&made).expect("opened")).expect("read");
+            let path = folder.path().join(format!("{}-{hash}", "0".repeat(DIGITS)));
+            fs::rename(&made, &path).expect("moved");
+            lay(&path, &folder.path().join("aside"));
+            assert_eq!(whole(&path).err(), wanted, "{name}");
         }
     }
 }
