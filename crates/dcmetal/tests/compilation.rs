@@ -3,6 +3,7 @@
 mod common;
 
 use std::future::Future;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -13,6 +14,13 @@ const MSL: &str = "constant uint N [[function_constant(0)]];
 kernel void given(device uint* y [[buffer(0)]]) { *y = N; }
 kernel void fixed(device uint* y [[buffer(0)]]) { *y = 1; }";
 const NEVER: Duration = Duration::MAX;
+
+/// Written by the test that has the process's compiler stall, read by all others.
+static STALLED: RwLock<()> = RwLock::new(());
+
+fn not_stalled() -> RwLockReadGuard<'static, ()> {
+    STALLED.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What the kernel writes.
 fn written(gpu: &Accelerator, kernel: &Kernel) -> u32 {
@@ -28,6 +36,7 @@ fn start(gpu: &Accelerator, limit: Duration) -> dcmetal::Compilation<Library> {
 /// Each in the background and at once, by accelerators that share nothing.
 #[test]
 fn the_background_makes_the_same() {
+    let _not_stalled = not_stalled();
     type Ways = (fn(&Accelerator) -> Result<Library>, fn(&Accelerator) -> Result<Library>);
     fn found(request: &clmsl::IncludeRequest<'_>) -> Option<clmsl::Included> {
         Some(clmsl::Included { name: request.path.to_owned(), text: "#define M 4\n".to_owned() })
@@ -101,6 +110,7 @@ fn the_background_makes_the_same() {
 
 #[test]
 fn kernels_in_the_background_have_their_constants_and_errors() {
+    let _not_stalled = not_stalled();
     let gpu = gpu();
     let library = start(&gpu, NEVER).wait().unwrap();
     let started = [7u32, 8, 7].map(|n| (n, library.start_kernel("given", &Constants::new().at(0, n), NEVER)));
@@ -119,6 +129,7 @@ fn kernels_in_the_background_have_their_constants_and_errors() {
 /// Threads that wait and tasks that are polled, all for one.
 #[test]
 fn whoever_asks_one_compilation_serves_all() {
+    let _not_stalled = not_stalled();
     let gpu = gpu();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     std::thread::scope(|scope| {
@@ -157,16 +168,21 @@ fn whoever_asks_one_compilation_serves_all() {
 fn a_stalled_compiler_harms_nobody() {
     use dcmetal::{Error, ErrorKind};
     use hostmetal::faults;
-    // Rules are the process's: the other tests' compilations may be slow too, and have no limits.
+    // Rules are the process's: no other test compiles meanwhile.
+    let _stalled = STALLED.write().unwrap_or_else(PoisonError::into_inner);
     const LIMIT: Duration = Duration::from_millis(20);
     let gpu = gpu();
     let alone = gpu.compile_msl("kernel void fixed(device uint* y [[buffer(0)]]) { *y = 5; }").unwrap();
-    for rules in ["compile:slow=3s", "pipeline:slow=3s"] {
+    for (site, rules) in [("compile", "compile:slow=10s"), ("pipeline", "pipeline:slow=1s")] {
         faults::set(rules).unwrap();
         let (name, late) = match rules.starts_with("compile") {
             true => ("MSL source", start(&gpu, LIMIT).wait().err()),
             false => ("kernel `fixed`", alone.start_kernel("fixed", &Constants::new(), LIMIT).wait().err()),
         };
+        // Who waits may be told before the compiler has begun.
+        while faults::counts(site).unwrap().injected == 0 {
+            std::thread::yield_now();
+        }
         faults::set("").unwrap();
         let Some(error @ Error::CompileTimeout { .. }) = late else { panic!("{rules}: {late:?}") };
         assert_eq!(error.kind(), ErrorKind::Timeout);

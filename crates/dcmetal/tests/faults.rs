@@ -36,22 +36,30 @@ fn every_fault_ends_in_right_data_or_the_right_error() {
     bounded("heaps", a_heap_that_is_not_made_is_no_failure);
 }
 
-/// Runs a part, which must end.
+/// Places that were begun.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// Runs a part, each place of which must end.
 fn bounded(name: &str, part: fn()) {
     let (done, ended) = channel();
     let thread = std::thread::spawn(move || {
         part();
         let _nobody_may_wait = done.send(());
     });
-    if ended.recv_timeout(PATIENCE * 5) == Err(RecvTimeoutError::Timeout) {
-        panic!("{name} hangs");
+    let mut begun = BEGUN.load(Ordering::SeqCst);
+    while ended.recv_timeout(PATIENCE * 5) == Err(RecvTimeoutError::Timeout) {
+        let now = BEGUN.load(Ordering::SeqCst);
+        assert_ne!(now, begun, "{name} hangs at place {begun}");
+        begun = now;
     }
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
 }
 
+/// At the beginning of each place.
 fn set(rules: &str) {
+    BEGUN.fetch_add(1, Ordering::SeqCst);
     faults::set(rules).unwrap_or_else(|why| panic!("{why}"));
 }
 

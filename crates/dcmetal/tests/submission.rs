@@ -260,7 +260,7 @@ fn a_kernel_without_end_fails_and_its_buffers_say_so() {
         let output = Command::new(program)
             .args(["--exact", name, "--nocapture"])
             .env(CHILD, "1")
-            .env("HOSTMETAL_WATCHDOG", "1")
+            .env("HOSTMETAL_WATCHDOG", "10")
             .output()
             .expect("a child process");
         let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -164,7 +164,12 @@ fn read(reader: &mut BufReader<TcpStream>) -> Option<Received> {
     Some(Received { line: lines.swap_remove(0), headers, body })
 }
 
-pub(crate) static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Also when a test failed while it held it.
+pub(crate) fn all_said() -> MutexGuard<'static, Vec<String>> {
+    SAID.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 struct Listener;
 
@@ -175,7 +180,7 @@ impl log::Log for Listener {
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) && record.level() <= log::Level::Warn {
-            SAID.lock().unwrap().push(record.args().to_string());
+            all_said().push(record.args().to_string());
         }
     }
 
@@ -184,7 +189,7 @@ impl log::Log for Listener {
 
 /// Whether a warning with this was said, to anybody.
 pub(crate) fn said(what: &str) -> bool {
-    SAID.lock().unwrap().iter().any(|text| text.contains(what))
+    all_said().iter().any(|text| text.contains(what))
 }
 
 /// Of all tests, which may be in any order.
