@@ -15,7 +15,8 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 }  // namespace
 
 @implementation HostMTLDevice
-@synthesize name = _name, architecture = _architecture;
+@synthesize name = _name, architecture = _architecture,
+            shouldMaximizeConcurrentCompilation = _shouldMaximizeConcurrentCompilation;
 
 - (instancetype)initWithEngine:(HMDevice)engine {
   if ((self = [super init])) {
@@ -73,6 +74,14 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 - (BOOL)supportsFamily:(MTLGPUFamily)family {
   return hm_device_supports_family(_engine, family);
 }
+// A GPU of the family Mac2 has all that the sets of Macs ask for.
+- (BOOL)supportsFeatureSet:(MTLFeatureSet)set {
+  const BOOL known = set >= MTLFeatureSet_macOS_GPUFamily1_v1 && set <= MTLFeatureSet_macOS_GPUFamily2_v1;
+  return known && [self supportsFamily:MTLGPUFamilyMac2];
+}
+- (NSUInteger)maximumConcurrentCompilationTaskCount {
+  return hm_compilers();
+}
 
 // No device here has peers: each works with its own resources only.
 - (uint64_t)peerGroupID {
@@ -92,6 +101,10 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 }
 - (MTLArgumentBuffersTier)argumentBuffersSupport {
   return MTLArgumentBuffersTier2;
+}
+// Samplers take no place here; this is what Apple's GPUs allow.
+- (NSUInteger)maxArgumentBufferSamplerCount {
+  return 1024;
 }
 - (BOOL)supports32BitFloatFiltering {
   return YES;

@@ -7,7 +7,7 @@
 @synthesize minFilter = _minFilter, magFilter = _magFilter, mipFilter = _mipFilter, maxAnisotropy = _maxAnisotropy,
             sAddressMode = _sAddressMode, tAddressMode = _tAddressMode, rAddressMode = _rAddressMode,
             borderColor = _borderColor, normalizedCoordinates = _normalizedCoordinates, lodMinClamp = _lodMinClamp,
-            lodMaxClamp = _lodMaxClamp, compareFunction = _compareFunction, supportArgumentBuffers = _supportArgumentBuffers, label = _label;
+            lodMaxClamp = _lodMaxClamp, lodAverage = _lodAverage, compareFunction = _compareFunction, supportArgumentBuffers = _supportArgumentBuffers, label = _label;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -31,6 +31,7 @@
   [copy setNormalizedCoordinates:_normalizedCoordinates];
   [copy setLodMinClamp:_lodMinClamp];
   [copy setLodMaxClamp:_lodMaxClamp];
+  [copy setLodAverage:_lodAverage];
   [copy setCompareFunction:_compareFunction];
   [copy setSupportArgumentBuffers:_supportArgumentBuffers];
   [copy setLabel:_label];

@@ -4,7 +4,8 @@
 @implementation MTLTextureDescriptor
 @synthesize textureType = _textureType, pixelFormat = _pixelFormat, width = _width, height = _height, depth = _depth,
             mipmapLevelCount = _mipmapLevelCount, sampleCount = _sampleCount, arrayLength = _arrayLength,
-            resourceOptions = _resourceOptions, usage = _usage;
+            resourceOptions = _resourceOptions, usage = _usage,
+            compressionType = _compressionType, swizzle = _swizzle;
 
 // Apple's defaults: a 2D texture of RGBA8Unorm of one texel that kernels read.
 - (instancetype)init {
@@ -13,6 +14,7 @@
     _pixelFormat = MTLPixelFormatRGBA8Unorm;
     _width = _height = _depth = _mipmapLevelCount = _sampleCount = _arrayLength = 1;
     _usage = MTLTextureUsageShaderRead;
+    _swizzle = MTLTextureSwizzleChannelsDefault;
   }
   return self;
 }
@@ -68,6 +70,8 @@ HM_MODES_TO_SET
   [copy setArrayLength:_arrayLength];
   [copy setResourceOptions:_resourceOptions];
   [copy setUsage:_usage];
+  [copy setCompressionType:_compressionType];
+  [copy setSwizzle:_swizzle];
   return copy;
 }
 @end
@@ -76,7 +80,8 @@ HM_MODES_TO_SET
 - (HMTextureDescriptor)engineDescriptor {
   return {(uint32_t)_textureType, (uint32_t)_pixelFormat, {_width, _height, _depth},
           _mipmapLevelCount,      _arrayLength,           _sampleCount,
-          (uint32_t)_usage};
+          (uint32_t)_usage,       {_swizzle.red, _swizzle.green, _swizzle.blue, _swizzle.alpha},
+          _compressionType != MTLTextureCompressionTypeLossless};
 }
 @end
 
@@ -101,6 +106,8 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
   if ((self = [super initWithDevice:device memory:hm_texture_memory(engine) heap:heap options:options])) {
     _engine = engine;
     _info = *descriptor;
+    _info.usage = hm_texture_usage(engine);
+    hm_texture_swizzle(engine, _info.swizzle);
   }
   return self;
 }
@@ -137,6 +144,14 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
 }
 - (MTLTextureUsage)usage {
   return (MTLTextureUsage)_info.usage;
+}
+- (MTLTextureSwizzleChannels)swizzle {
+  const uint8_t *own = _info.swizzle;
+  return MTLTextureSwizzleChannelsMake((MTLTextureSwizzle)own[0], (MTLTextureSwizzle)own[1], (MTLTextureSwizzle)own[2],
+                                       (MTLTextureSwizzle)own[3]);
+}
+- (MTLTextureCompressionType)compressionType {
+  return MTLTextureCompressionTypeLossless;
 }
 // Shared with other processes, or only a target of rendering: nothing here is.
 - (BOOL)isShareable {
@@ -207,11 +222,24 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
                                     textureType:(MTLTextureType)textureType
                                          levels:(NSRange)levelRange
                                          slices:(NSRange)sliceRange {
+  return [self newTextureViewWithPixelFormat:pixelFormat
+                                 textureType:textureType
+                                      levels:levelRange
+                                      slices:sliceRange
+                                     swizzle:MTLTextureSwizzleChannelsDefault];
+}
+
+- (id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                    textureType:(MTLTextureType)textureType
+                                         levels:(NSRange)levelRange
+                                         slices:(NSRange)sliceRange
+                                        swizzle:(MTLTextureSwizzleChannels)swizzle {
+  const uint8_t channels[4] = {swizzle.red, swizzle.green, swizzle.blue, swizzle.alpha};
   const uint64_t levels[2] = {levelRange.location, levelRange.length};
   const uint64_t slices[2] = {sliceRange.location, sliceRange.length};
   const char *misuse = nullptr;
   HMTexture engine =
-      hm_texture_create_view(_engine, (uint32_t)pixelFormat, (uint32_t)textureType, levels, slices, &misuse);
+      hm_texture_create_view(_engine, (uint32_t)pixelFormat, (uint32_t)textureType, levels, slices, channels, &misuse);
   HM_CHECK(misuse);
   HMTextureDescriptor info = _info;
   info.texture_type = (uint32_t)textureType;

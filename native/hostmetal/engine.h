@@ -72,6 +72,7 @@ void hm_devices_watch(HMDeviceChanged changed);
 void hm_device_info(HMDevice device, HMDeviceInfo *info);
 bool hm_device_supports_family(HMDevice device, int64_t family);  // MTLGPUFamily
 uint64_t hm_device_current_allocated_size(HMDevice device);
+size_t hm_compilers(void);  // that run at a time, at most
 
 // -------------------------------------------------------------- faults on purpose
 // Rules as in docs/HOSTMETAL.md; "" for none. False with the error's text, and without a change, when they mean nothing.
@@ -104,15 +105,20 @@ typedef struct HMTextureDescriptor {
   uint64_t slices;                      // elements of an array, else 1
   uint64_t samples;                     // of a multisampled texture, else 1
   uint32_t usage;                       // MTLTextureUsage
+  uint8_t swizzle[4];                   // MTLTextureSwizzleChannels
+  bool lossy;                           // not MTLTextureCompressionTypeLossless
 } HMTextureDescriptor;
 // Zero-filled; NULL with *misuse set for a wrong descriptor, NULL without when memory is out.
 HMTexture hm_texture_create(HMDevice device, const HMTextureDescriptor *descriptor, const char **misuse);
 // Its texels are the buffer's bytes.
 HMTexture hm_texture_create_linear(HMBuffer buffer, const HMTextureDescriptor *descriptor, uint64_t offset,
                                    uint64_t bytes_per_row, const char **misuse);
-// Shares the texture's memory: first and count of levels and of slices.
+// Shares the texture's memory: first and count of levels and of slices. The swizzle is of what the texture's gives.
 HMTexture hm_texture_create_view(HMTexture texture, uint32_t pixel_format, uint32_t texture_type, const uint64_t levels[2],
-                                 const uint64_t slices[2], const char **misuse);
+                                 const uint64_t slices[2], const uint8_t swizzle[4], const char **misuse);
+// That of its texels, and its usage: a view with another swizzle cannot be written.
+void hm_texture_swizzle(HMTexture texture, uint8_t swizzle[4]);
+uint32_t hm_texture_usage(HMTexture texture);
 // The buffer whose bytes are the texels: no reference, valid while the texture lives.
 HMBuffer hm_texture_memory(HMTexture texture);
 // The eight bytes that stand for it in argument buffers; no living texture's once it is gone.

@@ -80,6 +80,7 @@ void hostmetal_call_out(const char *what, void (^work)(void));
   HMDeviceInfo _info;
   NSString *_name;
   MTLArchitecture *_architecture;
+  BOOL _shouldMaximizeConcurrentCompilation;
 }
 - (instancetype)initWithEngine:(HMDevice)engine;
 - (void)requireResourceOptions:(MTLResourceOptions)options selector:(SEL)selector;

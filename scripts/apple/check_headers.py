@@ -229,7 +229,7 @@ class Check:
                 self.missing(f"enum {name}")
             else:
                 self.counts["enumerations"] += 1
-                encoding = {"unsigned long": "Q", "long": "q", "unsigned int": "I", "int": "i"}
+                encoding = {"unsigned long": "Q", "long": "q", "unsigned int": "I", "int": "i", "unsigned char": "C"}
                 mine = cursor.enum_type.get_canonical().spelling
                 self.same(f"enum {name}", "type", encoding.get(mine, mine), apples["type"])
         for constant in constants:

@@ -38,7 +38,12 @@ fn faces(texture_type: u32) -> u64 {
 /// MTLTextureUsage.
 const SHADER_READ: u32 = 1;
 const SHADER_WRITE: u32 = 2;
+const RENDER_TARGET: u32 = 4;
 const PIXEL_FORMAT_VIEW: u32 = 16;
+const SHADER_ATOMIC: u32 = 32;
+
+/// MTLTextureSwizzleChannels of components as they are: red, green, blue, alpha. 0 and 1 are the numbers zero and one.
+const AS_THEY_ARE: [u8; 4] = [2, 3, 4, 5];
 
 /// Offsets and rows of a linear texture are multiples of this (minimumLinearTextureAlignmentForPixelFormat).
 pub(crate) const LINEAR_ALIGNMENT: u64 = 16;
@@ -181,8 +186,13 @@ pub(crate) struct Descriptor {
     pub(crate) samples: u64,
     /// MTLTextureUsage.
     pub(crate) usage: u32,
+    /// MTLTextureSwizzleChannels.
+    pub(crate) swizzle: [u8; 4],
+    /// Not MTLTextureCompressionTypeLossless.
+    pub(crate) lossy: bool,
 }
 
+const BAD_SWIZZLE: Misuse = c"swizzle must be of values of MTLTextureSwizzle.";
 const BAD_FORMAT: Misuse = c"pixelFormat is not one that hostmetal's compute functions know.";
 
 impl Descriptor {
@@ -205,6 +215,21 @@ impl Descriptor {
             ONE | ONE_ARRAY | BUFFER | TWO | TWO_ARRAY | TWO_SAMPLES | TWO_SAMPLES_ARRAY | CUBE | CUBE_ARRAY
             | THREE => {}
             _ => return Err(c"textureType is not an MTLTextureType."),
+        }
+        if self.lossy {
+            return Err(c"MTLTextureCompressionTypeLossy is for GPUs of the family MTLGPUFamilyApple8 on.");
+        }
+        if self.swizzle.iter().any(|&one| one > 5) {
+            return Err(BAD_SWIZZLE);
+        }
+        // The text for the first is Metal's own (github.com/bkaradzic/bgfx/issues/3344).
+        if self.swizzle != AS_THEY_ARE && self.usage & RENDER_TARGET != 0 {
+            return Err(c"Texture swizzling is not compatible with MTLTextureUsageRenderTarget.");
+        }
+        if self.swizzle != AS_THEY_ARE && self.usage & (SHADER_WRITE | SHADER_ATOMIC) != 0 {
+            return Err(
+                c"Texture swizzling is not compatible with MTLTextureUsageShaderWrite and MTLTextureUsageShaderAtomic: a view can have it.",
+            );
         }
         let multisampled = matches!(self.texture_type, TWO_SAMPLES | TWO_SAMPLES_ARRAY);
         if multisampled != (self.samples > 1) || !matches!(self.samples, 1 | 2 | 4 | 8) {
@@ -297,6 +322,8 @@ impl Descriptor {
             slices: self.all_slices() as u32,
             levels: self.levels as u32,
             samples: self.samples as u32,
+            swizzle: u32::from_le_bytes(self.swizzle),
+            unused: 0,
             level,
         }
     }
@@ -417,15 +444,20 @@ impl Texture {
         Ok(Texture { memory: buffer, texels: Described::new(texels), descriptor })
     }
 
-    /// Some levels and slices of this texture, perhaps read as another format or type.
+    /// Some levels and slices of this texture, perhaps read as another format or type. The swizzle is of what this texture's gives
+    /// (Apple, newTextureViewWithPixelFormat:textureType:levels:slices:swizzle:).
     pub(crate) fn view(
         &self,
         pixel_format: u32,
         texture_type: u32,
         levels: (u64, u64),
         slices: (u64, u64),
+        swizzle: [u8; 4],
     ) -> Result<Texture, Misuse> {
         let Some(format) = Format::of(pixel_format) else { return Err(BAD_FORMAT) };
+        if swizzle.iter().any(|&one| one > 5) {
+            return Err(BAD_SWIZZLE);
+        }
         let own = &self.descriptor;
         if format.texel_size != self.texels.texel_size {
             return Err(c"pixelFormat of a view must have as many bits as the texture's.");
@@ -473,6 +505,8 @@ impl Texture {
             slices: slices.1 / faces,
             samples: own.samples,
             usage: own.usage,
+            swizzle: swizzle.map(|one| if one < 2 { one } else { own.swizzle[usize::from(one) - 2] }),
+            lossy: false,
         };
         let mut level = [Level::default(); LEVELS];
         level[..levels.1 as usize].copy_from_slice(&self.texels.level[levels.0 as usize..][..levels.1 as usize]);
@@ -520,7 +554,18 @@ impl Texture {
     }
 
     pub(crate) fn writable(&self) -> bool {
-        self.descriptor.usage == 0 || self.descriptor.usage & SHADER_WRITE != 0
+        let swizzled = self.descriptor.swizzle != AS_THEY_ARE;
+        !swizzled && (self.descriptor.usage == 0 || self.descriptor.usage & SHADER_WRITE != 0)
+    }
+
+    pub(crate) fn swizzle(&self) -> [u8; 4] {
+        self.descriptor.swizzle
+    }
+
+    /// MTLTextureUsage. What is read in another order cannot be written.
+    pub(crate) fn usage(&self) -> u32 {
+        let swizzled = self.descriptor.swizzle != AS_THEY_ARE;
+        self.descriptor.usage & if swizzled { !(SHADER_WRITE | RENDER_TARGET | SHADER_ATOMIC) } else { !0 }
     }
 
     /// The texels of a region as memory, and the bytes of its rows.

@@ -93,8 +93,8 @@ METAL_FUNC Vector border(const hm_texture *t, hm_sampler s, uint mode) {
   bool alpha = t->components == 4 || t->order == order_alpha;
   v.w = alpha ? v.w : (decltype(v.w))1;
   if (t->order == order_alpha)
-    return Vector(0, 0, 0, v.w);
-  return Vector(v.x, t->components > 1 ? v.y : 0, t->components > 2 ? v.z : 0, v.w);
+    return swizzled(t, Vector(0, 0, 0, v.w));
+  return swizzled(t, Vector(v.x, t->components > 1 ? v.y : 0, t->components > 2 ? v.z : 0, v.w));
 }
 
 template <class Texels>

@@ -27,6 +27,8 @@ struct hm_texture {
   unsigned texel_size;     // in bytes
   unsigned slices, levels; // slices: elements of an array, times six faces of a cube, times samples of a texel
   unsigned samples;        // of a multisampled texture, 1 for others
+  unsigned swizzle;        // an MTLTextureSwizzle in each byte: of red, green, blue, alpha
+  unsigned unused;
   hm_level level[15];
 };
 
@@ -227,7 +229,21 @@ METAL_FUNC void encode_packed(const hm_texture *t, char *at, metal::vec<float, 4
   store_bits(at, t->texel_size, bits);
 }
 
-inline __attribute__((noinline)) metal::vec<float, 4> decode_float(const hm_texture *t, const char *at) {
+// What a kernel gets for the components of a texel (Apple, MTLTextureSwizzleChannels). A comparison is with what red gives.
+constexpr uint as_they_are = 0x05040302;
+template <class V>
+METAL_FUNC V swizzled(const hm_texture *t, V v) {
+  if (__builtin_expect(t->swizzle == as_they_are, 1))
+    return v;
+  V result;
+  for (int i = 0; i < 4; i++) {
+    uint from = t->swizzle >> 8 * i & 255; // zero, one, red, green, blue, alpha
+    result[i] = from < 2 ? (decltype(v.x))from : v[(int)(from - 2 & 3)];
+  }
+  return result;
+}
+
+METAL_FUNC metal::vec<float, 4> decode_color(const hm_texture *t, const char *at) {
   metal::vec<float, 4> v(0, 0, 0, 1);
   if (t->kind >= kind_rgb10a2_unorm)
     return decode_packed(t, at);
@@ -238,8 +254,9 @@ inline __attribute__((noinline)) metal::vec<float, 4> decode_float(const hm_text
     v[(int)i] = decode(kind, size, load_bits(at + i * size, size), i < 3);
   return t->order == order_bgra ? metal::vec<float, 4>(v.z, v.y, v.x, v.w) : v;
 }
+inline __attribute__((noinline)) metal::vec<float, 4> decode_float(const hm_texture *t, const char *at) { return swizzled(t, decode_color(t, at)); }
 
-inline __attribute__((noinline)) metal::vec<uint, 4> decode_integer(const hm_texture *t, const char *at) {
+METAL_FUNC metal::vec<uint, 4> decode_numbers(const hm_texture *t, const char *at) {
   metal::vec<uint, 4> v(0, 0, 0, 1);
   uint size = t->component_size;
   if (t->kind == kind_rgb10a2_uint) {
@@ -252,6 +269,7 @@ inline __attribute__((noinline)) metal::vec<uint, 4> decode_integer(const hm_tex
   }
   return v;
 }
+inline __attribute__((noinline)) metal::vec<uint, 4> decode_integer(const hm_texture *t, const char *at) { return swizzled(t, decode_numbers(t, at)); }
 
 inline __attribute__((noinline)) void encode_float(const hm_texture *t, char *at, metal::vec<float, 4> v) {
   if (t->kind >= kind_rgb10a2_unorm)

@@ -91,6 +91,15 @@ void each_device_tells_its_own_limits() {
   CHECK([at(1) supportsFamily:MTLGPUFamilyCommon3] && [at(1) supportsFamily:MTLGPUFamilyMetal3]);
   CHECK([at(2) supportsFamily:MTLGPUFamilyApple3] && ![at(2) supportsFamily:MTLGPUFamilyApple4]);
   CHECK(![at(2) supportsFamily:MTLGPUFamilyMac2] && ![at(2) supportsFamily:MTLGPUFamilyMetal3]);
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+  for (NSUInteger set = MTLFeatureSet_macOS_GPUFamily1_v1; set <= MTLFeatureSet_macOS_GPUFamily2_v1; set++) {
+    CHECK([at(0) supportsFeatureSet:(MTLFeatureSet)set] && [at(1) supportsFeatureSet:(MTLFeatureSet)set]);
+    CHECK(![at(2) supportsFeatureSet:(MTLFeatureSet)set]);
+  }
+  // iOS_GPUFamily1_v1, and none.
+  CHECK(![at(0) supportsFeatureSet:(MTLFeatureSet)0] && ![at(0) supportsFeatureSet:(MTLFeatureSet)10006]);
+#pragma clang diagnostic pop
 }
 
 // ------------------------------------------------------------------ limits in force

@@ -60,6 +60,13 @@ void a_device_tells_of_itself() {
     CHECK([d supportsFamily:family]);
   for (MTLGPUFamily family : {MTLGPUFamilyApple8, MTLGPUFamilyApple9, MTLGPUFamilyMetal4, (MTLGPUFamily)0, (MTLGPUFamily)9999})
     CHECK(![d supportsFamily:family]);
+  CHECK_EQUAL([d maxArgumentBufferSamplerCount], 1024);
+  CHECK(![d shouldMaximizeConcurrentCompilation]);
+  const NSUInteger compilers = [d maximumConcurrentCompilationTaskCount];
+  CHECK(compilers >= 1 && compilers <= (NSUInteger)sysconf(_SC_NPROCESSORS_CONF));
+  [d setShouldMaximizeConcurrentCompilation:YES];
+  CHECK([d shouldMaximizeConcurrentCompilation] && [d maximumConcurrentCompilationTaskCount] == compilers);
+  [d setShouldMaximizeConcurrentCompilation:NO];
 }
 
 void allocated_size_follows_buffers() {

@@ -31,6 +31,13 @@ id<MTLComputePipelineState> pipeline(NSString *body) {
   return [[device() newComputePipelineStateWithFunction:kernel_of(body) error:nullptr] autorelease];
 }
 
+#define CHECK_SWIZZLE(of, r, g, b, a)                                                                          \
+  do {                                                                                                         \
+    const MTLTextureSwizzleChannels of_ = (of);                                                                \
+    CHECK(of_.red == MTLTextureSwizzle##r && of_.green == MTLTextureSwizzle##g);                               \
+    CHECK(of_.blue == MTLTextureSwizzle##b && of_.alpha == MTLTextureSwizzle##a);                              \
+  } while (0)
+
 // ------------------------------------------------------------------ textures
 
 void a_descriptor_has_apples_defaults() {
@@ -40,6 +47,9 @@ void a_descriptor_has_apples_defaults() {
   CHECK([d width] == 1 && [d height] == 1 && [d depth] == 1 && [d arrayLength] == 1);
   CHECK([d mipmapLevelCount] == 1 && [d sampleCount] == 1);
   CHECK_EQUAL([d usage], MTLTextureUsageShaderRead);
+  CHECK_EQUAL([d compressionType], MTLTextureCompressionTypeLossless);
+  CHECK_SWIZZLE([d swizzle], Red, Green, Blue, Alpha);
+  [d setSwizzle:MTLTextureSwizzleChannelsMake(MTLTextureSwizzleZero, MTLTextureSwizzleOne, MTLTextureSwizzleAlpha, MTLTextureSwizzleRed)];
   [d setStorageMode:MTLStorageModePrivate];
   [d setCpuCacheMode:MTLCPUCacheModeWriteCombined];
   [d setHazardTrackingMode:MTLHazardTrackingModeUntracked];
@@ -49,6 +59,7 @@ void a_descriptor_has_apples_defaults() {
   MTLTextureDescriptor *copy = [[d copy] autorelease];
   [d setWidth:9];
   CHECK([copy width] == 1 && [copy storageMode] == MTLStorageModeManaged);
+  CHECK_SWIZZLE([copy swizzle], Zero, One, Alpha, Red);
   CHECK_EQUAL([copy cpuCacheMode], MTLCPUCacheModeWriteCombined);
   CHECK_EQUAL([copy hazardTrackingMode], MTLHazardTrackingModeUntracked);
   MTLTextureDescriptor *chain = [MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR8Unorm
@@ -462,6 +473,66 @@ void reflection_lists_textures() {
   CHECK([sampler type] == MTLBindingTypeSampler && [sampler index] == 1 && [sampler access] == MTLBindingAccessReadOnly);
 }
 
+
+void a_swizzle_is_for_reading() {
+  const auto make = MTLTextureSwizzleChannelsMake;
+  id<MTLTexture> whole = texture(flat(MTLPixelFormatRGBA8Unorm, 1, 1));
+  CHECK_SWIZZLE([whole swizzle], Red, Green, Blue, Alpha);
+  CHECK_EQUAL([whole compressionType], MTLTextureCompressionTypeLossless);
+  id<MTLTexture> view = [[whole newTextureViewWithPixelFormat:MTLPixelFormatRGBA8Unorm
+                                                  textureType:MTLTextureType2D
+                                                       levels:NSMakeRange(0, 1)
+                                                       slices:NSMakeRange(0, 1)
+                                                      swizzle:make(MTLTextureSwizzleAlpha, MTLTextureSwizzleOne, MTLTextureSwizzleRed,
+                                                                   MTLTextureSwizzleZero)] autorelease];
+  CHECK_SWIZZLE([view swizzle], Alpha, One, Red, Zero);
+  CHECK([view parentTexture] == whole);
+  CHECK_EQUAL([whole usage], MTLTextureUsageShaderRead | MTLTextureUsageShaderWrite);
+  CHECK_EQUAL([view usage], MTLTextureUsageShaderRead);
+  CHECK_SWIZZLE([[[view newTextureViewWithPixelFormat:MTLPixelFormatRGBA8Unorm] autorelease] swizzle], Alpha, One, Red, Zero);
+  // The host's texels and copies are those of the memory.
+  const uint32_t texel = 0x80ff3300;
+  put(view, &texel);
+  uint32_t found = 0;
+  [view getBytes:&found bytesPerRow:4 fromRegion:MTLRegionMake2D(0, 0, 1, 1) mipmapLevel:0];
+  CHECK_EQUAL(found, texel);
+  id<MTLBuffer> out = buffer(16);
+  id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+  id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+  [encoder setComputePipelineState:pipeline(@"kernel void k(texture2d<float> t [[texture(0)]], device float4 *out [[buffer(0)]]) {"
+                                             " out[0] = t.read(uint2(0)); }")];
+  [encoder setTexture:view atIndex:0];
+  [encoder setBuffer:out offset:0 atIndex:0];
+  const MTLSize one = MTLSizeMake(1, 1, 1);
+  [encoder dispatchThreads:one threadsPerThreadgroup:one];
+  [encoder setComputePipelineState:pipeline(@"kernel void k(texture2d<float, access::write> t [[texture(0)]]) { t.write(float4(1), uint2(0)); }")];
+  CHECK_RAISES([encoder dispatchThreads:one threadsPerThreadgroup:one], @"dispatchThreads:", @"MTLTextureUsageShaderWrite");
+  [encoder endEncoding];
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  const float *components = (const float *)[out contents];
+  CHECK(components[0] == 128 / 255.0f && components[1] == 1 && components[2] == 0 && components[3] == 0);
+  // What there cannot be.
+  MTLTextureDescriptor *wrong = flat(MTLPixelFormatRGBA8Unorm, 1, 1);
+  [wrong setSwizzle:make(MTLTextureSwizzleRed, MTLTextureSwizzleRed, MTLTextureSwizzleRed, MTLTextureSwizzleOne)];
+  CHECK_RAISES(texture(wrong), @"newTextureWithDescriptor:", @"MTLTextureUsageShaderWrite");
+  [wrong setUsage:MTLTextureUsageShaderRead | MTLTextureUsageRenderTarget];
+  CHECK_RAISES(texture(wrong), @"newTextureWithDescriptor:", @"swizzling is not compatible with MTLTextureUsageRenderTarget");
+  [wrong setUsage:MTLTextureUsageShaderRead];
+  CHECK_SWIZZLE([texture(wrong) swizzle], Red, Red, Red, One);
+  [wrong setSwizzle:make((MTLTextureSwizzle)6, MTLTextureSwizzleRed, MTLTextureSwizzleRed, MTLTextureSwizzleOne)];
+  CHECK_RAISES(texture(wrong), @"newTextureWithDescriptor:", @"MTLTextureSwizzle");
+  CHECK_RAISES([whole newTextureViewWithPixelFormat:MTLPixelFormatRGBA8Unorm
+                                        textureType:MTLTextureType2D
+                                             levels:NSMakeRange(0, 1)
+                                             slices:NSMakeRange(0, 1)
+                                            swizzle:[wrong swizzle]],
+               @"newTextureViewWithPixelFormat:", @"MTLTextureSwizzle");
+  wrong = flat(MTLPixelFormatRGBA8Unorm, 1, 1);
+  [wrong setCompressionType:MTLTextureCompressionTypeLossy];
+  CHECK_RAISES(texture(wrong), @"newTextureWithDescriptor:", @"MTLGPUFamilyApple8");
+}
+
 }  // namespace
 
 #define CASE(name) {#name, name}
@@ -473,6 +544,7 @@ const FaceCase texture_cases[] = {
     CASE(cubes_depths_and_samples),
     CASE(a_buffers_texture_is_its_bytes),
     CASE(a_view_shares_the_texels),
+    CASE(a_swizzle_is_for_reading),
     CASE(wrong_samplers_are_refused),
     CASE(a_dispatch_names_what_is_wrong_with_its_textures),
     CASE(a_command_buffer_keeps_its_textures),

@@ -50,6 +50,10 @@ pub struct Texture {
     pub levels: u32,
     /// Of a multisampled texture, 1 for others.
     pub samples: u32,
+    /// An MTLTextureSwizzle in each byte, from the lowest: of red, green, blue, alpha.
+    pub swizzle: u32,
+    /// 0.
+    pub unused: u32,
     /// As many as `levels`, the others 0.
     pub level: [Level; LEVELS],
 }

@@ -18,6 +18,12 @@ use crate::msl::{Archive, Archives, CompileOptions, ConstantKey, ConstantValue, 
 use crate::msl::{PLACES, StageAttribute, StageInput, StageLayout};
 use crate::pipeline::{Kernel, Pipeline};
 
+/// Compilers that run at a time, at most.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_compilers() -> usize {
+    crate::msl::compilers()
+}
+
 /// HMMacro.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

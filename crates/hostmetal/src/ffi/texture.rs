@@ -29,12 +29,17 @@ pub struct HMTextureDescriptor {
     pub samples: u64,
     /// MTLTextureUsage.
     pub usage: u32,
+    /// MTLTextureSwizzleChannels.
+    pub swizzle: [u8; 4],
+    /// Not MTLTextureCompressionTypeLossless.
+    pub lossy: bool,
 }
 
 impl HMTextureDescriptor {
     pub(super) fn read(&self) -> Descriptor {
-        let HMTextureDescriptor { texture_type, pixel_format, size, levels, slices, samples, usage } = *self;
-        Descriptor { texture_type, pixel_format, size, levels, slices, samples, usage }
+        let HMTextureDescriptor { texture_type, pixel_format, size, levels, slices, samples, usage, swizzle, lossy } =
+            *self;
+        Descriptor { texture_type, pixel_format, size, levels, slices, samples, usage, swizzle, lossy }
     }
 }
 
@@ -177,6 +182,7 @@ pub unsafe extern "C" fn hm_texture_create_view(
     texture_type: u32,
     levels: *const [u64; 2],
     slices: *const [u64; 2],
+    swizzle: *const [u8; 4],
     misuse: *mut *const c_char,
 ) -> HMTexture {
     // SAFETY: as the module above says.
@@ -184,10 +190,34 @@ pub unsafe extern "C" fn hm_texture_create_view(
     // SAFETY: as the module above says.
     let [slice, slice_count] = unsafe { *slices };
     // SAFETY: as the module above says.
+    let swizzle = unsafe { *swizzle };
+    // SAFETY: as the module above says.
     let texture = unsafe { borrow(texture) };
-    let result = texture.view(pixel_format, texture_type, (level, level_count), (slice, slice_count));
+    let result = texture.view(pixel_format, texture_type, (level, level_count), (slice, slice_count), swizzle);
     // SAFETY: as the module above says.
     unsafe { made(result.map(Some), misuse) }
+}
+
+/// What kernels get for the components of its texels.
+///
+/// # Safety
+/// As the module above says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_texture_swizzle(texture: HMTexture, swizzle: *mut [u8; 4]) {
+    // SAFETY: as the module above says.
+    let own = unsafe { borrow(texture) }.swizzle();
+    // SAFETY: as the module above says.
+    unsafe { put(swizzle, own) };
+}
+
+/// MTLTextureUsage: that of its descriptor, but for views.
+///
+/// # Safety
+/// As the module above says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_texture_usage(texture: HMTexture) -> u32 {
+    // SAFETY: as the module above says.
+    unsafe { borrow(texture) }.usage()
 }
 
 /// Copies the caller's bytes to a region.

@@ -84,13 +84,19 @@ pub(crate) fn run(mut command: Command, directory: &Path, deadline: Duration) ->
 static RUNNING: Mutex<usize> = Mutex::new(0);
 static ENDED: Condvar = Condvar::new();
 
+/// How many run at a time.
+pub(crate) fn compilers() -> usize {
+    static MOST: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
+    *MOST
+}
+
 struct Turn(());
 
 impl Turn {
     fn wait() -> Turn {
-        static MOST: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
         let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = |running: &mut usize| *running >= *MOST;
+        let most = compilers();
+        let full = |running: &mut usize| *running >= most;
         *ENDED.wait_while(running, full).unwrap_or_else(PoisonError::into_inner) += 1;
         Turn(())
     }

@@ -50,6 +50,7 @@ mod toolchain;
 
 pub(crate) use archive::write_whole;
 pub use archive::{Archive, Archives};
+pub(crate) use compile::compilers;
 pub use constants::{ConstantKey, ConstantValue, DataType};
 pub use discover::{ConstantInfo, KernelInfo};
 pub use engine::{Built, Engine};

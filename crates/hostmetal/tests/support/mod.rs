@@ -146,9 +146,22 @@ pub(crate) const TEXTURE_3D: u32 = 7;
 pub(crate) const TEXTURE_2D_MULTISAMPLE_ARRAY: u32 = 8;
 pub(crate) const TEXTURE_BUFFER: u32 = 9;
 
+/// MTLTextureSwizzleChannels: red, green, blue, alpha.
+pub(crate) const AS_THEY_ARE: [u8; 4] = [2, 3, 4, 5];
+
 /// A texture for kernels to read and write: type, MTLPixelFormat, size; one level and slice.
 pub(crate) fn texture(texture_type: u32, pixel_format: u32, size: [u64; 3]) -> HMTextureDescriptor {
-    HMTextureDescriptor { texture_type, pixel_format, size, levels: 1, slices: 1, samples: 1, usage: 3 }
+    HMTextureDescriptor {
+        texture_type,
+        pixel_format,
+        size,
+        levels: 1,
+        slices: 1,
+        samples: 1,
+        usage: 3,
+        swizzle: AS_THEY_ARE,
+        lossy: false,
+    }
 }
 
 pub(crate) struct Texture(pub(crate) HMTexture, HMTextureDescriptor);
@@ -183,9 +196,20 @@ impl Texture {
     }
 
     pub(crate) fn view(&self, format: u32, kind: u32, levels: [u64; 2], slices: [u64; 2]) -> Result<Texture, String> {
+        self.swizzled(format, kind, levels, slices, AS_THEY_ARE)
+    }
+
+    pub(crate) fn swizzled(
+        &self,
+        format: u32,
+        kind: u32,
+        levels: [u64; 2],
+        slices: [u64; 2],
+        swizzle: [u8; 4],
+    ) -> Result<Texture, String> {
         let mut text = ptr::null();
         // SAFETY: the handle is valid, and text is a place for the answer.
-        let handle = unsafe { hm_texture_create_view(self.0, format, kind, &levels, &slices, &mut text) };
+        let handle = unsafe { hm_texture_create_view(self.0, format, kind, &levels, &slices, &swizzle, &mut text) };
         let size = self.1.size.map(|extent| (extent >> levels[0]).max(1));
         let descriptor = HMTextureDescriptor {
             texture_type: kind,

@@ -132,6 +132,16 @@ MTL_EXPORT API_AVAILABLE(macos(10.13))
 @property(nonatomic) NSUInteger constantBlockAlignment;
 @end
 
+// What families are now; those of Macs.
+typedef NS_ENUM(NSUInteger, MTLFeatureSet) {
+  MTLFeatureSet_macOS_GPUFamily1_v1 = 10000,
+  MTLFeatureSet_macOS_GPUFamily1_v2 = 10001,
+  MTLFeatureSet_macOS_ReadWriteTextureTier2 = 10002,
+  MTLFeatureSet_macOS_GPUFamily1_v3 = 10003,
+  MTLFeatureSet_macOS_GPUFamily1_v4 = 10004,
+  MTLFeatureSet_macOS_GPUFamily2_v1 = 10005,
+} API_AVAILABLE(macos(10.11));
+
 API_AVAILABLE(macos(10.11))
 @protocol MTLDevice <NSObject>
 @property(readonly) NSString *name;
@@ -151,6 +161,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) NSUInteger maxBufferLength API_AVAILABLE(macos(10.14));
 @property(readonly) MTLReadWriteTextureTier readWriteTextureSupport API_AVAILABLE(macos(10.13));
 @property(readonly) MTLArgumentBuffersTier argumentBuffersSupport API_AVAILABLE(macos(10.13));
+@property(readonly) NSUInteger maxArgumentBufferSamplerCount API_AVAILABLE(macos(10.14));
 @property(readonly) BOOL supports32BitFloatFiltering API_AVAILABLE(macos(11.0));
 @property(readonly) uint64_t peerGroupID API_AVAILABLE(macos(10.15));
 @property(readonly) uint32_t peerIndex API_AVAILABLE(macos(10.15));
@@ -274,6 +285,10 @@ API_AVAILABLE(macos(10.11))
 
 - (BOOL)supportsTextureSampleCount:(NSUInteger)sampleCount API_AVAILABLE(macos(10.11));
 - (BOOL)supportsFamily:(MTLGPUFamily)gpuFamily API_AVAILABLE(macos(10.15));
+- (BOOL)supportsFeatureSet:(MTLFeatureSet)featureSet API_DEPRECATED("Use supportsFamily instead", macos(10.11, 13.0));
+// As many compilers as the machine has processors run in any case.
+@property(readonly) NSUInteger maximumConcurrentCompilationTaskCount API_AVAILABLE(macos(13.3));
+@property(atomic) BOOL shouldMaximizeConcurrentCompilation API_AVAILABLE(macos(13.3));
 @end
 
 NS_ASSUME_NONNULL_END

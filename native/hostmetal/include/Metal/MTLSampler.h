@@ -44,7 +44,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   BOOL _normalizedCoordinates;
   float _lodMinClamp, _lodMaxClamp;
   MTLCompareFunction _compareFunction;
-  BOOL _supportArgumentBuffers;
+  BOOL _lodAverage, _supportArgumentBuffers;
   NSString *_label;
 }
 @property(nonatomic) MTLSamplerMinMagFilter minFilter;
@@ -58,6 +58,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(nonatomic) BOOL normalizedCoordinates;
 @property(nonatomic) float lodMinClamp;
 @property(nonatomic) float lodMaxClamp;
+@property(nonatomic) BOOL lodAverage API_AVAILABLE(macos(11.0));  // a hint, which changes nothing here
 @property(nonatomic) MTLCompareFunction compareFunction API_AVAILABLE(macos(10.11));
 @property(nonatomic) BOOL supportArgumentBuffers API_AVAILABLE(macos(10.13));
 @property(nullable, copy, nonatomic) NSString *label;

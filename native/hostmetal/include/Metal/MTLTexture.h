@@ -31,6 +31,39 @@ typedef NS_OPTIONS(NSUInteger, MTLTextureUsage) {
   MTLTextureUsageShaderAtomic API_AVAILABLE(macos(14.0)) = 0x0020,
 } API_AVAILABLE(macos(10.11));
 
+typedef NS_ENUM(uint8_t, MTLTextureSwizzle) {
+  MTLTextureSwizzleZero = 0,
+  MTLTextureSwizzleOne = 1,
+  MTLTextureSwizzleRed = 2,
+  MTLTextureSwizzleGreen = 3,
+  MTLTextureSwizzleBlue = 4,
+  MTLTextureSwizzleAlpha = 5,
+} API_AVAILABLE(macos(10.15));
+
+typedef struct {
+  MTLTextureSwizzle red;
+  MTLTextureSwizzle green;
+  MTLTextureSwizzle blue;
+  MTLTextureSwizzle alpha;
+} MTLTextureSwizzleChannels API_AVAILABLE(macos(10.15));
+
+MTL_INLINE API_AVAILABLE(macos(10.15)) MTLTextureSwizzleChannels
+MTLTextureSwizzleChannelsMake(MTLTextureSwizzle r, MTLTextureSwizzle g, MTLTextureSwizzle b, MTLTextureSwizzle a) {
+  MTLTextureSwizzleChannels swizzle;
+  swizzle.red = r;
+  swizzle.green = g;
+  swizzle.blue = b;
+  swizzle.alpha = a;
+  return swizzle;
+}
+#define MTLTextureSwizzleChannelsDefault \
+  (MTLTextureSwizzleChannelsMake(MTLTextureSwizzleRed, MTLTextureSwizzleGreen, MTLTextureSwizzleBlue, MTLTextureSwizzleAlpha))
+
+typedef NS_ENUM(NSInteger, MTLTextureCompressionType) {
+  MTLTextureCompressionTypeLossless = 0,
+  MTLTextureCompressionTypeLossy = 1,  // for GPUs of the family Apple8 on: refused here
+} API_AVAILABLE(macos(12.5));
+
 MTL_EXPORT API_AVAILABLE(macos(10.11))
 @interface MTLTextureDescriptor : NSObject <NSCopying> {
  @private
@@ -39,6 +72,8 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   NSUInteger _width, _height, _depth, _mipmapLevelCount, _sampleCount, _arrayLength;
   MTLResourceOptions _resourceOptions;
   MTLTextureUsage _usage;
+  MTLTextureCompressionType _compressionType;
+  MTLTextureSwizzleChannels _swizzle;
 }
 + (MTLTextureDescriptor *)texture2DDescriptorWithPixelFormat:(MTLPixelFormat)pixelFormat
                                                        width:(NSUInteger)width
@@ -64,6 +99,9 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readwrite, nonatomic) MTLStorageMode storageMode API_AVAILABLE(macos(10.11));
 @property(readwrite, nonatomic) MTLHazardTrackingMode hazardTrackingMode API_AVAILABLE(macos(10.15));
 @property(readwrite, nonatomic) MTLTextureUsage usage API_AVAILABLE(macos(10.11));
+@property(readwrite, nonatomic) MTLTextureCompressionType compressionType API_AVAILABLE(macos(12.5));
+// Of what kernels read and sample, with MTLTextureUsageShaderRead alone.
+@property(readwrite, nonatomic) MTLTextureSwizzleChannels swizzle API_AVAILABLE(macos(10.15));
 @end
 
 API_AVAILABLE(macos(10.11))
@@ -85,6 +123,8 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) MTLTextureUsage usage;
 @property(readonly, getter=isShareable) BOOL shareable API_AVAILABLE(macos(10.14));
 @property(readonly, getter=isFramebufferOnly) BOOL framebufferOnly;
+@property(readonly) MTLTextureCompressionType compressionType API_AVAILABLE(macos(12.5));
+@property(readonly, nonatomic) MTLTextureSwizzleChannels swizzle API_AVAILABLE(macos(10.15));
 @property(readonly) MTLResourceID gpuResourceID API_AVAILABLE(macos(13.0));
 - (void)getBytes:(void *)pixelBytes
      bytesPerRow:(NSUInteger)bytesPerRow
@@ -111,6 +151,12 @@ API_AVAILABLE(macos(10.11))
                                              textureType:(MTLTextureType)textureType
                                                   levels:(NSRange)levelRange
                                                   slices:(NSRange)sliceRange API_AVAILABLE(macos(10.11));
+// The swizzle is of what this texture's own gives. Such a view can be read, not written.
+- (nullable id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                             textureType:(MTLTextureType)textureType
+                                                  levels:(NSRange)levelRange
+                                                  slices:(NSRange)sliceRange
+                                                 swizzle:(MTLTextureSwizzleChannels)swizzle API_AVAILABLE(macos(10.15));
 @end
 
 NS_ASSUME_NONNULL_END
