@@ -93,14 +93,98 @@ const NSUInteger places = 31;  // of the argument table of buffers
 }
 @end
 
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+@interface MTLArgument (Engine)
+- (instancetype)initWithBinding:(id<MTLBinding>)binding;
+@end
+
+@implementation MTLArgument
+- (id<MTLBufferBinding>)buffer {
+  return [_binding type] == MTLBindingTypeBuffer ? (id<MTLBufferBinding>)_binding : nil;
+}
+- (id<MTLThreadgroupBinding>)memory {
+  return [_binding type] == MTLBindingTypeThreadgroupMemory ? (id<MTLThreadgroupBinding>)_binding : nil;
+}
+- (id<MTLTextureBinding>)texture {
+  return [_binding type] == MTLBindingTypeTexture ? (id<MTLTextureBinding>)_binding : nil;
+}
+- (NSString *)name {
+  return [_binding name];
+}
+- (MTLArgumentType)type {
+  return (MTLArgumentType)[_binding type];
+}
+- (MTLBindingAccess)access {
+  return [_binding access];
+}
+- (NSUInteger)index {
+  return [_binding index];
+}
+- (BOOL)isActive {
+  return [_binding isUsed];
+}
+- (NSUInteger)bufferAlignment {
+  return [[self buffer] bufferAlignment];
+}
+- (NSUInteger)bufferDataSize {
+  return [[self buffer] bufferDataSize];
+}
+- (MTLDataType)bufferDataType {
+  return [[self buffer] bufferDataType];
+}
+- (MTLStructType *)bufferStructType {
+  return [[self buffer] bufferStructType];
+}
+- (MTLPointerType *)bufferPointerType {
+  return [[self buffer] bufferPointerType];
+}
+- (NSUInteger)threadgroupMemoryAlignment {
+  return [[self memory] threadgroupMemoryAlignment];
+}
+- (NSUInteger)threadgroupMemoryDataSize {
+  return [[self memory] threadgroupMemoryDataSize];
+}
+- (MTLTextureType)textureType {
+  return [[self texture] textureType];
+}
+- (MTLDataType)textureDataType {
+  return [[self texture] textureDataType];
+}
+- (BOOL)isDepthTexture {
+  return [[self texture] isDepthTexture];
+}
+- (NSUInteger)arrayLength {
+  return [[self texture] arrayLength];
+}
+- (void)dealloc {
+  [_binding release];
+  [super dealloc];
+}
+@end
+
+@implementation MTLArgument (Engine)
+- (instancetype)initWithBinding:(id<MTLBinding>)binding {
+  if ((self = [super init])) _binding = [(id)binding retain];
+  return self;
+}
+@end
+
 @implementation MTLComputePipelineReflection
 @synthesize bindings = _bindings;
+
+- (NSArray<MTLArgument *> *)arguments {
+  NSMutableArray *all = [NSMutableArray arrayWithCapacity:[_bindings count]];
+  for (id<MTLBinding> binding in _bindings) [all addObject:[[[MTLArgument alloc] initWithBinding:binding] autorelease]];
+  return all;
+}
 
 - (void)dealloc {
   [_bindings release];
   [super dealloc];
 }
 @end
+#pragma clang diagnostic pop
 
 @implementation MTLComputePipelineReflection (Engine)
 - (instancetype)initWithPipeline:(HMPipeline)pipeline count:(size_t)count {

@@ -400,6 +400,19 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
                                         options:[descriptor resourceOptions]];
 }
 
+- (id<MTLTexture>)newSharedTextureWithDescriptor:(MTLTextureDescriptor *)descriptor {
+  HM_REQUIRE([descriptor storageMode] == MTLStorageModePrivate, "a shared texture must have MTLStorageModePrivate");
+  HostMTLTexture *made = (HostMTLTexture *)[self newTextureWithDescriptor:descriptor];
+  [made setShareable];
+  return made;
+}
+
+- (id<MTLTexture>)newSharedTextureWithHandle:(MTLSharedTextureHandle *)handle {
+  HM_REQUIRE(handle != nil, "the handle must not be nil");
+  HM_REQUIRE([handle device] == self, "the texture was created with a different device");
+  return [[handle texture] newShared];
+}
+
 - (id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)descriptor {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
   HMSampler sampler;

@@ -153,10 +153,10 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
 - (MTLTextureCompressionType)compressionType {
   return MTLTextureCompressionTypeLossless;
 }
-// Shared with other processes, or only a target of rendering: nothing here is.
 - (BOOL)isShareable {
-  return NO;
+  return _shareable;
 }
+// Only a target of rendering: nothing here is.
 - (BOOL)isFramebufferOnly {
   return NO;
 }
@@ -207,6 +207,28 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
             withBytes:(const void *)pixelBytes
           bytesPerRow:(NSUInteger)bytesPerRow {
   [self replaceRegion:region mipmapLevel:level slice:0 withBytes:pixelBytes bytesPerRow:bytesPerRow bytesPerImage:0];
+}
+
+// ------------------------------------------------------------------ shared textures
+
+- (void)setShareable {
+  _shareable = YES;
+}
+
+- (HostMTLTexture *)newShared {
+  const uint64_t levels[2] = {0, _info.levels}, slices[2] = {0, _info.slices * hostmetal_faces(_info.texture_type)};
+  const uint8_t as_they_are[4] = {MTLTextureSwizzleRed, MTLTextureSwizzleGreen, MTLTextureSwizzleBlue, MTLTextureSwizzleAlpha};
+  const char *misuse = nullptr;
+  HMTexture engine =
+      hm_texture_create_view(_engine, _info.pixel_format, _info.texture_type, levels, slices, as_they_are, &misuse);
+  HM_CHECK(misuse);
+  HostMTLTexture *made = [[HostMTLTexture alloc] initWithDevice:_device engine:engine heap:nil descriptor:&_info options:_resourceOptions];
+  [made setShareable];
+  return made;
+}
+
+- (MTLSharedTextureHandle *)newSharedTextureHandle {
+  return _shareable ? [[MTLSharedTextureHandle alloc] initWithTexture:self] : nil;
 }
 
 // ------------------------------------------------------------------ views
@@ -266,6 +288,26 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
   hm_texture_release(_engine);
   [_parentTexture release];
   [_buffer release];
+  [super dealloc];
+}
+@end
+
+@implementation MTLSharedTextureHandle
+- (instancetype)initWithTexture:(HostMTLTexture *)texture {
+  if ((self = [super init])) _texture = [texture retain];
+  return self;
+}
+- (HostMTLTexture *)texture {
+  return (HostMTLTexture *)_texture;
+}
+- (id<MTLDevice>)device {
+  return [_texture device];
+}
+- (NSString *)label {
+  return [_texture label];
+}
+- (void)dealloc {
+  [_texture release];
   [super dealloc];
 }
 @end

@@ -167,6 +167,7 @@ void hostmetal_call_out(const char *what, void (^work)(void));
   NSUInteger _parentRelativeLevel, _parentRelativeSlice;
   id<MTLBuffer> _buffer;
   NSUInteger _bufferOffset, _bufferBytesPerRow;
+  BOOL _shareable;
 }
 // Takes engine. Checks options first. heap may be nil.
 - (instancetype)initWithDevice:(HostMTLDevice *)device
@@ -175,6 +176,13 @@ void hostmetal_call_out(const char *what, void (^work)(void));
                     descriptor:(const HMTextureDescriptor *)descriptor
                        options:(MTLResourceOptions)options;
 - (void)setBuffer:(HostMTLBuffer *)buffer offset:(NSUInteger)offset bytesPerRow:(NSUInteger)bytesPerRow;
+- (void)setShareable;
+- (HostMTLTexture *)newShared;  // another texture of the same memory
+@end
+
+@interface MTLSharedTextureHandle (Engine)
+- (instancetype)initWithTexture:(HostMTLTexture *)texture;
+- (HostMTLTexture *)texture;
 @end
 
 @interface HostMTLSamplerState : NSObject <MTLSamplerState> {

@@ -25,6 +25,7 @@ from clang.cindex import CursorKind as Kind
 LEFT_OUT = {
     ("MTLComputePipelineState", "MTLAllocation"): "the engine does not know a pipeline's size",
     ("MTLSharedEventHandle", "NSSecureCoding"): "there is no XPC to send it through",
+    ("MTLSharedTextureHandle", "NSSecureCoding"): "there is no XPC to send it through",
 }
 
 # Constants with a value in the header are not in PyObjC's metadata: type and value as in objc2-metal 0.3.2, which is made from the SDK too.

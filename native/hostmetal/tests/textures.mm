@@ -471,8 +471,92 @@ void reflection_lists_textures() {
   CHECK_EQUAL([lines access], MTLBindingAccessWriteOnly);
   id<MTLBinding> sampler = [[reflection bindings] objectAtIndex:2];
   CHECK([sampler type] == MTLBindingTypeSampler && [sampler index] == 1 && [sampler access] == MTLBindingAccessReadOnly);
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+  // The same by the names before macOS 13.
+  NSArray<MTLArgument *> *arguments = [reflection arguments];
+  CHECK_EQUAL([arguments count], [[reflection bindings] count]);
+  for (NSUInteger i = 0; i < [arguments count]; i++) {
+    MTLArgument *argument = [arguments objectAtIndex:i];
+    id<MTLBinding> binding = [[reflection bindings] objectAtIndex:i];
+    CHECK([[argument name] isEqualToString:[binding name]] && [argument index] == [binding index]);
+    CHECK([argument type] == (MTLArgumentType)[binding type] && [argument access] == [binding access]);
+    CHECK_EQUAL([argument isActive], [binding isUsed]);
+    const BOOL texture = [binding type] == MTLBindingTypeTexture;
+    CHECK_EQUAL([argument arrayLength], texture ? [(id<MTLTextureBinding>)binding arrayLength] : 0);
+    CHECK_EQUAL([argument textureType], texture ? [(id<MTLTextureBinding>)binding textureType] : 0);
+    CHECK_EQUAL([argument textureDataType], texture ? [(id<MTLTextureBinding>)binding textureDataType] : 0);
+    CHECK(![argument isDepthTexture] && [argument bufferDataSize] == 0 && [argument bufferStructType] == nil);
+  }
+  MTLComputePipelineReflection *other = nil;
+  [[device() newComputePipelineStateWithFunction:kernel_of(@"kernel void k(device float2 *p [[buffer(3)]], threadgroup int *q [[threadgroup(1)]]) {"
+                                                          " p[0] = float(q[0]); }")
+                                         options:MTLPipelineOptionArgumentInfo
+                                      reflection:&other
+                                           error:&error] autorelease];
+  CHECK_EQUAL([[other arguments] count], 2);
+  MTLArgument *p = [[other arguments] objectAtIndex:0], *q = [[other arguments] objectAtIndex:1];
+  CHECK([p type] == MTLArgumentTypeBuffer && [p index] == 3 && [p bufferAlignment] == 8 && [p bufferDataSize] == 8);
+  CHECK([p bufferDataType] == MTLDataTypeFloat2 && [p bufferPointerType] != nil && [p threadgroupMemoryDataSize] == 0);
+  CHECK([q type] == MTLArgumentTypeThreadgroupMemory && [q index] == 1);
+  CHECK([q threadgroupMemoryAlignment] == 4 && [q threadgroupMemoryDataSize] == 4 && [q bufferPointerType] == nil);
+#pragma clang diagnostic pop
 }
 
+
+void a_shared_texture_is_found_by_its_handle() {
+  MTLTextureDescriptor *d = flat(MTLPixelFormatR32Uint, 2, 2);
+  CHECK_RAISES([device() newSharedTextureWithDescriptor:d], @"newSharedTextureWithDescriptor:", @"MTLStorageModePrivate");
+  [d setStorageMode:MTLStorageModePrivate];
+  id<MTLTexture> plain = texture(d);
+  CHECK(![plain isShareable] && [plain newSharedTextureHandle] == nil);
+  id<MTLBuffer> bytes = buffer(16), out = buffer(16);
+  for (uint32_t i = 0; i < 4; i++) ((uint32_t *)[bytes contents])[i] = 10 + i;
+  MTLSharedTextureHandle *handle = nil;
+  id<MTLCommandQueue> queue = [[device() newCommandQueue] autorelease];
+  const MTLSize size = MTLSizeMake(2, 2, 1);
+  @autoreleasepool {
+    id<MTLTexture> first = [[device() newSharedTextureWithDescriptor:d] autorelease];
+    CHECK([first isShareable]);
+    [first setLabel:@"ours"];
+    id<MTLCommandBuffer> commandBuffer = [queue commandBuffer];
+    id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
+    [encoder copyFromBuffer:bytes
+               sourceOffset:0
+          sourceBytesPerRow:8
+        sourceBytesPerImage:16
+                 sourceSize:size
+                  toTexture:first
+           destinationSlice:0
+           destinationLevel:0
+          destinationOrigin:MTLOriginMake(0, 0, 0)];
+    [encoder endEncoding];
+    [commandBuffer commit];
+    [commandBuffer waitUntilCompleted];
+    handle = [first newSharedTextureHandle];
+  }
+  CHECK([handle device] == device() && [[handle label] isEqualToString:@"ours"]);
+  id<MTLTexture> second = [[device() newSharedTextureWithHandle:handle] autorelease];
+  [handle release];
+  CHECK([second isShareable] && [second parentTexture] == nil && [second storageMode] == MTLStorageModePrivate);
+  CHECK([second width] == 2 && [second pixelFormat] == MTLPixelFormatR32Uint && [second usage] == [d usage]);
+  id<MTLCommandBuffer> commandBuffer = [queue commandBuffer];
+  id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
+  [encoder copyFromTexture:second
+                   sourceSlice:0
+                   sourceLevel:0
+                  sourceOrigin:MTLOriginMake(0, 0, 0)
+                    sourceSize:size
+                      toBuffer:out
+             destinationOffset:0
+        destinationBytesPerRow:8
+      destinationBytesPerImage:16];
+  [encoder endEncoding];
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  for (uint32_t i = 0; i < 4; i++) CHECK_EQUAL(((uint32_t *)[out contents])[i], 10 + i);
+  CHECK_RAISES([device() newSharedTextureWithHandle:nil], @"newSharedTextureWithHandle:", @"nil");
+}
 
 void a_swizzle_is_for_reading() {
   const auto make = MTLTextureSwizzleChannelsMake;
@@ -545,6 +629,7 @@ const FaceCase texture_cases[] = {
     CASE(a_buffers_texture_is_its_bytes),
     CASE(a_view_shares_the_texels),
     CASE(a_swizzle_is_for_reading),
+    CASE(a_shared_texture_is_found_by_its_handle),
     CASE(wrong_samplers_are_refused),
     CASE(a_dispatch_names_what_is_wrong_with_its_textures),
     CASE(a_command_buffer_keeps_its_textures),

@@ -19,6 +19,16 @@ typedef NS_ENUM(NSUInteger, MTLBindingAccess) {
   MTLBindingAccessWriteOnly = 2,
 } API_AVAILABLE(macos(10.11));
 
+// What MTLBindingType was before macOS 13.
+typedef NS_ENUM(NSUInteger, MTLArgumentType) {
+  MTLArgumentTypeBuffer = 0,
+  MTLArgumentTypeThreadgroupMemory = 1,
+  MTLArgumentTypeTexture = 2,
+  MTLArgumentTypeSampler = 3,
+  MTLArgumentTypeVisibleFunctionTable = 24,
+} API_DEPRECATED_WITH_REPLACEMENT("MTLBindingType", macos(10.11, 13.0));
+
+@protocol MTLBinding;
 @class MTLStructType, MTLArrayType, MTLPointerType, MTLTextureReferenceType;
 
 MTL_EXPORT API_AVAILABLE(macos(10.13))
@@ -94,6 +104,30 @@ MTL_EXPORT API_AVAILABLE(macos(10.13))
 @property(readonly) MTLTextureType textureType;
 @property(readonly) MTLBindingAccess access;
 @property(readonly) BOOL isDepthTexture;
+@end
+
+// What the protocols of bindings were before macOS 13. Of what another type of argument has, 0 or nil.
+MTL_EXPORT API_DEPRECATED("Use MTLBinding subtypes instead", macos(10.11, 13.0))
+@interface MTLArgument : NSObject {
+ @private
+  id<MTLBinding> _binding;
+}
+@property(readonly) NSString *name;
+@property(readonly) MTLArgumentType type;
+@property(readonly) MTLBindingAccess access;
+@property(readonly) NSUInteger index;
+@property(readonly, getter=isActive) BOOL active;
+@property(readonly) NSUInteger bufferAlignment;
+@property(readonly) NSUInteger bufferDataSize;
+@property(readonly) MTLDataType bufferDataType;
+@property(readonly, nullable) MTLStructType *bufferStructType;
+@property(readonly, nullable) MTLPointerType *bufferPointerType API_AVAILABLE(macos(10.13));
+@property(readonly) NSUInteger threadgroupMemoryAlignment;
+@property(readonly) NSUInteger threadgroupMemoryDataSize;
+@property(readonly) MTLTextureType textureType;
+@property(readonly) MTLDataType textureDataType;
+@property(readonly) BOOL isDepthTexture API_AVAILABLE(macos(10.12));
+@property(readonly) NSUInteger arrayLength API_AVAILABLE(macos(10.13));
 @end
 
 API_AVAILABLE(macos(13.0))

@@ -13,6 +13,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   NSArray<id<MTLBinding>> *_bindings;
 }
 @property(readonly) NSArray<id<MTLBinding>> *bindings API_AVAILABLE(macos(13.0));
+@property(readonly) NSArray<MTLArgument *> *arguments API_DEPRECATED_WITH_REPLACEMENT("bindings", macos(10.11, 13.0));
 @end
 
 // maxCallStackDepth changes nothing: calls may be as deep as the stack is.

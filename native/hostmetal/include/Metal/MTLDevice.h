@@ -12,7 +12,7 @@ NS_ASSUME_NONNULL_BEGIN
 
 @class MTLBinaryArchiveDescriptor, MTLHeapDescriptor, MTLResidencySetDescriptor, MTLSamplerDescriptor, MTLTextureDescriptor;
 @protocol MTLBinaryArchive, MTLDevice, MTLDynamicLibrary, MTLCommandQueue, MTLBuffer, MTLHeap, MTLResidencySet, MTLSamplerState, MTLTexture;
-@class MTLCommandQueueDescriptor, MTLLogStateDescriptor, MTLSharedEventHandle;
+@class MTLCommandQueueDescriptor, MTLLogStateDescriptor, MTLSharedEventHandle, MTLSharedTextureHandle;
 @protocol MTLEvent, MTLFence, MTLLogState, MTLSharedEvent;
 
 // The first device; +1. nil on a machine without one.
@@ -222,6 +222,9 @@ API_AVAILABLE(macos(10.11))
                                                         error:(__autoreleasing NSError **)error API_AVAILABLE(macos(15.0));
 
 - (nullable id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor;
+// Of private storage. Its handle serves in this process.
+- (nullable id<MTLTexture>)newSharedTextureWithDescriptor:(MTLTextureDescriptor *)descriptor API_AVAILABLE(macos(10.14));
+- (nullable id<MTLTexture>)newSharedTextureWithHandle:(MTLSharedTextureHandle *)sharedHandle API_AVAILABLE(macos(10.14));
 - (nullable id<MTLSamplerState>)newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)descriptor;
 - (nullable id<MTLIndirectCommandBuffer>)newIndirectCommandBufferWithDescriptor:(MTLIndirectCommandBufferDescriptor *)descriptor
                                                                 maxCommandCount:(NSUInteger)maxCount

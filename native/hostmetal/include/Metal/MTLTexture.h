@@ -104,6 +104,8 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readwrite, nonatomic) MTLTextureSwizzleChannels swizzle API_AVAILABLE(macos(10.15));
 @end
 
+@class MTLSharedTextureHandle;
+
 API_AVAILABLE(macos(10.11))
 @protocol MTLTexture <MTLResource>
 @property(nullable, readonly) id<MTLTexture> parentTexture API_AVAILABLE(macos(10.11));
@@ -146,6 +148,7 @@ API_AVAILABLE(macos(10.11))
           mipmapLevel:(NSUInteger)level
             withBytes:(const void *)pixelBytes
           bytesPerRow:(NSUInteger)bytesPerRow;
+- (nullable MTLSharedTextureHandle *)newSharedTextureHandle API_AVAILABLE(macos(10.14));
 - (nullable id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat;
 - (nullable id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat
                                              textureType:(MTLTextureType)textureType
@@ -157,6 +160,16 @@ API_AVAILABLE(macos(10.11))
                                                   levels:(NSRange)levelRange
                                                   slices:(NSRange)sliceRange
                                                  swizzle:(MTLTextureSwizzleChannels)swizzle API_AVAILABLE(macos(10.15));
+@end
+
+// Stands for a shared texture where another texture is made of it, in this process.
+MTL_EXPORT API_AVAILABLE(macos(10.14))
+@interface MTLSharedTextureHandle : NSObject {
+ @private
+  id<MTLTexture> _texture;
+}
+@property(readonly) id<MTLDevice> device;
+@property(nullable, readonly) NSString *label;
 @end
 
 NS_ASSUME_NONNULL_END
