@@ -37,12 +37,21 @@ struct State {
     /// By time; the number tells equal ones apart.
     due: BTreeMap<(Instant, u64), Weak<dyn Timed>>,
     added: u64,
+    /// How many may be in the list before those that are no more are looked for.
+    most: usize,
     running: bool,
     ended: bool,
 }
 
+/// As few are never looked through.
+const FEW: usize = 64;
+
 impl State {
     fn add(&mut self, at: Instant, timed: Weak<dyn Timed>) {
+        if self.due.len() >= self.most.max(FEW) {
+            self.due.retain(|_, timed| timed.strong_count() > 0);
+            self.most = 2 * self.due.len();
+        }
         self.added += 1;
         self.due.insert((at, self.added), timed);
     }
@@ -128,6 +137,25 @@ mod tests {
             }
             None
         }
+    }
+
+    /// What ended long before its time does not stay until then.
+    #[test]
+    fn what_is_no_more_is_forgotten() {
+        let ages = Ages::default();
+        let (sender, _receiver) = channel();
+        let hour = Instant::now() + Duration::from_secs(3600);
+        let live: Vec<_> = (0..100).map(|_| Arc::new(Turn(Mutex::new(Some(sender.clone()))))).collect();
+        for timed in &live {
+            ages.add(hour, Arc::downgrade(timed) as Weak<dyn Timed>).expect("a thread");
+        }
+        for _ in 0..10_000 {
+            ages.add(hour, Weak::<Turn>::new()).expect("a thread");
+            assert!(ages.waiting() <= 2 * live.len() + 1, "{}", ages.waiting());
+        }
+        let state = lock(&ages.list.state);
+        let alive = state.due.values().filter(|timed| timed.strong_count() > 0).count();
+        assert_eq!(alive, live.len(), "nobody else is");
     }
 
     #[test]
