@@ -114,7 +114,8 @@ impl<T: Pod> Buffer<T> {
     /// The elements, once no submission in flight writes the buffer. Submissions that read it may go on, and begin.
     ///
     /// # Errors
-    /// [`Error::Faulted`] when a submission that was to write it failed; [`Error::NotHostVisible`] for private storage.
+    /// [`Error::Faulted`] when a submission that was to write it failed; [`Error::NotHostVisible`] for private storage;
+    /// [`Error::BufferInUse`] while a host step of a graph writes it, or when a guard for writing was leaked.
     pub fn read(&self) -> Result<ReadGuard<'_, T>> {
         View::from(self).read()
     }
@@ -130,7 +131,7 @@ impl<T: Pod> Buffer<T> {
     /// The elements for writing, once no submission in flight uses the buffer.
     ///
     /// # Errors
-    /// As [`Buffer::read`].
+    /// As [`Buffer::read`]; [`Error::BufferInUse`] also while a host step of a graph reads it, or when any guard was leaked.
     pub fn write(&mut self) -> Result<WriteGuard<'_, T>> {
         self.write_with(Patience::Wait, false)
     }
