@@ -132,8 +132,8 @@ step_plants() {
   reported_by_comparison MTLLibrary.h 'MTLMathModeRelaxed = 1,' 'MTLMathModeRelaxed = 1, MTLMathModeSloppy = 3,' 'MTLMathModeSloppy: Apple'
   reported_by_comparison MTLBuffer.h '^- (void \*)contents' '- (void)flush; - (void *)contents' "-[MTLBuffer flush]: Apple's SDK has no such method"
   reported_by_comparison MTLCommandQueue.h '^- (nullable id<MTLCommandBuffer>)commandBuffer;' '+ (nullable id<MTLCommandBuffer>)commandBuffer;' '+[MTLCommandQueue commandBuffer]: Apple'
-  reported_by_comparison MTLComputeCommandEncoder.h 'setBufferOffset:(NSUInteger)offset' 'setBufferOffset:(uint32_t)offset' '-[MTLComputeCommandEncoder setBufferOffset:atIndex:]: argument 1 is uint32_t'
-  reported_by_comparison MTLComputeCommandEncoder.h 'setBytes:(const void \*)bytes' 'setBytes:(void *)bytes' '-[MTLComputeCommandEncoder setBytes:length:atIndex:]: argument 1 is'
+  reported_by_comparison MTLComputeCommandEncoder.h 'setBufferOffset:(NSUInteger)offset atIndex' 'setBufferOffset:(uint32_t)offset atIndex' '-[MTLComputeCommandEncoder setBufferOffset:atIndex:]: argument 1 is uint32_t'
+  reported_by_comparison MTLComputeCommandEncoder.h 'setBytes:(const void \*)bytes length' 'setBytes:(void *)bytes length' '-[MTLComputeCommandEncoder setBytes:length:atIndex:]: argument 1 is'
   reported_by_comparison MTLBuffer.h '^- (void \*)contents' '- (const void *)contents' '-[MTLBuffer contents]: result is'
   reported_by_comparison MTLBuffer.h '@protocol MTLBuffer <MTLResource>' '@protocol MTLBuffer <NSObject>' 'MTLBuffer: does not inherit MTLResource'
   reported_by_comparison MTLCommandBuffer.h 'NSObject <NSCopying>' 'NSObject <NSMutableCopying>' 'MTLCommandBufferDescriptor: inherits NSMutableCopying'

@@ -29,6 +29,9 @@ void d(device float *p) { *p = 1; }
 float dc(const device float *p) { return *p; }
 float c(constant float *p) { return *p; }
 float cs(constant S &p) { return p.a; }
+struct Matrices { float4x4 m; };
+constant float4x4 scope = float4x4(1);
+float first(constant float4 &column) { return column.x; }
 void both(thread float *p, int n) { *p = n; }
 void both(device float *p, int n) { *p = n; }
 void either(thread float *p) { *p = 1; }
@@ -39,7 +42,7 @@ template <class P> float every(P p) { return p[0]; }
 thread float *pass(thread float *p) { return p; }
 constant float table[4] = {1, 2, 3, 4};
 kernel void k(device float *D [[buffer(0)]], constant float *C [[buffer(1)]], device S *DS [[buffer(2)]],
-              constant S &CS [[buffer(3)]], constant Pointers &P [[buffer(4)]], threadgroup float *G [[threadgroup(0)]],
+              constant S &CS [[buffer(3)]], constant Pointers &P [[buffer(4)]], constant Matrices &P4 [[buffer(5)]], threadgroup float *G [[threadgroup(0)]],
               uint i [[thread_index_in_threadgroup]]) {
   threadgroup float shared[4];
   threadgroup S sharedS;
@@ -76,7 +79,7 @@ const CASES: &[Case] = &[
     ("t(D);", &[(1, "1: error: no matching function for call to 't'")]),
     ("t(G);\nt(shared);", &[(1, "1: error: no matching function"), (2, "1: error: no matching function")]),
     ("v = ct(C);", &[(1, "error: no matching function for call to 'ct'")]),
-    ("v = ct(D) + ct(table);", &[(1, "error: no matching function for call to 'ct'")]),
+    ("v = ct(D) +\nct(table);", &[(1, "error: no matching function"), (2, "error: no matching function")]),
     ("r(D[1]);", &[(1, "error: no matching function for call to 'r'")]),
     (
         "v = cr(*D) +\ncr(C[1]) +\ncr(shared[0]);",
@@ -122,28 +125,13 @@ const CASES: &[Case] = &[
         "auto h = [](thread float *p) { *p = 1; }; h(D);",
         &[(1, "error: no matching function for call to object of type")],
     ),
-    // ---- device as constant
-    ("v = c(D);", &[(1, "error: no matching function for call to 'c'")]),
-    ("v = c(P.d);", &[(1, "error: no matching function for call to 'c'")]),
-    ("v = cs(*DS);", &[(1, "error: no matching function for call to 'cs'")]),
-    (
-        "constant float *h = D; v = *h;",
-        &[(
-            1,
-            "error: cannot initialize a variable of type 'constant float *' with an lvalue of type 'device float *'",
-        )],
-    ),
-    (
-        "constant S &h = DS[1]; v = h.a;",
-        &[(1, "error: binding reference of type 'constant S' to value of type 'device S' changes address space")],
-    ),
-    (
-        "constant float *h = (constant float *)D; v = *h;",
-        &[(1, "error: C-style cast from 'device float *' to 'constant float *'")],
-    ),
+    // ---- elements of what lies in constant, and device as constant, which passes
+    ("v = c(&CS.list[1]) + first(P4.m[0]) + *(constant float *)&P4.m[0]; constant float &e = CS.list[1]; v += e;", &[]),
+    ("constant float4 *h = &P4.m[1]; v = h->x + first(scope[0]); const device float &e = DS->list[1]; v += e;", &[]),
+    ("v = c(D) + cs(*DS);", &[]),
     // ---- each tells of its own place only
     (
-        "t(&x); t(D); r(x);\nd(P.d); v = c(C);\nv += c(D);",
+        "t(&x); t(D); r(x);\nd(P.d); v = c(C);\nv += ct(C);",
         &[(1, "8: error: no matching function"), (3, "6: error: no matching function")],
     ),
 ];

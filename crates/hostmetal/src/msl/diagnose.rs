@@ -256,13 +256,11 @@ fn tidy(text: &str) -> String {
         Some((_, own)) => own,
         None => text,
     };
-    const WORDS: [(&str, &str); 18] = [
+    const WORDS: [(&str, &str); 16] = [
         ("'__private'", "'thread'"),
         ("'__global_host'", "'device'"),
-        ("'__global_device'", "'constant'"),
+        ("'__global'", "'constant'"),
         ("'__local'", "'threadgroup'"),
-        ("const __global_device ", "constant "),
-        ("__global_device ", "constant "),
         ("*__private", "*"),
         ("&__private", "&"),
         ("const __global ", "constant "),

@@ -1,43 +1,34 @@
-//! Address spaces that clang lets pass and Apple's compiler does not: `device float *` for `thread float *`, `device` for `constant`.
+//! Address spaces that clang lets pass for `thread`, and Apple's compiler does not: `device float *` as `thread float *`.
 //!
-//! The programs that are compiled have nothing for `thread`, which is any address space then, and one address space for `device` and
-//! `constant`: clang's own rules would refuse what MSL allows (methods and constructors of objects in `thread`, copies of objects in
-//! `constant`). So clang is asked a second time, to look only, with an address space for each. Of what it finds counts alone what
-//! names two different ones of these: where a call finds no function, each of them must be out of the question, at least one for
-//! that reason. `this`, for one, has no address space of its own, and what clang says of it does not count.
-//! MSL specification 4.
+//! The programs that are compiled have nothing for `thread`, which is any address space then: clang's own rules would refuse what MSL
+//! allows (methods and constructors of objects in `thread`). So clang is asked a second time, to look only, with an address space for
+//! `thread`. Of what it finds counts alone what names two different ones: where a call finds no function, each of them must be out of
+//! the question, at least one for that reason. `this`, for one, has no address space of its own there, and what clang says of it does not
+//! count. MSL specification 4.
+//!
+//! `constant` has none of its own, here either: elements of matrices and arrays in `constant` are read through `const device`
+//! (hostmetal_language.h, `HOSTMETAL_ELEMENTS`), and could not be passed on as `constant`.
 
 use super::archive::Archives;
 use super::diagnose::{Finding, read_clang};
 use super::invoke::{HEAD, PROGRAM, Request, kept, run};
 use super::rewrite::{Edits, emit};
-use super::scan::{Function, Program};
 use super::store::Record;
 use super::token::Stream;
 use super::toolchain::Toolchain;
 use super::{CompileFailure, CompileOptions};
 
 /// Of hostmetal_language.h, what the program shall see otherwise.
-const APART: &str = "#undef thread\n#define thread __private\n#undef __mq_thread\n#define __mq_thread __private\n\
-    #undef constant\n#define constant __attribute__((opencl_global_device)) const\n";
+const APART: &str = "#undef thread\n#define thread __private\n#undef __mq_thread\n#define __mq_thread __private\n";
 
-/// Clang's words for an address space that the program named.
-const NAMED: [&str; 4] = ["__private", "__global_host", "__global_device", "__local"];
+/// Clang's words for `thread`, `device`, `constant` (or one of the two), and `threadgroup`.
+const NAMED: [&str; 4] = ["__private", "__global_host", "__global", "__local"];
 /// And for those that say nothing.
-const UNNAMED: [&str; 3] = ["__generic", "__global", "__constant"];
+const UNNAMED: [&str; 2] = ["__generic", "__constant"];
 
-/// Whether the program names an address space that may pass for another: any `thread`, and `constant` but for program scope and
-/// the parameters of kernels.
-pub(super) fn may_pass(stream: &Stream, program: &Program, inside: &[bool]) -> bool {
-    let of_function = |at: usize| {
-        let within = |function: &Function| function.params.0 < at && at < function.params.1;
-        program.functions.iter().any(|function| function.stage.is_none() && within(function))
-    };
-    (0..stream.len()).any(|at| match stream.at(at) {
-        "thread" => true,
-        "constant" => inside[at] || of_function(at),
-        _ => false,
-    })
+/// Whether the program names the address space that others may pass for.
+pub(super) fn may_pass(stream: &Stream) -> bool {
+    (0..stream.len()).any(|at| stream.is(at, "thread"))
 }
 
 /// What the program mistakes. It is one that clang accepts otherwise.
@@ -52,7 +43,7 @@ pub(super) fn check(
     let flags = &["-fsyntax-only", "-fshow-overloads=all"];
     let request = Request { math: options.arithmetic(), text: &text, flags, pass: false, object: false };
     // The number: of `mistakes`, whose answer is kept.
-    let key = toolchain.key(&["spaces", "1", &request.key(toolchain)]);
+    let key = toolchain.key(&["spaces", "2", &request.key(toolchain)]);
     let make = || {
         let asked = run(toolchain, &request)?;
         Ok(Record { success: true, output: mistakes(&asked.output), file: Vec::new() })
