@@ -121,6 +121,7 @@ pub(crate) struct FieldDecl {
 pub(crate) struct EnumSpec {
     pub(crate) tag: Option<Ident>,
     pub(crate) constants: Option<Vec<(Ident, Option<Expr>)>>,
+    pub(crate) attributes: Vec<Attribute>,
 }
 
 /// `__attribute__((name(args)))`

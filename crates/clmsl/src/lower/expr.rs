@@ -120,7 +120,7 @@ fn statements(block: &mut Block, cx: &mut Cx<'_>) {
     for stmt in &mut block.stmts {
         match &mut stmt.kind {
             StmtKind::Expr(e) => {
-                unwrap_assignment(e);
+                discard(e);
                 vector::lower_uses(e, false, cx);
             }
             StmtKind::Decl(decls) => {
@@ -147,7 +147,10 @@ fn statements(block: &mut Block, cx: &mut Cx<'_>) {
             }
             StmtKind::For { init, cond, step, body } => {
                 match init.as_mut().map(|i| &mut i.kind) {
-                    Some(StmtKind::Expr(e)) => vector::lower_uses(e, false, cx),
+                    Some(StmtKind::Expr(e)) => {
+                        discard(e);
+                        vector::lower_uses(e, false, cx);
+                    }
                     Some(StmtKind::Decl(decls)) => {
                         for init in decls.iter_mut().filter_map(|d| d.init.as_mut()) {
                             vector::lower_uses(init, true, cx);
@@ -172,7 +175,22 @@ fn statements(block: &mut Block, cx: &mut Cx<'_>) {
     }
 }
 
-/// A store that yields nothing is printed as the assignment it is.
+/// A value that nobody uses: a store is printed as the assignment it is, and what a conversion converts without it, which C++ would take for a
+/// declaration (`float(x);`, `float(x), y = 3;`).
+fn discard(e: &mut Expr) {
+    unwrap_assignment(e);
+    while let ExprKind::Convert(inner) = &mut e.kind
+        && e.ty != Type::Void
+    {
+        *e = take(inner);
+    }
+    if let ExprKind::Comma(first, second) = &mut e.kind {
+        discard(first);
+        discard(second);
+        e.ty = second.ty.clone();
+    }
+}
+
 fn unwrap_assignment(e: &mut Expr) {
     match &mut e.kind {
         ExprKind::Convert(inner) if e.ty == Type::Void && matches!(inner.kind, ExprKind::Assign(..)) => {

@@ -340,8 +340,8 @@ impl Parser<'_> {
 
     pub(super) fn enum_spec(&mut self) -> Parse<EnumSpec> {
         self.advance();
-        let mut ignored = Vec::new();
-        self.attributes(&mut ignored)?;
+        let mut attributes = Vec::new();
+        self.attributes(&mut attributes)?;
         let tag = if self.is(Punct::LBrace) { None } else { Some(self.ident()?) };
         let mut constants = None;
         if self.eat(Punct::LBrace) {
@@ -356,9 +356,10 @@ impl Parser<'_> {
                     break;
                 }
             }
+            self.attributes(&mut attributes)?;
             constants = Some(list);
         }
-        Ok(EnumSpec { tag, constants })
+        Ok(EnumSpec { tag, constants, attributes })
     }
 }
 

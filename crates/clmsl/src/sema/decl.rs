@@ -15,6 +15,7 @@ impl Sema<'_> {
     /// A declaration outside functions: typedefs, tags, prototypes, and variables in the constant address space.
     pub(super) fn program_declaration(&mut self, declaration: &Declaration) {
         let base = self.base_type(&declaration.specs);
+        self.refuse_specifiers(&declaration.specs);
         for item in &declaration.declarators {
             self.program_declarator(&declaration.specs, &base, item);
         }
@@ -219,6 +220,7 @@ impl Sema<'_> {
     /// A declaration in a function. Typedefs, prototypes and constants leave no statement.
     pub(super) fn local_declaration(&mut self, declaration: &Declaration) -> Vec<Decl> {
         let base = self.base_type(&declaration.specs);
+        self.refuse_specifiers(&declaration.specs);
         let mut out = Vec::new();
         for item in &declaration.declarators {
             out.extend(self.local_declarator(&declaration.specs, &base, item));

@@ -202,15 +202,30 @@ impl Sema<'_> {
             && self.program.structs[id.0 as usize].fields[index as usize].name.is_empty()
         {
             // The member lies in an anonymous one.
-            self.designate(target, &element, designators, init, items)?;
+            let inner = self.designate(target, &element, designators, init, items)?;
+            self.fill_on(target, &element, items, inner + 1, span);
         } else if rest.is_empty() {
             // `place` advances the cursor itself.
             items.at -= 1;
             self.place(target, &element, init, items);
         } else {
-            self.designate(target, &element, rest, init, items)?;
+            let inner = self.designate(target, &element, rest, init, items)?;
+            self.fill_on(target, &element, items, inner + 1, span);
         }
         Some(index)
+    }
+
+    /// Goes on behind the element that a designator named, within the aggregate that it led to (C99 §6.7.8 paragraph 17).
+    fn fill_on(&mut self, slot: &mut Slot, ty: &Type, items: &mut Items<'_>, mut next: u64, span: Span) {
+        let count = self.element_count(ty);
+        while let Some((_, init)) = items.list.get(items.at).filter(|(designators, _)| designators.is_empty())
+            && count.is_none_or(|n| next < n)
+        {
+            let Some(element) = self.element_type(ty, next) else { return };
+            let Some(target) = self.slot_at(slot, ty, next, span) else { return };
+            self.place(target, &element, init, items);
+            next += 1;
+        }
     }
 
     fn field_index(&mut self, ty: &Type, name: &ast::Ident) -> Option<u64> {

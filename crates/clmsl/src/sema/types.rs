@@ -171,6 +171,7 @@ impl Sema<'_> {
     /// The type of a cast or `sizeof`.
     pub(super) fn type_of_name(&mut self, name: &TypeName) -> Qualified {
         let base = self.base_type(&name.specs);
+        self.refuse_specifiers(&name.specs);
         let declared = self.declared(&base, &name.declarator);
         if declared.params.is_some() {
             self.error(name.span, "function types are not supported here");
@@ -384,15 +385,32 @@ impl Sema<'_> {
             let name = self.attribute_name(attribute).to_owned();
             if matches!(
                 name.as_str(),
-                "aligned" | "packed" | "endian" | "vector_size" | "ext_vector_type" | "address_space"
+                "aligned"
+                    | "packed"
+                    | "endian"
+                    | "vector_size"
+                    | "ext_vector_type"
+                    | "address_space"
+                    | "mode"
+                    | "cleanup"
             ) {
                 self.error(attribute.name.span, format!("attribute '{name}' is not supported here"));
             }
         }
     }
 
+    /// As `refuse_attributes`, for those among the specifiers of a declaration or a type's name. Clang ignores `packed` there.
+    pub(super) fn refuse_specifiers(&mut self, specs: &Specs) {
+        for attribute in &specs.attributes {
+            if self.attribute_name(attribute) != "packed" {
+                self.refuse_attributes(std::slice::from_ref(attribute));
+            }
+        }
+    }
+
     /// The type of an enumeration is the integer type that Clang chooses: `uint` or `int`, or 64 bits if it must.
     fn enum_type(&mut self, spec: &EnumSpec) -> Type {
+        self.refuse_attributes(&spec.attributes);
         let known = spec.tag.and_then(|tag| match spec.constants {
             Some(_) => self.tags.last()?.get(&tag.name).copied(),
             None => self.tags.iter().rev().find_map(|t| t.get(&tag.name)).copied(),
@@ -457,6 +475,8 @@ impl Sema<'_> {
     /// A parameter's type: arrays become pointers.
     pub(super) fn param_type(&mut self, param: &Param) -> (Qualified, Quals) {
         let base = self.base_type(&param.specs);
+        self.refuse_specifiers(&param.specs);
+        self.refuse_attributes(&param.declarator.attributes);
         let declared = self.declared(&base, &param.declarator);
         let mut q = declared.ty;
         if declared.params.is_some() {
