@@ -102,10 +102,14 @@ pub(crate) struct Builtin {
 }
 
 impl Builtin {
+    /// Whether it is defined on `float` alone (OpenCL C 3.0 §6.15.2, §6.15.5).
+    pub(crate) fn is_single(&self) -> bool {
+        ["half_", "native_", "fast_"].iter().any(|prefix| self.name.starts_with(prefix))
+    }
+
     /// Whether the prelude has the function for emulated `double`.
     pub(crate) fn takes_double(&self) -> bool {
-        let single = ["half_", "native_", "fast_"];
-        if self.class == Class::Int || single.iter().any(|prefix| self.name.starts_with(prefix)) {
+        if self.class == Class::Int || self.is_single() {
             return false;
         }
         match self.lowering {

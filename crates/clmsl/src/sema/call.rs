@@ -223,6 +223,10 @@ impl Sema<'_> {
             self.error(span, format!("'{}': not available for emulated double", builtin.name));
             return None;
         }
+        // OpenCL C 3.0 §6.15.2 has these for float.
+        if lanes == 1 && scalar == Scalar::Half && builtin.is_single() {
+            scalar = Scalar::Float;
+        }
         let wrong = match builtin.class {
             Class::Float | Class::Geometric if lanes == 1 && scalar.is_integer() => {
                 scalar = Scalar::Float;
@@ -234,7 +238,12 @@ impl Sema<'_> {
                 if scalar == Scalar::Bool {
                     scalar = Scalar::Int;
                 }
-                scalar.is_float()
+                // OpenCL C 3.0 §6.15.3 has these for 32 bits: a narrower scalar is promoted, a vector has no conversion.
+                let narrow = matches!(builtin.name, "mul24" | "mad24") && scalar.promoted() != scalar;
+                if narrow && lanes == 1 {
+                    scalar = scalar.promoted();
+                }
+                scalar.is_float() || narrow && lanes > 1
             }
             Class::Any => {
                 if scalar == Scalar::Bool {

@@ -109,6 +109,10 @@ impl Sema<'_> {
             Special::Any | Special::All => {
                 let arg = args.pop()?;
                 match arg.ty.arithmetic() {
+                    // They take signed integers (OpenCL C 3.0 §6.15.6): the highest bit of a narrower unsigned one is none of theirs.
+                    Some((Scalar::UChar | Scalar::UShort | Scalar::Bool, 1)) => {
+                        Some((vec![convert(arg, &Type::INT)], Type::INT))
+                    }
                     Some((s, _)) if s.is_integer() => Some((vec![arg], Type::INT)),
                     _ => self.bad_argument(&arg, name),
                 }
