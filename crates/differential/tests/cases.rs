@@ -82,6 +82,7 @@ const PEER_IS_WRONG: &[(&str, &str, &str)] = &[
     ("math/edge_cases", "call to '_cl_pown' is ambiguous", "its pown wants exactly an int"),
     ("math/nan_codes", "call to '_cl_nan' is ambiguous", "its nan wants exactly an unsigned number"),
     ("math/half", "unknown type name 'half4'", "it has no half"),
+    ("math/half_as_float", "requires cl_khr_fp16", "it has no half"),
     ("math/half_wide", "undeclared identifier 'half8'", "it has no half"),
     ("math/half_geometric", "unknown type name 'half4'", "it has no half"),
     ("types/half_constants", "unsupported OpenCL extension 'cl_khr_fp16'", "it has no half"),

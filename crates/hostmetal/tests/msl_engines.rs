@@ -108,6 +108,17 @@ const TAKEN: &[(&str, &str, Reference)] = &[
         "threadgroup uint s[64]; s[t] = i; threadgroup_barrier(mem_flags::mem_threadgroup); for (uint k = 32; k > 0; k /= 2) { if (t < k && t + k < n) s[t] += s[t + k]; threadgroup_barrier(mem_flags::mem_threadgroup); } out[i] = s[0];",
         |g, _| vec![g.iter().map(|&i| i as u32).sum(); g.len()],
     ),
+    // A variable that only some threads set, and only they read behind the barrier.
+    (
+        "",
+        "threadgroup uint s[64]; uint v; s[t] = i; if (t < 3) v = p[0] * 3 + 5; threadgroup_barrier(mem_flags::mem_threadgroup); uint o = s[(t + 1) % n]; out[i] = t < 3 ? v : o;",
+        |g, _| others(g, 1).into_iter().enumerate().map(|(t, o)| if t < 3 { 14 } else { o }).collect(),
+    ),
+    (
+        "",
+        "threadgroup uint s[64]; uint old; if (t == 0) old = p[7]; s[t] = 1; threadgroup_barrier(mem_flags::mem_threadgroup); if (t == 0) { for (uint k = 0; k < n; k++) old += s[k]; s[0] = old; } threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = s[0];",
+        |g, _| vec![6 + g.len() as u32; g.len()],
+    ),
     // A private array that lives across a barrier, read where only memory knows.
     (
         "",

@@ -274,3 +274,41 @@ fn joined_accesses_keep_a_threads_order() {
     let wrong = wrong.into_inner().expect("no thread has panicked");
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+/// What only tells the compiler something: a helper in front, what follows the first two stores, and its parameters' qualifier.
+const TELLINGS: &[(&str, &str, &str)] = &[
+    ("", "", ""),
+    ("", "", "__restrict"),
+    ("", "__builtin_assume(i < 100000);", ""),
+    ("", "__builtin_assume(at[i] < 100000);", ""),
+    ("", "if (at[i] < 640) {} else __builtin_unreachable();", ""),
+    ("uint checked(uint a) { if (a < 640) return a; __builtin_unreachable(); }", "(void)checked(at[i]);", ""),
+];
+
+/// A thread reads its own byte behind the store to it.
+#[test]
+fn what_tells_the_compiler_something_moves_no_access() {
+    let at: Vec<u32> = (0..THREADS as u32).map(|i| 4 * i).collect();
+    let expected: Vec<u8> = (0..THREADS).flat_map(|i| [i as u8 + 1, 2, i as u8 + 1, 4]).collect();
+    for (helper, telling, qualifier) in TELLINGS {
+        let text = format!(
+            "{helper}\nvoid body(device uchar4 *{qualifier} out, const device uint *{qualifier} at, uint i) {{
+               device uchar *any = (device uchar *)out;
+               out[i].x = i + 1; out[i].y = 2; {telling} out[i].z = any[at[i]]; out[i].w = 4;
+             }}
+             kernel void run(device uchar4 *out [[buffer(0)]], device const uint *at [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {{ body(out, at, i); }}"
+        );
+        let pipeline = pipeline(load(&text, MathMode::Safe, Engine::Pass));
+        let (out, at) = (Buffer::new(4 * THREADS as u64), Buffer::of(&at));
+        Queue::new()
+            .run(|encoder| {
+                encoder.pipeline(&pipeline);
+                encoder.buffer(&out, 0);
+                encoder.buffer(&at, 1);
+                encoder.threads([THREADS as u64, 1, 1], [THREADS as u64 / 2, 1, 1]);
+            })
+            .assert_completed();
+        assert_eq!(out.read::<u8>(), expected, "{text}");
+    }
+}

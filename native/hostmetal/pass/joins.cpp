@@ -28,6 +28,7 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include <set>
@@ -186,6 +187,8 @@ void Loops::treat(Loop &loop) {
     for (Instruction &instruction : *block) {
       auto *load = dyn_cast<LoadInst>(&instruction);
       auto *store = dyn_cast<StoreInst>(&instruction);
+      // What only tells something is no access, though it says that it writes (`llvm.assume`, scopes of `restrict`).
+      if (auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction); intrinsic && intrinsic->isAssumeLikeIntrinsic()) continue;
       // A loop with any other access is not vectorised.
       if ((load && load->isSimple()) || (store && store->isSimple()))
         accesses.push_back(access(loop, predicated, instruction));

@@ -286,6 +286,15 @@ static void forgetPromises(Function &body) {
     instruction->eraseFromParent();
 }
 
+// Gives a variable that only some threads have set a value in the others. LLVM takes a phi of one value and of none for that value, the same in all threads, which
+// is true of each thread by itself; kept in one place for all of them it would be what the last of the others leaves there.
+static void setUnset(Function &body) {
+  for (BasicBlock &block : body)
+    for (PHINode &phi : block.phis())
+      for (Use &incoming : phi.incoming_values())
+        if (isa<UndefValue>(incoming)) incoming.set(Constant::getNullValue(phi.getType()));
+}
+
 using LiveSets = DenseMap<BasicBlock *, SetVector<Instruction *>>;
 
 // The SSA values that live at the begin of each block; addresses of private memory do not count.
@@ -528,6 +537,7 @@ void dropMeetings(Function &body) {
 Refusal split(Function &body, Regions &regions) {
   EliminateUnreachableBlocks(body);
   forgetPromises(body);
+  setUnset(body);
   for (Instruction &instruction : instructions(body))
     if (auto *object = dyn_cast<AllocaInst>(&instruction))
       regions.objects.push_back(object);
