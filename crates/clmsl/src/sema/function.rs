@@ -13,6 +13,7 @@ impl Sema<'_> {
     /// A function with its body.
     pub(super) fn function(&mut self, f: &FunctionDef) {
         let base = self.base_type(&f.specs);
+        self.refuse_specifiers(&f.specs);
         let declared = self.declared(&base, &f.declarator);
         let (Some(name), Some(params)) = (f.declarator.name, declared.params) else {
             self.error(f.declarator.span, "expected a function");
