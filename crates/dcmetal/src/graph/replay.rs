@@ -12,6 +12,8 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
+use log::Level;
+
 use super::{Graph, TaskWork};
 use crate::command::{Executed, Hazards, Inflight, Launched, Scope, Touch};
 use crate::grid::Extent;
@@ -20,6 +22,7 @@ use crate::memory::Allocation;
 use crate::raw::Failure;
 use crate::raw::command::indirect::IndirectCommands;
 use crate::raw::host::DeviceUse;
+use crate::telemetry::{GRAPH, say};
 use crate::{Accelerator, Arg, Batch, Buffer, Kernel, Result, Sampler, Size, Submission, Texture};
 
 /// Recordings of one graph: so many submissions may be in flight, each with values of its own, before one is encoded.
@@ -426,9 +429,9 @@ impl Replays {
         match Recording::new(&graph.recorded.accelerator, script, &mut self.stats.recorded) {
             Ok(recording) => self.recordings.push(recording),
             Err(error) => {
-                log::debug!("a graph's launches are encoded again each time: {error}");
                 self.refused = true;
                 self.forget();
+                say(GRAPH, Level::Debug, format_args!("launches are encoded again each time: {error}"));
                 return None;
             }
         }

@@ -59,6 +59,7 @@ use crate::{Accelerator, CacheStats, ErrorKind, KernelFileStats, PoolStats, Resu
 /// Targets of `log`.
 pub(crate) const SUBMISSION: &str = "dcmetal::submission";
 pub(crate) const COMPILE: &str = "dcmetal::compile";
+pub(crate) const GRAPH: &str = "dcmetal::graph";
 pub(crate) const POOL: &str = "dcmetal::pool";
 pub(crate) const RECOVERY: &str = "dcmetal::recovery";
 #[cfg(feature = "otlp")]
