@@ -230,6 +230,28 @@ size_t DCMetalFunction_GetName(DCMetalFunction function, char *buffer, size_t ca
   return ask(put(nullptr, 0, buffer, capacity), [=] { return put([in(function) name], buffer, capacity); });
 }
 
+// hostmetal's, and no part of Metal.
+@protocol HostMetalAnalysis
+- (NSString *)hostmetalAnalysisWithError:(NSError **)error;
+@end
+
+DCMetalStatus DCMetalFunction_Analyse(DCMetalFunction function, char *buffer, size_t capacity, size_t *length, DCMetalError *error) {
+  if (length) *length = 0;
+  return entry(error, [=] {
+    put(nullptr, 0, buffer, capacity);
+    if (!function) return null_argument(error, "function");
+    if (!length) return null_argument(error, "length");
+    if (![in(function) respondsToSelector:@selector(hostmetalAnalysisWithError:)]) {
+      return fail(error, DC_METAL_UNSUPPORTED, "the analysis of a function: Apple's Metal tells nothing of what it does");
+    }
+    NSError *cause = nil;
+    NSString *told = [(id<HostMetalAnalysis>)in(function) hostmetalAnalysisWithError:&cause];
+    if (!told) return fail(error, cause);
+    *length = put(told, buffer, capacity);
+    return DC_METAL_OK;
+  });
+}
+
 void DCMetalFunction_Release(DCMetalFunction function) {
   drop([=] { take(function); });
 }

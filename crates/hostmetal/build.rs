@@ -238,8 +238,9 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 12] = [
+const PASS_SOURCES: [&str; 13] = [
     "alignment",
+    "analysis",
     "group",
     "joins",
     "plugin",
@@ -252,7 +253,7 @@ const PASS_SOURCES: [&str; 12] = [
     "streams",
     "tiles",
 ];
-const PASS_HEADERS: [&str; 7] = ["alignment", "builder", "joins", "pass", "shapes", "spans", "streams"];
+const PASS_HEADERS: [&str; 8] = ["alignment", "analysis", "builder", "joins", "pass", "shapes", "spans", "streams"];
 
 /// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
 /// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.

@@ -360,6 +360,25 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
   return [attributes count] ? attributes : nil;
 }
 
+// hostmetal's own: asked for by name (native/DCMetalLibrary.mm).
+- (NSString *)hostmetalAnalysisWithError:(NSError **)error {
+  if (error) *error = nil;
+  if (!_engine) {
+    if (error) *error = _missing;
+    return nil;
+  }
+  HMError failure = {};
+  char *const text = hm_function_analysis(_engine, &failure);
+  if (!text) {
+    NSError *told = hostmetal_error(MTLLibraryErrorDomain, &failure, nil);
+    if (error) *error = told;
+    return nil;
+  }
+  NSString *string = [NSString stringWithUTF8String:text];
+  hm_string_release(text);
+  return string;
+}
+
 - (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)index {
   HM_REQUIRE(_engine != nullptr, "the function needs values for its constants");
   HostMTLDevice *device = (HostMTLDevice *)[self device];

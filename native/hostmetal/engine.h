@@ -217,6 +217,8 @@ typedef struct HMConstantValue {
 HMFunction hm_function_create(HMLibrary library, const char *name, const HMConstantValue *values, size_t count,
                               HMError *error);
 void hm_function_release(HMFunction function);
+// What the kernel does: lines of words (crates/hostmetal/src/msl/analysis.rs), for hm_string_release; NULL with an error.
+char *hm_function_analysis(HMFunction function, HMError *error);
 typedef struct HMAttribute {
   const char *name;  // valid while the function lives
   uint32_t index, data_type;  // MTLDataType

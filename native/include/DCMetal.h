@@ -442,6 +442,11 @@ DC_METAL_API void DCMetalConstants_Release(DCMetalConstants constants);
 DC_METAL_API DCMetalStatus DCMetalFunction_Create(DCMetalLibrary library, const char *name, DCMetalConstants constants,
                                                   DCMetalFunction *function, DCMetalError *error);
 DC_METAL_API size_t DCMetalFunction_GetName(DCMetalFunction function, char *buffer, size_t capacity);
+/* What the function's threads do, from its compiled code: lines of words, as docs/HOSTMETAL.md ("What a kernel does") has them. Writes
+ * what fits of the text, as DCMetalFunction_GetName does, and *length is that of the whole. It may run a compiler, the first time. Only
+ * hostmetal tells it: DC_METAL_UNSUPPORTED on Apple's Metal. */
+DC_METAL_API DCMetalStatus DCMetalFunction_Analyse(DCMetalFunction function, char *buffer, size_t capacity, size_t *length,
+                                                   DCMetalError *error);
 DC_METAL_API void DCMetalFunction_Release(DCMetalFunction function);
 
 /* ------------------------------------------------------------------ DCMetalPipeline (MTLComputePipelineState) */

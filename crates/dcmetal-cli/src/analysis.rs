@@ -19,9 +19,9 @@ pub(crate) fn choice(choice: &Result<ThreadgroupChoice, Error>) -> Value {
     }
 }
 
-/// The kernel's analysis; null for MSL, of which nothing is known.
+/// The kernel's analysis; null where the platform tells nothing of the kernel.
 pub(crate) fn json(kernel: &Kernel, file: &str) -> Value {
-    let Some(analysis) = kernel.analysis() else { return Value::Null };
+    let Ok(analysis) = kernel.analysis() else { return Value::Null };
     let cx = Cx { kernel, file };
     let facts: Vec<_> =
         analysis.facts.iter().map(|fact| json!({ "kind": fact.kind, "at": cx.at(fact.span) })).collect();
@@ -48,8 +48,9 @@ pub(crate) fn json(kernel: &Kernel, file: &str) -> Value {
 
 /// The kernel's analysis for people.
 pub(crate) fn describe(kernel: &Kernel, file: &str) -> String {
-    let Some(analysis) = kernel.analysis() else {
-        return "  what it does is unknown, as for all MSL\n".to_owned();
+    let analysis = match kernel.analysis() {
+        Ok(analysis) => analysis,
+        Err(error) => return format!("  what it does is unknown: {error}\n"),
     };
     let cx = Cx { kernel, file };
     let facts = FactKind::ALL.iter().filter_map(|kind| {
@@ -70,9 +71,9 @@ pub(crate) fn describe(kernel: &Kernel, file: &str) -> String {
     text + &cx.intensity(analysis)
 }
 
-/// The kernel's intensity for people, as one line; none for MSL.
+/// The kernel's intensity for people, as one line; none where the platform tells nothing of the kernel.
 pub(crate) fn brief(kernel: &Kernel, file: &str) -> String {
-    kernel.analysis().map_or(String::new(), |analysis| Cx { kernel, file }.intensity(analysis))
+    kernel.analysis().map_or_else(|_| String::new(), |analysis| Cx { kernel, file }.intensity(analysis))
 }
 
 /// A kernel of a file.

@@ -1032,6 +1032,18 @@ unsafe extern "C" {
     ) -> usize;
 }
 unsafe extern "C" {
+    /** What the function's threads do, from its compiled code: lines of words, as docs/HOSTMETAL.md ("What a kernel does") has them. Writes
+ what fits of the text, as DCMetalFunction_GetName does, and *length is that of the whole. It may run a compiler, the first time. Only
+ hostmetal tells it: DC_METAL_UNSUPPORTED on Apple's Metal.*/
+    pub fn DCMetalFunction_Analyse(
+        function: DCMetalFunction,
+        buffer: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        length: *mut usize,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
     pub fn DCMetalFunction_Release(function: DCMetalFunction);
 }
 #[repr(C)]

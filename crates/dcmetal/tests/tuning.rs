@@ -27,6 +27,8 @@ const LOCAL: &str =
 const REQUIRED: &str =
     "__attribute__((reqd_work_group_size(8, 1, 1))) kernel void k(global uint* y) { y[get_global_id(0)] = 1; }";
 const MSL: &str = "kernel void k(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] += 1; }";
+const MSL_SEES: &str = "kernel void k(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]], \
+    uint n [[threads_per_threadgroup]]) { y[i] = n; }";
 const MSL_LOCAL: &str =
     "kernel void k(device uint* y [[buffer(0)]], threadgroup uint* t [[threadgroup(0)]]) { t[0] = 1; y[0] = t[0]; }";
 
@@ -61,6 +63,7 @@ fn choices_name_the_facts_they_rest_on() {
     let width = new.execution_width();
     assert!(most == 1024 && width <= 32 && most % width == 0, "these cases are for such devices");
     let bytes = limits.max_threadgroup_memory;
+    let dynamic_barriers = if cfg!(target_os = "linux") { "no barriers" } else { "barriers unknown" };
     use ThreadgroupReason::{Advised, Grid as Named, Required};
     let cases: [(&Kernel, Grid, Size, ThreadgroupReason, &[&str]); 11] = [
         (
@@ -103,7 +106,7 @@ fn choices_name_the_facts_they_rest_on() {
             Advised,
             &[&format!("1024 of {bytes} bytes of threadgroup memory; 1 barrier")],
         ),
-        (&dynamic, Grid::linear(32), 32u32.into(), Advised, &["more by arguments", "barriers unknown"]),
+        (&dynamic, Grid::linear(32), 32u32.into(), Advised, &["more by arguments", dynamic_barriers]),
     ];
     for (kernel, grid, size, reason, words) in cases {
         let choice = kernel.threadgroup_choice(&grid).unwrap_or_else(|error| panic!("{grid}: {error}"));
@@ -119,21 +122,27 @@ fn choices_name_the_facts_they_rest_on() {
         );
     }
     assert!(matches!(refused(new.threadgroup_choice(&Grid::linear(0))), Error::GridZero { .. }));
-    let facts = |kernel: &Kernel| kernel.analysis().map(|analysis| analysis.group_dependences());
-    assert_eq!(facts(&plain), None, "nobody knows what MSL does");
+    let facts = |kernel: &Kernel| kernel.analysis().map(|analysis| analysis.group_dependences()).ok();
     assert_eq!(facts(&new), Some(vec![]));
     assert_eq!(facts(&sees), Some(vec![FactKind::GroupPosition]));
     assert_eq!(facts(&local), Some(vec![FactKind::Barrier, FactKind::LocalMemory]));
+    // Apple's Metal tells nothing of MSL.
+    let of_msl = cfg!(target_os = "linux");
+    assert_eq!(facts(&plain), of_msl.then(Vec::new));
+    assert_eq!(facts(&dynamic), of_msl.then(|| vec![FactKind::LocalMemory]));
 }
 
 #[test]
 fn what_may_depend_on_the_size_is_not_tuned() {
     let gpu = gpu();
     let grid = Grid::linear(64);
+    let on_hostmetal = cfg!(target_os = "linux");
+    let unknown = if on_hostmetal { "a position or size of work-groups" } else { "is unknown" };
+    let memory = if on_hostmetal { "it uses local memory" } else { "it uses threadgroup memory" };
     let cases: [(&str, Kernel, Grid, &[&str]); 8] = [
         ("positions", opencl(&gpu, SEES), grid, &["its results may depend", "a position or size of work-groups"]),
         ("barriers", opencl(&gpu, LOCAL), grid, &["its results may depend", "a barrier, local memory"]),
-        ("MSL", msl(&gpu, MSL, "k"), grid, &["its results may depend", "unknown, as for all MSL"]),
+        ("MSL", msl(&gpu, MSL_SEES, "k"), grid, &["its results may depend", unknown]),
         ("required", opencl(&gpu, REQUIRED), grid, &["it requires its threadgroup"]),
         ("named", opencl(&gpu, PLAIN), grid.threadgroup(8u32), &["the grid names the threadgroup"]),
         ("threadgroups", opencl(&gpu, PLAIN), Grid::threadgroups(8u32, 8u32), &["the grid names the threadgroup"]),
@@ -161,15 +170,20 @@ fn what_may_depend_on_the_size_is_not_tuned() {
     let local = msl(&gpu, MSL_LOCAL, "k");
     let mut y = gpu.buffer_zeroed::<u32>(64).unwrap();
     let error = refused(local.tune(grid, args![&mut y, Arg::threadgroup::<u32>(4)], &patient()));
-    assert!(error.to_string().contains("it uses threadgroup memory"), "{error}");
+    assert!(error.to_string().contains(memory), "{error}");
     // What a launch would refuse, tuning refuses.
     let error = refused(opencl(&gpu, PLAIN).tune(grid, args![&y], &patient()));
     assert!(matches!(error, Error::ArgumentReadOnly { .. }), "{error}");
 }
 
+/// Whether it is known that its results do not depend on the size.
+fn is_free(kernel: &Kernel) -> bool {
+    kernel.analysis().is_ok_and(|analysis| analysis.group_dependences().is_empty())
+}
+
 fn check(kernel: &Kernel, grid: Grid, tuning: &Tuning) {
     let choice = kernel.threadgroup_choice(&grid).unwrap();
-    let reason = ThreadgroupReason::Measured { time: tuning.time, vouched: kernel.analysis().is_none() };
+    let reason = ThreadgroupReason::Measured { time: tuning.time, vouched: !is_free(kernel) };
     assert_eq!((choice.size, choice.reason), (tuning.size, reason), "{choice}");
     assert!(choice.to_string().contains("measured as the fastest for such grids"), "{choice}");
     let best = &tuning.candidates[0];
@@ -256,9 +270,9 @@ fn shapes_are_measured_within_the_limits() {
 }
 
 #[test]
-fn who_vouches_may_tune_what_is_unknown() {
+fn who_vouches_may_tune_what_may_depend_on_the_size() {
     let gpu = gpu();
-    let kernel = msl(&gpu, MSL, "k");
+    let kernel = newer(&gpu, "kernel void k(global uint* y) { if (get_local_size(0) > 0) y[get_global_id(0)] += 1; }");
     let mut y = gpu.buffer_zeroed::<u32>(4096).unwrap();
     let grid = Grid::linear(4096);
     let tuning = kernel.tune(grid, args![&mut y], &vouched()).unwrap();

@@ -229,6 +229,11 @@ impl Function {
         Ok(Function { name: name.to_owned(), library, constants, attributes: OnceLock::new() })
     }
 
+    /// What the kernel does: a text of lines (`msl/analysis.rs`).
+    pub(crate) fn analysis(&self) -> Result<String, LibraryError> {
+        Ok(self.library.checked.analysis(&self.name, &self.constants)?)
+    }
+
     /// Compiles the kernel's code, and makes a pipeline of it.
     pub(crate) fn pipeline(
         &self,

@@ -12,6 +12,7 @@
 //   shapes.cpp    what differs between the threads of a tile, and whether a region may have one
 //   simdgroups.cpp the loops over SIMD-groups, where the kernel has their functions
 //   joins.cpp, spans.cpp, streams.cpp   what kernels without barriers need too
+//   analysis.cpp  what a thread does, told instead of compiled
 //
 // The pass refuses a body for which it cannot prove that every thread of the threadgroup comes to the same barriers in the same order.
 // A refusal names its reason on a line of stderr; hostmetal then compiles the kernel for stack switching (crates/hostmetal/src/msl/engine.rs).

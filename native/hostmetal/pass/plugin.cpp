@@ -7,6 +7,7 @@
 // runs on stacks says so too, and takes what all kernels need.
 
 #include "alignment.h"
+#include "analysis.h"
 #include "joins.h"
 #include "pass.h"
 #include "spans.h"
@@ -17,6 +18,12 @@
 #include "llvm/Passes/PassPlugin.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/InstSimplifyPass.h"
+#include "llvm/Transforms/Scalar/SCCP.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
 
 using namespace llvm;
 
@@ -27,9 +34,8 @@ constexpr const char *refusalPrefix = "hostmetal-pass: refused: ";
 
 namespace {
 
-// Tells why, and leaves a module that compiles quickly: the object is thrown away.
-void refuse(Module &module, const std::string &why) {
-  errs() << refusalPrefix << why << '\n';
+// Leaves a module that compiles quickly: the object is thrown away.
+void empty(Module &module) {
   for (Function &function : module) {
     if (function.isDeclaration())
       continue;
@@ -44,10 +50,17 @@ void refuse(Module &module, const std::string &why) {
   }
 }
 
+void refuse(Module &module, const std::string &why) {
+  errs() << refusalPrefix << why << '\n';
+  empty(module);
+}
+
 // Where a kernel says which engine it is for.
 constexpr const char *engineName = "hm_engine";
 // The mark of a kernel whose threads do not wait for each other (msl/kernels.rs).
 constexpr const char *tilesName = "hm_only_tiles";
+// The mark of one that is not to be compiled, but told of (analysis.cpp).
+constexpr const char *analysisName = "hm_analysis";
 
 void signArtefact(Module &module, const char *engine) {
   Constant *text = ConstantDataArray::getString(module.getContext(), engine);
@@ -106,6 +119,40 @@ struct Split : PassInfoMixin<Split> {
   static bool isRequired() { return true; }
 };
 
+// Tells what the kernel does, and leaves nothing of it.
+struct Tell : PassInfoMixin<Tell> {
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
+    if (!module.getGlobalVariable(analysisName, true))
+      return PreservedAnalyses::all();
+    Kernel kernel;
+    keepLibraryCalls(module);
+    Refusal refusal = findKernel(module, kernel);
+    if (!refusal)
+      refusal = prepare(module, kernel);
+    if (refusal) {
+      refuse(module, *refusal);
+      return PreservedAnalyses::none();
+    }
+    PreservedAnalyses inlined = AlwaysInlinerPass(false).run(module, analyses);
+    analyses.invalidate(module, inlined);
+    FunctionAnalysisManager &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+    FunctionPassManager passes;
+    passes.addPass(SROAPass(SROAOptions::PreserveCFG));
+    passes.addPass(SCCPPass());
+    passes.addPass(InstSimplifyPass());
+    passes.addPass(ADCEPass());
+    passes.addPass(LoopSimplifyPass());
+    passes.addPass(LCSSAPass());
+    PreservedAnalyses simplified = passes.run(*kernel.body, functions);
+    functions.invalidate(*kernel.body, simplified);
+    tellAnalysis(kernel, functions);
+    empty(module);
+    signArtefact(module, "analysis");
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
 // All of it, for a kernel that waits to be taken apart.
 struct Expand : PassInfoMixin<Expand> {
   ModulePassManager passes;
@@ -130,6 +177,7 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
               FunctionPassManager simplify = builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None);
               passes.addPass(createModuleToFunctionPassAdaptor(std::move(simplify)));
               passes.addPass(hostmetal::Split());
+              manager.addPass(hostmetal::Tell());
               manager.addPass(hostmetal::Expand(std::move(passes)));
             });
             builder.registerOptimizerEarlyEPCallback([](ModulePassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Spans()); });

@@ -258,6 +258,42 @@ pub(crate) fn function_wrong_arguments_are_refused() {
     dc!(DCMetalFunction_Release(nothing));
 }
 
+pub(crate) fn function_analysis_tells_what_a_function_does() {
+    let gpu = Gpu::new();
+    let source = "kernel void k(device float *y, uint i [[thread_position_in_grid]]) {\n  y[i] = y[i] * 2; }";
+    let library = gpu.library(source).expect("it compiles");
+    let k = function(&library, "k", ptr::null_mut()).expect("the function");
+    let analyse = |buffer: &mut [u8], length: &mut usize| {
+        let (text, capacity) = (buffer.as_mut_ptr().cast(), buffer.len());
+        attempt(|error| dc!(DCMetalFunction_Analyse(k.0, text, capacity, length, error)))
+    };
+    let (mut text, mut length) = (vec![1u8; 1024], 0);
+    if cfg!(target_os = "macos") {
+        refused(DC_METAL_UNSUPPORTED, analyse(&mut text, &mut length));
+        assert_eq!((length, text[0]), (0, 0));
+        return;
+    }
+    analyse(&mut text, &mut length).expect("hostmetal tells it");
+    let told = "access device y write 4 4 2 8\naccess device y read 4 4 2 10\nwork 0 0 0 1 0 0 4 4\n";
+    assert_eq!((std::str::from_utf8(&text[..length]), text[length]), (Ok(told), 0));
+    // What does not fit is cut; the length is that of the whole.
+    let mut short = [1u8; 7];
+    analyse(&mut short, &mut length).expect("hostmetal tells it");
+    assert_eq!((&short, length), (b"access\0", told.len()));
+    analyse(&mut [], &mut length).expect("hostmetal tells it");
+    assert_eq!(length, told.len());
+}
+
+pub(crate) fn function_analysis_wrong_arguments_are_refused() {
+    let gpu = Gpu::new();
+    let library = gpu.library("kernel void there() {}").expect("it compiles");
+    let there = function(&library, "there", ptr::null_mut()).expect("the function");
+    let (invalid, none, mut length) = (DC_METAL_INVALID_ARGUMENT, ptr::null_mut(), 1);
+    refused(invalid, attempt(|error| dc!(DCMetalFunction_Analyse(DCMetalFunction::NULL, none, 0, &mut length, error))));
+    assert_eq!(length, 0);
+    refused(invalid, attempt(|error| dc!(DCMetalFunction_Analyse(there.0, none, 0, ptr::null_mut(), error))));
+}
+
 // ------------------------------------------------------------------ function constants
 
 /// MTLDataType values (Apple, Metal/MTLArgument.h).

@@ -28,8 +28,8 @@ pub struct ThreadgroupChoice {
     pub more_by_arguments: bool,
     /// Bytes of threadgroup memory that the device has.
     pub threadgroup_memory_limit: u64,
-    /// At how many places of the source the threads of a threadgroup wait for each other; `None` where nobody knows, which is
-    /// so for MSL.
+    /// At how many places of the source the threads of a threadgroup wait for each other; `None` where
+    /// [`Kernel::analysis`](crate::Kernel::analysis) fails, as it does for MSL on Apple's Metal.
     pub barriers: Option<usize>,
 }
 
@@ -67,9 +67,10 @@ impl ThreadgroupChoice {
             threadgroup_memory: pipeline.static_threadgroup_memory,
             more_by_arguments: pipeline.arguments.iter().any(|argument| argument.kind == ArgumentKind::Threadgroup),
             threadgroup_memory_limit: pipeline.accelerator.limits().max_threadgroup_memory,
-            barriers: pipeline.analysis.as_ref().map(|analysis| {
+            barriers: pipeline.analysed().ok().map(|analysed| {
                 // Functions of the work-group wait as well.
-                [clmsl::FactKind::Barrier, clmsl::FactKind::WorkGroup].map(|kind| analysis.count(kind)).iter().sum()
+                let kinds = [clmsl::FactKind::Barrier, clmsl::FactKind::WorkGroup];
+                kinds.map(|kind| analysed.kernel.count(kind)).iter().sum()
             }),
         }
     }
@@ -109,7 +110,7 @@ impl fmt::Display for ThreadgroupChoice {
             f.write_str(", more by arguments")?;
         }
         match self.barriers {
-            None => f.write_str("; barriers unknown, as for all MSL"),
+            None => f.write_str("; barriers unknown"),
             Some(0) => f.write_str("; no barriers"),
             Some(1) => f.write_str("; 1 barrier"),
             Some(count) => write!(f, "; {count} barriers"),

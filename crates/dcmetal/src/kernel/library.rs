@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dcmetal_sys as sys;
 
+use super::analysis::Text;
 use super::argument::{Scalar, from_msl};
 use super::compilation::{Compilation, Job};
 use super::opencl::{self, Program};
@@ -161,10 +162,9 @@ pub struct Library {
 /// What an accelerator keeps of a source, without the accelerator: that would keep itself.
 pub(crate) struct CompiledSource {
     raw: raw::Library,
-    name: String,
     kernel_names: Vec<String>,
     warnings: String,
-    msl: String,
+    msl: Arc<Text>,
     opencl: Option<Program>,
     kernels: Memo<KernelKey, Arc<CompiledKernel>>,
     /// How the MSL was compiled. `None`: it can mean something else the next time.
@@ -192,11 +192,14 @@ impl CompiledSource {
             true => Error::Compile { name: name.to_owned(), log: failure.text },
             false => failure.during("compile MSL"),
         };
-        let named = named(source, &options.name);
-        let (raw, warnings) = raw::Library::compile(accelerator.device(), &named, Some(&raw_options)).map_err(wrong)?;
+        let written = named(source, &options.name);
+        let (raw, warnings) =
+            raw::Library::compile(accelerator.device(), &written, Some(&raw_options)).map_err(wrong)?;
         let kernel_names = raw.function_names();
         let own = (!depends_on_files(source)).then(|| options.clone());
-        CompiledSource::new(raw, name, kernel_names, warnings, source.to_owned(), None, own)
+        let before = usize::from(matches!(written, Cow::Owned(_)));
+        let msl = Text { name: name.to_owned(), text: source.to_owned(), before };
+        CompiledSource::new(raw, kernel_names, warnings, msl, None, own)
     }
 
     pub(super) fn from_translation(accelerator: &Accelerator, translation: Translation) -> Result<CompiledSource> {
@@ -211,28 +214,28 @@ impl CompiledSource {
         };
         let (raw, _) = raw::Library::compile(accelerator.device(), &msl, Some(&raw_options)).map_err(wrong)?;
         let kernel_names = program.kernel_names();
-        CompiledSource::new(raw, &name, kernel_names, warnings, msl, Some(program), Some(own))
+        let msl = Text { name, text: msl, before: 0 };
+        CompiledSource::new(raw, kernel_names, warnings, msl, Some(program), Some(own))
     }
 
     fn new(
         raw: raw::Library,
-        name: &str,
         kernel_names: Vec<String>,
         warnings: String,
-        msl: String,
+        msl: Text,
         opencl: Option<Program>,
         options: Option<CompileOptions>,
     ) -> Result<CompiledSource> {
-        raw.set_label(name).map_err(|failure| failure.during("label a library"))?;
+        raw.set_label(&msl.name).map_err(|failure| failure.during("label a library"))?;
         let kernels = Memo::new(KERNELS_KEPT);
-        Ok(CompiledSource { raw, name: name.to_owned(), kernel_names, warnings, msl, opencl, kernels, options })
+        Ok(CompiledSource { raw, kernel_names, warnings, msl: Arc::new(msl), opencl, kernels, options })
     }
 }
 
 impl Library {
     /// The source's name.
     pub fn name(&self) -> &str {
-        &self.source.name
+        &self.source.msl.name
     }
 
     /// The kernels, under the names of the source.
@@ -247,7 +250,7 @@ impl Library {
 
     /// The MSL that was compiled: the source itself, or the translation.
     pub fn msl(&self) -> &str {
-        &self.source.msl
+        &self.source.msl.text
     }
 
     /// Makes the kernel of that name ready to launch.
@@ -300,7 +303,7 @@ impl Library {
         let device = accelerator.device();
         let kept = accelerator.kernel_files().zip(source.options.as_ref()).map(|(files, options)| {
             let mut key = files.key();
-            for part in [&*source.msl, &format!("{options:?}"), msl_name, &format!("{constants:?}")] {
+            for part in [&*source.msl.text, &format!("{options:?}"), msl_name, &format!("{constants:?}")] {
                 key.part(part.as_bytes());
             }
             (files, key)
@@ -327,8 +330,11 @@ impl Library {
             required_threadgroup: translated.and_then(|kernel| kernel.reqd_work_group_size).map(Into::into),
             uniform_threadgroups: opencl.as_ref().is_some_and(Program::has_uniform_groups),
             is_opencl: opencl.is_some(),
-            analysis: opencl.as_ref().and_then(|program| program.analysis(name)).cloned(),
-            sources: opencl.as_ref().map(|program| Arc::clone(&program.sources)),
+            analysis: opencl
+                .as_ref()
+                .and_then(|program| program.analysed(name))
+                .map_or_else(OnceLock::new, OnceLock::from),
+            msl: Arc::clone(&source.msl),
             work_dim_slot: translated.and_then(opencl::work_dim_slot),
             image_formats_slot: translated.and_then(opencl::image_formats_slot),
             printing: opencl.as_ref().zip(translated).and_then(|(program, kernel)| program.printing(kernel)),

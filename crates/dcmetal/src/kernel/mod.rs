@@ -1,5 +1,6 @@
 //! Kernels: libraries from source, their kernels, what those take, and the checks of a launch.
 
+mod analysis;
 mod args;
 mod argument;
 mod check;
@@ -31,6 +32,7 @@ pub use tune::{Candidate, TuneOptions, Tuning};
 pub(crate) use check::{Dispatch, check};
 pub(crate) use kept::{Kept, KeptMemory, Part};
 
+use analysis::{Analysed, Text};
 use args::{Passed, PassedBuffer};
 use check::threadgroup_length;
 use tune::Tunings;
@@ -38,10 +40,11 @@ use tune::Tunings;
 use crate::command::{Scope, Touch};
 use crate::memory::Allocation;
 use crate::print::Printing;
-use crate::raw;
 use crate::raw::command::ComputeEncoder;
+use crate::raw::{self, Failure};
 use crate::telemetry::{Figures, KernelFigures};
-use crate::{Accelerator, Grid, PixelFormat, Result, Sampler, Size, Submission, Texture, TextureDescriptor};
+use crate::{Accelerator, Error, Grid, PixelFormat, Result, Sampler, Size, Submission, Texture, TextureDescriptor};
+use dcmetal_sys as sys;
 
 /// A compiled compute function, ready to launch. Cloning shares it.
 ///
@@ -85,10 +88,10 @@ pub(crate) struct CompiledKernel {
     pub(super) uniform_threadgroups: bool,
     /// From OpenCL C, where buffers and values differ.
     pub(super) is_opencl: bool,
-    /// What it does, as far as it is known: for OpenCL C.
-    pub(super) analysis: Option<clmsl::KernelAnalysis>,
-    /// The text that it is of: for OpenCL C.
-    pub(super) sources: Option<Arc<clmsl::Sources>>,
+    /// What it does: of OpenCL C from the beginning, of MSL once it was asked for.
+    pub(super) analysis: OnceLock<Analysed>,
+    /// The text that it was compiled from.
+    pub(super) msl: Arc<Text>,
     /// The buffer index at which the kernel wants the number of dimensions.
     pub(super) work_dim_slot: Option<usize>,
     /// The buffer index at which the kernel wants order and type of the channels of its images.
@@ -99,6 +102,27 @@ pub(crate) struct CompiledKernel {
     tunings: Tunings,
     /// Its telemetry, from the first submission on that counted it.
     pub(super) figures: OnceLock<Arc<KernelFigures>>,
+}
+
+impl CompiledKernel {
+    /// What it does; of MSL as the platform tells it when this is first called.
+    pub(super) fn analysed(&self) -> Result<&Analysed> {
+        if let Some(known) = self.analysis.get() {
+            return Ok(known);
+        }
+        let wrong = |Failure { status, domain, code, text, .. }: Failure| match status {
+            sys::DC_METAL_UNSUPPORTED => {
+                Error::Unsupported { what: format!("the analysis of kernel `{}`", self.name), text }
+            }
+            _ => Error::Pipeline { kernel: self.name.clone(), domain, code, text },
+        };
+        let told = self.function.analyse().map_err(wrong)?;
+        let analysed = self.msl.read(&self.name, &self.arguments, &told).map_err(|line| {
+            let text = format!("what the platform tells of the kernel is not understood: {line:?}");
+            Error::Unsupported { what: format!("the analysis of kernel `{}`", self.name), text }
+        })?;
+        Ok(self.analysis.get_or_init(|| analysed))
+    }
 }
 
 /// A texture of one texel for each that stands for an argument together with others (docs/REFLECTION.md, "An image").
@@ -193,7 +217,7 @@ impl Kernel {
     /// # Errors
     /// Those of a launch that concern the grid.
     pub fn threadgroup_for(&self, grid: &Grid) -> Result<Size> {
-        self.threadgroup_choice(grid).map(|choice| choice.size)
+        check::check_grid(&self.pipeline, grid).map(|(_, size, _)| size)
     }
 
     /// The same, with the reason and the facts that it rests on.
@@ -216,8 +240,9 @@ impl Kernel {
             .map(|(threads, size, reason)| ThreadgroupChoice::new(&self.pipeline, threads, size, reason))
     }
 
-    /// What the kernel does that depends on threadgroups or orders threads, how it reaches memory, and how much work a thread has, from
-    /// its syntax tree; `None` for MSL, of which there is none, so that nothing is known.
+    /// What the kernel does that depends on threadgroups or orders threads, how it reaches memory, and how much work a thread has. Of
+    /// OpenCL C it is known from the translator's syntax tree, for each place of the text. Of MSL hostmetal tells it from the code that
+    /// its compiler makes, in which what is never run is missing; the first call runs that compiler, some tenths of a second.
     ///
     /// ```
     /// # fn main() -> dcmetal::Result<()> {
@@ -225,19 +250,23 @@ impl Kernel {
     /// let gpu = Accelerator::system_default()?;
     /// let source = "kernel void fill(global float *y, int n) {\n for (int k = 0; k < n; k++)\n  y[k] = k * 0.5f; }";
     /// let fill = gpu.compile_opencl(source)?.kernel("fill")?;
-    /// let analysis = fill.analysis().expect("OpenCL C");
+    /// let analysis = fill.analysis()?;
     /// let clmsl::Intensity::Exactly(intensity) = analysis.intensity() else { panic!() };
     /// assert_eq!(intensity.value(), 0.25); // one operation for four bytes, however often the loop runs
     /// assert_eq!(fill.location(analysis.work.loops[0].span).map(|at| at.line), Some(2));
     /// # Ok(()) }
     /// ```
-    pub fn analysis(&self) -> Option<&clmsl::KernelAnalysis> {
-        self.pipeline.analysis.as_ref()
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for MSL on Apple's Metal, which tells nothing of it; [`Error::Pipeline`] where hostmetal's compiler fails, or
+    /// hostmetal was built without its LLVM pass.
+    pub fn analysis(&self) -> Result<&clmsl::KernelAnalysis> {
+        self.pipeline.analysed().map(|analysed| &analysed.kernel)
     }
 
-    /// Where a place of [`Kernel::analysis`] is in the source; `None` for MSL.
+    /// Where a place of [`Kernel::analysis`] is in the source; `None` where that was not asked for or failed.
     pub fn location(&self, span: clmsl::Span) -> Option<clmsl::Location> {
-        self.pipeline.sources.as_ref().map(|sources| sources.location(span))
+        self.pipeline.analysis.get().map(|analysed| analysed.sources.location(span))
     }
 
     /// Launches it alone. A [`Batch`](crate::Batch) is cheaper for several launches.

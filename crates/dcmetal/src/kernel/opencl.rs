@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use clmsl::{
-    Analysis, ArgKind, ArgReflection, Fp64, HiddenArg, HiddenKind, ImageDimension, KernelAnalysis, KernelReflection,
-    Options, PrintFormat,
+    Analysis, ArgKind, ArgReflection, Fp64, HiddenArg, HiddenKind, ImageDimension, KernelReflection, Options,
+    PrintFormat,
 };
 use clmsl::{Reflection, ScalarKind, Severity, Sources, Std};
 
+use super::analysis::Analysed;
 use super::argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
 use crate::print::Printing;
 use crate::raw::Binding;
@@ -25,8 +26,8 @@ pub(super) struct Program {
 
 impl Program {
     /// What the kernel does.
-    pub(super) fn analysis(&self, name: &str) -> Option<&KernelAnalysis> {
-        self.analysis.kernel(name)
+    pub(super) fn analysed(&self, name: &str) -> Option<Analysed> {
+        Some(Analysed { kernel: self.analysis.kernel(name)?.clone(), sources: Arc::clone(&self.sources) })
     }
 
     pub(super) fn kernel_names(&self) -> Vec<String> {

@@ -31,7 +31,7 @@ pub struct TuneOptions {
     pub runs: usize,
     /// The caller says that the kernel's results do not depend on the size of its threadgroups, and that what it is passed (threadgroup
     /// memory above all) is enough for any size: here, and by every launch over grids of the class that names no size, from now on, in
-    /// every program that shares the folder of [`keep_kernels`](crate::Accelerator::keep_kernels). It is needed where dcmetal cannot know it: for MSL, and
+    /// every program that shares the folder of [`keep_kernels`](crate::Accelerator::keep_kernels). It is needed where dcmetal cannot know it: for MSL on Apple's Metal, and
     /// for kernels with barriers and the like. What is said wrongly makes later launches wrong.
     pub any_size: bool,
 }
@@ -187,14 +187,14 @@ impl CompiledKernel {
 
     /// Why its results may depend on the size of threadgroups. `None`: they cannot.
     fn depends_on_size(&self) -> Option<String> {
-        let Some(analysis) = &self.analysis else {
+        let Ok(analysed) = self.analysed() else {
             let memory = |argument: &Argument| argument.kind == ArgumentKind::Threadgroup;
             return Some(match self.static_threadgroup_memory > 0 || self.arguments.iter().any(memory) {
                 true => "it uses threadgroup memory".to_owned(),
-                false => "what it does with threadgroups is unknown, as for all MSL".to_owned(),
+                false => "what it does with threadgroups is unknown".to_owned(),
             });
         };
-        let kinds: Vec<String> = analysis.group_dependences().iter().map(ToString::to_string).collect();
+        let kinds: Vec<String> = analysed.kernel.group_dependences().iter().map(ToString::to_string).collect();
         (!kinds.is_empty()).then(|| format!("it uses {}", kinds.join(", ")))
     }
 }

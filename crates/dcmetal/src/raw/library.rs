@@ -179,6 +179,23 @@ impl DCMetalFunction {
         check(status, error)?;
         Ok(DCMetalFunction(function))
     }
+
+    /// What it does, in the words of `DCMetalFunction_Analyse`.
+    pub(crate) fn analyse(&self) -> Result<String, Failure> {
+        let mut bytes = vec![0u8; 4096];
+        loop {
+            let (mut length, mut error) = (0, ptr::null_mut());
+            let (buffer, capacity) = (bytes.as_mut_ptr().cast(), bytes.len());
+            // SAFETY: a live handle; buffer and out-parameters are valid for the call.
+            let status = unsafe { sys::DCMetalFunction_Analyse(self.0, buffer, capacity, &mut length, &mut error) };
+            check(status, error)?;
+            if length < bytes.len() {
+                bytes.truncate(length);
+                return Ok(String::from_utf8_lossy(&bytes).into_owned());
+            }
+            bytes.resize(length + 1, 0);
+        }
+    }
 }
 
 /// One argument as the pipeline's reflection tells it.

@@ -410,6 +410,24 @@ pub unsafe extern "C" fn hm_function_release(function: HMFunction) {
     unsafe { release(function) };
 }
 
+/// What the kernel does, as a text for `hm_string_release`; NULL with an error.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_function_analysis(function: HMFunction, error: *mut HMError) -> *mut c_char {
+    // SAFETY: as the module says.
+    let told = unsafe { borrow(function) }.analysis();
+    let (text, value) = match told {
+        // Names of C++ have no NUL.
+        Ok(text) => (CString::new(text).unwrap_or_default().into_raw(), HMError::NONE),
+        Err(error) => (ptr::null_mut(), error.into()),
+    };
+    // SAFETY: as the module says.
+    unsafe { tell(error, value) };
+    text
+}
+
 /// HMPipelineOptions.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -58,7 +58,7 @@ pub(crate) struct Map {
 
 impl Map {
     /// The token at or before a place of the rewritten text, and the offset into it.
-    fn origin(&self, line: u32, column: u32) -> Option<(usize, u32)> {
+    pub(super) fn origin(&self, line: u32, column: u32) -> Option<(usize, u32)> {
         let behind = self.segments.partition_point(|&(l, c, _, _)| (l, c) <= (line, column));
         let &(l, c, token, exact) = self.segments.get(behind.checked_sub(1)?)?;
         Some((token, if exact && l == line { column - c } else { 0 }))
@@ -134,6 +134,15 @@ impl<'a> Printer<'a> {
             out.push_str(&format!("{line}\n{pad}^\n"));
         }
         out
+    }
+
+    /// Line and column of a token in the user's text, both from 1, as far as the text has them.
+    pub(crate) fn place(&self, index: usize, offset: u32) -> (u32, u32) {
+        let Some(token) = self.stream.tokens.get(index) else { return (1, 1) };
+        match self.original.line(&self.stream.files[token.file as usize], token.line) {
+            Some((at, line)) => (at as u32 + 1, self.column(index, line) + offset),
+            None => (token.line, token.column + offset),
+        }
     }
 
     /// The column in the user's line of a token of the preprocessed line: both lines' tokens are walked side by side; a

@@ -606,6 +606,8 @@ pub(crate) enum Mode {
     Pass,
     /// The same where no thread waits for another: in tiles of threads (native/hostmetal/pass/tiles.cpp), else refused.
     Tiles,
+    /// Not to be run: the pass tells what it does (analysis.rs).
+    Analysis,
     /// One thread; the caller switches stacks at barriers. Why it is not `Pass`.
     Thread { why: String },
 }
@@ -675,7 +677,7 @@ pub(crate) fn wrapper(
                     "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::group<{independent}>(group, {instance}); }} \
                      HM_EXPORT const unsigned hm_span = {call}::span;"
                 )),
-                Mode::Pass | Mode::Tiles => text.push_str(&format!(
+                Mode::Pass | Mode::Tiles | Mode::Analysis => text.push_str(&format!(
                     "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::pass<({instance})>(group, {instance}); }}"
                 )),
                 Mode::Thread { .. } => text.push_str(&format!(
@@ -685,15 +687,17 @@ pub(crate) fn wrapper(
             // The pass says it itself.
             let engine = match mode {
                 Mode::Group { .. } => Some("loop".to_owned()),
-                Mode::Pass | Mode::Tiles => None,
+                Mode::Pass | Mode::Tiles | Mode::Analysis => None,
                 Mode::Thread { why } => Some(format!("stack: {why}")),
             };
             if let Some(engine) = engine {
                 let bytes: Vec<String> = engine.bytes().map(|byte| byte.to_string()).collect();
                 text.push_str(&format!(" HM_EXPORT const char hm_engine[] = {{{}, 0}};", bytes.join(", ")));
             }
-            if *mode == Mode::Tiles {
-                text.push_str(" HM_EXPORT const char hm_only_tiles = 1;");
+            match mode {
+                Mode::Tiles => text.push_str(" HM_EXPORT const char hm_only_tiles = 1;"),
+                Mode::Analysis => text.push_str(" HM_EXPORT const char hm_analysis = 1;"),
+                Mode::Group { .. } | Mode::Pass | Mode::Thread { .. } => {}
             }
             text.push_str(&format!(
                 " HM_EXPORT const auto hm_kernel_info = {table}; HM_EXPORT const auto hm_kernel_types = {call}::types_of({instance}); \

@@ -17,6 +17,7 @@
 //! Checked sources and built kernels are remembered by content, so that the same request compiles once per process; what
 //! the compiler made is kept on disk (store.rs), so that it compiles once per machine.
 
+mod analysis;
 mod archive;
 mod compile;
 mod constants;

@@ -1,5 +1,6 @@
 //! A checked source and its kernels: the way from text to `Checked`, and from there to a loaded kernel.
 
+use super::analysis::{self, Reader};
 use super::archive::Archives;
 use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, Map, Printer, SOURCE_NAME, Severity, read_clang};
@@ -153,6 +154,17 @@ impl Checked {
         engine: Engine,
     ) -> Result<LoadedKernel, CompileFailure> {
         self.made(kernel, constants, &With { engine: Some(engine), ..With::default() })
+    }
+
+    /// What one kernel does, with the given values of its function constants: a text of lines (`msl/analysis.rs`).
+    ///
+    /// # Errors
+    /// As `build`; and [`Failure::Toolchain`] where hostmetal was built without its LLVM pass, for another LLVM than the compiler's, or
+    /// the kernel is one that the pass cannot look at.
+    pub fn analysis(&self, kernel: &str, constants: &[ConstantValue]) -> Result<String, CompileFailure> {
+        let inner = &self.inner;
+        let number = self.number(kernel, false)?;
+        inner.analysis(number, &inner.values(number, constants)?)
     }
 
     /// Compiles one visible function with the given values of its function constants.
@@ -472,10 +484,7 @@ impl Inner {
         let kernel = &self.kernels[number];
         let linked = &with.linked;
         let waits = linked.synchronises();
-        let mut edits = self.edits.clone();
-        for ((constant, _), value) in self.constants.iter().zip(values) {
-            set_constant(&self.stream, &mut edits, constant, value.as_deref());
-        }
+        let mut edits = self.specialised(values);
         let names: Vec<String> = kernel
             .signature
             .parameters
@@ -489,11 +498,8 @@ impl Inner {
         if !kernel.group || waits {
             self.reconverge(&mut edits, waits)?;
         }
-        // Without what the kernel does not reach; what is missing all the same, clang tells.
-        let mut own = edits.clone();
-        for (region, _) in self.program.regions.iter().zip(&kernel.needed).filter(|(_, needed)| !**needed) {
-            own.remove(region.range.0, (region.range.1 + 1).min(self.stream.len()));
-        }
+        // What is missing all the same, clang tells.
+        let own = self.reached(kernel, &edits);
         let code = match self.code(kernel, &Sources { edits: &own, with }, engine) {
             Err(failure) if failure.kind == Failure::Source => {
                 self.code(kernel, &Sources { edits: &edits, with }, engine)?
@@ -520,6 +526,57 @@ impl Inner {
         Ok(LoadedKernel { object: Arc::new(object), formats: self.formats.clone() })
     }
 
+    /// With the values of the function constants.
+    fn specialised(&self, values: &[Option<String>]) -> Edits {
+        let mut edits = self.edits.clone();
+        for ((constant, _), value) in self.constants.iter().zip(values) {
+            set_constant(&self.stream, &mut edits, constant, value.as_deref());
+        }
+        edits
+    }
+
+    /// Without what the kernel does not reach.
+    fn reached(&self, kernel: &Kernel, edits: &Edits) -> Edits {
+        let mut own = edits.clone();
+        for (region, _) in self.program.regions.iter().zip(&kernel.needed).filter(|(_, needed)| !**needed) {
+            own.remove(region.range.0, (region.range.1 + 1).min(self.stream.len()));
+        }
+        own
+    }
+
+    fn analysis(&self, number: usize, values: &[Option<String>]) -> Result<String, CompileFailure> {
+        engine::usable(&self.toolchain).map_err(|log| CompileFailure { kind: Failure::Toolchain, log })?;
+        let kernel = &self.kernels[number];
+        let edits = self.specialised(values);
+        match self.told(kernel, &self.reached(kernel, &edits)) {
+            Err(failure) if failure.kind == Failure::Source => self.told(kernel, &edits),
+            other => other,
+        }
+    }
+
+    /// What the pass tells of a kernel.
+    fn told(&self, kernel: &Kernel, edits: &Edits) -> Result<String, CompileFailure> {
+        let (scope, mode) = (&self.program.scopes[kernel.scope], Some(&Mode::Analysis));
+        let entry = wrapper(&self.stream, &kernel.signature, &kernel.instance, scope, mode, None, 0);
+        let (text, map) = emit(&self.stream, edits, HEAD, &with_foot(&self.stream, &[(kernel.token, entry)]));
+        let mut flags = SHARED.to_vec();
+        flags.extend(analysis::FLAGS);
+        let math = self.options.arithmetic();
+        let request = Request { math, text: &text, flags: &flags, pass: true, object: true };
+        let record = compile(&self.toolchain, &request, str::to_owned, &Archives::default())?;
+        if !record.success {
+            return Err(self.refused(&record.output, &map));
+        }
+        if let Some(why) = record.output.lines().find_map(|line| line.strip_prefix(engine::REFUSAL)) {
+            return Err(CompileFailure {
+                kind: Failure::Toolchain,
+                log: format!("the pass refuses the kernel: {why}"),
+            });
+        }
+        let reader = Reader { stream: &self.stream, source: &self.source, map: &map, signature: &kernel.signature };
+        reader.read(&record.output)
+    }
+
     fn function(
         &self,
         number: usize,
@@ -537,10 +594,7 @@ impl Inner {
                 "visible function '{name}': hostmetal keeps no messages of os_log in libraries with visible functions"
             )));
         }
-        let mut edits = self.edits.clone();
-        for ((constant, _), value) in self.constants.iter().zip(values) {
-            set_constant(&self.stream, &mut edits, constant, value.as_deref());
-        }
+        let mut edits = self.specialised(values);
         if !with.linked.is_none() {
             self.import(&mut edits);
         }
@@ -660,7 +714,7 @@ impl Inner {
         );
         let mut flags = SHARED.to_vec();
         match mode {
-            Mode::Group { .. } | Mode::Pass | Mode::Tiles => {
+            Mode::Group { .. } | Mode::Pass | Mode::Tiles | Mode::Analysis => {
                 flags.extend(LOOPS);
                 flags.extend(UNJOINED.iter().filter(|_| !plugin));
             }

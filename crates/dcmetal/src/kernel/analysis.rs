@@ -1,0 +1,183 @@
+//! What is known of a kernel that is not OpenCL C: as the platform tells it of its compiled code (docs/HOSTMETAL.md, "What a kernel does").
+
+use std::sync::Arc;
+
+use clmsl::{
+    AccessPattern, AddressSpace, Counts, Fact, FactKind, KernelAnalysis, Loop, MemoryAccess, Sources, Span, Work,
+};
+
+use super::Argument;
+
+/// A kernel's analysis, and the text whose places it names.
+pub(crate) struct Analysed {
+    pub(super) kernel: KernelAnalysis,
+    pub(super) sources: Arc<Sources>,
+}
+
+/// MSL as it was written.
+pub(crate) struct Text {
+    /// What messages call it.
+    pub(super) name: String,
+    pub(super) text: String,
+    /// Lines that Metal got in front of it.
+    pub(super) before: usize,
+}
+
+/// A node of the tree of work, before it is one.
+struct Node {
+    depth: usize,
+    span: Span,
+    counts: Counts,
+}
+
+impl Text {
+    /// Reads what the platform told of a kernel of this text; the line that means nothing, if there is one.
+    pub(super) fn read(&self, kernel: &str, arguments: &[Argument], told: &str) -> Result<Analysed, String> {
+        let (mut sources, source) = (Sources::new(), &self.text);
+        let file = sources.add(&self.name, source, None).unwrap_or_default();
+        let starts: Vec<usize> = std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let (mut facts, mut accesses, mut uncounted): (Vec<Fact>, Vec<MemoryAccess>, Vec<Span>) = Default::default();
+        let mut nodes: Vec<Node> = Vec::new();
+        for line in told.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
+            let span = |at: usize| {
+                let (line, column) = (number(at)?, number(at + 1)?);
+                let start = starts.get(usize::try_from(line).ok()?.checked_sub(self.before + 1)?)?;
+                let lo = start + usize::try_from(column).ok()?.checked_sub(1)?;
+                // A place at the end of the text is one.
+                let lo = u32::try_from(lo.min(source.len())).ok()?;
+                Some(Span { file, lo, hi: lo })
+            };
+            let read = match words[0] {
+                "fact" => fact(words.get(1)).zip(span(2)).map(|(kind, span)| facts.push(Fact { kind, span })),
+                "uncounted" => span(1).map(|span| uncounted.push(span)),
+                "access" => (|| {
+                    let (address_space, bytes) = (space(words.get(1)?)?, number(4)?);
+                    let name = *words.get(2)?;
+                    let argument = arguments.iter().position(|argument| argument.name == name);
+                    let argument = argument.and_then(|at| u32::try_from(at).ok());
+                    let (reads, writes) = match *words.get(3)? {
+                        "read" => (true, false),
+                        "write" => (false, true),
+                        "both" => (true, true),
+                        _ => return None,
+                    };
+                    let (pattern, span) = (pattern(words.get(5)?, bytes)?, span(6)?);
+                    let access = MemoryAccess { argument, address_space, reads, writes, bytes, pattern, span };
+                    let alike = |other: &&mut MemoryAccess| {
+                        let MemoryAccess { reads, writes, .. } = **other;
+                        **other == MemoryAccess { reads, writes, ..access }
+                    };
+                    // What is read and written in one place is one access.
+                    match accesses.iter_mut().find(alike) {
+                        Some(other) => (other.reads, other.writes) = (other.reads || reads, other.writes || writes),
+                        None => accesses.push(access),
+                    }
+                    Some(())
+                })(),
+                "work" => (|| {
+                    let depth = usize::try_from(number(1)?).ok()?;
+                    let span = if depth == 0 { Span::default() } else { span(2)? };
+                    let [flops, special, integer, bytes_read, bytes_written] =
+                        [number(4)?, number(5)?, number(6)?, number(7)?, number(8)?];
+                    nodes.push(Node {
+                        depth,
+                        span,
+                        counts: Counts { flops, special, integer, bytes_read, bytes_written },
+                    });
+                    Some(())
+                })(),
+                _ => None,
+            };
+            read.ok_or_else(|| line.to_owned())?;
+        }
+        let mut nodes = nodes.into_iter().peekable();
+        let work = match nodes.next() {
+            Some(Node { depth: 0, counts, .. }) => Work { counts, loops: loops(&mut nodes, 1) },
+            _ => return Err(String::new()),
+        };
+        if let Some(node) = nodes.next() {
+            return Err(format!("work {}", node.depth));
+        }
+        let kernel = KernelAnalysis { name: kernel.to_owned(), facts, accesses, work, uncounted };
+        Ok(Analysed { kernel, sources: Arc::new(sources) })
+    }
+}
+
+/// The nodes of this depth, as long as they come, with what is below them.
+fn loops(nodes: &mut std::iter::Peekable<impl Iterator<Item = Node>>, depth: usize) -> Vec<Loop> {
+    let mut all = Vec::new();
+    while let Some(Node { span, counts, .. }) = nodes.next_if(|node| node.depth == depth) {
+        all.push(Loop { span, round: Work { counts, loops: loops(nodes, depth + 1) } });
+    }
+    all
+}
+
+fn fact(word: Option<&&str>) -> Option<FactKind> {
+    Some(match *word? {
+        "barrier" => FactKind::Barrier,
+        "simdgroup" => FactKind::SubGroup,
+        "threadgroup_memory" => FactKind::LocalMemory,
+        "threadgroup_position" => FactKind::GroupPosition,
+        "fence" => FactKind::Fence,
+        "atomic" => FactKind::Atomic,
+        "print" => FactKind::Print,
+        _ => return None,
+    })
+}
+
+fn space(word: &str) -> Option<AddressSpace> {
+    Some(match word {
+        "device" => AddressSpace::Global,
+        "constant" => AddressSpace::Constant,
+        "threadgroup" => AddressSpace::Local,
+        _ => return None,
+    })
+}
+
+fn pattern(word: &str, bytes: u64) -> Option<AccessPattern> {
+    Some(match word {
+        "even" => AccessPattern::Even,
+        "data" => AccessPattern::Gather,
+        "unknown" => AccessPattern::Unknown,
+        number => match number.parse::<i64>().ok()? {
+            0 => AccessPattern::Uniform,
+            step if bytes > 0 && i128::from(step) == i128::from(bytes) => AccessPattern::Contiguous,
+            step => AccessPattern::Strided(step),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_nothing_is_no_analysis() {
+        let whole = "fact barrier 1 2\naccess device - both 4 -8 2 1\nuncounted 1 1\nwork 0 0 0 1 2 3 4 5\nwork 1 2 3 0 0 0 0 0\n";
+        let text = |before| Text { name: "k.metal".to_owned(), text: "a\nbcd".to_owned(), before };
+        let Ok(read_whole) = text(0).read("k", &[], whole) else { panic!("it is read") };
+        assert_eq!(read_whole.kernel.accesses[0].pattern, AccessPattern::Strided(-8));
+        assert_eq!(read_whole.kernel.work.loops[0].span, Span { file: 0, lo: 4, hi: 4 });
+        let wrong = [
+            "",
+            "fact what 1 1\nwork 0 0 0 0 0 0 0 0",
+            "fact barrier 3 1\nwork 0 0 0 0 0 0 0 0",
+            "fact barrier 0 1\nwork 0 0 0 0 0 0 0 0",
+            "access device - both 4 far 2 1\nwork 0 0 0 0 0 0 0 0",
+            "access thread - both 4 0 2 1\nwork 0 0 0 0 0 0 0 0",
+            "work 0 0 0 0 0 0 0",
+            "work 1 1 1 0 0 0 0 0",
+            "work 0 0 0 0 0 0 0 0\nwork 2 1 1 0 0 0 0 0",
+            "other",
+        ];
+        for told in wrong {
+            assert!(text(0).read("k", &[], told).is_err(), "{told}");
+        }
+        let Ok(behind) = text(1).read("k", &[], "uncounted 2 1\nwork 0 0 0 0 0 0 0 0") else { panic!("it is read") };
+        let at = behind.sources.location(behind.kernel.uncounted[0]);
+        assert_eq!((at.file.as_str(), at.line, at.column), ("k.metal", 1, 1));
+        assert!(text(1).read("k", &[], "uncounted 1 1\nwork 0 0 0 0 0 0 0 0").is_err());
+    }
+}
