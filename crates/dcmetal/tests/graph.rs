@@ -352,7 +352,10 @@ fn arguments_change_between_runs_and_wrong_ones_change_nothing() {
     let mut graph = gpu.graph();
     let node = graph.launch(&kernels.put, Grid::linear(4), args![&mut y, &x, 10u32]).expect("a node");
     let fill = graph.fill(&mut z, 0).expect("a node");
+    let (from, mut to) = (gpu.buffer_from(&[9u32, 8, 7, 6]).expect("a buffer"), poisoned::<u32>(&gpu, 4));
+    let copy = graph.copy(&from, &mut to).expect("a node");
     let mut graph = graph.build().expect("a graph");
+    let texture = gpu.texture(&dcmetal::TextureDescriptor::d2(dcmetal::PixelFormat::R32Uint, 2, 2)).expect("a texture");
     let run = |graph: &mut Graph| graph.submit().and_then(|run| run.wait()).expect("it runs");
     run(&mut graph);
     assert_eq!(y.to_vec().expect("it ran"), [11, 12, 13, 14]);
@@ -362,6 +365,12 @@ fn arguments_change_between_runs_and_wrong_ones_change_nothing() {
         ("a grid", graph.set_grid(node, Grid::linear(0))),
         ("a node without a grid", graph.set_grid(fill, Grid::linear(1))),
         ("memory that another node overwrites", graph.set(fill, 0, y.view_mut(..).expect("all"))),
+        ("memory lent for reading, to fill", graph.set(fill, 0, &x)),
+        ("memory lent for reading, to copy to", graph.set(copy, 1, &x)),
+        ("less to copy from", graph.set(copy, 0, from.view(0..2).expect("a half"))),
+        ("less to copy to", graph.set(copy, 1, to.view_mut(1..3).expect("a part"))),
+        ("a value to copy from", graph.set(copy, 0, 3u32)),
+        ("a texture to fill", graph.set(fill, 0, &texture)),
     ];
     for (name, outcome) in refusals {
         assert!(outcome.is_err(), "{name}");
@@ -369,6 +378,8 @@ fn arguments_change_between_runs_and_wrong_ones_change_nothing() {
     y.write_from(&[0; 4]).expect("nobody uses it");
     run(&mut graph);
     assert_eq!(y.to_vec().expect("it ran"), [11, 12, 13, 14], "nothing changed");
+    assert_eq!(to.to_vec().expect("it ran"), [9, 8, 7, 6], "nothing changed");
+    assert_eq!(x.to_vec().expect("nobody wrote it"), [1, 2, 3, 4]);
     graph.set(node, 2, 20u32).expect("a value");
     graph.set(node, 1, &gpu.buffer_from(&[5u32, 6, 7, 8]).expect("a buffer")).expect("memory");
     graph.set_grid(node, Grid::linear(3)).expect("a grid");
@@ -380,6 +391,51 @@ fn arguments_change_between_runs_and_wrong_ones_change_nothing() {
     run(&mut graph);
     assert_eq!(y.to_vec().expect("it ran"), [21, 21, 21, 14]);
     assert_eq!(z.to_vec().expect("it ran"), [0; 4]);
+}
+
+/// Parts of a graph's own memory: all ends, of elements smaller than what the device copies at once.
+#[test]
+fn what_is_behind_a_part_of_transient_memory_stays() {
+    fn of<T: dcmetal::Pod + From<u8> + PartialEq + std::fmt::Debug>(len: usize) {
+        let gpu = gpu();
+        let ones = gpu.buffer_from(&vec![T::from(1); len]).expect("a buffer");
+        let bytes = len * size_of::<T>();
+        for (start, end) in (1..len).map(|end| (0, end)).chain((1..len).map(|start| (start, len))) {
+            for copies in [false, true] {
+                let mut y = gpu.buffer_from(&vec![T::from(7); len]).expect("a buffer");
+                let mut graph = gpu.graph();
+                let t = graph.transient::<T>("t", len).expect("memory");
+                graph.copy(&ones, t.write()).expect("a node");
+                let part = t.view(start..end).expect("a part");
+                let zeros = gpu.buffer_from(&vec![T::from(0); end - start]).expect("a buffer");
+                if copies {
+                    graph.copy(&zeros, part.update()).expect("a node");
+                } else {
+                    graph.fill(part.update(), 0).expect("a node");
+                }
+                graph.copy(t.read(), &mut y).expect("a node");
+                let what = format!("{start} to {end} of {len} elements, {bytes} bytes, copies: {copies}");
+                match graph.build() {
+                    Ok(mut graph) => {
+                        graph.submit().and_then(|run| run.wait()).expect("it runs");
+                        let mut expected = vec![T::from(1); len];
+                        expected[start..end].fill(T::from(0));
+                        assert_eq!(y.to_vec().expect("it ran"), expected, "{what}");
+                    }
+                    Err(Error::Alignment { .. }) => {
+                        let [from, to] = [start, end].map(|at| at * size_of::<T>());
+                        assert!(!from.is_multiple_of(4) || (end < len && !to.is_multiple_of(4)), "{what}");
+                    }
+                    Err(error) => panic!("{what}: {error}"),
+                }
+            }
+        }
+    }
+    of::<u8>(12);
+    of::<u8>(11);
+    of::<u16>(4);
+    of::<u16>(5);
+    of::<u32>(3);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
@@ -223,6 +224,9 @@ fn a_folder_of_others_is_refused() {
     fs::write(&file, "").unwrap();
     let gpu = Accelerator::system_default().unwrap();
     assert!(matches!(refused(gpu.keep_kernels(&file, NO_LIMIT)), Error::KernelFolder { .. }));
+    // Metal could not be told its name.
+    let name = std::ffi::OsStr::from_bytes(b"k\xff");
+    assert!(matches!(refused(gpu.keep_kernels(place.path().join(name), NO_LIMIT)), Error::KernelFolder { .. }));
     // A second folder for the same accelerator is a mistake.
     gpu.keep_kernels(place.path().join("good"), NO_LIMIT).unwrap();
     assert!(matches!(refused(gpu.keep_kernels(&folder, NO_LIMIT)), Error::KernelFolder { .. }));

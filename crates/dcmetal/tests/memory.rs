@@ -3,7 +3,10 @@
 mod common;
 
 use common::{Gate, Random, gpu, msl, poisoned, refused};
-use dcmetal::{Accelerator, Buffer, Error, GpuFamily, Grid, Kernel, PageVec, StorageMode, Submission, args};
+use dcmetal::{
+    Accelerator, Buffer, Error, GpuFamily, Grid, Kernel, PageVec, PixelFormat, StorageMode, Submission,
+    TextureDescriptor, args,
+};
 
 const ADD: &str = "kernel void add(device const uint* x [[buffer(0)]], device uint* y [[buffer(1)]],
                                    uint i [[thread_position_in_grid]]) { y[i] += x[i]; }";
@@ -48,6 +51,12 @@ fn sizes_that_cannot_be_are_refused() {
         assert!(matches!(error, Error::BufferTooLarge { .. }), "{len}: {error:?}");
     }
     assert!(matches!(PageVec::<u64>::zeroed(usize::MAX), Err(Error::BufferTooLarge { .. })));
+    // More than any machine's address space, but a number of bytes; sanitizers' allocators end the process there by default.
+    if !cfg!(any(target_os = "macos")) && std::env::var_os("DCMETAL_SANITIZE").is_none() {
+        assert!(matches!(PageVec::<u8>::zeroed(1 << 60), Err(Error::OutOfMemory { bytes, .. }) if bytes == 1 << 60));
+    }
+    let endless = TextureDescriptor { height: 0, ..TextureDescriptor::buffer(PixelFormat::RGBA32Float, usize::MAX) };
+    assert!(gpu.texture(&endless).is_err());
     let mut buffer = gpu.buffer_zeroed::<u32>(4).unwrap();
     assert!(matches!(buffer.write_from(&[0; 5]), Err(Error::LengthMismatch { wanted: 4, got: 5, .. })));
 }
@@ -208,6 +217,59 @@ fn the_host_is_kept_out_while_the_device_writes() {
     submission.wait().unwrap();
     y.write().unwrap()[1] = 1;
     assert_eq!(y.to_vec().unwrap(), [6, 1]);
+}
+
+/// What the device wrote has to be copied to the host first, behind whatever is in front of the copy.
+#[test]
+fn trying_to_read_managed_memory_does_not_wait() {
+    let gpu = gpu();
+    let mut y = match gpu.buffer_with::<u32>(2, StorageMode::Managed) {
+        Ok(buffer) => buffer,
+        Err(Error::Unsupported { .. }) => return,
+        Err(error) => panic!("{error}"),
+    };
+    y.write_from(&[5, 6]).unwrap();
+    let twice = msl(
+        &gpu,
+        "kernel void twice(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] *= 2; }",
+        "twice",
+    );
+    for round in 0..2 {
+        twice.launch(Grid::linear(2), args![&mut y]).unwrap().wait().unwrap();
+        let event = gpu.event().unwrap();
+        let mut batch = gpu.batch().unwrap();
+        batch.wait_for(&event, 1).unwrap();
+        let behind = batch.submit().unwrap();
+        // Nobody else signals it.
+        let refused = if round == 0 { y.try_read().map(drop) } else { y.try_write().map(drop) };
+        assert!(matches!(refused, Err(Error::BufferInUse { .. })), "{refused:?}");
+        event.signal(1).unwrap();
+        behind.wait().unwrap();
+        while matches!(y.try_read(), Err(Error::BufferInUse { .. })) {
+            std::thread::yield_now();
+        }
+        assert_eq!(y.try_read().unwrap()[..], [10 << round, 12 << round]);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_write_that_is_refused_forgets_no_fault() {
+    let gpu = gpu();
+    let source = "kernel void over(device int* y [[buffer(0)]], constant int& by [[buffer(1)]]) { y[0] = 7 / by; }";
+    let over = msl(&gpu, source, "over");
+    let mut y = gpu.buffer_with::<i32>(1, StorageMode::Private).unwrap();
+    y.write_from(&[1]).unwrap();
+    assert!(over.launch(Grid::linear(1), args![&mut y, 0]).unwrap().wait().is_err());
+    let mut open = Vec::new();
+    while let Ok(batch) = gpu.batch() {
+        open.push(batch);
+    }
+    assert!(matches!(y.write_from(&[2]), Err(Error::TooManyBatches { .. })));
+    drop(open);
+    assert!(matches!(y.to_vec(), Err(Error::Faulted { .. })));
+    y.write_from(&[3]).unwrap();
+    assert_eq!(y.to_vec().unwrap(), [3]);
 }
 
 #[test]

@@ -34,6 +34,18 @@ fn a_steady_loop_allocates_once() {
 }
 
 #[test]
+fn a_label_goes_with_its_user() {
+    for pool in pools() {
+        let buffer = pool.buffer_zeroed::<u32>(4).unwrap();
+        buffer.set_label("weights").unwrap();
+        assert_eq!(buffer.label(), "weights");
+        drop(buffer);
+        let buffer = pool.buffer::<u32>(4).unwrap();
+        assert_eq!((pool.stats().hits, buffer.label()), (1, String::new()));
+    }
+}
+
+#[test]
 fn buffers_in_use_at_once_are_different_ones() {
     for pool in pools() {
         let mut buffers: Vec<_> = (0..10u32).map(|i| pool.buffer_from(&[i; 100]).unwrap()).collect();

@@ -92,6 +92,8 @@ struct TransientMemory {
     name: String,
     /// A whole number of blit units.
     bytes: usize,
+    /// Of its elements; what is behind them nobody sees.
+    used: usize,
 }
 
 /// A node of a graph.
@@ -178,7 +180,7 @@ impl GraphBuilder {
     /// [`Error::EmptyBuffer`], [`Error::BufferTooLarge`].
     pub fn transient<T: Pod>(&mut self, name: &str, len: usize) -> Result<Transient<T>> {
         let bytes = allocation_bytes::<T>(&self.recorded.accelerator, len)?;
-        self.recorded.transients.push(TransientMemory { name: name.to_owned(), bytes });
+        self.recorded.transients.push(TransientMemory { name: name.to_owned(), bytes, used: len * size_of::<T>() });
         let number = self.recorded.transients.len() - 1;
         Ok(Transient { graph: self.recorded.id, number, offset: 0, len, elements: PhantomData })
     }
@@ -202,14 +204,7 @@ impl GraphBuilder {
     /// [`Error::LengthMismatch`], [`Error::ArgumentKind`] and [`Error::ArgumentReadOnly`] for what is no memory that can be copied so,
     /// [`Error::Foreign`].
     pub fn copy<'a, 'b>(&mut self, from: impl Into<Arg<'a>>, to: impl Into<Arg<'b>>) -> Result<Node> {
-        let args = [from.into(), to.into()];
-        let (from, _) = self.blit_range("copy", &args[0], 0)?;
-        let (to, writable) = self.blit_range("copy", &args[1], 1)?;
-        if from != to {
-            return Err(Error::LengthMismatch { what: "a copy, in bytes", wanted: to, got: from });
-        }
-        writable.then_some(()).ok_or_else(|| read_only("copy", 1))?;
-        self.add("copy", TaskWork::Copy, &args)
+        self.add("copy", TaskWork::Copy, &[from.into(), to.into()])
     }
 
     /// Records that every byte becomes `value`.
@@ -217,10 +212,7 @@ impl GraphBuilder {
     /// # Errors
     /// As [`GraphBuilder::copy`].
     pub fn fill<'a>(&mut self, to: impl Into<Arg<'a>>, value: u8) -> Result<Node> {
-        let args = [to.into()];
-        let (_, writable) = self.blit_range("fill", &args[0], 0)?;
-        writable.then_some(()).ok_or_else(|| read_only("fill", 0))?;
-        self.add("fill", TaskWork::Fill(value), &args)
+        self.add("fill", TaskWork::Fill(value), &[to.into()])
     }
 
     /// Records a step of the host's, which sees the memory among its arguments ([`HostMemory`]) once the nodes before it have run; the device goes on with
@@ -280,19 +272,43 @@ impl GraphBuilder {
     fn add(&mut self, name: &str, work: TaskWork, args: &[Arg<'_>]) -> Result<Node> {
         let args: Vec<Kept> = args.iter().map(Kept::new).collect();
         args.iter().try_for_each(|arg| self.recorded.own_memory(arg))?;
+        work.check(&args)?;
         self.recorded.nodes.push(Task { name: name.to_owned(), work, args });
         Ok(Node { graph: self.recorded.id, index: self.recorded.nodes.len() - 1 })
     }
+}
 
-    /// The bytes of an argument that blit commands can take, and whether it may be written.
-    fn blit_range(&self, what: &str, arg: &Arg<'_>, position: usize) -> Result<(usize, bool)> {
-        match Kept::new(arg).memory() {
-            Some(KeptMemory::Allocation { part: Some(part), .. }) => Ok((part.bytes, part.writable)),
-            Some(KeptMemory::Transient(piece)) => Ok((piece.bytes, piece.writes)),
-            Some(KeptMemory::Allocation { part: None, .. }) | None => {
-                let place = Box::new(place(what, position));
-                Err(Error::ArgumentKind { place, wanted: crate::ArgumentKind::Buffer, got: arg.noun() })
+impl TaskWork {
+    /// What of the arguments does not depend on where the graph's memory lies.
+    fn check(&self, args: &[Kept]) -> Result<()> {
+        match self {
+            TaskWork::Launch { .. } | TaskWork::Host(_) => {}
+            TaskWork::Copy => {
+                let (from, _) = blit_bytes("copy", &args[0], 0)?;
+                let (to, writable) = blit_bytes("copy", &args[1], 1)?;
+                if from != to {
+                    return Err(Error::LengthMismatch { what: "a copy, in bytes", wanted: to, got: from });
+                }
+                writable.then_some(()).ok_or_else(|| read_only("copy", 1))?;
             }
+            TaskWork::Fill(_) => {
+                let (_, writable) = blit_bytes("fill", &args[0], 0)?;
+                writable.then_some(()).ok_or_else(|| read_only("fill", 0))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of an argument that blit commands can take, and whether it may be written.
+fn blit_bytes(what: &str, arg: &Kept, position: usize) -> Result<(usize, bool)> {
+    match arg.memory() {
+        Some(KeptMemory::Allocation { part: Some(part), .. }) => Ok((part.bytes, part.writable)),
+        Some(KeptMemory::Transient(piece)) => Ok((piece.bytes, piece.writes)),
+        Some(KeptMemory::Allocation { part: None, .. }) | None => {
+            let place = Box::new(place(what, position));
+            let got = arg.arg(|_| unreachable!("it is no memory of the graph's")).noun();
+            Err(Error::ArgumentKind { place, wanted: crate::ArgumentKind::Buffer, got })
         }
     }
 }
@@ -477,8 +493,8 @@ impl Graph {
             }
             Some(KeptMemory::Transient(piece)) => {
                 let (allocation, start) = self.place(&piece);
-                // Nobody sees the padding of a transient memory, which is a whole number of units.
-                let at_end = piece.offset + piece.bytes + BLIT_UNIT > self.recorded.transients[piece.number].bytes;
+                // Nobody sees what is behind the last element.
+                let at_end = piece.offset + piece.bytes == self.recorded.transients[piece.number].used;
                 let bytes = if at_end { piece.bytes.next_multiple_of(BLIT_UNIT) } else { piece.bytes };
                 ((allocation, start + piece.offset), bytes)
             }
@@ -601,7 +617,8 @@ impl Graph {
     /// Passes another argument to a node from now on. Another value costs next to nothing; with other memory the order of the nodes is found anew.
     ///
     /// # Errors
-    /// [`Error::GraphForeign`]; [`Error::OutOfBounds`] for a position that the node does not have; else as [`GraphBuilder::build`]. The graph is as before then.
+    /// [`Error::GraphForeign`]; [`Error::OutOfBounds`] for a position that the node does not have; else as the node's recording and
+    /// [`GraphBuilder::build`]: a copy keeps its length. The graph is as before then.
     pub fn set<'a>(&mut self, node: Node, position: usize, arg: impl Into<Arg<'a>>) -> Result<()> {
         let index = self.recorded.own(node)?;
         let new = Kept::new(&arg.into());
@@ -612,6 +629,11 @@ impl Graph {
         }
         let moves = new.memory().is_some() || self.recorded.nodes[index].args[position].memory().is_some();
         let old = std::mem::replace(&mut self.recorded.nodes[index].args[position], new);
+        let task = &self.recorded.nodes[index];
+        if let Err(error) = task.work.check(&task.args) {
+            self.recorded.nodes[index].args[position] = old;
+            return Err(error);
+        }
         let outcome = if moves { self.plan_again() } else { self.check_node(index) };
         if outcome.is_err() {
             self.recorded.nodes[index].args[position] = old;

@@ -117,6 +117,9 @@ impl KernelFiles {
         // The folder itself, not what a link names now and another file later.
         let folder = fs::canonicalize(folder).map_err(told)?;
         let found = fs::symlink_metadata(&folder).map_err(told)?;
+        if folder.to_str().is_none() {
+            return Err(wrong("Metal takes paths that are UTF-8 only".to_owned()));
+        }
         if !found.is_dir() || found.uid() != user() || found.permissions().mode() & 0o077 != 0 {
             let mode = found.permissions().mode() & 0o7777;
             return Err(wrong(format!(

@@ -108,7 +108,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`Error::Metal`] for a label with a NUL character.
     pub fn set_label(&self, label: &str) -> Result<()> {
-        self.allocation.memory().buffer().set_label(label).map_err(|failure| failure.during("label a buffer"))
+        self.allocation.memory().set_label(label).map_err(|failure| failure.during("label a buffer"))
     }
 
     /// The elements, once no submission in flight writes the buffer. Submissions that read it may go on, and begin.
@@ -123,7 +123,8 @@ impl<T: Pod> Buffer<T> {
     /// As [`Buffer::read`], without waiting.
     ///
     /// # Errors
-    /// [`Error::BufferInUse`] when a submission in flight writes it; else as [`Buffer::read`].
+    /// [`Error::BufferInUse`] when a submission in flight writes it, or when the device wrote managed memory: the first call begins the
+    /// copy to the host then; else as [`Buffer::read`].
     pub fn try_read(&self) -> Result<ReadGuard<'_, T>> {
         View::from(self).read_with(Patience::Refuse)
     }
@@ -139,7 +140,8 @@ impl<T: Pod> Buffer<T> {
     /// As [`Buffer::write`], without waiting.
     ///
     /// # Errors
-    /// [`Error::BufferInUse`] when a submission in flight uses it; else as [`Buffer::read`].
+    /// [`Error::BufferInUse`] when a submission in flight uses it, or when the device wrote managed memory, as for [`Buffer::try_read`];
+    /// else as [`Buffer::read`].
     pub fn try_write(&mut self) -> Result<WriteGuard<'_, T>> {
         self.write_with(Patience::Refuse, false)
     }
@@ -149,7 +151,7 @@ impl<T: Pod> Buffer<T> {
             if let Some(guard) = self.allocation.tracked().write(0, self.len, patience, overwrite)? {
                 return Ok(guard);
             }
-            synchronize(&self.allocation)?;
+            synchronize(&self.allocation, patience)?;
         }
     }
 
@@ -175,10 +177,14 @@ impl<T: Pod> Buffer<T> {
         }
         let accelerator = self.allocation.accelerator().clone();
         let staging = accelerator.buffer_from(values)?;
-        self.discard_fault();
-        let mut batch = accelerator.batch()?;
-        batch.copy(&staging, self)?;
-        batch.submit()?.wait()
+        // Until the copy is on its way the memory is what a failed submission left.
+        let fault = self.allocation.tracked().take_fault();
+        let submit = |to: &mut Self| {
+            let mut batch = accelerator.batch()?;
+            batch.copy(&staging, to)?;
+            batch.submit()
+        };
+        submit(self).inspect_err(|_| self.allocation.tracked().put_fault(fault))?.wait()
     }
 
     /// A range for reading.
@@ -227,12 +233,13 @@ pub(crate) fn no_memory(accelerator: &Accelerator, bytes: usize, failure: Failur
     failure.of_nothing(accelerator.device(), "make a buffer", Some(bytes))
 }
 
-/// Makes the host's copy of managed memory current.
-pub(super) fn synchronize(allocation: &Arc<Allocation>) -> Result<()> {
+/// Makes the host's copy of managed memory current; or only begins to, and refuses.
+pub(super) fn synchronize(allocation: &Arc<Allocation>, patience: Patience) -> Result<()> {
     let mut batch = allocation.accelerator().batch()?;
     batch.synchronize(allocation)?;
     match batch.submit() {
-        Ok(submission) => submission.wait(),
+        Ok(submission) if patience == Patience::Wait => submission.wait(),
+        Ok(_) => Err(Error::BufferInUse { by: "is being copied to the host" }),
         // Somebody else reads it, so it is current by now.
         Err(Error::BufferInUse { .. }) if !allocation.tracked().is_stale() => Ok(()),
         Err(error) => Err(error),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::{Allocation, PixelFormat, buffer};
-use crate::raw::host::Memory;
+use crate::raw::host::{Memory, Patience};
 use crate::raw::texture::{self as raw, Extent, SamplerState};
 use crate::{Accelerator, Error, Result, StorageMode, TextureKind};
 
@@ -163,7 +163,7 @@ impl Texture {
             if read.is_some() {
                 return Ok(values);
             }
-            buffer::synchronize(&self.allocation)?;
+            buffer::synchronize(&self.allocation, Patience::Wait)?;
         }
     }
 

@@ -125,7 +125,7 @@ impl<'a, T: Pod> View<'a, T> {
             if let Some(guard) = self.allocation.tracked().read(self.offset, self.len, patience)? {
                 return Ok(guard);
             }
-            super::buffer::synchronize(self.allocation)?;
+            super::buffer::synchronize(self.allocation, patience)?;
         }
     }
 
@@ -215,7 +215,7 @@ impl<'a, T: Pod> ViewMut<'a, T> {
             if let Some(guard) = self.allocation.tracked().write(self.offset, self.len, Patience::Wait, false)? {
                 return Ok(guard);
             }
-            super::buffer::synchronize(self.allocation)?;
+            super::buffer::synchronize(self.allocation, Patience::Wait)?;
         }
     }
 }

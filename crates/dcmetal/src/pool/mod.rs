@@ -151,7 +151,8 @@ pub(crate) struct Home {
 
 impl Home {
     /// Takes memory that nobody uses any more, of which `asked` bytes were used.
-    pub(crate) fn put_back(self, memory: Memory, accelerator: Accelerator, asked: usize) {
+    pub(crate) fn put_back(self, mut memory: Memory, accelerator: Accelerator, asked: usize) {
+        memory.clear_label();
         let kept = Kept { memory, share: self.share, accelerator };
         let bytes = kept.bytes();
         self.part.put_back(kept, bytes, asked);

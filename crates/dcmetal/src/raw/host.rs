@@ -22,6 +22,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use bytemuck::Pod;
@@ -42,6 +43,8 @@ pub(crate) struct Memory {
     contents: Option<NonNull<u8>>,
     bytes: usize,
     storage: StorageMode,
+    /// Its user gave it a label.
+    labelled: AtomicBool,
 }
 
 enum Object {
@@ -109,10 +112,24 @@ impl Memory {
         Ok(Memory::of(DCMetalBuffer(buffer), bytes, StorageMode::Shared))
     }
 
+    /// Names a buffer, as Metal's tools show it.
+    pub(crate) fn set_label(&self, label: &str) -> Result<(), Failure> {
+        self.labelled.store(true, Ordering::Relaxed);
+        self.buffer().set_label(label)
+    }
+
+    /// Takes a buffer's name away before another user has it.
+    pub(crate) fn clear_label(&mut self) {
+        // A label that Metal does not take away is a name for people, and nothing else.
+        if std::mem::take(self.labelled.get_mut()) && self.buffer().set_label("").is_err() {
+            *self.labelled.get_mut() = true;
+        }
+    }
+
     fn of(buffer: Buffer, bytes: usize, storage: StorageMode) -> Memory {
         // SAFETY: a live handle.
         let contents = NonNull::new(unsafe { sys::DCMetalBuffer_GetContents(buffer.0) }).map(NonNull::cast);
-        Memory { object: Object::Buffer(buffer), contents, bytes, storage }
+        Memory { object: Object::Buffer(buffer), contents, bytes, storage, labelled: AtomicBool::new(false) }
     }
 
     /// What it holds is undefined.
@@ -122,7 +139,8 @@ impl Memory {
         storage: StorageMode,
     ) -> Result<Memory, Failure> {
         let texture = Texture::new(device, descriptor, storage)?;
-        Ok(Memory { object: Object::Texture(texture), contents: None, bytes: 0, storage })
+        let labelled = AtomicBool::new(false);
+        Ok(Memory { object: Object::Texture(texture), contents: None, bytes: 0, storage, labelled })
     }
 
     /// The buffer of a `Buffer`.
@@ -392,7 +410,18 @@ impl Tracked {
 
     /// Forgets a fault, once nothing in flight writes the memory.
     pub(crate) fn clear_fault(&self) {
-        self.wait_while(|uses| uses.device_writers > 0).fault = None;
+        self.take_fault();
+    }
+
+    /// As `clear_fault`, with the fault for `put_fault`.
+    pub(crate) fn take_fault(&self) -> Option<Arc<SubmissionError>> {
+        self.wait_while(|uses| uses.device_writers > 0).fault.take()
+    }
+
+    /// Puts back what was taken, where nothing came of it.
+    pub(crate) fn put_fault(&self, fault: Option<Arc<SubmissionError>>) {
+        let mut uses = lock(&self.uses);
+        uses.fault = fault.or_else(|| uses.fault.take());
     }
 
     /// Waits until `busy` no longer holds.

@@ -1,6 +1,6 @@
 //! [`PageVec`]: host memory in whole pages, the only memory Metal uses without copying.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -55,7 +55,8 @@ impl<T: Pod> PageVec<T> {
     /// `len` elements of zero.
     ///
     /// # Errors
-    /// [`Error::EmptyBuffer`] for no bytes, [`Error::BufferTooLarge`] for more than an address space.
+    /// [`Error::EmptyBuffer`] for no bytes, [`Error::BufferTooLarge`] for more than an address space, [`Error::OutOfMemory`] for more than
+    /// the system gives.
     pub fn zeroed(len: usize) -> Result<PageVec<T>> {
         let too_large = Error::BufferTooLarge { bytes: u64::MAX, limit: isize::MAX as u64 };
         let page = page_size();
@@ -66,7 +67,10 @@ impl<T: Pod> PageVec<T> {
         let bytes = bytes.checked_next_multiple_of(page).ok_or_else(|| too_large.clone())?;
         let layout = Layout::from_size_align(bytes, page.max(align_of::<T>())).map_err(|_| too_large)?;
         // SAFETY: the layout's size is not 0.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(|| Error::OutOfMemory {
+            bytes: bytes as u64,
+            text: "the system has no such memory for the process".to_owned(),
+        })?;
         Ok(PageVec { start: start.cast(), layout, len, elements: PhantomData })
     }
 

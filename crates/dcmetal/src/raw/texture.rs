@@ -77,7 +77,10 @@ impl DCMetalTexture {
             return Ok(DCMetalTexture(texture));
         }
         // The texture keeps the memory that its texels are in.
-        let row = (width * wanted.format.texel_size() as u64).max(1).next_multiple_of(ROW_ALIGNMENT);
+        let row = width.checked_mul(wanted.format.texel_size() as u64);
+        let row = row.and_then(|bytes| bytes.max(1).checked_next_multiple_of(ROW_ALIGNMENT));
+        // More than can be told Metal has not either.
+        let row = row.unwrap_or(u64::MAX / ROW_ALIGNMENT * ROW_ALIGNMENT);
         let (mut buffer, cache) = (ptr::null_mut(), sys::DC_METAL_CACHE_DEFAULT);
         // SAFETY: a live handle; the out-parameters are valid for the call.
         let status =
