@@ -81,7 +81,8 @@ BOOL fail(HMError *failure, NSError **error) {
                                      [preloaded length] / sizeof(HMDynamic),
                                      stage ? &input : nullptr};
   MTLLinkedFunctions *const linked = [descriptor linkedFunctions];
-  for (NSArray *functions in [NSArray arrayWithObjects:[linked functions] ?: @[], [linked binaryFunctions] ?: @[], nil])
+  NSArray *const kinds = @[ [linked functions] ?: @[], [linked binaryFunctions] ?: @[], [linked privateFunctions] ?: @[] ];
+  for (NSArray *functions in kinds)
     for (id<MTLFunction> one in functions) {
       [_device requireFunction:one selector:_cmd];
       if (![self addFunction:one options:&options error:error]) return NO;

@@ -349,6 +349,12 @@ void archives_hold_functions() {
   [wanted setName:@"times"];
   CHECK([archive addFunctionWithDescriptor:wanted library:own error:&error]);
   CHECK(pipeline_of(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss) != nil);
+  // Those that no table can hold too.
+  id<MTLLibrary> others = library_of(@"[[visible]] int hidden(int x) { return x; }\n");
+  [[made linkedFunctions] setPrivateFunctions:@[ function(others, @"hidden") ]];
+  CHECK(pipeline_of(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss) == nil);
+  CHECK([archive addComputePipelineFunctionsWithDescriptor:made error:&error]);
+  CHECK(pipeline_of(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss) != nil);
 }
 }  // namespace
 
