@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
@@ -56,6 +56,8 @@ struct Shared {
     /// Held from marking the buffers of a submission to its commit, so that both happen in one order.
     submitting: Mutex<()>,
     open_batches: AtomicUsize,
+    /// Batches keep what they record, for the errors of their submissions.
+    history: AtomicBool,
     ages: Ages,
     urgent: Urgent,
     sources: Memo<SourceKey, Arc<CompiledSource>>,
@@ -184,6 +186,7 @@ impl Accelerator {
             device,
             submitting: Mutex::default(),
             open_batches: AtomicUsize::new(0),
+            history: AtomicBool::new(false),
             ages: Ages::default(),
             urgent: Urgent::default(),
             sources: Memo::new(SOURCES_KEPT),
@@ -460,6 +463,36 @@ impl Accelerator {
     /// Of the pools that live, each with its number.
     pub(crate) fn pool_stats(&self) -> Vec<(u64, PoolStats)> {
         lock(&self.shared.pools).list.iter().filter_map(|(number, pool)| Some((*number, pool.stats()?))).collect()
+    }
+
+    /// Has batches and streams that begin from now on keep what they record, with all arguments, for
+    /// [`SubmissionError::commands`](crate::SubmissionError::commands): to find what made a submission fail. Off at first, because
+    /// the texts take longer than the recording.
+    ///
+    /// ```
+    /// # #[cfg(target_os = "linux")]
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # use dcmetal::*;
+    /// let gpu = Accelerator::system_default()?;
+    /// let source = "kernel void over(device int* y [[buffer(0)]], constant int& by [[buffer(1)]]) { y[0] = 7 / by; }";
+    /// let over = gpu.compile_msl(source)?.kernel("over")?;
+    /// let mut y = gpu.buffer_zeroed::<i32>(1)?;
+    /// gpu.set_history(true);
+    /// let failed = over.launch(Grid::linear(1), args![&mut y, 0])?.wait();
+    /// let Err(Error::Submission(error)) = failed else { panic!("hostmetal refuses to divide by zero") };
+    /// let line = "0: over, 1x1x1 threads in threadgroups of 1x1x1: y = bytes 0 to 4 of a buffer of 4, by = i32 0";
+    /// assert_eq!(error.commands, [line]);
+    /// eprintln!("{error:#}");
+    /// # Ok(()) }
+    /// # #[cfg(not(target_os = "linux"))]
+    /// # fn main() {}
+    /// ```
+    pub fn set_history(&self, keep: bool) {
+        self.shared.history.store(keep, Ordering::Relaxed);
+    }
+
+    pub(crate) fn keeps_history(&self) -> bool {
+        self.shared.history.load(Ordering::Relaxed)
     }
 
     /// Begins to count and measure, at the first call, and gives what was counted: see [`telemetry`](crate::telemetry).

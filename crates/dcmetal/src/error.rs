@@ -575,6 +575,9 @@ pub struct SubmissionError {
     pub code: i64,
     /// Metal's words.
     pub text: String,
+    /// What it was made of, a line for each command with its arguments, the last 1,000: empty unless
+    /// [`Accelerator::set_history`](crate::Accelerator::set_history) asked for it. Printed by `{:#}`.
+    pub commands: Vec<String>,
     /// The earlier submission whose results this one was to use, when that one failed and this one by itself did not.
     pub caused_by: Option<Arc<SubmissionError>>,
 }
@@ -613,7 +616,11 @@ impl fmt::Display for SubmissionError {
         for encoder in self.encoders.iter().filter(|e| e.state == EncoderState::Faulted) {
             write!(f, "; faulted encoder: {}", encoder.label)?;
         }
+        if f.alternate() {
+            self.commands.iter().try_for_each(|command| write!(f, "\n  {command}"))?;
+        }
         match &self.caused_by {
+            Some(cause) if f.alternate() => write!(f, "\nbecause {cause:#}"),
             Some(cause) => write!(f, ": {cause}"),
             None => Ok(()),
         }

@@ -20,6 +20,7 @@ fn submission(code: i64) -> Error {
         domain: "MTLCommandBufferErrorDomain".into(),
         code,
         text: "as the test wants it".into(),
+        commands: Vec::new(),
         caused_by: None,
     }))
 }

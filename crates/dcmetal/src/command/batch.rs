@@ -12,6 +12,7 @@ use std::sync::{Arc, Weak};
 use bytemuck::Pod;
 
 use super::hazard::{Hazards, Scope, Touch};
+use super::history::History;
 use super::submission::{HandedOver, Held, Launched, Place};
 use super::uses::Uses;
 use super::{Inflight, Submission, stream};
@@ -69,6 +70,7 @@ pub struct Batch {
     /// A buffer for each library whose kernels print.
     prints: Vec<PrintBuffer>,
     events: Vec<(Event, EventUse)>,
+    history: History,
     slot: OpenSlot,
 }
 
@@ -171,6 +173,7 @@ impl Batch {
             encoders: Vec::new(),
             prints: Vec::new(),
             events: Vec::new(),
+            history: History::of(accelerator),
             slot,
         })
     }
@@ -203,6 +206,7 @@ impl Batch {
         self.encode_launch(kernel, &dispatch, args, (slots, prints.as_ref()))
             .inspect_err(|_| self.uses.take_back(claimed))?;
         self.uses.note(used());
+        self.history.note(|| kernel::described(kernel, &dispatch, args));
         Ok(Recorded::Done)
     }
 
@@ -269,6 +273,10 @@ impl Batch {
         executed.kernels.iter().for_each(|launched| self.count(&launched.kernel, launched.launches));
         self.uses.note(executed.uses.iter().map(|(allocation, kind)| (allocation, *kind)));
         self.uses.note([(values, DeviceUse::Read)].into_iter());
+        self.history.note(|| {
+            let names: Vec<&str> = executed.kernels.iter().map(|launched| launched.kernel.name()).collect();
+            format!("{} indirect commands of {}", executed.count, names.join(", "))
+        });
         Ok(())
     }
 
@@ -371,9 +379,13 @@ impl Batch {
         if !from.1.is_multiple_of(BLIT_UNIT) {
             return Err(Error::Alignment { what: "a copy", wanted: BLIT_UNIT, offset: from.1 });
         }
-        self.record_blit([(from.0, DeviceUse::Read), (to.0, DeviceUse::Write)], "encode a copy", |blit| {
-            blit.copy((from.0.memory(), from.1), (to.0.memory(), to.1), bytes)
-        })
+        let recorded =
+            self.record_blit([(from.0, DeviceUse::Read), (to.0, DeviceUse::Write)], "encode a copy", |blit| {
+                blit.copy((from.0.memory(), from.1), (to.0.memory(), to.1), bytes)
+            })?;
+        let part = |(memory, start): (&Arc<Allocation>, usize)| memory.described(start..start + bytes);
+        self.history.note_if(&recorded, || format!("copy {} to {}", part(from), part(to)));
+        Ok(recorded)
     }
 
     fn record_blit<const N: usize>(
@@ -415,9 +427,11 @@ impl Batch {
         }
         self.check_owner(to.0, "the destination of a fill")?;
         let bytes = blit_bytes("a fill", to, bytes)?;
-        self.record_blit([(to.0, DeviceUse::Write)], "encode a fill", |blit| {
+        let recorded = self.record_blit([(to.0, DeviceUse::Write)], "encode a fill", |blit| {
             blit.fill((to.0.memory(), to.1), bytes, value)
-        })
+        })?;
+        self.history.note_if(&recorded, || format!("fill {} with {value}", to.0.described(to.1..to.1 + bytes)));
+        Ok(recorded)
     }
 
     /// Records that the event gets at least this value when what was recorded before has finished. If the submission fails, it
@@ -441,6 +455,10 @@ impl Batch {
     fn event(&mut self, event: &Event, what: EventUse) -> Result<()> {
         self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
         event.encode(&mut self.command_buffer, what)?;
+        self.history.note(|| match what {
+            EventUse::Signal(value) => format!("signal an event, {value}"),
+            EventUse::Wait(value) => format!("wait for an event, {value}"),
+        });
         self.events.push((event.clone(), what));
         Ok(())
     }
@@ -456,7 +474,9 @@ impl Batch {
     /// Records that the host's copy of a managed buffer becomes current.
     pub(crate) fn synchronize(&mut self, allocation: &Arc<Allocation>) -> Result<()> {
         let used = [(allocation, DeviceUse::Synchronize)];
-        self.record_blit(used, "synchronize a buffer", |blit| blit.synchronize(allocation.memory())).map(own)
+        self.record_blit(used, "synchronize a buffer", |blit| blit.synchronize(allocation.memory())).map(own)?;
+        self.history.note(|| format!("synchronize {}", allocation.described(0..allocation.data_bytes())));
+        Ok(())
     }
 
     /// Hands everything to the device. An empty batch is a submission that does nothing.
@@ -476,7 +496,9 @@ impl Batch {
             drop(submitting);
             other.hand_over();
         };
-        let Batch { command_buffer, between, mut uses, kernels, copies, encoders, prints, events, slot, .. } = self;
+        let Batch {
+            command_buffer, between, mut uses, kernels, copies, encoders, prints, events, history, slot, ..
+        } = self;
         let flight = Arc::clone(uses.flight());
         // What is cancelled is cancelled before others submit, and let go of after: the last of an event calls who waited for it.
         if let Err(error) = events.iter().try_for_each(|(event, what)| event.begin(*what, &flight)) {
@@ -487,7 +509,7 @@ impl Batch {
         }
         let (buffers, after) = uses.give_away();
         let between = between.event.map(|(event, _)| event);
-        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between });
+        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between, history });
         if let Err(failure) = commit(command_buffer, &flight) {
             let mut held = flight.release();
             cancel_events(&held.events, &flight);
@@ -506,14 +528,14 @@ impl Batch {
         let ended = self.end_encoder().map_err(|(failure, _)| failure);
         let accelerator = self.accelerator.clone();
         let submitting = lock(accelerator.submitting());
-        let Batch { command_buffer, mut uses, kernels, copies, encoders, events, slot, .. } = self;
+        let Batch { command_buffer, mut uses, kernels, copies, encoders, events, history, slot, .. } = self;
         let flight = Arc::clone(uses.flight());
         let (buffers, after) = uses.give_away();
         for (allocation, _) in &buffers {
             allocation.tracked().hand_over(&flight);
         }
         // Streams ask for no barriers.
-        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between: None });
+        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between: None, history });
         flight.take_place(place, before);
         let committed = ended.and_then(|()| commit(command_buffer, &flight));
         if let (Err(_), Some(timing)) = (&committed, flight.timing()) {

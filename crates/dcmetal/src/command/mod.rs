@@ -9,6 +9,7 @@ mod batch;
 mod ending;
 mod group;
 mod hazard;
+mod history;
 mod room;
 mod stream;
 mod submission;

@@ -577,6 +577,7 @@ mod tests {
             domain: String::new(),
             code: 0,
             text: "lost".to_owned(),
+            commands: Vec::new(),
             caused_by: None,
         };
         event.end(1, &Arc::default(), Some(&Arc::new(failure)), &mut Vec::new());

@@ -19,6 +19,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::ending::{Ending, wake};
+use super::history::History;
 use super::room::Room;
 use super::stream;
 use crate::event::{Event, EventUse};
@@ -49,6 +50,8 @@ pub(crate) struct Held {
     /// What keeps its encoders apart.
     #[expect(dead_code, reason = "kept until the device is done")]
     pub(crate) between: Option<DeviceEvent>,
+    /// What was recorded, if that is kept.
+    pub(crate) history: History,
 }
 
 /// A kernel, and how often a submission launches it.
@@ -445,6 +448,7 @@ fn submission_error(held: &Held, failure: Failure) -> SubmissionError {
         domain: failure.domain,
         code: failure.code,
         text: failure.text,
+        commands: held.history.lines(),
         caused_by: None,
     }
 }
@@ -465,6 +469,7 @@ fn dependency_error(held: &Held, text: &str, cause: Arc<SubmissionError>) -> Sub
         domain: cause.domain.clone(),
         code: cause.code,
         text: text.to_owned(),
+        commands: held.history.lines(),
         caused_by: Some(cause),
     }
 }

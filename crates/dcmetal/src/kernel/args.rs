@@ -7,6 +7,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::argument::Scalar;
+use super::{Dispatch, Kernel};
+use crate::grid::Extent;
 use crate::memory::Allocation;
 use crate::{Buffer, Sampler, Texture, View, ViewMut};
 
@@ -241,6 +243,60 @@ impl From<bool> for Arg<'_> {
     fn from(value: bool) -> Self {
         let element = Element { name: "bool", size: 1, scalar: Some(Scalar::Bool) };
         Arg { passed: Passed::Value { bytes: Bytes::new(&[u8::from(value)]), element: Some(element), lanes: 1 } }
+    }
+}
+
+/// A launch, for people.
+pub(crate) fn described(kernel: &Kernel, dispatch: &Dispatch, args: &[Arg<'_>]) -> String {
+    let size = dispatch.threadgroup;
+    let grid = match dispatch.extent {
+        Extent::Threads(threads) => format!("{threads} threads in threadgroups of {size}"),
+        Extent::Threadgroups(count) => format!("{count} threadgroups of {size}"),
+    };
+    let named = kernel.arguments().iter().zip(args);
+    let args: Vec<String> = named.map(|(argument, arg)| format!("{} = {}", argument.name, arg.described())).collect();
+    format!("{}, {grid}: {}", kernel.name(), args.join(", "))
+}
+
+impl Arg<'_> {
+    /// What it is, with its value, for people.
+    fn described(&self) -> String {
+        match &self.passed {
+            &Passed::Buffer(PassedBuffer { allocation, offset, bytes, .. }) => {
+                allocation.described(offset..offset + bytes)
+            }
+            Passed::Value { bytes, element, .. } => value(bytes.as_slice(), *element),
+            Passed::Threadgroup { bytes } => format!("{bytes} bytes of threadgroup memory"),
+            Passed::Texture { .. } | Passed::Sampler(_) | Passed::Transient(_) => self.noun().to_owned(),
+        }
+    }
+}
+
+/// Numbers as such, all else as its bytes.
+fn value(bytes: &[u8], element: Option<Element>) -> String {
+    macro_rules! numbers {
+        ($number:ty) => {{
+            let numbers = bytes.chunks_exact(size_of::<$number>()).map(bytemuck::pod_read_unaligned::<$number>);
+            let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+            let name = stringify!($number);
+            match numbers.as_slice() {
+                [number] => format!("{name} {number}"),
+                _ => format!("{name} [{}]", numbers.join(", ")),
+            }
+        }};
+    }
+    match element.and_then(|element| element.scalar) {
+        Some(Scalar::F64) => numbers!(f64),
+        Some(Scalar::F32) => numbers!(f32),
+        Some(Scalar::I8) => numbers!(i8),
+        Some(Scalar::U8) => numbers!(u8),
+        Some(Scalar::I16) => numbers!(i16),
+        Some(Scalar::U16) => numbers!(u16),
+        Some(Scalar::I32) => numbers!(i32),
+        Some(Scalar::U32) => numbers!(u32),
+        Some(Scalar::I64) => numbers!(i64),
+        Some(Scalar::U64) => numbers!(u64),
+        _ => format!("{} bytes {}", bytes.len(), bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
     }
 }
 

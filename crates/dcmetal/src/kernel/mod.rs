@@ -18,7 +18,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 pub use args::Arg;
-pub(crate) use args::{Element, TransientUse};
+pub(crate) use args::{Element, TransientUse, described};
 pub use argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
 pub use choice::{ThreadgroupChoice, ThreadgroupReason};
 pub use compilation::Compilation;

@@ -11,6 +11,7 @@ mod texture;
 mod view;
 
 use std::fmt;
+use std::ops::Range;
 
 pub use buffer::Buffer;
 pub(crate) use buffer::no_memory;
@@ -80,6 +81,18 @@ impl Allocation {
 
     pub(crate) fn data_bytes(&self) -> usize {
         self.data_bytes
+    }
+
+    /// Some of its bytes, for people; all of a texture.
+    pub(crate) fn described(&self, bytes: Range<usize>) -> String {
+        if self.memory().is_texture() {
+            return "a texture".to_owned();
+        }
+        let Range { start, end } = bytes;
+        match self.memory().buffer().label() {
+            label if label.is_empty() => format!("bytes {start} to {end} of a buffer of {}", self.data_bytes),
+            label => format!("bytes {start} to {end} of `{label}`"),
+        }
     }
 }
 

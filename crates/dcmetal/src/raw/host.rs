@@ -811,6 +811,14 @@ mod tests {
 
     fn error() -> SubmissionError {
         let (domain, text) = (String::new(), String::new());
-        SubmissionError { kernels: Vec::new(), encoders: Vec::new(), domain, code: 0, text, caused_by: None }
+        SubmissionError {
+            kernels: Vec::new(),
+            encoders: Vec::new(),
+            domain,
+            code: 0,
+            text,
+            commands: Vec::new(),
+            caused_by: None,
+        }
     }
 }

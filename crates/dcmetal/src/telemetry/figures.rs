@@ -399,6 +399,7 @@ mod tests {
             domain: "MTLCommandBufferErrorDomain".to_owned(),
             code: 3,
             text: String::new(),
+            commands: Vec::new(),
             caused_by: None,
         };
         for (ends, recent) in [
