@@ -9,6 +9,8 @@ use std::collections::HashMap;
 
 /// The name Apple's compiler gives to source that came as a string.
 pub(crate) const SOURCE_NAME: &str = "program_source";
+/// As many findings as are printed.
+pub(crate) const MOST_FINDINGS: usize = 100;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,6 +194,25 @@ impl<'a> Printer<'a> {
         }
         user.tokens[b.min(m - 1)].column
     }
+}
+
+/// Findings as a compiler prints them, in the order given; of too many, warnings are the first that are not shown.
+pub(crate) fn print(stream: &Stream, source: &str, findings: &[Finding]) -> String {
+    let printer = Printer::new(stream, source);
+    let mut room = MOST_FINDINGS.saturating_sub(findings.iter().filter(|f| f.severity == Severity::Error).count());
+    let mut shown = |f: &&Finding| {
+        let fits = f.severity == Severity::Error || room > 0;
+        room -= usize::from(fits && f.severity != Severity::Error);
+        fits
+    };
+    let mut log: String = findings.iter().filter(|f| shown(f)).take(MOST_FINDINGS).map(|f| printer.print(f)).collect();
+    if findings.len() > MOST_FINDINGS {
+        log.push_str(&format!(
+            "{SOURCE_NAME}: note: {} more diagnostics are not shown\n",
+            findings.len() - MOST_FINDINGS
+        ));
+    }
+    log
 }
 
 /// What clang said about the rewritten text: `<file>:<line>:<column>: error: text` lines.

@@ -3,7 +3,7 @@
 use super::analysis::{self, Reader};
 use super::archive::Archives;
 use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
-use super::diagnose::{Finding, Map, Printer, SOURCE_NAME, Severity, read_clang};
+use super::diagnose::{Finding, MOST_FINDINGS, Map, Severity, print, read_clang};
 use super::discover::{ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish};
 use super::engine::{self, Engine};
 use super::flags::{LOOPS, PRINTED, SHARED, STACKS, UNJOINED, allocations, keeps_memory};
@@ -32,9 +32,6 @@ use super::toolchain::{Toolchain, fingerprint};
 use super::{CompileFailure, CompileOptions, Failure, LoadedFunction, LoadedKernel};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
-
-/// As many findings as are printed.
-const MOST_FINDINGS: usize = 100;
 
 /// A source that compiles. Clones share everything.
 #[derive(Clone)]
@@ -303,25 +300,6 @@ fn check(
             warnings,
         }),
     })
-}
-
-fn print(stream: &Stream, source: &str, findings: &[Finding]) -> String {
-    let printer = Printer::new(stream, source);
-    // Warnings are the first that are not shown.
-    let mut room = MOST_FINDINGS.saturating_sub(findings.iter().filter(|f| f.severity == Severity::Error).count());
-    let mut shown = |f: &&Finding| {
-        let fits = f.severity == Severity::Error || room > 0;
-        room -= usize::from(fits && f.severity != Severity::Error);
-        fits
-    };
-    let mut log: String = findings.iter().filter(|f| shown(f)).take(MOST_FINDINGS).map(|f| printer.print(f)).collect();
-    if findings.len() > MOST_FINDINGS {
-        log.push_str(&format!(
-            "{SOURCE_NAME}: note: {} more diagnostics are not shown\n",
-            findings.len() - MOST_FINDINGS
-        ));
-    }
-    log
 }
 
 /// Lets clang check the program with a wrapper for every kernel. Five things it cannot do
