@@ -3,8 +3,9 @@
 mod stdlib;
 mod support;
 
-use hostmetal::msl::{Built, Engine, MathMode};
+use hostmetal::msl::{Built, CompileOptions, Engine, Linked, Linking, MathMode, With};
 use std::fmt::Write;
+use std::sync::Arc;
 use stdlib::*;
 use support::{Buffer, Pipeline, Queue};
 
@@ -232,12 +233,95 @@ const TAKEN: &[(&str, &str, Reference)] = &[
     ),
 ];
 
+/// What the other threads have read before thread 0 writes it, and read again behind the barrier, for which `W` stands. In all but the
+/// last two clang believes of the pointer that nothing else writes there.
+const RESTRICTED: &[(&str, &str, Reference)] = &[
+    // A kernel's parameter: `out` itself.
+    (
+        "",
+        "threadgroup uint w[64]; w[t] = i; out[i] = i; W uint first = w[0], a = out[first]; W if (t == 0) out[first] = a + 5; W uint b = out[first]; W out[i] = a * 1000 + b;",
+        |g, _| vec![g[0] as u32 * 1001 + 5; g.len()],
+    ),
+    // A function's parameter.
+    (
+        "void rounds(device uint *__restrict__ q, threadgroup uint *__restrict__ s, uint i, uint t) { s[t] = i; q[i] = 0; W uint a = *s; for (uint k = 0; k < 3; k++) { a += *s * 10; W if (t == 0) *s += 1; W } q[i] = a; }",
+        "threadgroup uint s[64]; rounds(out, s, i, t);",
+        |g, _| vec![g[0] as u32 * 31 + 30; g.len()],
+    ),
+    // Of a function that is not inlined.
+    (
+        "[[gnu::noinline]] uint sum(threadgroup uint *__restrict s, uint t) { uint a = *s; W if (t == 0) *s = a + 5; W uint b = *s; W return a * 1000 + b; }",
+        "threadgroup uint s[64]; s[t] = i; W out[i] = sum(s, t);",
+        |g, _| vec![g[0] as u32 * 1001 + 5; g.len()],
+    ),
+    // A reference.
+    (
+        "uint sum(threadgroup uint &__restrict s, uint t) { uint a = s; W if (t == 0) s = a + 5; W uint b = s; W return a * 1000 + b; }",
+        "threadgroup uint s[64]; s[t] = i; W out[i] = sum(*s, t);",
+        |g, _| vec![g[0] as u32 * 1001 + 5; g.len()],
+    ),
+    // A member, and a variable.
+    (
+        "struct S { threadgroup uint *__restrict s; uint sum(uint t) { uint a = *s; W if (t == 0) *s = a + 5; W uint b = *s; W return a * 1000 + b; } };",
+        "threadgroup uint s[64]; s[t] = i; W S x = {s}; out[i] = x.sum(t);",
+        |g, _| vec![g[0] as u32 * 1001 + 5; g.len()],
+    ),
+    (
+        "",
+        "threadgroup uint s[64]; threadgroup uint *__restrict q = s; q[t] = i; W uint a = *q; W if (t == 0) *q = a + 5; W uint b = *q; W out[i] = a * 1000 + b;",
+        |g, _| vec![g[0] as u32 * 1001 + 5; g.len()],
+    ),
+];
+
+#[test]
+fn nothing_is_held_over_a_barrier_for_restrict() {
+    let wait = "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);";
+    let parameters = PARAMETERS.replace("*out", "*__restrict out");
+    let cases: Vec<_> = RESTRICTED
+        .iter()
+        .map(|&(declarations, body, reference)| (declarations.replace("W ", wait), body.replace("W ", wait), reference))
+        .collect();
+    let cases: Vec<_> =
+        cases.iter().map(|(declarations, body, reference)| (&**declarations, &**body, *reference)).collect();
+    check(&parameters, &cases);
+}
+
+#[test]
+fn nothing_is_held_over_a_barrier_in_a_dynamic_library() {
+    let wait = "threadgroup_barrier(mem_flags::mem_threadgroup);";
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let options = CompileOptions { math_mode: MathMode::Safe, ..CompileOptions::default() };
+    let library = format!(
+        "{head}uint sum(threadgroup uint *__restrict s, uint t) {{ uint a = *s; {wait} if (t == 0) *s = a + 5; {wait} uint b = *s; {wait} return a * 1000 + b; }}\n"
+    );
+    let kernel = format!(
+        "{head}uint sum(threadgroup uint *__restrict, uint);\n\
+         kernel void run({PARAMETERS}) {{ {BEGIN} threadgroup uint s[64]; s[t] = i; {wait} out[i] = sum(s, t); }}\n"
+    );
+    let library = hostmetal::msl::check(&library, &options).expect("a source");
+    let library = Arc::new(library.dynamic("library", Linking::default(), &[]).expect("a library"));
+    let kernel = hostmetal::msl::check(&kernel, &options).expect("a source");
+    let linked = Linked { preloaded: &[library], libraries: &[] };
+    for engine in ENGINES {
+        let with = With { engine: Some(engine), linked, ..With::default() };
+        let pipeline = pipeline(kernel.build_with("run", &[], &with).expect("a kernel"));
+        let got = dispatch(&pipeline, ([128, 1, 1], [64, 1, 1]), 128);
+        let expected: Vec<u32> = (0..128).map(|i| i / 64 * 64 * 1001 + 5).collect();
+        assert_eq!(got, expected, "{engine:?}");
+    }
+}
+
 #[test]
 fn kernels_by_hand() {
+    check(PARAMETERS, TAKEN);
+}
+
+/// Runs kernels that the pass takes on both engines, in all shapes.
+fn check(parameters: &str, cases: &[(&str, &str, Reference)]) {
     let pass = has_pass();
     let mut wrong = String::new();
-    for (declarations, body, reference) in TAKEN {
-        let source = format!("{declarations}\nkernel void run({PARAMETERS}) {{ {BEGIN}\n  {body}\n}}\n");
+    for (declarations, body, reference) in cases {
+        let source = format!("{declarations}\nkernel void run({parameters}) {{ {BEGIN}\n  {body}\n}}\n");
         for engine in ENGINES {
             let loaded = load(&source, MathMode::Safe, engine);
             if engine == Engine::Pass && pass && *loaded.built() != Built::Pass {

@@ -71,6 +71,14 @@ impl Edits {
     }
 }
 
+/// Takes `__restrict` away: it tells what one thread writes, and clang concludes from it that no barrier lets another thread's writes be
+/// seen. (`restrict` is a name like any other in C++.)
+pub(crate) fn unrestrict(stream: &Stream, edits: &mut Edits) {
+    for token in (0..stream.len()).filter(|&token| matches!(stream.at(token), "__restrict" | "__restrict__")) {
+        edits.rename(token, "");
+    }
+}
+
 /// A program-scope `constant T name [[function_constant(index)]];`.
 #[derive(Clone, Debug)]
 pub(crate) struct Constant {

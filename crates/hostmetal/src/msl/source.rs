@@ -21,7 +21,7 @@ use super::reach::synchronises;
 use super::reconverge::{self, Unsupported};
 use super::rewrite::{
     Constant, Edits, Rewrite, assume_constant, bodies, emit, rewrite, set_constant, strip_address_space, undeduce,
-    wrap_conditional, wrap_offset,
+    unrestrict, wrap_conditional, wrap_offset,
 };
 use super::rules;
 use super::scan::{Function, Program, scan};
@@ -609,7 +609,11 @@ impl Inner {
             Ok(code) => Ok(code),
             Err(why) => {
                 let mode = Mode::Thread { why };
-                Ok(self.with_or_without(|plugin| self.object(kernel, sources, &mode, plugin))?.0)
+                // The pass drops such promises itself.
+                let mut edits = sources.edits.clone();
+                unrestrict(&self.stream, &mut edits);
+                let sources = Sources { edits: &edits, with: sources.with };
+                Ok(self.with_or_without(|plugin| self.object(kernel, &sources, &mode, plugin))?.0)
             }
         }
     }
@@ -812,8 +816,13 @@ impl Inner {
         }
         let linked = Linked { preloaded: &[], libraries };
         let prepared = linking.undefined || linked.synchronises();
+        let synchronises = (0..self.stream.len()).any(|i| synchronises(&self.stream, i)) || linked.synchronises();
         let mut edits = self.edits.clone();
         self.reconverge(&mut edits, prepared)?;
+        if prepared || synchronises {
+            // For kernels with a stack per thread, as in `code`.
+            unrestrict(&self.stream, &mut edits);
+        }
         let module = self.module(&edits, linking.hidden)?;
         if !linking.undefined {
             link::verify(&self.toolchain, self.options.arithmetic(), &module, libraries)?;
@@ -827,7 +836,7 @@ impl Inner {
         Ok(Dynamic {
             install_name: install_name.to_owned(),
             key: fingerprint(&[&module.key(), &linked.key()]),
-            synchronises: (0..self.stream.len()).any(|i| synchronises(&self.stream, i)) || linked.synchronises(),
+            synchronises,
             libraries: libraries.to_vec(),
             module,
             prepared,
