@@ -4,10 +4,11 @@
 
 use hostmetal::executor::{Entry, Group};
 use hostmetal::msl::{
-    Access, BindingKind, Built, Checked, CompileOptions, ConstantKey, ConstantValue, DataType, Failure, LoadedKernel,
-    MathMode, check,
+    Access, BindingKind, Built, Checked, CompileOptions, ConstantKey, ConstantValue, DataType, Failure, Linked,
+    Linking, LoadedKernel, MathMode, With, check,
 };
 use std::ffi::c_void;
+use std::sync::Arc;
 
 const PRELUDE: &str = "#include <metal_stdlib>\nusing namespace metal;\n";
 
@@ -324,15 +325,26 @@ fn every_input_has_its_value() {
 fn memory_of_a_thread_is_its_own_in_a_vectorised_loop() {
     // A local array with computed indices stays in memory: the iterations of the loop over threads must not be taken as
     // independent.
-    let kernel = kernel(
-        "kernel void k(device const uint *in, device uint *out, uint i [[thread_position_in_grid]]) { uint t[8]; for (uint j = 0; j < 8; j++) t[j] = in[i] * j; t[in[i] % 8] = 1000; uint s = 0; for (uint j = 0; j < 8; j++) s += t[(j * 3 + in[i]) % 8]; out[i] = s; }",
-    );
+    let function = "uint sum(uint v) { uint NAME[8]; for (uint j = 0; j < 8; j++) NAME[j] = v * j; NAME[v % 8] = 1000; uint s = 0; for (uint j = 0; j < 8; j++) s += NAME[(j * 3 + v) % 8]; return s; }";
+    let kernel = "kernel void k(device const uint *in, device uint *out, uint i [[thread_position_in_grid]]) { out[i] = sum(in[i]); }";
     let input: Vec<u32> = (0..256).map(|i| i * 7 % 31).collect();
-    let mut out = vec![0u32; 256];
-    run(&kernel, &[(0, input.as_ptr().cast_mut().cast()), (1, out.as_mut_ptr().cast())], [256, 1, 1]);
-    for (i, v) in input.iter().enumerate() {
-        let expected = (0..8).map(|j| if j == v % 8 { 1000 } else { v * j }).sum::<u32>();
-        assert_eq!(out[i], expected, "thread {i}");
+    // The last name is the one by which the engine knows memory of its own; in a library of the kernel's as well.
+    for (name, in_library) in [("t", false), ("hm_held", false), ("hm_held", true)] {
+        let function = function.replace("NAME", name);
+        let (library, text) = match in_library {
+            true => (Some(source(&function)), format!("uint sum(uint v);\n{kernel}")),
+            false => (None, format!("{function}\n{kernel}")),
+        };
+        let libraries =
+            library.map(|one| Arc::new(one.dynamic("library", Linking::default(), &[]).expect("a library")));
+        let linked = Linked { preloaded: libraries.as_slice(), libraries: &[] };
+        let kernel = source(&text).build_with("k", &[], &With { linked, ..With::default() }).expect("a kernel");
+        let mut out = vec![0u32; 256];
+        run(&kernel, &[(0, input.as_ptr().cast_mut().cast()), (1, out.as_mut_ptr().cast())], [256, 1, 1]);
+        for (i, v) in input.iter().enumerate() {
+            let expected = (0..8).map(|j| if j == v % 8 { 1000 } else { v * j }).sum::<u32>();
+            assert_eq!(out[i], expected, "thread {i}, {name}, in a library: {in_library}");
+        }
     }
 }
 

@@ -493,7 +493,7 @@ HM_INPUT_SCALAR(dispatch_quadgroups_per_threadgroup, true,
 
 // The threads of a threadgroup in linear order. Independent: no iteration's stack memory is visible to another one (the host has looked at
 // the optimised code), so the vectoriser may take the iterations as free of dependences; a data race would be the kernel's own error.
-// The objects evaluated per threadgroup are called hm_held, which is how the host tells their memory from a thread's.
+// The objects evaluated per threadgroup are called hm_held, which is how the host tells their memory from a thread's (in programs without such names).
 template <bool Independent, class F, class... Held>
 inline __attribute__((always_inline)) void each_thread(const hm_group *group, F &f, Held... hm_held) {
   uint nx = group->threads_per_threadgroup[0], ny = group->threads_per_threadgroup[1], nz = group->threads_per_threadgroup[2];

@@ -53,14 +53,18 @@ pub(super) fn allocations(output: &str) -> String {
     first.chain(lines.filter(|line| line.contains(" = alloca "))).map(|line| format!("{line}\n")).collect()
 }
 
+/// How the names of arguments begin that `each_thread` (hostmetal_kernel.h) holds per threadgroup.
+pub(super) const HELD: &str = "hm_held";
+
 /// Whether the printed code of `hm_kernel_group` has stack memory of a thread (not only the arguments held per
-/// threadgroup), or was not printed.
-pub(super) fn keeps_memory(allocations: &str) -> bool {
+/// threadgroup), or was not printed. `named`: no variable of the program has a name that begins with `HELD`.
+pub(super) fn keeps_memory(allocations: &str, named: bool) -> bool {
     let mut lines = allocations.lines().filter_map(|line| line.split_once(" = alloca "));
     // Arguments that `each_thread` holds go by their name or by their type, whichever the optimiser has left them.
+    let held = |name: &str| named && name.trim_start().strip_prefix('%').is_some_and(|name| name.starts_with(HELD));
     allocations.is_empty()
         || lines.any(|(name, kind)| {
-            !name.trim_start().starts_with("%hm_held")
+            !held(name)
                 && !kind.starts_with("%\"struct.hostmetal::argument<")
                 && !kind.starts_with("%\"struct.hostmetal::resource_argument<")
                 && !kind.starts_with("%\"struct.hostmetal::stage_in<")

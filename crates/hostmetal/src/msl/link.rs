@@ -113,6 +113,11 @@ impl Linked<'_> {
         self.all().iter().any(|library| library.synchronises)
     }
 
+    /// Whether the code of any of them contains a word.
+    pub(super) fn contains(&self, word: &str) -> bool {
+        self.all().iter().any(|library| library.module.text.contains(word))
+    }
+
     /// Every library that can be reached, once.
     fn all(&self) -> Vec<&Arc<Dynamic>> {
         let mut all = Vec::new();

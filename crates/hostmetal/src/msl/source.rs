@@ -6,7 +6,7 @@ use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, MOST_FINDINGS, Map, Severity, print, read_clang};
 use super::discover::{ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish};
 use super::engine::{self, Engine};
-use super::flags::{LOOPS, PRINTED, SHARED, STACKS, UNJOINED, allocations, keeps_memory};
+use super::flags::{HELD, LOOPS, PRINTED, SHARED, STACKS, UNJOINED, allocations, keeps_memory};
 use super::globals;
 use super::invoke::{
     FOOT, HEAD, INTERNAL, OBJECT, PROGRAM, Request, compile, is_lasting, preprocess, source_failure, syntax,
@@ -643,7 +643,9 @@ impl Inner {
     fn looped(&self, kernel: &Kernel, sources: &Sources, plugin: bool) -> Result<Vec<u8>, CompileFailure> {
         let (code, output) = self.object(kernel, sources, &Mode::Group { independent: true }, plugin)?;
         // See hostmetal_kernel.h: a thread's own memory must not have survived.
-        if !keeps_memory(&output) {
+        let of_program = (0..self.stream.len()).any(|i| self.stream.at(i).starts_with(HELD));
+        let named = !of_program && !sources.with.linked.contains(HELD);
+        if !keeps_memory(&output, named) {
             return Ok(code);
         }
         self.object(kernel, sources, &Mode::Group { independent: false }, plugin).map(|(code, _)| code)
