@@ -1,4 +1,5 @@
-//! The assembly of each architecture assembles, wherever this runs, and both define the same functions.
+//! The assembly of each architecture assembles, wherever this runs, and both define the same functions; messages arrive, on another
+//! architecture under QEMU.
 //!
 //! Two pairs of files: the switch of stacks, and the sending of messages for libMetal.so.
 
@@ -55,5 +56,39 @@ fn both_architectures_define_the_same_functions() {
         x86_64.retain(|name| !name.ends_with("_stret"));
         assert!(x86_64.len() >= least, "{x86_64:?}");
         assert_eq!(x86_64, aarch64);
+    }
+}
+
+#[test]
+fn messages_arrive_with_their_arguments() {
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let program = directory.path().join("messages");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    for architecture in ARCHITECTURES {
+        let own = architecture == std::env::consts::ARCH;
+        let compiler = if own { "cc".to_owned() } else { format!("{architecture}-linux-gnu-gcc") };
+        let runner = (!own).then(|| format!("qemu-{architecture}"));
+        let needed = [Some(&compiler), runner.as_ref()];
+        let missing = needed.into_iter().flatten().find(|tool| Command::new(tool).arg("--version").output().is_err());
+        if let Some(tool) = missing {
+            println!("skipped: messages on {architecture} need '{tool}' (on Debian for x86-64: scripts/setup --test)");
+            continue;
+        }
+        let assembly = directory.path().join("assembly.s");
+        std::fs::write(&assembly, source(FILES[1], architecture)).expect("the directory is ours");
+        let flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-static", "-o"];
+        let mut command = Command::new(&compiler);
+        command.args(flags).arg(&program).arg(tests.join("messages.c")).arg(&assembly);
+        let output = command.output().expect("the compiler is there");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut command = Command::new(runner.as_deref().map_or(program.as_path(), Path::new));
+        command.args(runner.is_some().then_some(&program)).current_dir(directory.path());
+        let output = command.output().expect("the program is there");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success() && text == "every message arrived\n",
+            "{architecture}: {text}{}",
+            output.status
+        );
     }
 }

@@ -1,5 +1,5 @@
-// As message_x86_64.s, for aarch64: assembled by the tests, not run. A structure's place is x8, so no sibling is needed for
-// those; metal-cpp knows this where __arm64__ is defined, as our pkg-config file does.
+// As message_x86_64.s, for aarch64: where that is not the tests' own processor they run it under QEMU. A structure's place is x8, so no
+// sibling is needed for those; metal-cpp knows this where __arm64__ is defined, as our pkg-config file does.
 
 // Saves the arguments, calls \lookup, restores them; the method is in x16.
 .macro LOOK_UP lookup
