@@ -74,7 +74,7 @@ impl Pages {
             Some(Purgeable::Volatile) if prior == Purgeable::NonVolatile => {
                 state.purgeable = Purgeable::Volatile;
                 drop(state);
-                self.device.volatile().push(Arc::downgrade(self));
+                add(&mut self.device.volatile(), self);
                 return prior;
             }
             Some(Purgeable::NonVolatile) => {
@@ -110,6 +110,16 @@ impl Drop for Pages {
 /// Pages of a device that may be discarded, the longest volatile first; some of them may be so no more.
 pub(crate) type VolatilePages = Vec<Weak<Pages>>;
 
+/// Adds pages to the volatile ones. Those that were released while they were volatile are swept when there is no room: never more of them
+/// stay than the most that were alive at a time.
+fn add(volatile: &mut VolatilePages, pages: &Arc<Pages>) {
+    if volatile.len() == volatile.capacity() {
+        volatile.retain(|pages| pages.strong_count() > 0);
+        volatile.reserve(volatile.len() + 1);
+    }
+    volatile.push(Arc::downgrade(pages));
+}
+
 /// Takes `length`, rounded up to pages, from a device's account, discarding volatile pages while it does not fit; returns
 /// what was taken, None when the limit would be passed or the device has gone.
 pub(crate) fn charge(device: &Device, length: u64) -> Option<u64> {
@@ -137,5 +147,28 @@ pub(crate) fn charge(device: &Device, length: u64) -> Option<u64> {
                 pages.discard(&mut state);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_were_released_while_volatile_are_swept() {
+        let device = *crate::device::devices().first().expect("a device");
+        let new = || Pages::new(device, 1).expect("a page");
+        let kept: Vec<Arc<Pages>> = (0..5).map(|_| new()).collect();
+        let mut volatile = VolatilePages::new();
+        for number in 0..1000 {
+            add(&mut volatile, &new());
+            if number % 200 == 7 {
+                add(&mut volatile, &kept[number / 200]);
+            }
+        }
+        assert!(volatile.len() <= 16, "{} entries for 6 pages", volatile.len());
+        let found: Vec<*const Pages> =
+            volatile.iter().filter_map(Weak::upgrade).map(|pages| Arc::as_ptr(&pages)).collect();
+        assert_eq!(found, kept.iter().map(Arc::as_ptr).collect::<Vec<_>>(), "in their order");
     }
 }

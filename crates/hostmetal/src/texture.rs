@@ -98,6 +98,15 @@ impl Format {
         Format { kind, order: RGBA, components, component_size: size, texel_size: size }
     }
 
+    /// Whether one is sRGB and the other the same in linear space. A view then needs no MTLTextureUsagePixelFormatView, also where the order is
+    /// another (Apple, pixelFormatView).
+    fn only_differs_in_srgb(&self, other: &Format) -> bool {
+        let kinds = [self.kind, other.kind];
+        (kinds == [UNORM, SRGB] || kinds == [SRGB, UNORM])
+            && (self.components, self.component_size) == (other.components, other.component_size)
+            && (self.order == other.order || self.components == 4)
+    }
+
     /// Of an MTLPixelFormat; none for those that kernels here do not know.
     fn of(pixel_format: u32) -> Option<Format> {
         Some(match pixel_format {
@@ -334,6 +343,8 @@ pub(crate) struct Texture {
     memory: Arc<Buffer>,
     texels: Described,
     descriptor: Descriptor,
+    /// It has a swizzle, or a texture that it is a view of has one.
+    swizzled: bool,
 }
 
 // SAFETY: MTLTexture may be used from any thread; the address points into the buffer that the texture holds, and the bytes
@@ -383,13 +394,18 @@ impl Rows {
 }
 
 impl Texture {
+    fn of(memory: Arc<Buffer>, texels: Texels, descriptor: Descriptor) -> Texture {
+        let swizzled = descriptor.swizzle != AS_THEY_ARE;
+        Texture { memory, texels: Described::new(texels), descriptor, swizzled }
+    }
+
     /// Zero-filled; none when memory is out.
     pub(crate) fn new(device: &'static Device, descriptor: Descriptor) -> Result<Option<Texture>, Misuse> {
         let format = descriptor.check_own()?;
         let (mut texels, length) = descriptor.lay_out(format);
         let Some(memory) = Buffer::new(device, length) else { return Ok(None) };
         texels.texels = memory.contents();
-        Ok(Some(Texture { memory: Arc::new(memory), texels: Described::new(texels), descriptor }))
+        Ok(Some(Texture::of(Arc::new(memory), texels, descriptor)))
     }
 
     /// Memory of a heap, at `offset` of a placement heap; none when an automatic heap has no room.
@@ -402,7 +418,7 @@ impl Texture {
         let (mut texels, length) = descriptor.lay_out(format);
         let Some(memory) = Buffer::in_heap(heap, length, offset)? else { return Ok(None) };
         texels.texels = memory.contents();
-        Ok(Some(Texture { memory: Arc::new(memory), texels: Described::new(texels), descriptor }))
+        Ok(Some(Texture::of(Arc::new(memory), texels, descriptor)))
     }
 
     /// The texels are those in the buffer from `offset` on.
@@ -441,7 +457,7 @@ impl Texture {
         };
         let mut texels = descriptor.describe(format, row * height, level);
         texels.texels = buffer.contents().wrapping_add(offset as usize);
-        Ok(Texture { memory: buffer, texels: Described::new(texels), descriptor })
+        Ok(Texture::of(buffer, texels, descriptor))
     }
 
     /// Some levels and slices of this texture, perhaps read as another format or type. The swizzle is of what this texture's gives
@@ -462,7 +478,9 @@ impl Texture {
         if format.texel_size != self.texels.texel_size {
             return Err(c"pixelFormat of a view must have as many bits as the texture's.");
         }
-        if pixel_format != own.pixel_format && own.usage & PIXEL_FORMAT_VIEW == 0 {
+        let same = pixel_format == own.pixel_format
+            || Format::of(own.pixel_format).is_some_and(|own| own.only_differs_in_srgb(&format));
+        if !same && own.usage != 0 && own.usage & PIXEL_FORMAT_VIEW == 0 {
             return Err(
                 c"a view with another pixelFormat needs a texture with the usage flag MTLTextureUsagePixelFormatView.",
             );
@@ -512,7 +530,9 @@ impl Texture {
         level[..levels.1 as usize].copy_from_slice(&self.texels.level[levels.0 as usize..][..levels.1 as usize]);
         let mut texels = descriptor.describe(format, self.texels.slice, level);
         texels.texels = self.texels.texels.wrapping_add((first * self.texels.slice) as usize);
-        Ok(Texture { memory: self.memory.clone(), texels: Described::new(texels), descriptor })
+        let view = Texture::of(self.memory.clone(), texels, descriptor);
+        // A usage that the texture has not, no view of it has: two swizzles together may be none.
+        Ok(Texture { swizzled: self.swizzled || view.swizzled, ..view })
     }
 
     pub(crate) fn device(&self) -> &'static Device {
@@ -554,8 +574,7 @@ impl Texture {
     }
 
     pub(crate) fn writable(&self) -> bool {
-        let swizzled = self.descriptor.swizzle != AS_THEY_ARE;
-        !swizzled && (self.descriptor.usage == 0 || self.descriptor.usage & SHADER_WRITE != 0)
+        !self.swizzled && (self.descriptor.usage == 0 || self.descriptor.usage & SHADER_WRITE != 0)
     }
 
     pub(crate) fn swizzle(&self) -> [u8; 4] {
@@ -564,8 +583,7 @@ impl Texture {
 
     /// MTLTextureUsage. What is read in another order cannot be written.
     pub(crate) fn usage(&self) -> u32 {
-        let swizzled = self.descriptor.swizzle != AS_THEY_ARE;
-        self.descriptor.usage & if swizzled { !(SHADER_WRITE | RENDER_TARGET | SHADER_ATOMIC) } else { !0 }
+        self.descriptor.usage & if self.swizzled { !(SHADER_WRITE | RENDER_TARGET | SHADER_ATOMIC) } else { !0 }
     }
 
     /// The texels of a region as memory, and the bytes of its rows.

@@ -263,6 +263,26 @@ void a_view_shares_the_texels() {
                  @"newTextureView", @"sliceRange");
     [d setUsage:MTLTextureUsageShaderRead];
     CHECK_RAISES([texture(d) newTextureViewWithPixelFormat:MTLPixelFormatR32Float], @"newTextureView", @"PixelFormatView");
+    // Between sRGB and linear space no usage is needed, nor where it is not known.
+    const MTLPixelFormat srgb[][2] = {{MTLPixelFormatRGBA8Unorm, MTLPixelFormatRGBA8Unorm_sRGB},
+                                      {MTLPixelFormatBGRA8Unorm_sRGB, MTLPixelFormatRGBA8Unorm},
+                                      {MTLPixelFormatRG8Unorm, MTLPixelFormatRG8Unorm_sRGB},
+                                      {MTLPixelFormatR8Unorm_sRGB, MTLPixelFormatR8Unorm}};
+    for (const auto &formats : srgb) {
+      [d setPixelFormat:formats[0]];
+      CHECK_EQUAL([[[texture(d) newTextureViewWithPixelFormat:formats[1]] autorelease] pixelFormat], formats[1]);
+    }
+    const MTLPixelFormat others[][2] = {{MTLPixelFormatRGBA8Unorm, MTLPixelFormatBGRA8Unorm},
+                                        {MTLPixelFormatRGBA8Uint, MTLPixelFormatRGBA8Unorm_sRGB},
+                                        {MTLPixelFormatRG8Unorm_sRGB, MTLPixelFormatR16Unorm},
+                                        {MTLPixelFormatA8Unorm, MTLPixelFormatR8Unorm_sRGB}};
+    for (const auto &formats : others) {
+      [d setUsage:MTLTextureUsageShaderRead];
+      [d setPixelFormat:formats[0]];
+      CHECK_RAISES([texture(d) newTextureViewWithPixelFormat:formats[1]], @"newTextureView", @"PixelFormatView");
+      [d setUsage:MTLTextureUsageUnknown];
+      CHECK_EQUAL([[[texture(d) newTextureViewWithPixelFormat:formats[1]] autorelease] pixelFormat], formats[1]);
+    }
   }
   // The view keeps the texels.
   [view getBytes:&word bytesPerRow:4 fromRegion:MTLRegionMake2D(0, 0, 1, 1) mipmapLevel:0];
@@ -591,6 +611,21 @@ void a_swizzle_is_for_reading() {
   [encoder dispatchThreads:one threadsPerThreadgroup:one];
   [encoder setComputePipelineState:pipeline(@"kernel void k(texture2d<float, access::write> t [[texture(0)]]) { t.write(float4(1), uint2(0)); }")];
   CHECK_RAISES([encoder dispatchThreads:one threadsPerThreadgroup:one], @"dispatchThreads:", @"MTLTextureUsageShaderWrite");
+  // A swizzle and the one that undoes it: what the view has lost, a view of it has not.
+  const auto swapped = ^(id<MTLTexture> t) {
+    return [[t newTextureViewWithPixelFormat:MTLPixelFormatRGBA8Unorm
+                                 textureType:MTLTextureType2D
+                                      levels:NSMakeRange(0, 1)
+                                      slices:NSMakeRange(0, 1)
+                                     swizzle:make(MTLTextureSwizzleBlue, MTLTextureSwizzleGreen, MTLTextureSwizzleRed, MTLTextureSwizzleAlpha)]
+        autorelease];
+  };
+  id<MTLTexture> back = swapped(swapped(whole));
+  CHECK_SWIZZLE([back swizzle], Red, Green, Blue, Alpha);
+  CHECK_EQUAL([back usage], MTLTextureUsageShaderRead);
+  [encoder setTexture:back atIndex:0];
+  CHECK_RAISES([encoder dispatchThreads:one threadsPerThreadgroup:one], @"dispatchThreads:", @"MTLTextureUsageShaderWrite");
+  CHECK_RAISES([back newTextureViewWithPixelFormat:MTLPixelFormatR32Uint], @"newTextureView", @"PixelFormatView");
   [encoder endEncoding];
   [commandBuffer commit];
   [commandBuffer waitUntilCompleted];

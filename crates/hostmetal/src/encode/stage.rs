@@ -106,10 +106,13 @@ impl Recording {
         }
     }
 
-    /// Keeps the strides of a dispatch's buffers; returns their number from 1.
+    /// Keeps the strides of a dispatch's buffers, once for dispatches in a row that have the same; returns their number from 1.
     pub(crate) fn keep_strides(&mut self, strides: [Option<u64>; SLOTS]) -> u32 {
         let all = &mut self.stage().strides;
-        all.push(strides.map(Option::unwrap_or_default));
+        let strides = strides.map(Option::unwrap_or_default);
+        if all.last() != Some(&strides) {
+            all.push(strides);
+        }
         all.len() as u32
     }
 
@@ -117,5 +120,21 @@ impl Recording {
     pub(crate) fn strides(&self, dispatch: &Dispatch) -> *const u64 {
         let number = (dispatch.strides as usize).checked_sub(1);
         self.stage.as_ref().zip(number).map_or(std::ptr::null(), |(stage, number)| stage.strides[number].as_ptr())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_are_kept_once_until_they_change() {
+        let mut recording = Recording::default();
+        let (mut one, mut other) = ([None; SLOTS], [None; SLOTS]);
+        (one[3], other[30]) = (Some(12), Some(20));
+        let numbers = [one, one, other, other, one].map(|strides| recording.keep_strides(strides));
+        assert_eq!(numbers, [1, 1, 2, 2, 3]);
+        let kept = &recording.stage().strides;
+        assert_eq!(kept.iter().map(|all| (all[3], all[30])).collect::<Vec<_>>(), [(12, 0), (0, 20), (12, 0)]);
     }
 }
