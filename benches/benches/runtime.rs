@@ -1,12 +1,15 @@
 //! Parts of the runtime: a pooled buffer, from the shelf and back, by one thread and by several at once, and one that none was idle for, with and without
-//! heaps, beside an allocation of Metal's; a source that was compiled before, and its kernel; a launch of a batch and of a stream, a submission, a round trip.
+//! heaps, beside an allocation of Metal's; a source that was compiled before, and its kernel, and one that an earlier accelerator left in a folder; a launch of a batch and
+//! of a stream, a submission, a round trip; events between submissions, and with the host; what a recovery adds to work.
 
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dcmetal::{Accelerator, Batch, Buffer, BufferPool, Grid, PoolLimits, Result, StreamLimits, args};
+use dcmetal::{
+    Accelerator, Batch, Buffer, BufferPool, Error, Grid, PoolLimits, Recovery, Result, Retries, StreamLimits, args,
+};
 
 /// Bytes of each buffer.
 const BYTES: usize = 4096;
@@ -45,7 +48,9 @@ fn pool(c: &mut Criterion) {
         });
         let stats = pool.stats();
         assert_eq!((stats.hits + stats.misses, stats.used_buffers), (asked, 0), "requests that were served");
-        assert!(stats.misses * 100 <= asked, "{} of {asked} requests allocated", stats.misses);
+        // Each thread's first request may find nothing.
+        let few = stats.misses <= threads || stats.misses * 100 <= asked;
+        assert!(few, "{} of {asked} requests allocated", stats.misses);
     }
     group.finish();
 }
@@ -157,16 +162,18 @@ fn submissions(c: &mut Criterion) {
     assert_eq!(y.to_vec().expect("it ran"), [wanted]);
     let x = gpu.buffer_from(&[7u32]).expect("a buffer");
     let mut targets = gpu.buffer_zeroed::<u32>(LAUNCHES as usize).expect("a buffer");
-    let mut at = 0;
+    let mut launched = 0;
     group.bench_function("a further launch of a batch, side by side", |b| {
         b.iter_custom(|times| {
             batches(&gpu, times, |batch| {
-                at = (at + 1) % LAUNCHES as usize;
+                let at = launched % LAUNCHES as usize;
+                launched += 1;
                 batch.launch(&copy, one, args![&x, targets.view_mut(at..=at)?])
             })
         });
     });
-    assert_eq!(targets.to_vec().expect("it ran"), [7; LAUNCHES as usize]);
+    let ran = targets.to_vec().expect("it ran").iter().filter(|value| **value == 7).count();
+    assert_eq!(ran, launched.min(LAUNCHES as usize));
     let mut counted = |name: &str, run: &dyn Fn(&mut Buffer<u32>, u64)| {
         let mut y = gpu.buffer_zeroed::<u32>(1).expect("a buffer");
         let mut wanted = 0u32;
@@ -213,5 +220,103 @@ fn batches(gpu: &Accelerator, times: u64, mut record: impl FnMut(&mut Batch) -> 
     spent
 }
 
-criterion_group!(benches, pool, misses, sources, submissions);
+/// Kernels in a folder, as an accelerator finds them that has nothing in memory; beside them one that it has to compile. The process has
+/// seen the source before, so that it is hostmetal's own cache that compiles: what differs is Metal's part.
+fn folders(c: &mut Criterion) {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("kernels");
+    let source = "kernel void k(device float* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] += 1.0f; }";
+    let made = |kept: bool| {
+        let gpu = Accelerator::system_default().expect("a device");
+        if kept {
+            gpu.keep_kernels(&folder, u64::MAX).expect("a folder of our own");
+        }
+        let library = gpu.compile_msl(source).expect("it compiles");
+        let start = Instant::now();
+        drop(black_box(library.kernel("k").expect("a kernel")));
+        (start.elapsed(), gpu.kernel_file_stats())
+    };
+    made(true);
+    let mut group = c.benchmark_group("folder");
+    for kept in [false, true] {
+        let name = if kept { "a kernel that is in a folder" } else { "a kernel without a folder" };
+        group.bench_function(name, |b| {
+            b.iter_custom(|times| {
+                let sum = |sum: Duration, _| {
+                    let (spent, stats) = made(kept);
+                    assert_eq!(stats.map(|stats| (stats.hits, stats.compiled)), kept.then_some((1, 0)));
+                    sum + spent
+                };
+                (0..times).fold(Duration::ZERO, sum)
+            });
+        });
+    }
+    group.finish();
+}
+
+/// A signal and a wait: from one submission to the next, from the host to the device, and from the device to the host.
+fn events(c: &mut Criterion) {
+    let gpu = Accelerator::system_default().expect("a device");
+    let (event, mut value) = (gpu.event().expect("an event"), 0);
+    let mut group = c.benchmark_group("event");
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("signalled and waited for by submissions, all waited for", |b| {
+        b.iter(|| {
+            value += 1;
+            let mut first = gpu.batch().expect("a batch");
+            first.signal(&event, value).expect("it fits");
+            drop(first.submit().expect("nothing fails"));
+            let mut second = gpu.batch().expect("a batch");
+            second.wait_for(&event, value).expect("it fits");
+            second.submit().and_then(|submission| submission.wait()).expect("nothing fails");
+        });
+    });
+    group.bench_function("signalled by the host, waited for by a submission and that by the host", |b| {
+        b.iter(|| {
+            value += 1;
+            let mut batch = gpu.batch().expect("a batch");
+            batch.wait_for(&event, value).expect("it fits");
+            let submission = batch.submit().expect("nothing fails");
+            event.signal(value).expect("it is larger");
+            submission.wait().expect("nothing fails");
+        });
+    });
+    group.bench_function("signalled by a submission, waited for by the host", |b| {
+        b.iter(|| {
+            value += 1;
+            let mut batch = gpu.batch().expect("a batch");
+            batch.signal(&event, value).expect("it fits");
+            drop(batch.submit().expect("nothing fails"));
+            event.wait(value).expect("nothing fails");
+        });
+    });
+    assert_eq!(event.value().expect("nothing failed"), value);
+    group.bench_function("made and released", |b| b.iter(|| drop(black_box(gpu.event().expect("an event")))));
+    group.finish();
+}
+
+/// What a recovery adds to work that does nothing: when it succeeds, and when it succeeds the second time without a pause.
+fn recoveries(c: &mut Criterion) {
+    let gpu = Accelerator::system_default().expect("a device");
+    let retries = Retries { first_pause: Duration::ZERO, ..Retries::default() };
+    let recovery = Recovery::new([gpu]).retries(retries);
+    let mut group = c.benchmark_group("recovery");
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("work that succeeds", |b| {
+        b.iter(|| recovery.run(|gpu| Ok(black_box(gpu.name().len()))).expect("it succeeds"));
+    });
+    group.bench_function("work that succeeds the second time", |b| {
+        b.iter(|| {
+            let mut tries = 0;
+            let done = recovery.run(|_| {
+                tries += 1;
+                if tries == 1 { Err(Error::DevicesPaused) } else { Ok(()) }
+            });
+            assert_eq!(done.expect("it succeeds").failures.len(), 1);
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, pool, misses, sources, folders, submissions, events, recoveries);
 criterion_main!(benches);
