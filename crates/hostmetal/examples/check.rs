@@ -1,7 +1,8 @@
 //! Compiles MSL files with hostmetal and lists their kernels and arguments.
 //!
-//! `cargo run -p hostmetal --example check -- FILE.metal... [-D NAME=VALUE]... [--safe] [--no-build] [--brief [--every N]]`
+//! `cargo run -p hostmetal --example check -- FILE.metal... [-D NAME=VALUE]... [--safe] [--no-build] [--analysis] [--brief [--every N]]`
 //!
+//! `--analysis` prints what each kernel does (docs/HOSTMETAL.md, "What a kernel does") instead; with `--brief` how long that took.
 //! `--no-build` checks without generating code. `--brief` prints a line per file and per kernel that fails, with the first
 //! error of each, for running over many files; it gives function constants that need a value zero.
 //! `--every N` compiles each N-th kernel only.
@@ -12,17 +13,19 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-const USAGE: &str = "usage: check FILE.metal... [-D NAME=VALUE]... [--safe] [--no-build] [--brief [--every N]]";
+const USAGE: &str =
+    "usage: check FILE.metal... [-D NAME=VALUE]... [--safe] [--no-build] [--analysis] [--brief [--every N]]";
 
 fn main() -> ExitCode {
     let mut options = CompileOptions::default();
-    let (mut build, mut brief, mut every) = (true, false, 1);
+    let (mut build, mut analysis, mut brief, mut every) = (true, false, false, 1);
     let mut files = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--safe" => options.math_mode = MathMode::Safe,
             "--no-build" => build = false,
+            "--analysis" => analysis = true,
             "--brief" => brief = true,
             "--every" => every = arguments.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0).unwrap_or(1),
             "-D" => {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
             let told = match std::fs::read_to_string(file) {
                 Err(error) => Err(error.to_string()),
+                Ok(source) if analysis => analyses(&source, &options, if brief { Some(every) } else { None }),
                 Ok(source) if brief => summary(file, &source, &options, if build { every } else { usize::MAX }),
                 Ok(source) => whole(&source, &options, build),
             };
@@ -89,6 +93,26 @@ fn summary(file: &str, source: &str, options: &CompileOptions, every: usize) -> 
     let (count, time) = (checked.kernels().len(), started.elapsed().as_secs_f32());
     println!("ok {file} {time:.1} s, {count} kernels, {compiled} compiled");
     Ok(())
+}
+
+/// What the kernels do, or, of every so many of them, how long it took to tell.
+fn analyses(source: &str, options: &CompileOptions, every: Option<usize>) -> Result<(), String> {
+    let checked = check(source, options).map_err(|failure| format!("{:?}\n{failure}", failure.kind))?;
+    let mut failed = 0;
+    for kernel in checked.kernels().iter().filter(|one| !one.visible).step_by(every.unwrap_or(1)) {
+        let started = Instant::now();
+        let told = checked.analysis(&kernel.name, &zeros(kernel));
+        let (name, time) = (&kernel.name, started.elapsed().as_secs_f32());
+        match told {
+            Ok(text) if every.is_some() => println!("told {time:.1} s, {} lines: {name}", text.lines().count()),
+            Ok(text) => println!("kernel {name}\n{text}"),
+            Err(failure) => {
+                println!("fail {name} {failure}");
+                failed += 1;
+            }
+        }
+    }
+    if failed == 0 { Ok(()) } else { Err(format!("of {failed} kernels it is not known what they do")) }
 }
 
 /// Zero for each function constant that must have a value.
