@@ -1,11 +1,18 @@
 //! What is known of a kernel from its text: for people, at most a screen; as JSON, all of it.
 
-use dcmetal::clmsl::{Counts, FactKind, Intensity, KernelAnalysis, MemoryAccess, Ratio, Span, Work};
+use dcmetal::clmsl::{
+    AccessPattern, AddressSpace, Counts, FactKind, Intensity, KernelAnalysis, MemoryAccess, Ratio, Span, Work,
+};
 use dcmetal::{Error, Kernel, ThreadgroupChoice};
 use serde_json::{Value, json};
 
 use crate::table::table;
 
+/// Bytes that the device's memory is taken to move at least, and the banks that threadgroup memory is taken to have: those of most GPUs. Apple
+/// publishes neither.
+const LINE: u64 = 64;
+const BANKS: u32 = 32;
+const BANK: u64 = 4;
 /// Rows of memory accesses, and lines of loops, that are shown.
 const MOST_ROWS: usize = 12;
 /// Lines of the source that are named for one thing.
@@ -33,6 +40,8 @@ pub(crate) fn json(kernel: &Kernel, file: &str) -> Value {
             "writes": access.writes,
             "bytes": Some(access.bytes).filter(|bytes| *bytes > 0),
             "pattern": access.pattern,
+            "used_part": if in_memory(access) { access.used_part(cx.lanes(), LINE) } else { None },
+            "bank_conflicts": if in_memory(access) { None } else { access.bank_conflicts(cx.lanes(), BANKS, BANK) },
             "at": cx.at(access.span),
         })
     };
@@ -76,6 +85,11 @@ pub(crate) fn brief(kernel: &Kernel, file: &str) -> String {
     kernel.analysis().map_or_else(|_| String::new(), |analysis| Cx { kernel, file }.intensity(analysis))
 }
 
+/// Whether it is memory that is moved in lines, not that of threadgroups.
+fn in_memory(access: &MemoryAccess) -> bool {
+    access.address_space != AddressSpace::Local
+}
+
 /// A kernel of a file.
 struct Cx<'a> {
     kernel: &'a Kernel,
@@ -116,6 +130,23 @@ impl Cx<'_> {
         format!("line{s} {}{more}", places.join(", "))
     }
 
+    /// Threads that run in step.
+    fn lanes(&self) -> u32 {
+        self.kernel.execution_width().try_into().unwrap_or(u32::MAX)
+    }
+
+    /// What an access wastes, where that is known and something.
+    fn cost(&self, access: &MemoryAccess) -> String {
+        if in_memory(access) {
+            let used = access
+                .used_part(self.lanes(), LINE)
+                .filter(|used| *used < 1.0 && access.pattern != AccessPattern::Uniform);
+            return used.map_or_else(String::new, |used| format!("uses {:.0} % of lines", (used * 100.0).max(1.0)));
+        }
+        let times = access.bank_conflicts(self.lanes(), BANKS, BANK).filter(|times| *times > 1.0);
+        times.map_or_else(String::new, |times| format!("bank conflicts, {times:.0} times as long"))
+    }
+
     /// The name of the argument that an access goes to.
     fn argument(&self, access: &MemoryAccess) -> Option<&str> {
         let position = usize::try_from(access.argument?).ok()?;
@@ -145,7 +176,7 @@ impl Cx<'_> {
             };
             let space = access.address_space.name();
             let what = self.argument(access).map_or_else(|| space.to_owned(), |name| format!("{space} {name}"));
-            vec![format!("  {how}"), what, bytes, access.pattern.to_string(), self.lines(spans)]
+            vec![format!("  {how}"), what, bytes, access.pattern.to_string(), self.cost(access), self.lines(spans)]
         });
         let mut text = table(&rows.collect::<Vec<_>>());
         if alike.len() > MOST_ROWS {

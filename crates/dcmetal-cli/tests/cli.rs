@@ -484,6 +484,36 @@ fn what_a_kernel_does_is_told() {
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(lines.lines().any(|line| words(line).starts_with(&words(row))), "{row}\n{lines}");
     }
+    // What accesses waste: rows of four floats of which one is used, a column of a tile of 32 x 32, and one of 33 x 32.
+    let source = "kernel void waste(global const float *x, global float *y, local float *t) {
+        int i = get_global_id(0), l = get_local_id(0);
+        t[32 * l] = x[4 * i]; barrier(CLK_LOCAL_MEM_FENCE); y[i] = t[33 * l]; }";
+    std::fs::write(folder.path().join("waste.cl"), source).unwrap();
+    let waste = out("check waste.cl");
+    let row = |start: &str| {
+        waste
+            .lines()
+            .find(|line| line.starts_with(start))
+            .map(|line| line.split("  ").map(str::trim).collect::<Vec<_>>())
+    };
+    assert!(row("  reads   global x").is_some_and(|cells| cells.contains(&"uses 25 % of lines")), "{waste}");
+    assert!(
+        row("  writes  local t").is_some_and(|cells| cells.contains(&"bank conflicts, 32 times as long")),
+        "{waste}"
+    );
+    assert_eq!(waste.matches("bank conflicts").count() + waste.matches("of lines").count(), 2, "{waste}");
+    let accesses = json("check waste.cl --json")["kernels"][0]["analysis"]["accesses"].clone();
+    let told: Vec<_> = accesses
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["used_part"].clone(), one["bank_conflicts"].clone()))
+        .collect();
+    let null = serde_json::Value::Null;
+    assert_eq!(
+        told,
+        [(null.clone(), 32.0.into()), (0.25.into(), null.clone()), (1.0.into(), null.clone()), (null, 1.0.into())]
+    );
     let check = json("check @product.cl --global 64,64 --json");
     let kernel = &check["kernels"][0];
     assert_eq!(kernel["threadgroup"]["size"], serde_json::json!([32, 32, 1]));

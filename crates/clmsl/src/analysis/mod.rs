@@ -7,6 +7,7 @@
 mod access;
 mod call;
 mod cost;
+mod estimate;
 mod rounds;
 mod step;
 mod value;
