@@ -71,6 +71,32 @@ const CASES: &[Case] = &[
         "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float2 *v) { v[0].z = 1; }",
         &["3:40: error: no member named 'z'"],
     ),
+    rejected(
+        "a write to an element of a swizzle",
+        "#include <metal_stdlib>\nusing namespace metal;\nvoid put(thread float &x) { x = 1; }\nkernel void k(device float4 *v, device packed_float3 *p) {\n  float4 s = v[0]; float2x2 m(1.0);\n  s.xy[1] = 5;\n  m[0].yx[1] = 5;\n  p[0].xy[0] = 5;\n  v[0].zyx[2] += 5;\n  put(s.xy[1]);\n  v[1] = s.xy[1] + v[0].zyx[2] + m[0].yx[1] + p[0].xy[0];\n}",
+        &[
+            "6:11: error: expression is not assignable",
+            "7:14: error: expression is not assignable",
+            "8:14: error: expression is not assignable",
+            "9:15: error: expression is not assignable",
+            "10:3: error: no matching function for call to 'put'",
+        ],
+    ),
+    rejected(
+        "the address of a swizzle",
+        "#include <metal_stdlib>\nusing namespace metal;\nvoid put(thread float2 *p) { *p = 7; }\nkernel void k(device float4 *v) {\n  float4 s = v[0];\n  put(&s.zw);\n  v[0] = s;\n}",
+        &["6:7: error: taking the address of a temporary object of type 'vec<float, 2>'"],
+    ),
+    rejected(
+        "braces that narrow",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct S { int n; half h; };\nkernel void k(device int *p) {\n  int x{1.5};\n  uchar y{300};\n  S s{p[0], float(p[1])};\n  int2 v{p[0] * 0.5, 1};\n  S t{3, 0.5};\n  float2 w{1, 2};\n  p[0] = x + y + s.n + v.x + t.n + int(w.x);\n}",
+        &[
+            "5:9: error: type 'float' cannot be narrowed to 'int' in initializer list",
+            "6:11: error: constant expression evaluates to 300 which cannot be narrowed to type 'uchar'",
+            "7:13: error: non-constant-expression cannot be narrowed from type 'float' to 'half' in initializer list",
+            "8:10: error: type 'float' cannot be narrowed to 'int' in initializer list",
+        ],
+    ),
     // ---- rules that clang does not have
     rejected(
         "double",

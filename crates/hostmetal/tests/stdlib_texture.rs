@@ -329,8 +329,38 @@ fn one(pipeline: &Pipeline, textures: &[(&Texture, usize)], out: &Buffer) {
         .assert_completed();
 }
 
-/// Reads outside give 0 in every component, writes outside change nothing: a texture's neighbours in memory hold their
-/// values.
+/// What a read outside gives: 0 for what the format has, for the rest of its components their defaults, of which alpha's is 1 (MSL 6.12).
+#[test]
+fn reads_outside_give_zero_and_the_defaults_of_the_format() {
+    let kernels = [Float, Uint, Sint].map(|kind| {
+        let ty = component(kind);
+        compile(
+            &format!(
+                "kernel void run(texture2d<{ty}> t [[texture(0)]], device {ty}4 *out [[buffer(0)]]) {{
+                out[0] = t.read(uint2(100, 0)); out[1] = t.read(uint2(0, 2)); out[2] = t.read(uint2(0), 1); }}"
+            ),
+            MathMode::Fast,
+        )
+    });
+    // Besides those: B5G6R5Unorm, BGR5A1Unorm, RGB10A2Unorm and -Uint, RG11B10Float, RGB9E5Float.
+    let fields = [(40, Unorm, 3), (43, Unorm, 4), (90, Unorm, 4), (91, Uint, 4), (92, Float, 3), (93, Float, 3)];
+    let whole = FORMATS.iter().map(|&(format, kind, channels, _, order)| (format, kind, channels.max(order[0] + 1)));
+    for (format, kind, channels) in whole.chain(fields) {
+        let texture = Texture::new(&texture(TEXTURE_2D, format, [4, 2, 1]));
+        let out = Buffer::of(&[7u32; 12]);
+        let kernel = &kernels[match kind {
+            Uint => 1,
+            Sint => 2,
+            _ => 0,
+        }];
+        one(kernel, &[(&texture, 0)], &out);
+        let alpha = if channels == 4 { 0.0 } else { 1.0 };
+        let got = out.read::<[u32; 4]>().iter().map(|v| v.map(|bits| as_number(kind, bits))).collect::<Vec<_>>();
+        assert_eq!(got, [[0.0, 0.0, 0.0, alpha]; 3], "format {format}");
+    }
+}
+
+/// Writes outside change nothing: a texture's neighbours in memory hold their values.
 #[test]
 fn accesses_outside_are_contained() {
     let bytes = Buffer::of(&[9.0f32; 64]);
@@ -346,7 +376,7 @@ fn accesses_outside_are_contained() {
     let out = Buffer::of(&[[7.0f32; 4]; 8]);
     one(&pipeline, &[(&texture, 0)], &out);
     assert_eq!(bytes.read::<f32>(), [9.0; 64]);
-    assert_eq!(out.read::<[f32; 4]>()[..7], [[0.0; 4]; 7]);
+    assert_eq!(out.read::<[f32; 4]>()[..7], [[0.0, 0.0, 0.0, 1.0]; 7]);
     assert_eq!(out.read::<[f32; 4]>()[7], [9.0, 0.0, 0.0, 1.0]);
 }
 

@@ -58,6 +58,14 @@ def volatiles(name, n):
     yield f"  METAL_FUNC constexpr void operator=(hostmetal::stored<vec<T, {n}>> v) volatile {{ {each(n, '{c} = v.value.{c};', ' ')} }}"
 
 
+# A value that is no object, as a swizzle is, has elements to read but none to write. Those of a volatile object are volatile.
+ELEMENTS = ["  METAL_FUNC constexpr T &operator[](int i) & { return (&x)[i]; }",
+            "  METAL_FUNC constexpr const T &operator[](int i) const & { return (&x)[i]; }",
+            "  METAL_FUNC constexpr T operator[](int i) && { return (&x)[i]; }",
+            "  METAL_FUNC constexpr volatile T &operator[](int i) volatile & { return (&x)[i]; }",
+            "  METAL_FUNC constexpr const volatile T &operator[](int i) const volatile & { return (&x)[i]; }"]
+
+
 def swizzles(n):
     """Properties for .r .g .b .a and for every swizzle of 2 to 4 components; writable when no component repeats."""
     for i in range(n):
@@ -93,8 +101,7 @@ def vector(n):
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
            f"  METAL_FUNC constexpr explicit vec(const packed_vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}"]
     out += [line.format(name="vec") for line in constructors(n)]
-    out += ["  METAL_FUNC constexpr T &operator[](int i) { return (&x)[i]; }",
-            "  METAL_FUNC constexpr const T &operator[](int i) const { return (&x)[i]; }"]
+    out += ELEMENTS
     out += swizzles(n)
     for op in "+ - * / % & | ^".split():
         out.append(f"  METAL_FUNC friend constexpr vec operator{op}(const vec &a, const vec &b) {{ return vec({each(n, '(T)(a.{c} ' + op + ' b.{c})')}); }}")
@@ -143,9 +150,7 @@ def packed(n):
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
            f"  METAL_FUNC constexpr explicit packed_vec(const packed_vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}"]
     out += [line.format(name="packed_vec") for line in constructors(n)]
-    out += [f"  METAL_FUNC constexpr operator vec<T, {n}>() const {{ return vec<T, {n}>({each(n, '{c}')}); }}",
-            "  METAL_FUNC constexpr T &operator[](int i) { return (&x)[i]; }",
-            "  METAL_FUNC constexpr const T &operator[](int i) const { return (&x)[i]; }"]
+    out += [f"  METAL_FUNC constexpr operator vec<T, {n}>() const {{ return vec<T, {n}>({each(n, '{c}')}); }}", *ELEMENTS]
     out += swizzles(n)
     full = f"vec<T, {n}>"
     for op in "+ - * / % & | ^ << >> == != < > <= >= && ||".split():

@@ -182,7 +182,7 @@ template <uint Width, bool Up>
 METAL_FUNC bool filled_from(uint position, uint argument, uint run, uint &source) {
   uint start = position / run * run, within = position % run, delta = argument % run;
   source = start + (Up ? within + run - delta : within + delta) % run;
-  return Up ? within >= delta : within + delta < run;
+  return Up ? within >= argument : within + argument < run;
 }
 
 template <class T, uint Width, bool Up>

@@ -90,8 +90,7 @@ METAL_FUNC Vector border(const hm_texture *t, hm_sampler s, uint mode) {
   Vector v(color == 2 ? 1 : 0);
   v.w = color != 0;
   // A format without an alpha channel is opaque, and one without a color channel has none of it at the border.
-  bool alpha = t->components == 4 || t->order == order_alpha;
-  v.w = alpha ? v.w : (decltype(v.w))1;
+  v.w = has_alpha(t) ? v.w : (decltype(v.w))1;
   if (t->order == order_alpha)
     return swizzled(t, Vector(0, 0, 0, v.w));
   return swizzled(t, Vector(v.x, t->components > 1 ? v.y : 0, t->components > 2 ? v.z : 0, v.w));

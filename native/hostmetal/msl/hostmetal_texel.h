@@ -315,11 +315,17 @@ struct integer_texels {
   static METAL_FUNC void encode(const hm_texture *t, char *at, vector v) { encode_integer(t, at, v); }
 };
 
-// Outside of the texture a read gives zero and a write does nothing.
+METAL_FUNC bool has_alpha(const hm_texture *t) { return t->components == 4 || t->order == order_alpha; }
+
+// Outside of the texture a read gives zero, and 1 for alpha where the format has none (MSL 6.12); a write does nothing.
+template <class Texels>
+inline __attribute__((noinline)) typename Texels::vector outside(const hm_texture *t) {
+  return swizzled(t, typename Texels::vector(0, 0, 0, has_alpha(t) ? 0 : 1));
+}
 template <class Texels>
 METAL_FUNC typename Texels::vector read_texel(const hm_texture *t, uint x, uint y, uint z, uint slice, uint level) {
   const char *at = texel(t, x, y, z, slice, level);
-  return at ? Texels::decode(t, at) : typename Texels::vector(0);
+  return at ? Texels::decode(t, at) : outside<Texels>(t);
 }
 template <class Texels>
 METAL_FUNC void write_texel(const hm_texture *t, typename Texels::vector v, uint x, uint y, uint z, uint slice, uint level) {

@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 
+/// What clang refuses by default, and so Apple's compiler does, though it has names among the warnings.
+const REFUSALS: [&str; 2] = ["-Werror=address-of-temporary", "-Werror=c++11-narrowing"];
 /// The rewritten source's name in its job directory.
 pub(super) const PROGRAM: &str = "program.clcpp";
 /// The shared object's name in a job directory.
@@ -185,10 +187,10 @@ impl Request<'_> {
     /// The key of what clang makes of it.
     pub(super) fn key(&self, toolchain: &Toolchain) -> String {
         let flags = language_flags(self.math).join("\n");
-        let own = [self.flags, &WARNINGS, libraries()].map(|flags| flags.join("\n"));
+        let own = [self.flags, &WARNINGS, &REFUSALS, libraries()].map(|flags| flags.join("\n"));
         let pass = if self.pass { engine::fingerprint() } else { "" };
         let kind = if self.object { "object" } else { "syntax" };
-        toolchain.key(&[kind, &flags, &own[0], &own[1], &own[2], pass, self.text])
+        toolchain.key(&[kind, &flags, &own[0], &own[1], &own[2], &own[3], pass, self.text])
     }
 }
 
@@ -258,7 +260,7 @@ pub(super) fn run(toolchain: &Toolchain, request: &Request) -> Result<Record, Co
         };
         fs::write(job.path().join(PROGRAM), request.text).map_err(broken)?;
         let (mut arguments, generation) = toolchain.compile_flags(request.math)?;
-        arguments.extend(WARNINGS.iter().map(OsString::from));
+        arguments.extend(WARNINGS.iter().chain(&REFUSALS).map(OsString::from));
         arguments.extend(request.flags.iter().map(OsString::from));
         if request.pass {
             let plugin = engine::plugin(toolchain)

@@ -42,6 +42,15 @@ pub(crate) const ROWS: &[(&str, &str, &str, Reference)] = &[
     ("M", "$T", "#_shuffle_and_fill_down(a, b, ushort(1), ushort(WIDTH / 2))", |v, l| {
         filled_down(v, l, 1, v.len() / 2)
     }),
+    // Shifted out altogether, all is filled.
+    ("M", "$T", "#_shuffle_and_fill_up(a, b, ushort(WIDTH))", |v, l| filled_up(v, l, v.len(), v.len())),
+    ("M", "$T", "#_shuffle_and_fill_down(a, b, ushort(WIDTH))", |v, l| filled_down(v, l, v.len(), v.len())),
+    ("M", "$T", "#_shuffle_and_fill_up(a, b, ushort(WIDTH / 2), ushort(WIDTH / 2))", |v, l| {
+        filled_up(v, l, v.len() / 2, v.len() / 2)
+    }),
+    ("M", "$T", "#_shuffle_and_fill_down(a, b, ushort(WIDTH / 2), ushort(WIDTH / 2))", |v, l| {
+        filled_down(v, l, v.len() / 2, v.len() / 2)
+    }),
     ("uint", "uint", "uint(#_vote::vote_t(#_ballot((a & 1u) != 0u)))", |v, _| mask(v, |x| x & 1 == 1)),
     ("uint", "uint", "uint(#_vote::vote_t(#_active_threads_mask()))", |v, _| mask(v, |_| true)),
     ("uint", "bool", "#_all(a < 6u)", |v, _| all(v, 0).all(|x| x < 6).into()),
@@ -55,6 +64,9 @@ pub(crate) const ROWS: &[(&str, &str, &str, Reference)] = &[
     }),
     ("uint", "bool", "#_vote v = #_ballot(a == 5u); v.any()", |v, _| all(v, 0).any(|x| x == 5).into()),
     ("uint", "bool", "#_vote v(#_vote::vote_t(4)); v.any() && !v.all()", |_, _| 1),
+    // Bits that are of no thread in the group, which a program may set (6.9.2).
+    ("uint", "bool", "#_vote v(#_vote::vote_t(-1l)); v.any() && v.all()", |_, _| 1),
+    ("uint", "bool", "#_vote v(#_vote::vote_t(-1l << WIDTH)); v.any() || v.all()", |_, _| 0),
 ];
 
 fn all(v: Lanes, column: usize) -> impl Iterator<Item = i128> {
