@@ -3,7 +3,8 @@
 //!
 //! What all threads decide together may contain barriers, what the threads of a SIMD-group decide together its functions; what each
 //! decides for itself neither. Threads exchange values through
-//! threadgroup memory without data races. `HOSTMETAL_SEEDS` says how many kernels of 8 programs are tried, 30 when it is not set,
+//! threadgroup memory without data races; half of the programs say of their pointers that they are `__restrict`. Some variables are set by some
+//! threads only. `HOSTMETAL_SEEDS` says how many kernels of 8 programs are tried, 30 when it is not set,
 //! and `HOSTMETAL_FIRST_SEED` with which to begin.
 
 mod stdlib;
@@ -11,6 +12,7 @@ mod support;
 
 use hostmetal::msl::{Built, Engine, MathMode};
 use std::fmt::Write;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use stdlib::*;
@@ -121,6 +123,27 @@ enum Statement {
         id: u32,
         body: Vec<Statement>,
     },
+    /// A variable that is set before the body by the threads of a condition of their own, and read behind it by the same; the body waits.
+    Partly {
+        id: u32,
+        /// Whether the condition is kept, or asked for twice.
+        kept: bool,
+        variable: Variable,
+        body: Vec<Statement>,
+    },
+}
+
+/// What only some threads set.
+#[derive(Clone, Copy)]
+enum Variable {
+    /// To `h ^ id`.
+    Whole,
+    /// To `value ^ id`: the same in all threads that set it.
+    Common(Common),
+    /// To `h ^ id`, one component of two.
+    Component,
+    /// To the address of `a[id % ARRAY]`.
+    Pointer,
 }
 
 /// Who executes a statement together.
@@ -250,6 +273,21 @@ impl Generator {
         self.id += 1;
         let id = self.id;
         let together = level == Level::All;
+        if level != Level::Thread && depth > 0 && self.below(14) == 0 {
+            let variable = match self.below(6) {
+                0 => Variable::Whole,
+                1 => Variable::Component,
+                2 => Variable::Pointer,
+                _ => Variable::Common(self.common()),
+            };
+            let kept = self.below(2) == 0;
+            let wait = match together {
+                true => Statement::Exchange { distance: self.below(70) },
+                false => Statement::Lanes { id, kind: self.below(KINDS.len() as u32) },
+            };
+            let body = vec![self.statement(depth - 1, level, in_loop), wait];
+            return Statement::Partly { id, kept, variable, body };
+        }
         let most = if self.simd && level != Level::Thread { 28 } else { 20 };
         match self.below(most) {
             20..=23 => Statement::Lanes { id, kind: self.below(KINDS.len() as u32) },
@@ -309,7 +347,7 @@ impl Generator {
 fn spelled(value: Common) -> String {
     match value {
         Common::Given(k) => format!("x.p[{k}]"),
-        Common::Published => "*x.u".to_owned(),
+        Common::Published => "*u".to_owned(),
         Common::Group => "x.group".to_owned(),
         Common::Counter(id) => format!("i{id}"),
         Common::Local => "x.c".to_owned(),
@@ -329,10 +367,10 @@ fn print(text: &mut String, block: &[Statement], program: usize, counters: &[u32
             Statement::Take { value } => write!(text, "x.h += {} * 5; ", spelled(*value)),
             Statement::Set { value } => write!(text, "x.c = x.c * 3 + {}; ", spelled(*value)),
             Statement::Exchange { distance } => {
-                write!(text, "x.s[x.t] = x.h; {WAIT} x.h += x.s[(x.t + {distance}) % x.n]; {WAIT} ")
+                write!(text, "s[x.t] = x.h; {WAIT} x.h += s[(x.t + {distance}) % x.n]; {WAIT} ")
             }
             Statement::Publish { thread } => {
-                write!(text, "{WAIT} if (x.t == {thread}u % x.n) *x.u = x.h; {WAIT} ")
+                write!(text, "{WAIT} if (x.t == {thread}u % x.n) *u = x.h; {WAIT} ")
             }
             Statement::Sum => write!(
                 text,
@@ -414,7 +452,27 @@ fn print(text: &mut String, block: &[Statement], program: usize, counters: &[u32
                 print(text, body, program, counters);
                 write!(text, "}} ")
             }
-            Statement::Call { function } => write!(text, "p{program}_{function}(x, a); "),
+            Statement::Partly { id, kept, variable, body } => {
+                let own = format!("(x.t * 0x9e3779b1u ^ {}u) >> 31 != 0", id.wrapping_mul(0x85eb_ca6b));
+                let condition = if *kept { format!("b{id}") } else { own.clone() };
+                let (declared, set, read) = match variable {
+                    Variable::Whole => (format!("uint v{id}"), format!("v{id} = x.h ^ {id}u"), format!("v{id}")),
+                    Variable::Common(value) => {
+                        (format!("uint v{id}"), format!("v{id} = {} ^ {id}u", spelled(*value)), format!("v{id}"))
+                    }
+                    Variable::Component => {
+                        (format!("uint2 v{id}"), format!("v{id}.y = x.h ^ {id}u"), format!("v{id}.y"))
+                    }
+                    Variable::Pointer => {
+                        (format!("thread uint *v{id}"), format!("v{id} = a + {}", id % ARRAY), format!("*v{id}"))
+                    }
+                };
+                let keep = if *kept { format!("bool b{id} = {own}; ") } else { String::new() };
+                write!(text, "{{ {declared}; {keep}if ({condition}) {set}; ").expect("a string");
+                print(text, body, program, counters);
+                write!(text, "if ({condition}) x.h = x.h * 3 + {read}; }} ")
+            }
+            Statement::Call { function } => write!(text, "p{program}_{function}(x, a, s, u); "),
         }
         .expect("a string");
     }
@@ -425,6 +483,13 @@ fn print(text: &mut String, block: &[Statement], program: usize, counters: &[u32
 struct Thread {
     h: u32,
     a: [u32; ARRAY as usize],
+}
+
+/// What a variable was set to that only some threads set.
+enum Set {
+    Value(u32),
+    /// The address of an element of `a`.
+    Element(usize),
 }
 
 /// The threads of a threadgroup and what they share.
@@ -498,6 +563,13 @@ impl Threads {
                         return Some(*how);
                     }
                 }
+                Statement::Partly { id, variable, body, .. } => {
+                    let set = self.set_partly(0..n, *id, *variable);
+                    if let Some(left) = self.execute(functions, body) {
+                        return Some(left);
+                    }
+                    self.take_partly(&set);
+                }
                 Statement::Call { function } => {
                     let left = self.execute(functions, &functions[*function]);
                     assert!(matches!(left, None | Some(Leave::Return)), "a function is left by return");
@@ -506,6 +578,29 @@ impl Threads {
             }
         }
         None
+    }
+
+    /// The threads that set a variable, and its value.
+    fn set_partly(&self, threads: Range<usize>, id: u32, variable: Variable) -> Vec<(usize, Set)> {
+        let mixed = id.wrapping_mul(0x85eb_ca6b);
+        let sets = |&t: &usize| ((t as u32).wrapping_mul(0x9e37_79b1) ^ mixed) >> 31 != 0;
+        let set = |t: usize| match variable {
+            Variable::Whole | Variable::Component => Set::Value(self.threads[t].h ^ id),
+            Variable::Common(value) => Set::Value(self.value(value) ^ id),
+            Variable::Pointer => Set::Element((id % ARRAY) as usize),
+        };
+        threads.filter(sets).map(|t| (t, set(t))).collect()
+    }
+
+    fn take_partly(&mut self, all: &[(usize, Set)]) {
+        for (t, set) in all {
+            let thread = &mut self.threads[*t];
+            let value = match set {
+                Set::Value(value) => *value,
+                Set::Element(at) => thread.a[*at],
+            };
+            thread.h = thread.h.wrapping_mul(3).wrapping_add(value);
+        }
     }
 
     /// Executes a statement without barriers for one SIMD-group.
@@ -538,6 +633,11 @@ impl Threads {
                 for _ in 0..(simdgroup as u32 + id) % 4 {
                     body.iter().for_each(|inner| self.step_lanes(simdgroup, inner));
                 }
+            }
+            Statement::Partly { id, variable, body, .. } => {
+                let set = self.set_partly(lanes, *id, *variable);
+                body.iter().for_each(|inner| self.step_lanes(simdgroup, inner));
+                self.take_partly(&set);
             }
             own => lanes.for_each(|t| self.step(t, own)),
         }
@@ -599,12 +699,13 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
-const HEAD: &str = "struct X { uint h, t, n, c, group, simdgroup; constant uint *p; threadgroup uint *s, *u; threadgroup atomic_uint *sum; };\n";
+const HEAD: &str = "struct X { uint h, t, n, c, group, simdgroup; constant uint *p; threadgroup atomic_uint *sum; };\n";
 
 /// One kernel of random programs on both engines: whether the pass took it, and what went wrong.
 fn check(seed: u64) -> (bool, String) {
     let (mut wrong, mut by_pass) = (String::new(), false);
     let simd = seed % 2 == 1;
+    let restrict = if seed / 2 % 2 == 1 { "__restrict" } else { "" };
     let mut source = HEAD.to_owned();
     let mut calls = String::new();
     let mut programs = Vec::new();
@@ -613,8 +714,12 @@ fn check(seed: u64) -> (bool, String) {
         let mut generator = Generator { random, id: 0, counters: Vec::new(), functions: Vec::new(), simd };
         for depth in [1, 2, 3] {
             let function = generator.block(depth, Level::All, false);
-            write!(source, "void p{p}_{}(thread X &x, thread uint *a) {{ ", generator.functions.len())
-                .expect("a string");
+            write!(
+                source,
+                "void p{p}_{}(thread X &{restrict} x, thread uint *{restrict} a, threadgroup uint *{restrict} s, threadgroup uint *{restrict} u) {{ ",
+                generator.functions.len()
+            )
+            .expect("a string");
             print(&mut source, &function, p, &[]);
             source.push_str("}\n");
             generator.functions.push(function);
@@ -623,7 +728,7 @@ fn check(seed: u64) -> (bool, String) {
             calls,
             "  x.h = i * 2654435761u + {p}u; x.c = {p}; for (uint k = 0; k < 6; k++) a[k] = k * x.h;\n\
              \x20 threadgroup_barrier(mem_flags::mem_threadgroup); if (x.t == 0) u = {p}; threadgroup_barrier(mem_flags::mem_threadgroup);\n\
-             \x20 p{p}_2(x, a); out[{p} * total + i] = x.h + a[x.h % 6];"
+             \x20 p{p}_2(x, a, s, &u); out[{p} * total + i] = x.h + a[x.h % 6];"
         )
         .expect("a string");
         programs.push(generator.functions);
@@ -634,7 +739,7 @@ fn check(seed: u64) -> (bool, String) {
          \x20 uint3 size [[threads_per_threadgroup]], uint3 group [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]], uint t [[thread_index_in_threadgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {{\n\
          \x20 threadgroup uint s[96], u; threadgroup atomic_uint sum;\n\
          \x20 uint i = (place.z * grid.y + place.y) * grid.x + place.x, total = grid.x * grid.y * grid.z;\n\
-         \x20 X x = {{0, t, size.x * size.y * size.z, 0, (group.z * groups.y + group.y) * groups.x + group.x, simdgroup, p, s, &u, &sum}};\n  uint a[6];\n{calls}}}\n"
+         \x20 X x = {{0, t, size.x * size.y * size.z, 0, (group.z * groups.y + group.y) * groups.x + group.x, simdgroup, p, &sum}};\n  uint a[6];\n{calls}}}\n"
     )
     .expect("a string");
     for engine in [Engine::Pass, Engine::Stack] {

@@ -1,7 +1,8 @@
 //! Random kernels with loops that all threads go through alike, in tiles (native/hostmetal/pass/tiles.cpp) and without, against an interpreter that
 //! executes them thread by thread.
 //!
-//! Threads only meet at the barriers of an exchange, which no loop contains. `HOSTMETAL_SEEDS` says how many kernels are tried, 40 when it is not
+//! Threads only meet at the barriers of an exchange, which no loop contains; some variables are set by some threads only, and read by them behind it. Half
+//! of the kernels say of their pointers that they are `__restrict`. `HOSTMETAL_SEEDS` says how many kernels are tried, 40 when it is not
 //! set, and `HOSTMETAL_FIRST_SEED` with which to begin.
 
 mod stdlib;
@@ -55,6 +56,9 @@ enum Statement {
     /// Through threadgroup memory: with a loop over all of the threadgroup, or with the next thread, a column for each `x` being
     /// written or read.
     Exchange { id: u32, to: u32, from: u32, form: u32 },
+    /// A variable that is set by the threads of a condition of their own, and added to one of the thread's by the same behind the body, in which all
+    /// threads exchange something.
+    Partly { id: u32, to: u32, from: Value, bit: u32, body: Vec<Statement> },
 }
 
 struct Generator {
@@ -105,7 +109,7 @@ impl Generator {
         self.id += 1;
         let (id, to) = (self.id, self.below(VARIABLES));
         match self.below(24) {
-            0..=5 => Statement::Load { to, kind: self.below(7), counter: self.counter(), offset: self.below(40) },
+            0..=5 => Statement::Load { to, kind: self.below(8), counter: self.counter(), offset: self.below(40) },
             6 | 7 => {
                 let (left, right, from, other) = (self.value(), self.value(), self.value(), self.value());
                 Statement::Choose { to, left, right, from, other }
@@ -127,7 +131,19 @@ impl Generator {
                 Statement::Guard { x: self.below(4), y: self.below(9), limit: 20 + self.below(200) }
             }
             18 | 19 if !in_loop && self.waits => {
-                Statement::Exchange { id, to, from: self.below(VARIABLES), form: self.below(3) }
+                if depth > 0 && self.below(3) == 0 {
+                    let mut body = self.block(depth - 1, false);
+                    self.id += 1;
+                    body.push(Statement::Exchange {
+                        id: self.id,
+                        to,
+                        from: self.below(VARIABLES),
+                        form: self.below(4),
+                    });
+                    let from = if self.below(2) == 0 { self.common() } else { self.value() };
+                    return Statement::Partly { id, to: self.below(VARIABLES), from, bit: 1 << self.below(5), body };
+                }
+                Statement::Exchange { id, to, from: self.below(VARIABLES), form: self.below(4) }
             }
             _ => Statement::Mix { to, kind: self.below(8), left: self.value(), right: self.value() },
         }
@@ -177,6 +193,7 @@ fn print(text: &mut String, block: &[Statement]) {
                     3 => format!("*(a + {offset} + x + ulong({c}) * 8)"),
                     4 => format!("a[{offset}]"),
                     5 => format!("uint(((const device ushort *)(a + {offset}))[t + {c}])"),
+                    6 => format!("at(a, {c} * w + x + {offset})"),
                     _ => format!("a[int(x + {offset} + 8) - int({c})]"),
                 };
                 write!(text, "h{to} += {value}; ")
@@ -215,6 +232,15 @@ fn print(text: &mut String, block: &[Statement]) {
             }
             Statement::Guard { x, y, limit } => {
                 write!(text, "if (x * {x} + y * {y} > {limit}) {{ out[i] = 77; return; }} ")
+            }
+            Statement::Partly { id, to, from, bit, body } => {
+                let from = spelled(*from);
+                write!(text, "{{ uint v{id}; if ((t & {bit}u) != 0) v{id} = {from} ^ {id}; ").expect("a string");
+                print(text, body);
+                write!(text, "if ((t & {bit}u) != 0) h{to} += v{id} * 5; }} ")
+            }
+            Statement::Exchange { id, to, from, form: 3 } => {
+                write!(text, "h{to} = next(s, h{from} + {id}, h{to}, t, m) + x; ")
             }
             Statement::Exchange { id, to, from, form: 0 } => write!(
                 text,
@@ -275,7 +301,7 @@ impl Machine<'_> {
     fn load(&self, thread: &Thread, kind: u32, c: u32, offset: u32) -> u32 {
         let (x, y, t) = (thread.x, thread.y, thread.t);
         match kind {
-            0 => self.a[(c * self.w + x + offset) as usize],
+            0 | 6 => self.a[(c * self.w + x + offset) as usize],
             1 => self.a[(y * 16 + c + offset) as usize],
             2 => {
                 let at = c * self.w + x + offset;
@@ -356,13 +382,21 @@ impl Machine<'_> {
                     thread.gone = Some(77);
                 }
             }
-            Statement::Exchange { .. } => unreachable!("all threads do this together"),
+            Statement::Exchange { .. } | Statement::Partly { .. } => unreachable!("all threads do this together"),
         }
         None
     }
 
     fn run(&self, threads: &mut [Thread], program: &[Statement]) {
         for statement in program {
+            if let Statement::Partly { id, to, from, bit, body } = statement {
+                let set: Vec<u32> = threads.iter().map(|thread| value(thread, *from) ^ id).collect();
+                self.run(threads, body);
+                for (thread, v) in threads.iter_mut().zip(set).filter(|(thread, _)| thread.t & bit != 0) {
+                    thread.h[*to as usize] = thread.h[*to as usize].wrapping_add(v.wrapping_mul(5));
+                }
+                continue;
+            }
             if let Statement::Exchange { id, to, from, form } = statement {
                 let shared: Vec<u32> = threads.iter().map(|thread| thread.h[*from as usize]).collect();
                 for thread in &mut *threads {
@@ -413,10 +447,14 @@ fn check(seed: u64, words: &[u32], a: &Buffer) -> (bool, String) {
         generator.counters.pop();
         program.push(Statement::Loop { id, form: 0, count: Value::N, body });
     }
-    let mut source = "kernel void run(device uint *out [[buffer(0)]], device uint *mine [[buffer(1)]], const device uint *a [[buffer(2)]], constant uint *p [[buffer(3)]], constant uint &n [[buffer(4)]],\n\
-         \x20 uint2 place [[thread_position_in_grid]], uint2 grid [[threads_per_grid]], uint2 size [[threads_per_threadgroup]], uint2 l [[thread_position_in_threadgroup]], uint t [[thread_index_in_threadgroup]]) {\n\
+    let restrict = if seed % 2 == 1 { "__restrict" } else { "" };
+    let mut source = format!(
+        "uint at(const device uint *{restrict} a, uint i) {{ return a[i]; }}\n\
+         uint next(threadgroup uint *{restrict} s, uint own, uint h, uint t, uint m) {{ s[t] = own; threadgroup_barrier(mem_flags::mem_threadgroup); uint v = s[(t + 1) % m]; threadgroup_barrier(mem_flags::mem_threadgroup); return (h ^ v) * 3; }}\n\
+         kernel void run(device uint *{restrict} out [[buffer(0)]], device uint *{restrict} mine [[buffer(1)]], const device uint *{restrict} a [[buffer(2)]], constant uint *{restrict} p [[buffer(3)]], constant uint &n [[buffer(4)]],\n\
+         \x20 uint2 place [[thread_position_in_grid]], uint2 grid [[threads_per_grid]], uint2 size [[threads_per_threadgroup]], uint2 l [[thread_position_in_threadgroup]], uint t [[thread_index_in_threadgroup]]) {{\n\
          \x20 uint x = place.x, y = place.y, w = grid.x, i = y * w + x, m = size.x * size.y, h0 = i * 2654435761u, h1 = x, h2 = t * 7; (void)m; (void)a; (void)p; (void)l;\n"
-        .to_owned();
+    );
     if generator.waits {
         source.push_str("  threadgroup uint s[256], c[64][17]; (void)s; (void)c;\n");
     }
