@@ -341,7 +341,7 @@ impl Batch {
             return Err(Error::LengthMismatch { what: "a copy", wanted: to.len(), got: from.len() });
         }
         let bytes = to.len() * size_of::<T>();
-        self.record_copy_range((from.allocation, from.offset), (to.allocation, to.offset), bytes)
+        self.record_copy_range((from.allocation, from.offset), (to.allocation, to.offset), bytes, DeviceUse::Write)
     }
 
     /// Copies bytes of whatever elements into a buffer of bytes.
@@ -361,7 +361,12 @@ impl Batch {
         to: (&Arc<Allocation>, usize),
         bytes: usize,
     ) -> Result<()> {
-        self.record_copy_range(from, to, bytes).map(own)
+        self.record_copy_range(from, to, bytes, DeviceUse::Write).map(own)
+    }
+
+    /// Copies all that a buffer holds into it, which may hold what a failed submission left.
+    pub(crate) fn replace(&mut self, from: &Arc<Allocation>, to: &Arc<Allocation>) -> Result<()> {
+        self.record_copy_range((from, 0), (to, 0), to.data_bytes(), DeviceUse::Replace).map(own)
     }
 
     fn record_copy_range(
@@ -369,6 +374,7 @@ impl Batch {
         from: (&Arc<Allocation>, usize),
         to: (&Arc<Allocation>, usize),
         bytes: usize,
+        writes: DeviceUse,
     ) -> Result<Recorded> {
         if bytes == 0 {
             return Ok(Recorded::Done);
@@ -379,10 +385,9 @@ impl Batch {
         if !from.1.is_multiple_of(BLIT_UNIT) {
             return Err(Error::Alignment { what: "a copy", wanted: BLIT_UNIT, offset: from.1 });
         }
-        let recorded =
-            self.record_blit([(from.0, DeviceUse::Read), (to.0, DeviceUse::Write)], "encode a copy", |blit| {
-                blit.copy((from.0.memory(), from.1), (to.0.memory(), to.1), bytes)
-            })?;
+        let recorded = self.record_blit([(from.0, DeviceUse::Read), (to.0, writes)], "encode a copy", |blit| {
+            blit.copy((from.0.memory(), from.1), (to.0.memory(), to.1), bytes)
+        })?;
         let part = |(memory, start): (&Arc<Allocation>, usize)| memory.described(start..start + bytes);
         self.history.note_if(&recorded, || format!("copy {} to {}", part(from), part(to)));
         Ok(recorded)

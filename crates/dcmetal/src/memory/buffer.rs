@@ -163,7 +163,7 @@ impl<T: Pod> Buffer<T> {
         View::from(self).to_vec()
     }
 
-    /// Replaces every element, whatever the storage mode; waits as [`Buffer::write`] does. A fault is forgotten.
+    /// Replaces every element, whatever the storage mode; waits as [`Buffer::write`] does. A fault is forgotten when that has succeeded.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`]; for private storage also what a copy on the device can end with.
@@ -177,14 +177,11 @@ impl<T: Pod> Buffer<T> {
         }
         let accelerator = self.allocation.accelerator().clone();
         let staging = accelerator.buffer_from(values)?;
-        // Until the copy is on its way the memory is what a failed submission left.
-        let fault = self.allocation.tracked().take_fault();
-        let submit = |to: &mut Self| {
-            let mut batch = accelerator.batch()?;
-            batch.copy(&staging, to)?;
-            batch.submit()
-        };
-        submit(self).inspect_err(|_| self.allocation.tracked().put_fault(fault))?.wait()
+        // A failure that is still to come would be this one's too.
+        self.allocation.tracked().wait_for_writers();
+        let mut batch = accelerator.batch()?;
+        batch.replace(staging.allocation(), &self.allocation)?;
+        batch.submit()?.wait()
     }
 
     /// A range for reading.

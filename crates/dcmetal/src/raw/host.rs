@@ -269,6 +269,8 @@ pub(crate) struct Tracked {
 pub(crate) enum DeviceUse {
     Read,
     Write,
+    /// Writes all of it: a fault does not matter, and is over when this has ended well.
+    Replace,
     /// Makes the host's copy of managed memory current: the host must stay away as from a write.
     Synchronize,
 }
@@ -305,7 +307,7 @@ impl Tracked {
     /// before the first of a pending one.
     pub(crate) fn begin_device(&self, kind: DeviceUse, by: &Arc<Inflight>) -> Result<Begun> {
         let mut uses = lock(&self.uses);
-        if let Some(cause) = &uses.fault {
+        if let Some(cause) = uses.fault.as_ref().filter(|_| kind != DeviceUse::Replace) {
             return Err(Error::Faulted { cause: Arc::clone(cause) });
         }
         if uses.host.iter().any(|guard| guard.writes) {
@@ -325,7 +327,7 @@ impl Tracked {
         }
         match kind {
             DeviceUse::Read => uses.device_readers += 1,
-            DeviceUse::Write => {
+            DeviceUse::Write | DeviceUse::Replace => {
                 uses.device_writers += 1;
                 uses.written += 1;
                 return Ok(Begun::Now(uses.last_writer.replace(Arc::clone(by))));
@@ -353,7 +355,7 @@ impl Tracked {
         }
         match kind {
             DeviceUse::Read => uses.device_readers -= 1,
-            DeviceUse::Write => {
+            DeviceUse::Write | DeviceUse::Replace => {
                 uses.device_writers -= 1;
                 if uses.last_writer.as_ref().is_some_and(|last| Arc::ptr_eq(last, by)) {
                     uses.last_writer = before.filter(|before| !before.is_settled());
@@ -373,13 +375,17 @@ impl Tracked {
         let mut uses = lock(&self.uses);
         match kind {
             DeviceUse::Read => uses.device_readers -= 1,
-            DeviceUse::Write => {
+            DeviceUse::Write | DeviceUse::Replace => {
                 uses.device_writers -= 1;
                 if uses.last_writer.as_ref().is_some_and(|last| Arc::ptr_eq(last, by)) {
                     uses.last_writer = None;
                 }
-                if let (None, Some(failure)) = (&uses.fault, failure) {
-                    uses.fault = Some(Arc::clone(failure));
+                match failure {
+                    Some(failure) => {
+                        uses.fault.get_or_insert_with(|| Arc::clone(failure));
+                    }
+                    None if kind == DeviceUse::Replace => uses.fault = None,
+                    None => {}
                 }
             }
             DeviceUse::Synchronize => {
@@ -410,18 +416,12 @@ impl Tracked {
 
     /// Forgets a fault, once nothing in flight writes the memory.
     pub(crate) fn clear_fault(&self) {
-        self.take_fault();
+        self.wait_while(|uses| uses.device_writers > 0).fault = None;
     }
 
-    /// As `clear_fault`, with the fault for `put_fault`.
-    pub(crate) fn take_fault(&self) -> Option<Arc<SubmissionError>> {
-        self.wait_while(|uses| uses.device_writers > 0).fault.take()
-    }
-
-    /// Puts back what was taken, where nothing came of it.
-    pub(crate) fn put_fault(&self, fault: Option<Arc<SubmissionError>>) {
-        let mut uses = lock(&self.uses);
-        uses.fault = fault.or_else(|| uses.fault.take());
+    /// Waits until nothing in flight writes the memory.
+    pub(crate) fn wait_for_writers(&self) {
+        drop(self.wait_while(|uses| uses.device_writers > 0));
     }
 
     /// Waits until `busy` no longer holds.
@@ -806,6 +806,22 @@ mod tests {
         assert!(matches!(&told, Some(Error::Faulted { cause }) if cause.text == "first"), "{told:?}");
         assert!(memory.begin_device(DeviceUse::Read, &flight()).is_err());
         memory.clear_fault();
+        assert!(readable(&memory));
+    }
+
+    /// Neither what was to replace everything and was not committed makes memory sound, nor what failed.
+    #[test]
+    fn a_fault_is_over_when_all_was_replaced() {
+        let memory = tracked(StorageMode::Shared);
+        let failure = Some(Arc::new(error()));
+        let write = begin(&memory, DeviceUse::Write);
+        memory.end_device(DeviceUse::Write, &write, failure.as_ref());
+        assert!(memory.begin_device(DeviceUse::Write, &flight()).is_err());
+        memory.cancel_device(DeviceUse::Replace, &begin(&memory, DeviceUse::Replace), None);
+        assert!(memory.has_fault());
+        memory.end_device(DeviceUse::Replace, &begin(&memory, DeviceUse::Replace), failure.as_ref());
+        assert!(memory.has_fault());
+        memory.end_device(DeviceUse::Replace, &begin(&memory, DeviceUse::Replace), None);
         assert!(readable(&memory));
     }
 
