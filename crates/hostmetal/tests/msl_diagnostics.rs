@@ -97,6 +97,43 @@ const CASES: &[Case] = &[
             "8:10: error: type 'float' cannot be narrowed to 'int' in initializer list",
         ],
     ),
+    rejected(
+        "bfloat with half",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device bfloat *b, device half *h) {\n  float x = b[0] + h[0];\n  h[0] *= b[0];\n  b[0] -= h[0];\n  x = h[0] < b[0];\n  x = b[0] + float(h[0]) + float(b[0]) * h[0];\n  b[0] = bfloat(h[0]);\n}",
+        &[
+            "4:18: error: overload resolution selected deleted operator '+'",
+            "5:8: error: overload resolution selected deleted operator '*='",
+            "6:8: error: no viable overloaded '-='",
+            "7:12: error: overload resolution selected deleted operator '<'",
+        ],
+    ),
+    rejected(
+        "a matrix of a vector and a number, and columns that it does not have",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float2x3 *d, constant float4x4 &c, device int *i) {\n  float2x2 m(float2(1), 2.0);\n  float x = d[0][2][0];\n  d[0][-1] = 0;\n  x += c[4].x;\n  x += float2x2(1.0)[2][1];\n  d[0][i[0]] = c[3].xyz + x;\n}",
+        &[
+            "4:12: error: no matching constructor for initialization of 'thread float2x2'",
+            "5:19: error: the matrix has no such column",
+            "6:10: error: the matrix has no such column",
+            "7:11: error: the matrix has no such column",
+            "8:23: error: the matrix has no such column",
+        ],
+    ),
+    rejected(
+        "mipmaps of what has none, and a sampler of pixels with two filters",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(texture_buffer<float> b, texture2d_ms<float> m, depth2d_ms<float> n, device uint *p) {\n  p[0] = b.get_num_mip_levels();\n  p[1] = b.get_width(1);\n  p[2] = m.get_num_mip_levels();\n  p[3] = n.get_width(1);\n  constexpr sampler s(coord::pixel, mag_filter::linear);\n  constexpr sampler t(coord::pixel, mag_filter::linear, min_filter::linear), u(mag_filter::linear);\n  p[4] = b.get_width() + m.get_width() + n.get_height();\n}",
+        &[
+            "4:12: error: 'get_num_mip_levels' is unavailable: a texture_buffer has no mipmaps",
+            "5:22: error: too many arguments to function call, expected 0, have 1",
+            "6:12: error: 'get_num_mip_levels' is unavailable: a multisampled texture has no mipmaps",
+            "7:22: error: too many arguments to function call, expected 0, have 1",
+            "8:21: error: coordinates in pixels need one filter for magnification and minification",
+        ],
+    ),
+    rejected(
+        "a swizzle of a volatile vector",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(volatile device float4 *v, device float2 *p) {\n  p[0] = v[0].xy;\n  p[1] = float4(v[0]).xy;\n}",
+        &["4:10: error: 'this' argument to member function '__get_xy' has type"],
+    ),
     // ---- rules that clang does not have
     rejected(
         "double",

@@ -390,7 +390,8 @@ fn a_texture_buffer_is_a_row_of_the_buffer() {
         Texture::linear(&bytes, &HMTextureDescriptor { size: [4, 1, 1], ..descriptor }, 16, 16).expect("it fits");
     let pipeline = compile(
         "kernel void run(texture_buffer<uint, access::read_write> t [[texture(0)]], device uint4 *out [[buffer(0)]]) {
-            t.write(uint4(77), 1u); t.write(uint4(78), 4u); out[0] = uint4(t.read(0u).x, t.read(ushort(1)).x, t.read(4u).x, t.get_width()); }",
+            int last = 4; t.write(uint4(76), 1); t.atomic_fetch_add(1, uint4(1)); t.write(uint4(78), last);
+            out[0] = uint4(t.read(0).x, t.read(ushort(1)).x, t.read(last).x, t.get_width()); }",
         MathMode::Fast,
     );
     let out = Buffer::new(16);

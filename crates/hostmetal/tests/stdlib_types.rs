@@ -99,6 +99,56 @@ fn vectors() {
         ("2 - p[0]", &[1., 0., -1.]),
         ("packed_float3 z = p[0]; z.xy = p[1].yz; z.z += 1; z *= 2; z", &[10., 12., 8.]),
         ("packed_float3 z = float3(1, 2, 3); -z", &[-1., -2., -3.]),
+        ("packed_int3 z(1, 2, 3); packed_int3 y = z++; ++z; z--; z + y", &[3., 5., 7.]),
+        (
+            "device packed_int3 *z = (device packed_int3 *)(d + 4); z[0] = int3(1, 2, 3); --z[0]; z[0]--; z[0]",
+            &[-1., 0., 1.],
+        ),
+    ]);
+}
+
+/// In an expression they stand for their values (C++17 7.1), which vectors, matrices and bfloat, classes here, do not by themselves.
+#[test]
+fn volatile_objects() {
+    check_rows(&[
+        (
+            "volatile device float4 *z = d + 8; z[0] = v; z[0][1] = 20; z[0].w = z[0][1] + 1; z[0] += v; z[0]",
+            &[2., 22., 6., 25.],
+        ),
+        ("const volatile device float4 *z = d + 9; d[9] = v; z[0] + z[0]", &[2., 4., 6., 8.]),
+        ("volatile float4 z = v; z *= 2.0f; z[0] += z[3]; z", &[10., 4., 6., 8.]),
+        (
+            "volatile device int4 *z = (volatile device int4 *)(d + 8); z[0] = int4(1, 2, 3, 4); z[1] = 10; z[0]++; z[1] -= z[0]; z[0] * 2 + z[1] - (-z[0])",
+            &[14., 16., 18., 20.],
+        ),
+        (
+            "volatile device int4 *z = (volatile device int4 *)(d + 8); z[0] = int4(1, 2, 3, 4); int4 y = z[0]--; y + --z[0]",
+            &[0., 2., 4., 6.],
+        ),
+        (
+            "volatile device int4 *z = (volatile device int4 *)(d + 8); z[0] = v.x; z[0][3] = 4; z[0] < int4(1, 2, 3, 4)",
+            &[0., 1., 1., 0.],
+        ),
+        (
+            "volatile device int4 *z = (volatile device int4 *)(d + 8); z[0] = int4(1, -2, 3, 4); float4(z[0])",
+            &[1., -2., 3., 4.],
+        ),
+        (
+            "volatile device packed_float3 *z = (volatile device packed_float3 *)(d + 8); z[0] = b; z[1] = p[1]; z[0] *= z[1]; float3 w = z[0]; packed_float3 y = z[1]; w - y + z[0] - 2.0f",
+            &[50., 73., 100.],
+        ),
+        (
+            "volatile device float2x2 *z = (volatile device float2x2 *)(d + 8); z[0] = float2x2(1, 2, 3, 4); z[0][1] = a; z[0][0][1] = 7; z[0] *= 2.0f; float2x2 m = z[0]; float4(m[0], z[0][1])",
+            &[2., 14., 10., 12.],
+        ),
+        (
+            "volatile device float2x2 *z = (volatile device float2x2 *)(d + 8); z[0] = float2x2(1, 2, 3, 4); (z[0] * z[0] + z[0]) * float2(1, 10)",
+            &[188., 272.],
+        ),
+        (
+            "volatile device bfloat *z = (volatile device bfloat *)(d + 8); z[0] = bfloat(1.5f); z[1] = z[0]; z[0] += z[1]; float f = z[0]; float4(f, f + z[1], z[0] * z[1], z[1] < z[0])",
+            &[3., 4.5, 4.5, 1.],
+        ),
     ]);
 }
 
@@ -197,6 +247,7 @@ fn matrices() {
             &[5., 6.],
         ),
         ("float2x2(1, 2, 3, 4)[1]", &[3., 4.]),
+        ("matrix<bfloat, 3, 2> m(bfloat(2.5f)); float4(m[0][0], m[0][1], m[1][1], m[2][1])", &[2.5, 0., 2.5, 0.]),
         ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); transpose(m)[1]", &[2., 5.]),
         ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); m * float2(1, 10)", &[41., 52., 63.]),
         ("float2x3 m(float3(1, 2, 3), float3(4, 5, 6)); float3(1, 10, 100) * m", &[321., 654.]),
@@ -233,6 +284,16 @@ fn geometry_and_common_functions() {
         ("reflect(float2(1, -1), float2(0, 1))", &[1., 1.]),
         ("refract(float2(0.6f, -0.8f), float2(0, 1), 0.5f)", &[0.3, -0.953_939_201]),
         ("refract(float2(0.8f, -0.6f), float2(0, 1), 2.0f)", &[0., 0.]),
+        ("refract(packed_float2(0.6f, -0.8f), packed_float2(0, 1), 0.5f)", &[0.3, -0.953_939_201]),
+        ("refract(float2(0.6f, -0.8f), packed_float2(0, 1), 0.5f)", &[0.3, -0.953_939_201]),
+        ("float2 w; float2 f = modf(packed_float2(2.5f, -3.25f), w); float4(f, w)", &[0.5, -0.25, 2., -3.]),
+        ("int2 e; float2 f = precise::frexp(packed_float2(8, 0.75f), e); float4(f, float2(e))", &[0.5, 0.75, 4., 0.]),
+        ("float2 z; float2 s = fast::sincos(packed_float2(0), z); float4(s, z)", &[0., 0., 1., 1.]),
+        ("float4(ldexp(packed_float2(1, 3), packed_int2(3, -1)), ldexp(packed_float2(1, 3), 2))", &[8., 1.5, 4., 12.]),
+        ("ilogb(packed_float2(8, 0.5f))", &[3., -1.]),
+        ("extract_bits(packed_int3(0x12, -1, 6), 1, 3)", &[1., -1., 3.]),
+        ("insert_bits(packed_uint2(0xf0, 0), uint2(5, 6), 0, 4)", &[245., 6.]),
+        ("float2(all(packed_bool2(true, false)), any(packed_bool2(true, false)))", &[0., 1.]),
         ("faceforward(float3(0, 1, 0), float3(0, 1, 0), float3(0, 1, 0))", &[0., -1., 0.]),
         ("fast::length(float2(3, 4)) + precise::distance(float2(0), float2(3, 4))", &[10.]),
         ("float4 z; float4 s = precise::sincos(float4(0), z); float2(s.x, z.x)", &[0., 1.]),
@@ -277,6 +338,10 @@ fn limits_and_constants() {
     check_rows(&[
         (
             "numeric_limits<float>::max() == FLT_MAX && FLT_MAX == MAXFLOAT && as_type<uint>(FLT_MAX) == 0x7f7fffffu",
+            &[1.],
+        ),
+        (
+            "numeric_limits<bool>::has_denorm == denorm_absent && numeric_limits<bool>::round_style == round_toward_zero && numeric_limits<bool>::min_exponent10 == 0 && numeric_limits<bool>::max_exponent == 0 && !numeric_limits<bool>::traps && !numeric_limits<bool>::tinyness_before && !numeric_limits<bool>::has_denorm_loss && !numeric_limits<bool>::round_error() && !numeric_limits<bool>::signaling_NaN()",
             &[1.],
         ),
         ("numeric_limits<float>::min() == FLT_MIN && as_type<uint>(FLT_MIN) == 0x00800000u", &[1.]),

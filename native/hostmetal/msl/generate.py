@@ -51,11 +51,23 @@ def scalar_conversions(name, n):
 
 
 def volatiles(name, n):
-    """From and to volatile objects. A template, so that it is no copy constructor; with an argument that is converted, so that it is
-    the worse choice for an object that is not volatile."""
-    yield f"  template <class V, class = enable_if_t<is_same_v<remove_addrspace_t<V>, {name}>>>"
-    yield f"  METAL_FUNC constexpr {name}(const volatile V &v) : {each(n, '{c}(v.{c})')} {{}}"
+    """From and to volatile objects, vectors and packed vectors: templates, so that they are no copy constructor, and for volatile
+    objects only. What an operator of them does, it does with their values."""
+    for explicit, test in (("", "is_same_v"), ("explicit ", "!is_same_v")):
+        yield f"  template <class V, class = enable_if_t<hostmetal::is_volatile_vector<V, {n}> && {test}<make_scalar_t<hostmetal::loaded_t<V>>, T>>{', class = void' if explicit else ''}>"
+        yield f"  METAL_FUNC constexpr {explicit}{name}(V &v) : {each(n, '{c}(T(v.{c}))')} {{}}"
     yield f"  METAL_FUNC constexpr void operator=(hostmetal::stored<vec<T, {n}>> v) volatile {{ {each(n, '{c} = v.value.{c};', ' ')} }}"
+    for op in "+ - * / % & | ^ << >>".split():
+        yield f"  template <class U> METAL_FUNC constexpr void operator{op}=(U b) volatile {{ *this = vec<T, {n}>(*this) {op} b; }}"
+    for op in "++ --".split():
+        yield (f"  METAL_FUNC constexpr {name} operator{op}() volatile {{ {name} v = *this; *this = {op}v; return v; }}"
+               f" METAL_FUNC constexpr {name} operator{op}(int) volatile {{ {name} v = *this, old = v; *this = {op}v; return old; }}")
+
+
+def increments(name, n):
+    for op in "++ --".split():
+        yield (f"  METAL_FUNC constexpr {name} &operator{op}() {{ {each(n, op + '{c};', ' ')} return *this; }}"
+               f" METAL_FUNC constexpr {name} operator{op}(int) {{ {name} old = *this; {op}*this; return old; }}")
 
 
 # A value that is no object, as a swizzle is, has elements to read but none to write. Those of a volatile object are volatile.
@@ -120,9 +132,7 @@ def vector(n):
         out.append(f"  METAL_FUNC friend constexpr vec operator{op}(const vec &a) {{ return vec({each(n, '(T)(' + op + 'a.{c})')}); }}")
     out += ["  METAL_FUNC friend constexpr vec operator+(const vec &a) { return a; }",
             f"  METAL_FUNC friend constexpr vec<bool, {n}> operator!(const vec &a) {{ return vec<bool, {n}>({each(n, '!a.{c}')}); }}"]
-    for op in "++ --".split():
-        out.append(f"  METAL_FUNC constexpr vec &operator{op}() {{ {each(n, op + '{c};', ' ')} return *this; }}"
-                   f" METAL_FUNC constexpr vec operator{op}(int) {{ vec old = *this; {op}*this; return old; }}")
+    out += increments("vec", n)
     out.append("};")
     args = [("a", "A"), ("b", "B"), ("d", "D")]
     for count in (1, 2, 3):
@@ -161,6 +171,7 @@ def packed(n):
         out.append(f"  template <class U> METAL_FUNC constexpr packed_vec &operator{op}=(const U &b) {{ return *this = {full}(*this) {op} b; }}")
     for op in "- + ~ !".split():
         out.append(f"  METAL_FUNC friend constexpr auto operator{op}(const packed_vec &a) {{ return {op}{full}(a); }}")
+    out += increments("packed_vec", n)
     out.append("};")
     return out
 

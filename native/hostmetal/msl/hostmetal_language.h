@@ -92,15 +92,17 @@ METAL_FUNC constexpr To as_type(From value) {
 
 // `operator[]` of a class whose elements have addresses: a reference has the address space of the object. Objects in `device` and in
 // `constant` come as __global; what is read through `constant` may be called `const device`, which converts to it. A value that is no
-// object (`f(x)[0]`) would fit all of them: it has one of its own.
-#define HOSTMETAL_ELEMENTS(T, Index, elements)                                                                                     \
-  METAL_FUNC constexpr T &operator[](Index i) & { return elements[i]; }                                                            \
-  METAL_FUNC constexpr const T &operator[](Index i) const & { return elements[i]; }                                                \
-  METAL_FUNC constexpr T operator[](Index i) && { return elements[i]; }                                                            \
-  METAL_FUNC constexpr device T &operator[](Index i) __global & { return (device T &)elements[i]; }                                \
-  METAL_FUNC constexpr const device T &operator[](Index i) const __global & { return (const device T &)elements[i]; }              \
-  METAL_FUNC constexpr threadgroup T &operator[](Index i) __local & { return elements[i]; }                                        \
-  METAL_FUNC constexpr const threadgroup T &operator[](Index i) const __local & { return elements[i]; }
+// object (`f(x)[0]`) would fit all of them: it has one of its own. `limit` is an attribute, or nothing.
+#define HOSTMETAL_ELEMENTS(T, Index, elements, limit)                                                                              \
+  METAL_FUNC constexpr T &operator[](Index i) & limit { return elements[i]; }                                                      \
+  METAL_FUNC constexpr const T &operator[](Index i) const & limit { return elements[i]; }                                          \
+  METAL_FUNC constexpr T operator[](Index i) && limit { return elements[i]; }                                                      \
+  METAL_FUNC constexpr volatile T &operator[](Index i) volatile & limit { return elements[i]; }                                    \
+  METAL_FUNC constexpr const volatile T &operator[](Index i) const volatile & limit { return elements[i]; }                        \
+  METAL_FUNC constexpr device T &operator[](Index i) __global & limit { return (device T &)elements[i]; }                          \
+  METAL_FUNC constexpr const device T &operator[](Index i) const __global & limit { return (const device T &)elements[i]; }        \
+  METAL_FUNC constexpr threadgroup T &operator[](Index i) __local & limit { return elements[i]; }                                  \
+  METAL_FUNC constexpr const threadgroup T &operator[](Index i) const __local & limit { return elements[i]; }
 
 // What a braced list becomes for a constructor: clang knows the name and the two members. It wants the pointer without an address
 // space, which no declarator gives here, only the decay of an array.

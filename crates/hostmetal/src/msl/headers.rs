@@ -24,6 +24,7 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "hostmetal_texel.h",
     "hostmetal_types.h",
     "hostmetal_vectorize.h",
+    "hostmetal_volatile.h",
     "metal_array",
     "metal_atomic",
     "metal_command_buffer",
