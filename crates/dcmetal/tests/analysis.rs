@@ -186,6 +186,16 @@ const CASES: &[Case] = &[
         &["global write 4 -4 bytes apart", "global write 4 unknown"],
         "2i 8w",
     ),
+    // Neighbours that leave two loops at once, each in its round.
+    case("", "y[first(x, i)] = 1;", &[], &["global read 4 contiguous", "global write 4 unknown"], "4w {17i 16r}"),
+    // Numbers that wrap around within a SIMD-group.
+    case(
+        "",
+        "y[i] = x[(uchar)(i * 64)] + x[(ushort)i];",
+        &[],
+        &["global read 4 unknown", "global read 4 contiguous", "global write 4 contiguous"],
+        "1f 1i 8r 4w",
+    ),
     // Positions and memory of threadgroups.
     case(
         ", uint l [[thread_index_in_threadgroup]]",
@@ -259,7 +269,8 @@ const CASES: &[Case] = &[
 ];
 
 const HEAD: &str = "#include <metal_stdlib>\nusing namespace metal;\nconstant bool wide [[function_constant(0)]];\n\
-    struct Pair { float a, b; };\nstatic float plus(device const float* p, uint at) { return p[at] + 1; }\n";
+    struct Pair { float a, b; };\nstatic float plus(device const float* p, uint at) { return p[at] + 1; } \
+    static uint first(device const float* p, uint i) { for (uint k = 0;; k++) for (uint j = 0; j < 4; j++) if (p[i + 4 * k + j] > 0) return k; }\n";
 
 #[test]
 fn kernels_in_msl_are_counted_as_by_hand() {
@@ -284,8 +295,35 @@ fn kernels_in_msl_are_counted_as_by_hand() {
             analysis.facts.iter().map(|fact| fact.span).chain(analysis.accesses.iter().map(|access| access.span));
         for span in spans {
             let line = kernel.location(span).expect("MSL has places").line;
-            assert!(line == 6 || (line == 5 && body.contains("plus")), "{body}: line {line}");
+            assert!(
+                line == 6 || (line == 5 && (body.contains("plus") || body.contains("first"))),
+                "{body}: line {line}"
+            );
         }
+    }
+}
+
+/// Anything may happen in a function that calls itself, or that nobody may look into: it is not told that nothing does.
+#[test]
+fn what_stays_a_call_is_not_analysed() {
+    let gpu = gpu();
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let tail = "kernel void k(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = f(i, 3); }";
+    for (name, function) in [
+        ("recursion", "static uint f(uint v, uint n) { return n ? simd_sum(f(v, n - 1)) : v; }"),
+        ("an attribute", "[[clang::optnone]] static uint f(uint v, uint n) { return simd_sum(v) + n; }"),
+        ("a pragma", "#pragma clang optimize off\nstatic uint f(uint v, uint n) { return simd_sum(v) + n; }\n"),
+    ] {
+        let library = gpu.compile_msl(&format!("{head}{function}\n{tail}"));
+        // What hostmetal does not compile it need not analyse.
+        let Ok(kernel) = library.and_then(|library| library.kernel("k")) else { continue };
+        match kernel.analysis() {
+            Ok(analysis) => assert_eq!(kinds(analysis), [SubGroup], "{name}"),
+            Err(error) => assert!(error.to_string().contains("cannot be a part of it"), "{name}: {error}"),
+        }
+        let mut y = gpu.buffer_zeroed::<u32>(64).unwrap();
+        let tuned = kernel.tune(dcmetal::Grid::linear(64), dcmetal::args![&mut y], &dcmetal::TuneOptions::default());
+        assert!(matches!(tuned, Err(dcmetal::Error::NotTunable { .. })), "{name}");
     }
 }
 

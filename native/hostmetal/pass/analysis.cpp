@@ -390,14 +390,16 @@ private:
       if (value != only)
         only = nullptr;
       Step one = of(value);
-      // What a loop leaves behind, which some neighbours may have left earlier.
+      // What a loop leaves behind, which some neighbours may have left earlier: any of the loops that end here.
       auto *made = dyn_cast<Instruction>(value);
       const Loop *inside = loops.getLoopFor(node.getIncomingBlock(i));
-      if (made && inside && !inside->contains(block) && inside->contains(made)) {
+      for (; made && inside && !inside->contains(block); inside = inside->getParentLoop()) {
         SmallVector<BasicBlock *, 4> exits;
         inside->getExitingBlocks(exits);
-        if (any_of(exits, [&](const BasicBlock *exit) { return parts(exit); }))
+        if (inside->contains(made) && any_of(exits, [&](const BasicBlock *exit) { return parts(exit); })) {
           one = lost(one, one);
+          only = nullptr;
+        }
       }
       if (one.kind == Step::open)
         continue;
@@ -452,9 +454,16 @@ private:
       return phi(*node);
     if (auto *operation = dyn_cast<BinaryOperator>(&instruction))
       return binary(*operation, at(0), at(1), number(operation->getOperand(0)), number(operation->getOperand(1)));
-    if (auto *cast = dyn_cast<TruncInst>(&instruction))
+    if (auto *cast = dyn_cast<TruncInst>(&instruction)) {
       if (const Value *part = partOf(*cast))
         return of(part);
+      // The whole way through a SIMD-group must be a number of the type.
+      unsigned bits = cast->getType()->getScalarSizeInBits();
+      Step whole = at(0);
+      bool fits = whole.kind != Step::known || (bits >= 8 && (bits > 32 || std::abs(whole.by) < (int64_t(1) << (bits - 1)) / 32));
+      if (!fits)
+        return lost(whole, whole);
+    }
     if (isa<CastInst, FreezeInst>(instruction)) {
       bool isNumber = instruction.getType()->isIntOrPtrTy() && instruction.getOperand(0)->getType()->isIntOrPtrTy();
       return at(0).isSame() || isNumber ? at(0) : lost(at(0), at(0));
@@ -837,6 +846,16 @@ private:
 };
 
 } // namespace
+
+Refusal checkCalls(const Kernel &kernel) {
+  for (const Instruction &instruction : instructions(*kernel.body)) {
+    auto *call = dyn_cast<CallBase>(&instruction);
+    const Function *callee = call ? call->getCalledFunction() : nullptr;
+    if (callee && !callee->isDeclaration() && libraryOf(callee->getSubprogram()) == Library::none)
+      return "it calls a function that cannot be a part of it, by recursion or without optimisation";
+  }
+  return std::nullopt;
+}
 
 void tellAnalysis(const Kernel &kernel, FunctionAnalysisManager &analyses) {
   Function &body = *kernel.body;

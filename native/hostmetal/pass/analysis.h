@@ -7,6 +7,8 @@ namespace hostmetal {
 
 // Before inlining: functions of the library that stand for one operation stay calls.
 void keepLibraryCalls(llvm::Module &module);
+// Refuses a body with calls in which anything may happen.
+Refusal checkCalls(const Kernel &kernel);
 // Prints it, line by line; everything is inlined into the body.
 void tellAnalysis(const Kernel &kernel, llvm::FunctionAnalysisManager &analyses);
 

@@ -135,6 +135,10 @@ struct Tell : PassInfoMixin<Tell> {
     }
     PreservedAnalyses inlined = AlwaysInlinerPass(false).run(module, analyses);
     analyses.invalidate(module, inlined);
+    if (Refusal refusal = checkCalls(kernel)) {
+      refuse(module, *refusal);
+      return PreservedAnalyses::none();
+    }
     FunctionAnalysisManager &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     FunctionPassManager passes;
     passes.addPass(SROAPass(SROAOptions::PreserveCFG));

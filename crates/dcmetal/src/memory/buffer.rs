@@ -124,7 +124,7 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     /// [`Error::BufferInUse`] when a submission in flight writes it, or when the device wrote managed memory: the first call begins the
-    /// copy to the host then; else as [`Buffer::read`].
+    /// copy to the host then, and the next one tells if that failed ([`Error::Submission`]); else as [`Buffer::read`].
     pub fn try_read(&self) -> Result<ReadGuard<'_, T>> {
         View::from(self).read_with(Patience::Refuse)
     }
@@ -232,6 +232,11 @@ pub(crate) fn no_memory(accelerator: &Accelerator, bytes: usize, failure: Failur
 
 /// Makes the host's copy of managed memory current; or only begins to, and refuses.
 pub(super) fn synchronize(allocation: &Arc<Allocation>, patience: Patience) -> Result<()> {
+    if patience == Patience::Refuse
+        && let Some(cause) = allocation.tracked().take_failed_copy()
+    {
+        return Err(Error::Submission(cause));
+    }
     let mut batch = allocation.accelerator().batch()?;
     batch.synchronize(allocation)?;
     match batch.submit() {

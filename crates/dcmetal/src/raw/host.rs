@@ -207,6 +207,10 @@ struct Uses {
     last_writer: Option<Arc<Inflight>>,
     /// Why the contents are not to be trusted.
     fault: Option<Arc<SubmissionError>>,
+    /// The fault there was when the replacement in flight began: it is over with that, and a later one is not.
+    replaced: Option<Arc<SubmissionError>>,
+    /// Why the last copy of managed memory to the host failed, until somebody is told.
+    not_copied: Option<Arc<SubmissionError>>,
 }
 
 /// The bytes of a guard.
@@ -220,6 +224,14 @@ const WRITTEN_BY_HOST: Error = Error::BufferInUse { by: "is being written by the
 const READ_BY_HOST: Error = Error::BufferInUse { by: "is being read by the host: drop the ReadGuard first" };
 
 impl Uses {
+    /// Whether the fault, if there is one, is that which the replacement in flight found.
+    fn is_being_replaced(&self) -> bool {
+        match (&self.fault, &self.replaced) {
+            (Some(fault), Some(replaced)) => Arc::ptr_eq(fault, replaced),
+            _ => false,
+        }
+    }
+
     /// Begins a guard of these bytes.
     fn begin_host(&mut self, bytes: Range<usize>, writes: bool) {
         self.host.push(HostUse { bytes, writes });
@@ -330,6 +342,9 @@ impl Tracked {
             DeviceUse::Write | DeviceUse::Replace => {
                 uses.device_writers += 1;
                 uses.written += 1;
+                if kind == DeviceUse::Replace {
+                    uses.replaced = uses.fault.clone();
+                }
                 return Ok(Begun::Now(uses.last_writer.replace(Arc::clone(by))));
             }
             DeviceUse::Synchronize => {
@@ -360,6 +375,9 @@ impl Tracked {
                 if uses.last_writer.as_ref().is_some_and(|last| Arc::ptr_eq(last, by)) {
                     uses.last_writer = before.filter(|before| !before.is_settled());
                 }
+                if kind == DeviceUse::Replace {
+                    uses.replaced = None;
+                }
             }
             DeviceUse::Synchronize => {
                 uses.device_writers -= 1;
@@ -381,11 +399,17 @@ impl Tracked {
                     uses.last_writer = None;
                 }
                 match failure {
+                    Some(failure) if kind == DeviceUse::Write && uses.is_being_replaced() => {
+                        uses.fault = Some(Arc::clone(failure));
+                    }
                     Some(failure) => {
                         uses.fault.get_or_insert_with(|| Arc::clone(failure));
                     }
-                    None if kind == DeviceUse::Replace => uses.fault = None,
+                    None if kind == DeviceUse::Replace && uses.is_being_replaced() => uses.fault = None,
                     None => {}
+                }
+                if kind == DeviceUse::Replace {
+                    uses.replaced = None;
                 }
             }
             DeviceUse::Synchronize => {
@@ -394,6 +418,7 @@ impl Tracked {
                 if failure.is_none() {
                     uses.seen = uses.seen.max(written);
                 }
+                uses.not_copied = failure.cloned();
             }
         }
         uses.wrote();
@@ -417,6 +442,11 @@ impl Tracked {
     /// Forgets a fault, once nothing in flight writes the memory.
     pub(crate) fn clear_fault(&self) {
         self.wait_while(|uses| uses.device_writers > 0).fault = None;
+    }
+
+    /// Why the last copy of managed memory to the host failed, once.
+    pub(crate) fn take_failed_copy(&self) -> Option<Arc<SubmissionError>> {
+        lock(&self.uses).not_copied.take()
     }
 
     /// Waits until nothing in flight writes the memory.
@@ -823,6 +853,26 @@ mod tests {
         assert!(memory.has_fault());
         memory.end_device(DeviceUse::Replace, &begin(&memory, DeviceUse::Replace), None);
         assert!(readable(&memory));
+    }
+
+    /// What began behind the replacement may be told first that it failed, whether there was a fault before or not.
+    #[test]
+    fn a_fault_behind_a_replacement_is_not_over_with_it() {
+        for faulted in [false, true] {
+            let memory = tracked(StorageMode::Shared);
+            if faulted {
+                let write = begin(&memory, DeviceUse::Write);
+                memory.end_device(DeviceUse::Write, &write, Some(&Arc::new(error())));
+            }
+            let replace = begin(&memory, DeviceUse::Replace);
+            // It was begun before the first failed, as by a graph of another thread.
+            lock(&memory.uses).device_writers += 1;
+            let failure = Arc::new(SubmissionError { text: "behind".into(), ..error() });
+            memory.end_device(DeviceUse::Write, &flight(), Some(&failure));
+            memory.end_device(DeviceUse::Replace, &replace, None);
+            let told = memory.read::<u8>(0, 1, Patience::Wait).err();
+            assert!(matches!(&told, Some(Error::Faulted { cause }) if cause.text == "behind"), "{faulted}: {told:?}");
+        }
     }
 
     fn error() -> SubmissionError {

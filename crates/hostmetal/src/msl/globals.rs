@@ -146,7 +146,9 @@ fn read<'a>(
     };
     let first = (from..name).find(|&i| !is_own(i))?;
     let parameter = parameter(s, first, end, known, findings)?;
-    let words: Vec<&str> = (first..name).filter(|&i| !is_own(i)).map(|i| s.at(i)).collect();
+    let words = (first..name).filter(|&i| !is_own(i)).map(|i| s.at(i));
+    // Nobody edits what is written here (`rewrite::unrestrict`).
+    let words: Vec<&str> = words.filter(|word| !matches!(*word, "__restrict" | "__restrict__")).collect();
     let constness = if matches!(parameter.role, Role::Input(_)) { "const " } else { "" };
     Some(Global { name: s.at(name), parameter, kind: format!("{constness}{}", words.join(" ")) })
 }
