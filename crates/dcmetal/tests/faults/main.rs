@@ -54,6 +54,11 @@ fn every_fault_ends_in_right_data_or_the_right_error() {
     bounded("heaps", a_heap_that_is_not_made_is_no_failure);
 }
 
+/// Whether a sanitizer looks on, which takes many times as long: one place of four has to do then, and a quarter of the programs.
+fn is_sanitized() -> bool {
+    std::env::var_os("DCMETAL_SANITIZE").is_some()
+}
+
 /// Places that were begun.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 

@@ -18,7 +18,7 @@ use hostmetal::{faults, ffi};
 use crate::common::{Random, limits};
 use crate::live::allocations;
 use crate::works::{Progress, SITES, Stage, WORKS, Work, is_there};
-use crate::{injected, input, nothing_is_lent, set, until};
+use crate::{injected, input, is_sanitized, nothing_is_lent, set, until};
 
 // ---------------------------------------------------------------- the faults
 
@@ -391,6 +391,9 @@ pub(crate) fn matrix() {
     for (number, fault) in FAULTS.iter().enumerate() {
         for (at, work) in WORKS.iter().enumerate() {
             for (device, calls) in calls[at].iter().enumerate() {
+                if is_sanitized() && !(number + at + 2 * device).is_multiple_of(4) {
+                    continue;
+                }
                 inject(fault, (work, device), calls, |column, ran| {
                     tables.add(number, column, at, &name_of(ran.end));
                     if ran.end.is_some() {
@@ -428,7 +431,9 @@ pub(crate) fn matrix() {
     ] {
         assert!(told.contains(&stage), "no fault was told by {stage:?}");
     }
-    text.iter().for_each(|table| in_document(table));
+    if !is_sanitized() {
+        text.iter().for_each(|table| in_document(table));
+    }
 }
 
 // ---------------------------------------------------------------- what takes for ever
