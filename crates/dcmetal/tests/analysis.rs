@@ -319,7 +319,10 @@ fn what_stays_a_call_is_not_analysed() {
         let Ok(kernel) = library.and_then(|library| library.kernel("k")) else { continue };
         match kernel.analysis() {
             Ok(analysis) => assert_eq!(kinds(analysis), [SubGroup], "{name}"),
-            Err(error) => assert!(error.to_string().contains("cannot be a part of it"), "{name}: {error}"),
+            Err(error) => {
+                assert!(error.to_string().contains("cannot be a part of it"), "{name}: {error}");
+                assert_eq!(error.kind(), dcmetal::ErrorKind::Unsupported, "{name}");
+            }
         }
         let mut y = gpu.buffer_zeroed::<u32>(64).unwrap();
         let tuned = kernel.tune(dcmetal::Grid::linear(64), dcmetal::args![&mut y], &dcmetal::TuneOptions::default());

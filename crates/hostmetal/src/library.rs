@@ -50,6 +50,7 @@ impl From<CompileFailure> for LibraryError {
         let code = match failure.kind {
             Failure::Source => COMPILE_FAILURE,
             Failure::ArchiveMiss => FUNCTION_NOT_FOUND,
+            Failure::Unsupported => UNSUPPORTED,
             Failure::Deadline | Failure::Crash | Failure::Toolchain => INTERNAL,
         };
         LibraryError::new(code, failure.log)

@@ -284,6 +284,11 @@ fn nothing_is_held_over_a_barrier_for_restrict() {
     let cases: Vec<_> =
         cases.iter().map(|(declarations, body, reference)| (&**declarations, &**body, *reference)).collect();
     check(&parameters, &cases);
+    // The kernel's buffer bound at program scope.
+    let (out, others) = PARAMETERS.split_once(", ").expect("parameters");
+    let out = format!("{};", out.replace("*out", "*__restrict out"));
+    let (_, body, reference) = cases[0];
+    check(others, &[(&out, body, reference)]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::batch::Recorded;
 use crate::Accelerator;
 
 /// As many commands are kept, the last ones.
-pub(crate) const MOST: usize = 1000;
+const MOST: usize = 1000;
 
 /// The commands of a batch, if they are kept.
 #[derive(Default)]

@@ -258,8 +258,9 @@ impl Kernel {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for MSL on Apple's Metal, which tells nothing of it; [`Error::Pipeline`] where hostmetal's compiler fails, or
-    /// hostmetal was built without its LLVM pass.
+    /// [`Error::Unsupported`] for MSL on Apple's Metal, which tells nothing of it; [`Error::Pipeline`] where hostmetal's compiler fails, and, of
+    /// the kind [`Unsupported`](crate::ErrorKind::Unsupported), where hostmetal was built without its LLVM pass or a function that the kernel
+    /// calls cannot become a part of it (recursion, `optnone`).
     pub fn analysis(&self) -> Result<&clmsl::KernelAnalysis> {
         self.pipeline.analysed().map(|analysed| &analysed.kernel)
     }

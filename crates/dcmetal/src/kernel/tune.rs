@@ -194,10 +194,6 @@ impl CompiledKernel {
                 false => "what it does with threadgroups is unknown".to_owned(),
             });
         };
-        // Also memory that the launch sizes, or that the code no longer names.
-        if self.static_threadgroup_memory > 0 && analysed.kernel.group_dependences().is_empty() {
-            return Some("it uses threadgroup memory".to_owned());
-        }
         let kinds: Vec<String> = analysed.kernel.group_dependences().iter().map(ToString::to_string).collect();
         (!kinds.is_empty()).then(|| format!("it uses {}", kinds.join(", ")))
     }

@@ -748,6 +748,20 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_that_failed_is_told_once() {
+        let memory = tracked(StorageMode::Managed);
+        for failed in [true, false] {
+            let write = begin(&memory, DeviceUse::Write);
+            memory.end_device(DeviceUse::Write, &write, None);
+            assert!(memory.take_failed_copy().is_none());
+            let sync = begin(&memory, DeviceUse::Synchronize);
+            memory.end_device(DeviceUse::Synchronize, &sync, failed.then(|| Arc::new(error())).as_ref());
+            assert_eq!(memory.take_failed_copy().is_some(), failed);
+            assert!(memory.take_failed_copy().is_none());
+        }
+    }
+
+    #[test]
     fn shared_memory_needs_no_copy() {
         let memory = tracked(StorageMode::Shared);
         let write = begin(&memory, DeviceUse::Write);

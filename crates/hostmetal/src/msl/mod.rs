@@ -135,6 +135,8 @@ pub enum Failure {
     Crash,
     /// There is no usable compiler, its files cannot be written, or the system ended it.
     Toolchain,
+    /// It is right, and this hostmetal cannot do it.
+    Unsupported,
     /// The kernel's code is in none of the archives, and was not to be compiled.
     ArchiveMiss,
 }

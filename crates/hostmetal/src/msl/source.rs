@@ -156,7 +156,7 @@ impl Checked {
     /// What one kernel does, with the given values of its function constants: a text of lines (`msl/analysis.rs`).
     ///
     /// # Errors
-    /// As `build`; and [`Failure::Toolchain`] where hostmetal was built without its LLVM pass, for another LLVM than the compiler's, or
+    /// As `build`; and [`Failure::Unsupported`] where hostmetal was built without its LLVM pass, for another LLVM than the compiler's, or
     /// the kernel is one that the pass cannot look at.
     pub fn analysis(&self, kernel: &str, constants: &[ConstantValue]) -> Result<String, CompileFailure> {
         let inner = &self.inner;
@@ -523,7 +523,7 @@ impl Inner {
     }
 
     fn analysis(&self, number: usize, values: &[Option<String>]) -> Result<String, CompileFailure> {
-        engine::usable(&self.toolchain).map_err(|log| CompileFailure { kind: Failure::Toolchain, log })?;
+        engine::usable(&self.toolchain).map_err(|log| CompileFailure { kind: Failure::Unsupported, log })?;
         let kernel = &self.kernels[number];
         let edits = self.specialised(values);
         match self.told(kernel, &self.reached(kernel, &edits)) {
@@ -547,7 +547,7 @@ impl Inner {
         }
         if let Some(why) = record.output.lines().find_map(|line| line.strip_prefix(engine::REFUSAL)) {
             return Err(CompileFailure {
-                kind: Failure::Toolchain,
+                kind: Failure::Unsupported,
                 log: format!("the pass refuses the kernel: {why}"),
             });
         }
