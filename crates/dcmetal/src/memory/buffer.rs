@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{Allocation, View, ViewMut, allocation_bytes};
+use super::{Allocation, Holding, View, ViewMut, allocation_bytes};
 use crate::pool::Home;
 use crate::raw::Failure;
 use crate::raw::host::{Memory, Patience, ReadGuard, WriteGuard};
@@ -58,8 +58,8 @@ pub struct Buffer<T: Pod> {
 }
 
 impl<T: Pod> Buffer<T> {
-    pub(crate) fn new(accelerator: Accelerator, memory: Memory, len: usize, home: Option<Home>) -> Buffer<T> {
-        let allocation = Arc::new(Allocation::new(accelerator, memory, len * size_of::<T>(), home));
+    pub(crate) fn new(holding: Box<Holding>, len: usize, home: Option<Home>) -> Buffer<T> {
+        let allocation = Arc::new(Allocation::new(holding, len * size_of::<T>(), home));
         Buffer { allocation, len, elements: PhantomData }
     }
 
@@ -67,7 +67,7 @@ impl<T: Pod> Buffer<T> {
         let bytes = allocation_bytes::<T>(accelerator, len)?;
         let memory = Memory::new(accelerator.device(), bytes, storage)
             .map_err(|failure| no_memory(accelerator, bytes, failure))?;
-        Ok(Buffer::new(accelerator.clone(), memory, len, None))
+        Ok(Buffer::new(Holding::new(memory, None, accelerator), len, None))
     }
 
     pub(crate) fn no_copy(accelerator: &Accelerator, pages: PageVec<T>) -> Result<Buffer<T>> {
@@ -75,7 +75,7 @@ impl<T: Pod> Buffer<T> {
         let bytes = allocation_bytes::<T>(accelerator, len)?;
         let memory = Memory::no_copy(accelerator.device(), pages)
             .map_err(|(_pages, failure)| no_memory(accelerator, bytes, failure))?;
-        Ok(Buffer::new(accelerator.clone(), memory, len, None))
+        Ok(Buffer::new(Holding::new(memory, None, accelerator), len, None))
     }
 
     pub(crate) fn allocation(&self) -> &Arc<Allocation> {

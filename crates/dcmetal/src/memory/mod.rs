@@ -21,7 +21,8 @@ pub use texture::{AddressMode, BorderColor, Filter, Sampler, SamplerDescriptor, 
 pub(crate) use view::bounds;
 pub use view::{View, ViewMut};
 
-use crate::pool::Home;
+use crate::pool::{Home, Share};
+use crate::raw::Heap;
 use crate::raw::host::{Memory, Tracked};
 use crate::{Accelerator, Error, Result};
 
@@ -51,11 +52,29 @@ impl fmt::Display for StorageMode {
 /// macOS); lengths of our buffers are multiples of it, so that whole buffers can always be copied.
 pub(crate) const BLIT_UNIT: usize = 4;
 
-/// Tracked memory and where it belongs.
+/// Tracked memory with what it lives by. A pool keeps it whole, for the next user: to move it would take longer than to find it.
+pub(crate) struct Holding {
+    pub(crate) tracked: Tracked,
+    /// Of its heap, behind the memory so that it goes after it.
+    share: Option<Share<Heap>>,
+    /// A pool's memory brings it along: to count one more user of it would have threads meet.
+    accelerator: Accelerator,
+}
+
+impl Holding {
+    pub(crate) fn new(memory: Memory, share: Option<Share<Heap>>, accelerator: &Accelerator) -> Box<Holding> {
+        Box::new(Holding { tracked: Tracked::new(memory), share, accelerator: accelerator.clone() })
+    }
+
+    pub(crate) fn is_in_heap(&self) -> bool {
+        self.share.is_some()
+    }
+}
+
+/// What the handles of a buffer or a texture, and the submissions that use it, hold together.
 pub(crate) struct Allocation {
-    /// These two are `None` only while it is being dropped.
-    tracked: Option<Tracked>,
-    accelerator: Option<Accelerator>,
+    /// `None` only while it is being dropped.
+    holding: Option<Box<Holding>>,
     /// Bytes of the elements; the memory may be longer.
     data_bytes: usize,
     /// The pool it returns to.
@@ -63,12 +82,16 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
-    pub(crate) fn new(accelerator: Accelerator, memory: Memory, data_bytes: usize, home: Option<Home>) -> Allocation {
-        Allocation { tracked: Some(Tracked::new(memory)), accelerator: Some(accelerator), data_bytes, home }
+    pub(crate) fn new(holding: Box<Holding>, data_bytes: usize, home: Option<Home>) -> Allocation {
+        Allocation { holding: Some(holding), data_bytes, home }
+    }
+
+    fn holding(&self) -> &Holding {
+        self.holding.as_ref().expect("only drop takes it")
     }
 
     pub(crate) fn tracked(&self) -> &Tracked {
-        self.tracked.as_ref().expect("only drop takes it")
+        &self.holding().tracked
     }
 
     pub(crate) fn memory(&self) -> &Memory {
@@ -76,7 +99,7 @@ impl Allocation {
     }
 
     pub(crate) fn accelerator(&self) -> &Accelerator {
-        self.accelerator.as_ref().expect("only drop takes it")
+        &self.holding().accelerator
     }
 
     pub(crate) fn data_bytes(&self) -> usize {
@@ -98,9 +121,8 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let (tracked, accelerator) = (self.tracked.take(), self.accelerator.take());
-        if let (Some(tracked), Some(accelerator), Some(home)) = (tracked, accelerator, self.home.take()) {
-            home.put_back(tracked.into_memory(), accelerator, self.data_bytes);
+        if let (Some(holding), Some(home)) = (self.holding.take(), self.home.take()) {
+            crate::pool::put_back(&home, holding, self.data_bytes);
         }
     }
 }

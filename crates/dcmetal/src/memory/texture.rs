@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{Allocation, PixelFormat, buffer};
+use super::{Allocation, Holding, PixelFormat, buffer};
 use crate::raw::host::{Memory, Patience};
 use crate::raw::texture::{self as raw, Extent, SamplerState};
 use crate::{Accelerator, Error, Result, StorageMode, TextureKind};
@@ -111,7 +111,7 @@ impl Texture {
         let size = texels * descriptor.format.texel_size();
         let memory = Memory::texture(accelerator.device(), descriptor, storage)
             .map_err(|failure| failure.of_nothing(accelerator.device(), "make a texture", Some(size)))?;
-        let allocation = Arc::new(Allocation::new(accelerator.clone(), memory, size, None));
+        let allocation = Arc::new(Allocation::new(Holding::new(memory, None, accelerator), size, None));
         Ok(Texture { allocation, descriptor: *descriptor, texels })
     }
 

@@ -23,12 +23,13 @@ use std::time::Duration;
 use bytemuck::Pod;
 use dcmetal_sys as sys;
 
-use crate::memory::{allocation_bytes, no_memory};
+use crate::memory::{Holding, allocation_bytes, no_memory};
 use crate::raw::host::{Memory, lock};
 use crate::raw::{Failure, Heap};
 use crate::{Accelerator, Buffer, Result, StorageMode};
 use account::Account;
-use heaps::{Heaps, Share};
+use heaps::Heaps;
+pub(crate) use heaps::Share;
 use keeper::Keeper;
 pub(crate) use pressure::{Pressure, pressure};
 use shelves::{Bytes, Owner, Part, Shelves, class};
@@ -122,41 +123,25 @@ pub struct PoolStats {
 pub struct BufferPool {
     accelerator: Accelerator,
     limits: PoolLimits,
-    shelves: Arc<Owner<Kept>>,
+    shelves: Arc<Owner<Box<Holding>>>,
     heaps: Option<Arc<Heaps<Heap>>>,
     /// Started by the first allocation.
     keeper: Arc<Mutex<Option<Keeper>>>,
 }
 
-/// Memory on a shelf. It brings its accelerator along: to count one more user of that would have threads meet.
-pub(crate) struct Kept {
-    memory: Memory,
-    /// Of its heap, behind the memory so that it goes after it.
-    share: Option<Share<Heap>>,
-    accelerator: Accelerator,
+/// Where memory goes back to: the pool's part that it was taken from.
+pub(crate) type Home = Arc<Part<Box<Holding>>>;
+
+fn bytes_of(holding: &Holding) -> Bytes {
+    let len = holding.tracked.memory().bytes();
+    if holding.is_in_heap() { Bytes::in_heap(len) } else { Bytes::own(len) }
 }
 
-impl Kept {
-    fn bytes(&self) -> Bytes {
-        let len = self.memory.bytes();
-        if self.share.is_some() { Bytes::in_heap(len) } else { Bytes::own(len) }
-    }
-}
-
-/// Where memory goes back to: the pool's part, with the memory's share of its heap.
-pub(crate) struct Home {
-    part: Arc<Part<Kept>>,
-    share: Option<Share<Heap>>,
-}
-
-impl Home {
-    /// Takes memory that nobody uses any more, of which `asked` bytes were used.
-    pub(crate) fn put_back(self, mut memory: Memory, accelerator: Accelerator, asked: usize) {
-        memory.clear_label();
-        let kept = Kept { memory, share: self.share, accelerator };
-        let bytes = kept.bytes();
-        self.part.put_back(kept, bytes, asked);
-    }
+/// Gives back memory that nobody uses any more, of which `asked` bytes were used.
+pub(crate) fn put_back(home: &Home, mut holding: Box<Holding>, asked: usize) {
+    holding.tracked.renew();
+    let bytes = bytes_of(&holding);
+    home.put_back(holding, bytes, asked);
 }
 
 impl BufferPool {
@@ -190,16 +175,16 @@ impl BufferPool {
         // Near the device's limit a class may lie above it; such a buffer is as long as it needs to be, in that class.
         let size = if size as u64 <= limit { size } else { data };
         let asked = len * size_of::<T>();
-        let (Kept { memory, share, accelerator }, part) = match self.shelves.take(class, size, asked) {
+        let (holding, home) = match self.shelves.take(class, size, asked) {
             Some(taken) => taken,
             None => {
                 let (memory, share) = self.allocate(size)?;
-                let kept = Kept { memory, share, accelerator: self.accelerator.clone() };
-                let part = self.shelves.lend_new(kept.bytes(), asked);
-                (kept, part)
+                let holding = Holding::new(memory, share, &self.accelerator);
+                let home = self.shelves.lend_new(bytes_of(&holding), asked);
+                (holding, home)
             }
         };
-        Ok(Buffer::new(accelerator, memory, len, Some(Home { part, share })))
+        Ok(Buffer::new(holding, len, Some(home)))
     }
 
     /// A buffer of zeros.
@@ -281,7 +266,7 @@ fn unless_full<T>(made: Result<T, Failure>) -> Result<Option<T>, Failure> {
 }
 
 /// What tells a pool's figures as long as it lives, and does not make it live longer.
-pub(crate) struct WeakPool(Weak<Shelves<Kept>>);
+pub(crate) struct WeakPool(Weak<Shelves<Box<Holding>>>);
 
 impl WeakPool {
     pub(crate) fn lives(&self) -> bool {
@@ -292,7 +277,7 @@ impl WeakPool {
         self.shelves().map(|shelves| shelves.stats())
     }
 
-    fn shelves(&self) -> Option<Arc<Shelves<Kept>>> {
+    fn shelves(&self) -> Option<Arc<Shelves<Box<Holding>>>> {
         self.0.upgrade().filter(|shelves| !shelves.is_closed())
     }
 }

@@ -119,7 +119,7 @@ impl Memory {
     }
 
     /// Takes a buffer's name away before another user has it.
-    pub(crate) fn clear_label(&mut self) {
+    fn clear_label(&mut self) {
         // A label that Metal does not take away is a name for people, and nothing else.
         if std::mem::take(self.labelled.get_mut()) && self.buffer().set_label("").is_err() {
             *self.labelled.get_mut() = true;
@@ -311,8 +311,10 @@ impl Tracked {
         &self.memory
     }
 
-    pub(crate) fn into_memory(self) -> Memory {
-        self.memory
+    /// For the next user, when the last one has gone: nobody uses it, and its label and what was wrong with it are forgotten.
+    pub(crate) fn renew(&mut self) {
+        self.memory.clear_label();
+        *self.uses.get_mut().unwrap_or_else(PoisonError::into_inner) = Uses::default();
     }
 
     /// Begins a submission's use, pending if its batch is a stream's. `end_device` or `cancel_device` must follow, and `hand_over`
