@@ -62,7 +62,7 @@ pub struct Cost {
     pub asked: Asked,
     /// Processor time beyond that of the first side, as a share of the time that the turn took.
     pub share: Spread,
-    /// Between these lies the median of the share, with about 95 in 100.
+    /// Between these lies the median of the share, with about 99 in 100.
     pub median: (f64, f64),
     /// Processor time to that of the first side.
     pub processor: Spread,
@@ -93,27 +93,56 @@ struct Side {
 /// # Errors
 /// When the device fails, or a side launched or counted something else than it was given.
 pub fn compare(asked: &[Asked], rounds: usize, load: Load, random: &mut Random) -> Result<Vec<Cost>, Refusal> {
-    let mut taken = vec![Vec::new(); asked.len()];
-    for first in (0..rounds).step_by(TURNS) {
-        let mut sides = Vec::new();
-        for asked in asked {
-            let mut side = Side::new(*asked, load, random.word())?;
-            side.turn(load)?;
-            sides.push(side);
-        }
-        for round in first..(first + TURNS).min(rounds) {
-            // Nobody is always behind the same other.
-            for at in 0..asked.len() {
-                let at = (at + round) % asked.len();
-                taken[at].push(sides[at].turn(load)?);
+    let mut turns = Turns::new(asked, load);
+    turns.take(rounds, random)?;
+    Ok(turns.costs())
+}
+
+/// Turns of several sides, of which more can be taken.
+pub struct Turns<'a> {
+    asked: &'a [Asked],
+    load: Load,
+    taken: Vec<Vec<Taken>>,
+}
+
+impl<'a> Turns<'a> {
+    /// None yet.
+    pub fn new(asked: &'a [Asked], load: Load) -> Turns<'a> {
+        Turns { asked, load, taken: vec![Vec::new(); asked.len()] }
+    }
+
+    /// Times so many more.
+    ///
+    /// # Errors
+    /// As [`compare`].
+    pub fn take(&mut self, rounds: usize, random: &mut Random) -> Result<(), Refusal> {
+        for first in (0..rounds).step_by(TURNS) {
+            let mut sides = Vec::new();
+            for asked in self.asked {
+                let mut side = Side::new(*asked, self.load, random.word())?;
+                side.turn(self.load)?;
+                sides.push(side);
+            }
+            for round in first..(first + TURNS).min(rounds) {
+                // Nobody is always behind the same other.
+                for at in 0..sides.len() {
+                    let at = (at + round) % sides.len();
+                    self.taken[at].push(sides[at].turn(self.load)?);
+                }
+            }
+            for side in &sides {
+                side.verify()?;
             }
         }
-        for side in &sides {
-            side.verify()?;
-        }
+        Ok(())
     }
-    let off = &taken[0];
-    Ok(asked.iter().zip(&taken).skip(1).map(|(asked, own)| Cost::of(*asked, own, off, load)).collect())
+
+    /// Each side but the first beside the first.
+    pub fn costs(&self) -> Vec<Cost> {
+        let off = &self.taken[0];
+        let sides = self.asked.iter().zip(&self.taken).skip(1);
+        sides.map(|(asked, own)| Cost::of(*asked, own, off, self.load)).collect()
+    }
 }
 
 impl Cost {
@@ -134,13 +163,13 @@ impl Cost {
     }
 }
 
-/// Between which of the samples the median of what they are samples of lies, with about 95 in 100: as many of them lie below it as
+/// Between which of the samples the median of what they are samples of lies, with about 99 in 100: as many of them lie below it as
 /// heads fall, whatever their distribution.
 fn median(samples: &[f64]) -> (f64, f64) {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len() as f64;
-    let low = (count / 2.0 - 0.98 * count.sqrt()).max(0.0) as usize;
+    let low = (count / 2.0 - 1.29 * count.sqrt()).max(0.0) as usize;
     (sorted[low], sorted[sorted.len() - 1 - low])
 }
 
@@ -214,11 +243,11 @@ fn processor() -> f64 {
 mod tests {
     use super::*;
 
-    /// How many samples, and which of them, from 0, the median lies between: the binomial distribution has 95 in 100 or more there, or, of 4, all
+    /// How many samples, and which of them, from 0, the median lies between: the binomial distribution has 99 in 100 there (98.8 or more), or, of 4, all
     /// that there is.
     #[test]
     fn where_the_median_lies() {
-        for (count, low, high) in [(1, 0, 0), (4, 0, 3), (10, 1, 8), (20, 5, 14), (25, 7, 17), (400, 180, 219)] {
+        for (count, low, high) in [(1, 0, 0), (4, 0, 3), (10, 0, 9), (20, 4, 15), (25, 6, 18), (400, 174, 225)] {
             let samples: Vec<f64> = (0..count).rev().map(f64::from).collect();
             assert_eq!(median(&samples), (f64::from(low), f64::from(high)), "{count}");
         }

@@ -13,7 +13,7 @@ use bytemuck::Pod;
 
 use super::hazard::{Hazards, Scope, Touch};
 use super::history::History;
-use super::submission::{HandedOver, Held, Launched, Place};
+use super::submission::{Counted, HandedOver, Held, Launched, Place};
 use super::uses::Uses;
 use super::{Inflight, Submission, stream};
 use crate::event::EventUse;
@@ -159,8 +159,8 @@ impl Batch {
         let slot = OpenSlot(accelerator.clone());
         let command_buffer =
             CommandBuffer::new(accelerator.queue()).map_err(|failure| failure.during("make a command buffer"))?;
-        if let Some(figures) = accelerator.figures() {
-            uses.flight().measure(Timing::new(figures));
+        if let Some(timing) = accelerator.figures().and_then(Timing::new) {
+            uses.flight().measure(timing);
         }
         Ok(Batch {
             accelerator: accelerator.clone(),
@@ -514,7 +514,9 @@ impl Batch {
         }
         let (buffers, after) = uses.give_away();
         let between = between.event.map(|(event, _)| event);
-        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between, history });
+        let figures = accelerator.figures();
+        let counted = Counted::new(figures, kernels.is_empty() && buffers.is_empty());
+        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between, history, counted });
         if let Err(failure) = commit(command_buffer, &flight) {
             let mut held = flight.release();
             cancel_events(&held.events, &flight);
@@ -522,6 +524,9 @@ impl Batch {
             drop(uses);
             drop(submitting);
             return Err(failure.during("commit a batch"));
+        }
+        if let Some(figures) = figures {
+            figures.committed();
         }
         drop(submitting);
         drop(slot);
@@ -540,9 +545,14 @@ impl Batch {
             allocation.tracked().hand_over(&flight);
         }
         // Streams ask for no barriers.
-        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between: None, history });
+        let figures = accelerator.figures();
+        let counted = Counted::new(figures, kernels.is_empty() && buffers.is_empty());
+        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between: None, history, counted });
         flight.take_place(place, before);
         let committed = ended.and_then(|()| commit(command_buffer, &flight));
+        if let Some(figures) = figures {
+            figures.committed();
+        }
         if let (Err(_), Some(timing)) = (&committed, flight.timing()) {
             timing.committed(None);
         }

@@ -30,7 +30,7 @@ use crate::raw::Failure;
 use crate::raw::command::{CommandBuffer, Committed, Completion};
 use crate::raw::event::DeviceEvent;
 use crate::raw::host::{DeviceUse, lock};
-use crate::telemetry::{Ended, SUBMISSION, Timing};
+use crate::telemetry::{Ended, Figures, SUBMISSION, Timing};
 use crate::{EncoderReport, EncoderState, Error, Result, SubmissionError};
 
 /// What a submission needs until the device is done.
@@ -52,6 +52,44 @@ pub(crate) struct Held {
     pub(crate) between: Option<DeviceEvent>,
     /// What was recorded, if that is kept.
     pub(crate) history: History,
+    pub(crate) counted: Counted,
+}
+
+/// Whether telemetry counts a submission, and where.
+#[derive(Default)]
+pub(crate) enum Counted {
+    #[default]
+    Not,
+    /// By the accelerator of its kernels and buffers: to hold the figures for each would have the thread that commits and the one that completes wait for
+    /// each other's cache lines.
+    ByAccelerator,
+    /// There are neither.
+    Here(Arc<Figures>),
+}
+
+impl Counted {
+    pub(super) fn new(figures: Option<&Arc<Figures>>, alone: bool) -> Counted {
+        match figures {
+            None => Counted::Not,
+            Some(figures) if alone => Counted::Here(Arc::clone(figures)),
+            Some(_) => Counted::ByAccelerator,
+        }
+    }
+}
+
+impl Held {
+    fn figures(&self) -> Option<&Arc<Figures>> {
+        match &self.counted {
+            Counted::Not => None,
+            Counted::Here(figures) => Some(figures),
+            Counted::ByAccelerator => {
+                let of_kernel = self.kernels.first().map(|launched| launched.kernel.accelerator());
+                let accelerator =
+                    of_kernel.or_else(|| self.buffers.first().map(|(allocation, _)| allocation.accelerator()));
+                accelerator.expect("it has a kernel or a buffer").figures()
+            }
+        }
+    }
 }
 
 /// A kernel, and how often a submission launches it.
@@ -168,8 +206,8 @@ pub(crate) struct Inflight {
     command_buffer: OnceLock<Committed>,
     /// Whose batch it is.
     stream: Option<Weak<stream::Shared>>,
-    /// Where telemetry is on.
-    timing: OnceLock<Timing>,
+    /// Where telemetry is on, and measures it.
+    timing: OnceLock<Box<Timing>>,
 }
 
 impl Inflight {
@@ -207,13 +245,13 @@ impl Inflight {
     }
 
     /// Measures it from now on, where its batch begins.
-    pub(super) fn measure(&self, timing: Timing) {
+    pub(super) fn measure(&self, timing: Box<Timing>) {
         let first = self.timing.set(timing).is_ok();
         assert!(first, "a batch begins once");
     }
 
     pub(super) fn timing(&self) -> Option<&Timing> {
-        self.timing.get()
+        self.timing.get().map(|timing| &**timing)
     }
 
     /// Fills in what it needs, before the commit.
@@ -409,10 +447,13 @@ impl Inflight {
             },
         };
         told.outcome(&outcome, &held);
-        if let Some(timing) = flight.timing() {
+        if let Some(figures) = held.figures() {
             let (kernels, copies, has_events) = (&held.kernels, held.copies, !held.events.is_empty());
             let ended = Ended { kernels, copies, has_events, error: outcome.as_ref().err().map(|error| &**error) };
-            timing.settled(&ended, &flight.command_buffer);
+            figures.ended(&ended);
+            if let Some(timing) = flight.timing() {
+                timing.settled(&ended, &flight.command_buffer);
+            }
         }
         for (event, what) in &held.events {
             if let EventUse::Signal(value) = what {

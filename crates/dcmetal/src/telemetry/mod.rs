@@ -115,7 +115,7 @@ pub struct Snapshot {
     /// Copies and fills of the submissions that have ended.
     pub copies: u64,
     /// From the commit of a submission until those who waited were told. Times are taken of each submission while they are few, and of one
-    /// of 2, 4, 8, ... when there are more than some 25,000 a second; where spans are recorded, of each.
+    /// of 2, 4, 8, ... when there are more than some 6,000 a second; where spans are recorded, of each.
     pub latency: Histogram,
     /// From the commit until the device began, of submissions that ended well, where host and device have one clock.
     pub queued: Histogram,
@@ -176,11 +176,11 @@ impl Telemetry {
             device: gpu.name().to_owned(),
             made: gpu.made(),
             since: figures.since.0,
-            committed: of(&figures.committed),
-            succeeded: of(&figures.succeeded),
+            committed: of(&figures.begun.committed),
+            succeeded: of(&figures.ends.succeeded),
             failed: figures.failed().collect(),
             launches: kernels.iter().map(|kernel| kernel.launches).sum(),
-            copies: of(&figures.copies),
+            copies: of(&figures.ends.copies),
             latency: figures.latency.read(),
             queued: figures.queued.read(),
             device_time: figures.device.read(),
