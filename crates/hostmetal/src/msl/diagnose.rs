@@ -5,7 +5,8 @@
 //! there to the column in the user's own line (macro expansion shifts columns: the tokens of both lines are aligned).
 
 use super::token::{Kind, Stream};
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
 /// The name Apple's compiler gives to source that came as a string.
 pub(crate) const SOURCE_NAME: &str = "program_source";
@@ -111,11 +112,13 @@ fn line_directive(text: &str) -> Option<(u32, Option<String>)> {
 pub(crate) struct Printer<'a> {
     stream: &'a Stream,
     original: Original<'a>,
+    /// Columns of the tokens of preprocessed lines that were asked for, by the first token.
+    columns: RefCell<BTreeMap<usize, Vec<u32>>>,
 }
 
 impl<'a> Printer<'a> {
     pub(crate) fn new(stream: &'a Stream, source: &'a str) -> Self {
-        Self { stream, original: Original::new(source) }
+        Self { stream, original: Original::new(source), columns: RefCell::default() }
     }
 
     /// `file:line:column: severity: text`, the line, the caret.
@@ -138,36 +141,65 @@ impl<'a> Printer<'a> {
         out
     }
 
-    /// Line and column of a token in the user's text, both from 1, as far as the text has them.
+    /// Line and column of a token in the user's text, both from 1. Of what another file brings it is the directive that
+    /// includes the file.
     pub(crate) fn place(&self, index: usize, offset: u32) -> (u32, u32) {
         let Some(token) = self.stream.tokens.get(index) else { return (1, 1) };
-        match self.original.line(&self.stream.files[token.file as usize], token.line) {
-            Some((at, line)) => (at as u32 + 1, self.column(index, line) + offset),
+        let line = |file: u32, line| self.original.line(&self.stream.files[file as usize], line);
+        if let Some((at, line)) = line(token.file, token.line) {
+            return (at as u32 + 1, self.column(index, line) + offset);
+        }
+        match self.stream.included(index).and_then(|from| line(from.file, from.line)) {
+            Some((at, line)) => (at as u32 + 1, (line.len() - line.trim_start().len()) as u32 + 1),
             None => (token.line, token.column + offset),
         }
     }
 
-    /// The column in the user's line of a token of the preprocessed line: both lines' tokens are walked side by side; a
-    /// run that only the
-    /// preprocessed line has is a macro's expansion and takes the column of the macro's name.
+    /// The column in the user's line of a token of the preprocessed line.
     fn column(&self, index: usize, line: &str) -> u32 {
+        let mut known = self.columns.borrow_mut();
+        if let Some((first, columns)) = known.range(..=index).next_back()
+            && let Some(column) = columns.get(index - first)
+        {
+            return *column;
+        }
         let token = &self.stream.tokens[index];
         let same_line = |i: usize| self.stream.tokens[i].line == token.line && self.stream.tokens[i].file == token.file;
         let first = (0..index).rev().take_while(|&i| same_line(i)).last().unwrap_or(index);
         let last = (index..self.stream.len()).take_while(|&i| same_line(i)).last().unwrap_or(index);
-        // Enormous lines are not worth a table of their square.
+        let columns = self.columns(first, last, line);
+        let column = columns[index - first];
+        known.insert(first, columns);
+        column
+    }
+
+    /// Of the tokens `first` to `last`, which are a preprocessed line: both lines' tokens are walked side by side; a run that
+    /// only the preprocessed line has is a macro's expansion and takes the column of the macro's name.
+    fn columns(&self, first: usize, last: usize, line: &str) -> Vec<u32> {
+        // Enormous differences are not worth a table of their square.
         const LARGEST: usize = 1 << 22;
         let user = Stream::new(line.to_owned());
         let mine: Vec<&str> = (first..=last).map(|i| self.stream.at(i)).collect();
+        let mut columns: Vec<u32> = (first..=last).map(|i| self.stream.tokens[i].column).collect();
         let (n, m) = (mine.len(), user.len());
-        if n == 0 || m == 0 || n * m > LARGEST || self.stream.kind(index) == Some(Kind::Pragma) {
-            return token.column;
+        if m == 0 {
+            return columns;
+        }
+        // What both begin and end with needs no table.
+        let begin = (0..n.min(m)).take_while(|&i| mine[i] == user.at(i)).count();
+        let end = (1..=n.min(m) - begin).take_while(|&i| mine[n - i] == user.at(m - i)).count();
+        for i in (0..begin).chain(n - end..n) {
+            columns[i] = user.tokens[if i < begin { i } else { m + i - n }].column;
+        }
+        let (rows, lanes) = (n - end - begin, m - end - begin);
+        if rows * lanes > LARGEST {
+            return columns;
         }
         // Longest common subsequence, from the back, so that the walk goes forward.
-        let mut length = vec![vec![0u16; m + 1]; n + 1];
-        for a in (0..n).rev() {
-            for b in (0..m).rev() {
-                length[a][b] = if mine[a] == user.at(b) {
+        let mut length = vec![vec![0u16; lanes + 1]; rows + 1];
+        for a in (0..rows).rev() {
+            for b in (0..lanes).rev() {
+                length[a][b] = if mine[begin + a] == user.at(begin + b) {
                     length[a + 1][b + 1] + 1
                 } else {
                     length[a + 1][b].max(length[a][b + 1])
@@ -175,24 +207,29 @@ impl<'a> Printer<'a> {
             }
         }
         let (mut a, mut b) = (0, 0);
-        while a < n && b < m {
-            if mine[a] == user.at(b) && length[a][b] == length[a + 1][b + 1] + 1 {
-                if first + a == index {
-                    return user.tokens[b].column;
-                }
+        while a < rows {
+            // Only in the expansion: the macro's name is the next token of the user's line that has no partner.
+            let here = user.tokens[(begin + b).min(m - 1)].column;
+            if b == lanes {
+                columns[begin + a] = here;
+                a += 1;
+            } else if mine[begin + a] == user.at(begin + b) {
+                columns[begin + a] = here;
                 a += 1;
                 b += 1;
             } else if length[a + 1][b] >= length[a][b + 1] {
-                // Only in the expansion: the macro's name is the next token of the user's line that has no partner.
-                if first + a == index {
-                    return user.tokens[b].column;
-                }
+                columns[begin + a] = here;
                 a += 1;
             } else {
                 b += 1;
             }
         }
-        user.tokens[b.min(m - 1)].column
+        for i in first..=last {
+            if self.stream.kind(i) == Some(Kind::Pragma) {
+                columns[i - first] = self.stream.tokens[i].column;
+            }
+        }
+        columns
     }
 }
 
@@ -307,4 +344,46 @@ fn tidy(text: &str) -> String {
     WORDS
         .iter()
         .fold(text.to_owned(), |text, (from, to)| if text.contains(from) { text.replace(from, to) } else { text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The place of each token that is spelled so.
+    fn places(printer: &Printer, spelling: &str) -> Vec<(u32, u32)> {
+        let stream = printer.stream;
+        (0..stream.len()).filter(|&i| stream.is(i, spelling)).map(|i| printer.place(i, 0)).collect()
+    }
+
+    #[test]
+    fn what_a_file_brings_is_where_the_file_is_included() {
+        let source = "int a;\n  #include \"x.h\"\n#line 90 \"mine.metal\"\nint e;\n#include \"x.h\"\nint f;";
+        let x = "int b;\n\n# 1 \"./y \\\"1\\\".h\" 1\nint c;\n# 4 \"./x.h\" 2\nint d;\n";
+        let expanded = format!(
+            "# 1 \"program_source\"\n# 1 \"<built-in>\" 1\n# 1 \"metal_macros.h\" 1\n# 2 \"<built-in>\" 2\n\
+             # 1 \"program_source\" 2\nint a;\n# 1 \"./x.h\" 1\n{x}# 3 \"program_source\" 2\n\n\
+             # 90 \"mine.metal\"\nint e;\n# 1 \"./x.h\" 1\n{x}# 92 \"mine.metal\" 2\nint f;"
+        );
+        let stream = Stream::new(expanded);
+        let printer = Printer::new(&stream, source);
+        let twice = vec![(2, 3), (5, 1)];
+        let expected = [("a", vec![(1, 5)]), ("b", twice.clone()), ("c", twice.clone()), ("d", twice)];
+        for (spelling, expected) in expected.into_iter().chain([("e", vec![(4, 5)]), ("f", vec![(6, 5)])]) {
+            assert_eq!(places(&printer, spelling), expected, "{spelling}");
+        }
+    }
+
+    #[test]
+    fn lines_are_walked_once_and_may_be_enormous() {
+        // `M` is `x + y`, and in the middle of 8000 tokens.
+        let many = "a += b; ".repeat(1000);
+        let (source, expanded) = (format!("{many}M; {many}"), format!("# 1 \"program_source\"\n{many}x + y; {many}"));
+        let stream = Stream::new(expanded);
+        let printer = Printer::new(&stream, &source);
+        let expected: Vec<(u32, u32)> = source.match_indices("b;").map(|(at, _)| (1, at as u32 + 1)).collect();
+        assert_eq!(places(&printer, "b"), expected);
+        assert_eq!(places(&printer, "y"), [(1, many.len() as u32 + 1)]);
+        assert_eq!(printer.columns.borrow().len(), 1);
+    }
 }

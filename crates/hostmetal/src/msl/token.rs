@@ -30,6 +30,15 @@ pub(crate) struct Token {
     pub(crate) column: u32,
 }
 
+/// Tokens of a file that the source includes, and of files that this one includes: where the source does so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Included {
+    start: usize,
+    end: usize,
+    pub(crate) file: u32,
+    pub(crate) line: u32,
+}
+
 /// No partner: the value of `Stream::mate` for everything but matched brackets.
 pub(crate) const NONE: usize = usize::MAX;
 
@@ -38,6 +47,8 @@ pub(crate) struct Stream {
     pub(crate) text: String,
     pub(crate) tokens: Vec<Token>,
     pub(crate) files: Vec<String>,
+    /// In ascending order; without those that brought no token.
+    included: Vec<Included>,
     /// For each `(`, `[`, `{` and its closer the index of the other, else `NONE`.
     pub(crate) mate: Vec<usize>,
     /// The first bracket without a partner.
@@ -55,11 +66,19 @@ impl Stream {
             line: 1,
             files: vec![String::new()],
             tokens: Vec::new(),
+            depth: 0,
+            included: Vec::new(),
         };
         cutter.run();
-        let (tokens, files) = (cutter.tokens, cutter.files);
+        let (tokens, files, included) = (cutter.tokens, cutter.files, cutter.included);
         let (mate, unbalanced) = pair(&text, &tokens);
-        Self { text, tokens, files, mate, unbalanced }
+        Self { text, tokens, files, included, mate, unbalanced }
+    }
+
+    /// Where the source includes the file that token `i` is from, if it is from another.
+    pub(crate) fn included(&self, i: usize) -> Option<Included> {
+        let behind = self.included.partition_point(|from| from.start <= i);
+        self.included.get(behind.checked_sub(1)?).filter(|from| i < from.end).copied()
     }
 
     /// The number of tokens.
@@ -220,6 +239,9 @@ struct Cutter<'a> {
     line: u32,
     files: Vec<String>,
     tokens: Vec<Token>,
+    /// Of files that are in each other.
+    depth: u32,
+    included: Vec<Included>,
 }
 
 /// Longest first.
@@ -284,8 +306,9 @@ impl Cutter<'_> {
         let body = body.strip_prefix("line").unwrap_or(body).trim_start();
         let digits: String = body.chars().take_while(char::is_ascii_digit).collect();
         let Ok(line) = digits.parse::<u32>() else { return };
-        if let Some(name) = body[digits.len()..].trim_start().strip_prefix('"') {
-            let name = unescape(name);
+        if let Some(quoted) = body[digits.len()..].trim_start().strip_prefix('"') {
+            let (name, flags) = unescape(quoted);
+            self.enter_or_leave(flags.split(' ').find(|flag| matches!(*flag, "1" | "2")));
             self.file = match self.files.iter().position(|f| *f == name) {
                 Some(known) => known as u32,
                 None => {
@@ -295,6 +318,29 @@ impl Cutter<'_> {
             };
         }
         self.line = line.wrapping_sub(1);
+    }
+
+    /// Flag 1 of a line marker is the beginning of a file, flag 2 what is behind its end.
+    fn enter_or_leave(&mut self, flag: Option<&str>) {
+        let here = self.tokens.len();
+        match flag {
+            Some("1") => {
+                if self.depth == 0 {
+                    self.included.push(Included { start: here, end: usize::MAX, file: self.file, line: self.line });
+                }
+                self.depth += 1;
+            }
+            Some(_) if self.depth > 0 => {
+                self.depth -= 1;
+                if self.depth == 0 {
+                    self.included.pop_if(|from| from.start == here);
+                    if let Some(from) = self.included.last_mut().filter(|from| from.end == usize::MAX) {
+                        from.end = here;
+                    }
+                }
+            }
+            _ => {}
+        }
     }
 
     fn token(&mut self, first: u8) -> Kind {
@@ -337,7 +383,8 @@ impl Cutter<'_> {
     }
 }
 
-fn unescape(quoted: &str) -> String {
+/// The name that a quotation mark ends, and what is behind it.
+fn unescape(quoted: &str) -> (String, &str) {
     let mut name = String::new();
     let mut chars = quoted.chars();
     while let Some(c) = chars.next() {
@@ -347,7 +394,7 @@ fn unescape(quoted: &str) -> String {
             _ => name.push(c),
         }
     }
-    name
+    (name, chars.as_str())
 }
 
 fn pair(text: &str, tokens: &[Token]) -> (Vec<usize>, Option<usize>) {
