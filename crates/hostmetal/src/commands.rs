@@ -4,10 +4,11 @@
 //! records themselves and may write anything into them, so nothing in that memory is believed: limits are this object's,
 //! pipelines are looked up by their handles, and what does not fit ends the command buffer that executes it.
 
+use std::collections::HashSet;
 use std::ffi::CStr;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::device::Device;
 use crate::encode::stage::small_region;
@@ -80,8 +81,23 @@ pub(crate) struct Commands {
     pub(crate) count: u64,
     handle: u64,
     /// What the host has set; the commands of kernels are kept by nobody.
-    pipelines: Mutex<Vec<Arc<Pipeline>>>,
+    kept: Mutex<Kept>,
+    /// Held by recordings that copy to it and have not run.
+    copying: Arc<Copying>,
 }
+
+/// Stands for copies to an indirect command buffer.
+pub(crate) struct Copying;
+
+/// Those that no command has any more go when the list has grown to twice what was left the last time.
+#[derive(Default)]
+struct Kept {
+    pipelines: Vec<Arc<Pipeline>>,
+    left: usize,
+}
+
+/// Below this it is not worth looking through the commands.
+const FEW_PIPELINES: usize = 16;
 
 const NO_STRIDES: Misuse = c"the indirect command buffer was made without supportDynamicAttributeStride.";
 const BAD_COMMAND: Misuse = c"the index of a command must be < [indirectCommandBuffer size].";
@@ -113,7 +129,14 @@ impl Commands {
         };
         // SAFETY: the memory is new, longer than a header, and begins at a page.
         unsafe { memory.contents().cast::<Header>().write(header) };
-        Ok(Some(Commands { memory: Arc::new(memory), limits, count, handle, pipelines: Mutex::default() }))
+        Ok(Some(Commands {
+            memory: Arc::new(memory),
+            limits,
+            count,
+            handle,
+            kept: Mutex::default(),
+            copying: Arc::new(Copying),
+        }))
     }
 
     /// What stands for it in argument buffers.
@@ -165,21 +188,34 @@ impl Commands {
         Ok(())
     }
 
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn keep(&self, pipelines: impl IntoIterator<Item = Arc<Pipeline>>) {
-        let mut kept = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept();
+        // What copies will bring is in no command yet.
+        if kept.pipelines.len() >= FEW_PIPELINES.max(2 * kept.left) && Arc::strong_count(&self.copying) == 1 {
+            let named: HashSet<u64> =
+                (0..self.count).filter_map(|at| self.record(at)).map(|one| one.pipeline).collect();
+            kept.pipelines.retain(|pipeline| named.contains(&pipeline.handle()));
+            kept.left = kept.pipelines.len();
+        }
         for pipeline in pipelines {
-            if !kept.iter().any(|known| Arc::ptr_eq(known, &pipeline)) {
-                kept.push(pipeline);
+            if !kept.pipelines.iter().any(|known| Arc::ptr_eq(known, &pipeline)) {
+                kept.pipelines.push(pipeline);
             }
         }
     }
 
-    /// Keeps what another one keeps, whose commands are copied to this one.
-    pub(crate) fn keep_those_of(&self, other: &Commands) {
+    /// Keeps what another one keeps, whose commands are copied to this one: at least as long as the caller holds the answer.
+    pub(crate) fn keep_those_of(&self, other: &Commands) -> Arc<Copying> {
+        let copying = self.copying.clone();
         if !std::ptr::eq(self, other) {
-            let theirs = other.pipelines.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let theirs = other.kept().pipelines.clone();
             self.keep(theirs);
         }
+        copying
     }
 
     /// A stride of u64::MAX (MTLAttributeStrideStatic) is none.

@@ -400,6 +400,44 @@ void what_a_kernel_writes_is_not_believed() {
   CHECK_CONTAINS(outcome(wild, 0, all, &code), @"an argument buffer can");
 }
 
+// As many as make an indirect command buffer look for those that no command has any more.
+void replace_pipelines(id<MTLIndirectComputeCommand> command) {
+  for (int i = 0; i < 40; i++) @autoreleasepool {
+      [command reset];
+      [command setComputePipelineState:pipeline(@"turn_all")];
+    }
+}
+
+void replaced_pipelines_are_let_go() {
+  id<MTLIndirectCommandBuffer> copies = commands(2);
+  id<MTLBuffer> out = buffer(16), numbers = digits();
+  Job job = {[copies gpuResourceID], {}, [out gpuAddress], [numbers gpuAddress] + 4, 0};
+  id<MTLCommandQueue> queue = [[device() newCommandQueue] autorelease];
+  id<MTLCommandBuffer> copy = [queue commandBuffer];
+  @autoreleasepool {
+    id<MTLIndirectCommandBuffer> all = commands(1);
+    id<MTLComputePipelineState> state = pipeline(@"step");
+    job.pipeline = [state gpuResourceID];
+    step([all indirectComputeCommandAtIndex:0], state, out, numbers, 3);
+    id<MTLBlitCommandEncoder> encoder = [copy blitCommandEncoder];
+    [encoder copyIndirectCommandBuffer:all sourceRange:NSMakeRange(0, 1) destination:copies destinationIndex:0];
+    [encoder endEncoding];
+  }
+  // The copy has still to run, and then has.
+  replace_pipelines([copies indirectComputeCommandAtIndex:1]);
+  [copy commit];
+  [copy waitUntilCompleted];
+  replace_pipelines([copies indirectComputeCommandAtIndex:1]);
+  CHECK_EQUAL([run(^(id<MTLCommandBuffer> commandBuffer) { execute(commandBuffer, copies, NSMakeRange(0, 1)); }) status],
+              MTLCommandBufferStatusCompleted);
+  CHECK_EQUAL(words(out)[3], 3);
+  [copies resetWithRange:NSMakeRange(0, 1)];
+  replace_pipelines([copies indirectComputeCommandAtIndex:1]);
+  [copies resetWithRange:NSMakeRange(0, 2)];
+  NSInteger code = 0;
+  CHECK_CONTAINS(outcome(job, 0, copies, &code), @"its compute pipeline state is not a living one");
+}
+
 }  // namespace
 
 #define CASE(name) {#name, name}
@@ -413,5 +451,6 @@ const FaceCase command_cases[] = {
     CASE(a_kernel_writes_commands_that_run_afterwards),
     CASE(an_encoder_writes_the_handles_of_commands_and_pipelines),
     CASE(what_a_kernel_writes_is_not_believed),
+    CASE(replaced_pipelines_are_let_go),
     {nullptr, nullptr},
 };

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Argument, BYTES, Command, Dispatch, Encoder, Kind, Misuse, Recording, Slot, within};
+use super::{Argument, BYTES, Command, Dispatch, Encoder, Kind, Misuse, Recording, Slot, hold, within};
 use crate::command::{ErrorCode, Failure};
 use crate::commands::{Commands, Record, THREADS};
 use crate::device::SIMD_WIDTH;
@@ -114,7 +114,8 @@ impl Encoder {
         }
         let mut state = self.open(Kind::Blit)?;
         self.own([source.memory.device(), destination.memory.device()])?;
-        destination.keep_those_of(source);
+        let copying = destination.keep_those_of(source);
+        hold(&mut state.recording.held, &copying);
         state.recording.hold(source.memory.clone());
         state.recording.hold(destination.memory.clone());
         state.recording.commands.push(Command::Copy { source: from, destination: to, length });
