@@ -541,8 +541,9 @@ DC_METAL_API void DCMetalFence_Release(DCMetalFence fence);
 
 /* ------------------------------------------------------------------ DCMetalIndirectCommands (MTLIndirectCommandBuffer)
  * Dispatches that are recorded once and executed by any number of command buffers. Each has an index; those of an execution may run at
- * once and in any order, except that one with a barrier waits for those before it. A command is set once: its pipeline, buffers and
- * the rest first, its dispatch last, and DCMetalIndirectCommands_Reset makes it none again. What a command uses is kept until then.
+ * once and in any order, except that one with a barrier waits for those before it; one behind it without a barrier waits for none.
+ * A command is set once: its pipeline, buffers and the rest first, its dispatch last, and DCMetalIndirectCommands_Reset makes it none
+ * again. What a command uses is kept until then.
  *
  * While a command buffer that was given some of the commands has not completed, all calls that change them are
  * DC_METAL_INVALID_STATE; in a handler of its completion that may still be so. Of devices that say DCMetalDevice_SupportsFamily of
@@ -575,7 +576,9 @@ DC_METAL_API DCMetalStatus DCMetalIndirectCommands_SetBuffer(DCMetalIndirectComm
 DC_METAL_API DCMetalStatus DCMetalIndirectCommands_SetThreadgroupMemoryLength(DCMetalIndirectCommands commands,
                                                                               uint64_t index, uint64_t length,
                                                                               size_t slot, DCMetalError *error);
-/* The command waits for those of smaller index in the same execution. */
+/* The command waits for those of smaller index in the same execution, and no other command does (Apple, setBarrier: "commands executed
+ * prior to this command are complete before this command executes"). Where several shall wait for the same, a barrier of the encoder
+ * between two executions serves all. */
 DC_METAL_API DCMetalStatus DCMetalIndirectCommands_SetBarrier(DCMetalIndirectCommands commands, uint64_t index,
                                                               DCMetalError *error);
 /* What a command does. It is checked as a dispatch of an encoder is; what it inherits is checked when it is executed. */

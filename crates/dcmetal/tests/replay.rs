@@ -89,6 +89,33 @@ fn only_commands_that_change_are_recorded_again() {
     assert_eq!((stats(&graph), y.to_vec().expect("it ran")), ([6, 18, 8], vec![1145, 1146, 1000, 1000]));
 }
 
+/// Of several that wait for the same: an indirect command's barrier is for that command alone.
+#[test]
+fn all_commands_of_a_level_wait() {
+    let gpu = gpu();
+    let put = kernel(&gpu, "put");
+    let x = gpu.buffer_from(&[1u32, 2, 3, 4]).expect("a buffer");
+    let [mut a, mut b, mut c, mut d] = [(); 4].map(|()| gpu.buffer_zeroed::<u32>(4).expect("a buffer"));
+    let [mut e, mut f] = [(); 2].map(|()| poisoned::<u32>(&gpu, 4));
+    let mut graph = gpu.graph();
+    let grid = Grid::linear(4);
+    let first = graph.launch(&put, grid, args![&mut a, &x, 0u32]).expect("a node");
+    graph.launch(&put, grid, args![&mut b, &a, 10u32]).expect("a node");
+    graph.launch(&put, grid, args![&mut c, &a, 20u32]).expect("a node");
+    graph.launch(&put, grid, args![&mut d, &b, 100u32]).expect("a node");
+    graph.launch(&put, grid, args![&mut e, &d, 1000u32]).expect("a node");
+    graph.launch(&put, grid, args![&mut f, &d, 2000u32]).expect("a node");
+    let mut graph = graph.build().expect("a graph");
+    for (times, k) in [10_000u32, 20_000, 30_000, 40_000].into_iter().enumerate() {
+        graph.set(first, 2, k).expect("a value");
+        run(&mut graph);
+        assert_eq!(stats(&graph), [6, 6 * times as u64, if times > 0 { 6 } else { 0 }]);
+        for (y, more) in [(&c, 20), (&e, 1110), (&f, 2110)] {
+            assert_eq!(y.to_vec().expect("it ran"), [1, 2, 3, 4].map(|x| x + k + more), "{more} {k}");
+        }
+    }
+}
+
 /// A graph of one `mix`, and its node.
 fn mix_graph(gpu: &Accelerator, y: &mut Buffer<u32>, x: &Buffer<u32>) -> (Graph, Node) {
     let mut graph = gpu.graph();

@@ -163,6 +163,19 @@ void commands_that_several_threads_run_wait_at_barriers() {
   CHECK_EQUAL(memcmp([sides[0] contents], expected.data(), 4 * count), 0);
 }
 
+// The last has none: it need not wait for the one before, nor for what that one waits for.
+void a_barrier_is_one_commands() {
+  id<MTLIndirectCommandBuffer> all = commands(3);
+  id<MTLBuffer> out = buffer(16), numbers = digits();
+  id<MTLComputePipelineState> state = pipeline(@"step");
+  for (NSUInteger i = 0; i < 3; i++) step([all indirectComputeCommandAtIndex:i], state, out, numbers, i + 1);
+  [[all indirectComputeCommandAtIndex:0] setBarrier];
+  [[all indirectComputeCommandAtIndex:1] setBarrier];
+  id<MTLCommandBuffer> ran = run(^(id<MTLCommandBuffer> commandBuffer) { execute(commandBuffer, all, NSMakeRange(0, 3)); });
+  CHECK_EQUAL([ran status], MTLCommandBufferStatusCompleted);
+  CHECK_EQUAL(words(out)[0], 312);
+}
+
 void commands_inherit_from_the_encoder() {
   MTLIndirectCommandBufferDescriptor *inheriting = descriptor();
   [inheriting setInheritPipelineState:YES];
@@ -444,6 +457,7 @@ void replaced_pipelines_are_let_go() {
 const FaceCase command_cases[] = {
     CASE(commands_run_in_the_order_that_barriers_give),
     CASE(commands_that_several_threads_run_wait_at_barriers),
+    CASE(a_barrier_is_one_commands),
     CASE(commands_inherit_from_the_encoder),
     CASE(the_range_is_read_when_it_runs),
     CASE(commands_are_copied_and_reset_by_a_blit),

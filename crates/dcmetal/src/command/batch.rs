@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::mem;
+use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use bytemuck::Pod;
@@ -110,8 +111,8 @@ struct Between {
 
 /// Launches that are executed as indirect commands.
 pub(crate) struct Executed {
-    /// As many commands, the first ones.
-    pub(crate) count: usize,
+    /// Commands from the first on, in order; between two ranges all wait for all.
+    pub(crate) parts: Vec<Range<usize>>,
     /// Each memory once.
     pub(crate) uses: Vec<(Arc<Allocation>, DeviceUse)>,
     /// Of buffers alone.
@@ -255,7 +256,7 @@ impl Batch {
         commands: &mut IndirectCommands,
         executed: &Executed,
         values: &Arc<Allocation>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let compute = self.compute(0)?;
         let encoded = (|| {
             let barrier = compute.hazards.barrier_for(executed.touches.iter().cloned());
@@ -265,9 +266,19 @@ impl Batch {
             }
             // Metal does not say what an execution leaves set.
             compute.current = None;
-            compute.encoder.execute(commands, executed.count)
+            let mut ended = 0;
+            for part in &executed.parts {
+                let again = if ended > 0 { compute.encoder.memory_barrier(Scope::ALL) } else { Ok(()) };
+                match again.and_then(|()| compute.encoder.execute(commands, part.clone())) {
+                    Ok(()) => ended = part.end,
+                    // The caller encodes the rest.
+                    Err(_) if ended > 0 => break,
+                    Err(failure) => return Err(failure),
+                }
+            }
+            Ok(ended)
         })();
-        encoded.map_err(|failure| failure.during("encode indirect commands"))?;
+        let ended = encoded.map_err(|failure: Failure| failure.during("encode indirect commands"))?;
         executed.touches.iter().cloned().for_each(|touch| compute.hazards.note(touch));
         executed.kernels.iter().for_each(|launched| compute.name(&launched.kernel));
         executed.kernels.iter().for_each(|launched| self.count(&launched.kernel, launched.launches));
@@ -275,9 +286,9 @@ impl Batch {
         self.uses.note([(values, DeviceUse::Read)].into_iter());
         self.history.note(|| {
             let names: Vec<&str> = executed.kernels.iter().map(|launched| launched.kernel.name()).collect();
-            format!("{} indirect commands of {}", executed.count, names.join(", "))
+            format!("{ended} indirect commands of {}", names.join(", "))
         });
-        Ok(())
+        Ok(ended)
     }
 
     /// Has the commands that follow wait for those before, whatever they use. Before a batch's first command: for what was submitted before it.
@@ -684,7 +695,7 @@ mod tests {
         commands.dispatch_threads(0, one, one).expect("it fits");
         let touches = kernel::touches(kernel, &args![y], None).collect();
         let kernels = vec![Launched { kernel: kernel.clone(), launches: 1 }];
-        (commands, Executed { count: 1, uses, touches, kernels })
+        (commands, Executed { parts: std::iter::once(0..1).collect(), uses, touches, kernels })
     }
 
     /// Metal keeps the lengths of threadgroup memory from launch to launch of an encoder.
@@ -810,7 +821,7 @@ mod tests {
                     '|' => batch.barrier(),
                     _ => {
                         let (mut recorded, executed) = recorded(&gpu, &l, y);
-                        let given = batch.execute(&mut recorded, &executed, values.allocation());
+                        let given = batch.execute(&mut recorded, &executed, values.allocation()).map(drop);
                         commands.push(recorded);
                         given
                     }
@@ -870,7 +881,7 @@ mod tests {
                 } else {
                     wanted[at] = wanted[at] * 5 + 2;
                     let (mut recorded, executed) = recorded(&gpu, &five, &mut ys[at]);
-                    let given = batch.execute(&mut recorded, &executed, values.allocation());
+                    let given = batch.execute(&mut recorded, &executed, values.allocation()).map(drop);
                     commands.push(recorded);
                     given
                 };

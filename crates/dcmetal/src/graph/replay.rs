@@ -228,6 +228,8 @@ impl Launch {
 struct Open {
     nodes: Vec<usize>,
     commands: Vec<Command>,
+    /// The first command of each level: those of one wait for those of earlier ones, and not for each other.
+    levels: Vec<usize>,
     asked: bool,
     /// Within the run, and of all of it.
     hazards: Hazards,
@@ -239,9 +241,9 @@ struct Open {
 impl Open {
     fn add(&mut self, node: usize, launch: &Launch, asked: bool, image: &mut Vec<u8>) {
         let touches = || launch.touches.iter().cloned();
-        let barrier = !self.nodes.is_empty() && (asked || self.hazards.barrier_for(touches()) != Scope::NONE);
-        if barrier {
+        if asked || self.nodes.is_empty() || self.hazards.barrier_for(touches()) != Scope::NONE {
             self.hazards.barrier(Scope::ALL);
+            self.levels.push(self.nodes.len());
         }
         touches().for_each(|touch| self.hazards.note(touch));
         touches().for_each(|touch| self.all.note(touch));
@@ -252,7 +254,7 @@ impl Open {
             start..image.len()
         };
         let values = launch.bound.values.iter().map(place).collect();
-        self.commands.push(launch.command(values, barrier));
+        self.commands.push(launch.command(values, false));
         for (allocation, kind) in &launch.uses {
             match self.uses.iter_mut().find(|(known, _)| Arc::ptr_eq(known, allocation)) {
                 Some(known) if *kind == DeviceUse::Write => known.1 = *kind,
@@ -274,8 +276,20 @@ impl Open {
             buffers.chain(command.values.iter().map(|value| value.0)).max().map_or(0, |last| last + 1)
         };
         let slots = self.commands.iter().map(slots).max().unwrap_or(0);
-        let Open { nodes, commands, asked, all, uses, kernels, .. } = self;
-        let executed = Executed { count: commands.len(), uses, touches: all.touched(), kernels };
+        let Open { nodes, mut commands, levels, asked, all, uses, kernels, .. } = self;
+        // A command's barrier is for it alone: a level of several begins with one of the encoder's, which is for all that follow.
+        let (mut parts, mut begin) = (Vec::new(), 0);
+        for (at, &first) in levels.iter().enumerate().skip(1) {
+            let end = levels.get(at + 1).copied().unwrap_or(commands.len());
+            if end - first == 1 {
+                commands[first].barrier = true;
+            } else {
+                parts.push(begin..first);
+                begin = first;
+            }
+        }
+        parts.push(begin..commands.len());
+        let executed = Executed { parts, uses, touches: all.touched(), kernels };
         Run { nodes, commands, slots, asked, executed }
     }
 }
@@ -469,7 +483,10 @@ impl Replays {
                     }
                     let commands = &mut recording.commands[number];
                     match batch.execute(commands, &run.executed, recording.values.allocation()) {
-                        Ok(()) => indirect += run.nodes.len() as u64,
+                        Ok(ended) => {
+                            indirect += ended as u64;
+                            run.nodes[ended..].iter().try_for_each(|&node| encode(&mut batch, node))?;
+                        }
                         // Nothing of it is in the batch.
                         Err(_) => run.nodes.iter().try_for_each(|&node| encode(&mut batch, node))?,
                     }

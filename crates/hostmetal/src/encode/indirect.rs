@@ -129,7 +129,10 @@ impl Encoder {
     }
 }
 
-/// The dispatches that a recorded execution stands for now, as a concurrent encoder would have recorded them.
+/// The dispatches that a recorded execution stands for now, as a concurrent encoder would have recorded them. A command's barrier is
+/// its own: "commands executed prior to this command are complete before this command executes" (Apple,
+/// `-[MTLIndirectComputeCommand setBarrier]`), which keeps no later command waiting. So all that have none come first, and programs that
+/// count on more see it.
 pub(crate) fn resolve(execute: &Execute) -> Result<Recording, Failure> {
     let mut range = execute.range.clone();
     if !execute.indirect.is_null() {
@@ -148,14 +151,13 @@ pub(crate) fn resolve(execute: &Execute) -> Result<Recording, Failure> {
         }
     }
     let mut recording = Recording { concurrent: true, ..Recording::default() };
+    let mut waiting = Vec::new();
     for index in range {
         let Some(record) = execute.commands.record(index) else { unreachable!("the range was checked") };
         if record.kind == 0 {
             continue;
         }
-        if record.barrier != 0 {
-            recording.commands.push(Command::Barrier);
-        }
+        let first = recording.commands.len();
         add(execute, &record, &mut recording).map_err(|(code, text)| {
             let before = if code == ErrorCode::InvalidResource {
                 "Invalid Resource (00000009:kIOGPUCommandBufferCallbackErrorInvalidResource)"
@@ -164,7 +166,11 @@ pub(crate) fn resolve(execute: &Execute) -> Result<Recording, Failure> {
             };
             failure(code, format!("{before}: command {index} of an indirect command buffer: {text}"))
         })?;
+        if record.barrier != 0 {
+            waiting.extend(recording.commands.drain(first..).flat_map(|dispatch| [Command::Barrier, dispatch]));
+        }
     }
+    recording.commands.append(&mut waiting);
     Ok(recording)
 }
 

@@ -4,6 +4,7 @@
 //! commands keep them until they have completed; a change meanwhile is refused. So nothing here can make the device meet memory
 //! that is gone, or commands that change under it. They "belong to one thread at a time": every function takes `&mut`.
 
+use std::ops::Range;
 use std::ptr;
 
 use dcmetal_sys as sys;
@@ -67,7 +68,7 @@ impl DCMetalIndirectCommands {
         check(status, error)
     }
 
-    /// The command waits for those of smaller index.
+    /// The command waits for those of smaller index in the same execution; later ones without a barrier do not wait.
     pub(crate) fn set_barrier(&mut self, index: usize) -> Result<(), Failure> {
         let mut error = ptr::null_mut();
         // SAFETY: a live handle; the out-parameter is valid for the call.
@@ -93,12 +94,12 @@ impl DCMetalIndirectCommands {
 }
 
 impl ComputeEncoder {
-    /// Executes the first `count` commands, which are as dispatches that were encoded: barriers keep them from others.
-    pub(crate) fn execute(&mut self, commands: &mut IndirectCommands, count: usize) -> Result<(), Failure> {
-        let mut error = ptr::null_mut();
+    /// Executes commands, which are as dispatches that were encoded: barriers keep them from others.
+    pub(crate) fn execute(&mut self, commands: &mut IndirectCommands, which: Range<usize>) -> Result<(), Failure> {
+        let (first, count, mut error) = (which.start as u64, which.len() as u64, ptr::null_mut());
         // SAFETY: live handles; the out-parameter is valid for the call. The command buffer keeps the commands.
         let status =
-            unsafe { sys::DCMetalComputeEncoder_ExecuteCommands(self.0, commands.0, 0, count as u64, &mut error) };
+            unsafe { sys::DCMetalComputeEncoder_ExecuteCommands(self.0, commands.0, first, count, &mut error) };
         check(status, error)
     }
 }
