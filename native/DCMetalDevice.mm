@@ -243,6 +243,18 @@ size_t DCMetalDevice_GetName(DCMetalDevice device, char *buffer, size_t capacity
   return ask(put(nullptr, 0, buffer, capacity), [=] { return put([in(device) name], buffer, capacity); });
 }
 
+// hostmetal's, and no part of Metal.
+@protocol HostMetalCompiler
+- (NSString *)hostmetalCompiler;
+@end
+
+size_t DCMetalDevice_GetCompiler(DCMetalDevice device, char *buffer, size_t capacity) {
+  return ask(put(nullptr, 0, buffer, capacity), [=]() -> size_t {
+    if (![in(device) respondsToSelector:@selector(hostmetalCompiler)]) return 0;
+    return put([(id<HostMetalCompiler>)in(device) hostmetalCompiler], buffer, capacity);
+  });
+}
+
 // A message to nil answers 0, which is what the header asks for a NULL device.
 uint64_t DCMetalDevice_GetRegistryID(DCMetalDevice device) {
   return ask(uint64_t(0), [=] { return uint64_t([in(device) registryID]); });

@@ -34,6 +34,12 @@ BOOL fail(HMError *failure, NSError **error) {
                          error:(NSError **)error {
   if (!(self = [super init])) return nil;
   _device = device;
+  HMError fault = {};
+  if (hm_archive_fails(device->_engine, &fault)) {
+    fail(&fault, error);
+    [self release];
+    return nil;
+  }
   NSURL *const url = [descriptor url];
   if (!url) {
     _engine = hm_archive_create();
@@ -55,6 +61,7 @@ BOOL fail(HMError *failure, NSError **error) {
 - (BOOL)addFunction:(id<MTLFunction>)function options:(const HMPipelineOptions *)options error:(NSError **)error {
   HostMTLFunction *const host = (HostMTLFunction *)function;
   HMError failure = {};
+  if (hm_archive_fails(_device->_engine, &failure)) return fail(&failure, error);
   if (host->_engine) return hm_archive_add(_engine, _device->_engine, host->_engine, options, &failure) || fail(&failure, error);
   if (error)
     *error = [NSError errorWithDomain:MTLBinaryArchiveDomain
@@ -107,6 +114,7 @@ BOOL fail(HMError *failure, NSError **error) {
   NSString *const path = [_device pathOf:url domain:MTLBinaryArchiveDomain code:MTLBinaryArchiveErrorInvalidFile error:error];
   if (!path) return NO;
   HMError failure = {};
+  if (hm_archive_fails(_device->_engine, &failure)) return fail(&failure, error);
   return hm_archive_write(_engine, [path fileSystemRepresentation], &failure) || fail(&failure, error);
 }
 

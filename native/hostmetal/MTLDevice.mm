@@ -716,6 +716,14 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   });
 }
 
+// hostmetal's own: asked for by name (native/DCMetalDevice.mm).
+- (NSString *)hostmetalCompiler {
+  char *const text = hm_compiler();
+  NSString *string = [NSString stringWithUTF8String:text];
+  hm_string_release(text);
+  return string;
+}
+
 - (void)dealloc {
   [_name release];
   [_architecture release];

@@ -218,6 +218,7 @@ HMFunction hm_function_create(HMLibrary library, const char *name, const HMConst
                               HMError *error);
 void hm_function_release(HMFunction function);
 // What the kernel does: lines of words (crates/hostmetal/src/msl/analysis.rs), for hm_string_release; NULL with an error.
+char *hm_compiler(void);  // what compiles, for hm_string_release
 char *hm_function_analysis(HMFunction function, HMError *error);
 typedef struct HMAttribute {
   const char *name;  // valid while the function lives
@@ -293,6 +294,7 @@ void hm_function_table_release(HMFunctionTable table);
 
 // -------------------------------------------------------------- binary archives
 // Codes of errors are those of MTLBinaryArchiveError: 1 invalid file, 3 compilation failure, 4 internal.
+bool hm_archive_fails(HMDevice device, HMError *error);  // a fault on purpose
 HMArchive hm_archive_create(void);
 HMArchive hm_archive_read(const char *path, HMError *error);  // NULL with the error
 // Compiles the function, unless the archive has it, and keeps its code. Of the options, the archives are not looked at.

@@ -256,6 +256,9 @@ DC_METAL_API DCMetalStatus DCMetalDevice_CreateAll(DCMetalDevice *devices, size_
 /* MTLCreateSystemDefaultDevice; DC_METAL_NOT_FOUND on a machine without one. */
 DC_METAL_API DCMetalStatus DCMetalDevice_CreateSystemDefault(DCMetalDevice *device, DCMetalError *error);
 DC_METAL_API size_t DCMetalDevice_GetName(DCMetalDevice device, char *buffer, size_t capacity);
+/* Names what compiles pipelines for the device where that is no part of the operating system, as hostmetal's clang is not: code that was compiled
+ * under another name is not to be used. Empty on Apple's Metal, whose compiler is of the system's build. It may run a compiler, the first time. */
+DC_METAL_API size_t DCMetalDevice_GetCompiler(DCMetalDevice device, char *buffer, size_t capacity);
 /* Unique per device until the next boot. 0 for NULL, as the numbers below. */
 DC_METAL_API uint64_t DCMetalDevice_GetRegistryID(DCMetalDevice device);
 DC_METAL_API bool DCMetalDevice_HasUnifiedMemory(DCMetalDevice device);

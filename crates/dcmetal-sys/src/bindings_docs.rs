@@ -445,6 +445,15 @@ unsafe extern "C" {
     ) -> usize;
 }
 unsafe extern "C" {
+    /** Names what compiles pipelines for the device where that is no part of the operating system, as hostmetal's clang is not: code that was compiled
+ under another name is not to be used. Empty on Apple's Metal, whose compiler is of the system's build. It may run a compiler, the first time.*/
+    pub fn DCMetalDevice_GetCompiler(
+        device: DCMetalDevice,
+        buffer: *mut ::std::os::raw::c_char,
+        capacity: usize,
+    ) -> usize;
+}
+unsafe extern "C" {
     /// Unique per device until the next boot. 0 for NULL, as the numbers below.
     pub fn DCMetalDevice_GetRegistryID(device: DCMetalDevice) -> u64;
 }

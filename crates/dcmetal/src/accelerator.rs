@@ -12,11 +12,11 @@ use dcmetal_sys as sys;
 use crate::command::{Ages, Urgent};
 use crate::kernel::{CompiledSource, KernelFiles, Source, SourceKey};
 use crate::memo::Memo;
-use crate::pool::WeakPool;
-use crate::raw::Device;
+use crate::pool::{WeakPool, make_room_for};
 use crate::raw::command::Queue;
 use crate::raw::host::lock;
 use crate::raw::pages::PageVec;
+use crate::raw::{Device, Failure};
 use crate::telemetry::{Figures, Since, Telemetry};
 use crate::{
     Batch, Buffer, BufferPool, CacheStats, Compilation, CompileOptions, Error, KernelFileStats, Library, PoolLimits,
@@ -67,7 +67,7 @@ struct Shared {
     pools: Mutex<Pools>,
 }
 
-/// The pools that were made, for telemetry.
+/// The pools that were made: they tell their figures, and make room.
 #[derive(Default)]
 struct Pools {
     made: u64,
@@ -376,7 +376,8 @@ impl Accelerator {
     /// A shared buffer of `len` elements of zero.
     ///
     /// # Errors
-    /// [`Error::EmptyBuffer`], [`Error::BufferTooLarge`], [`Error::OutOfMemory`]; [`Error::NoDevice`] when the device was removed.
+    /// [`Error::EmptyBuffer`], [`Error::BufferTooLarge`], [`Error::OutOfMemory`] when there is none after this accelerator's pools have let go of
+    /// what nobody uses; [`Error::NoDevice`] when the device was removed.
     pub fn buffer_zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         self.buffer_with(len, StorageMode::Shared)
     }
@@ -458,6 +459,12 @@ impl Accelerator {
         pools.made += 1;
         pools.list.push((number, pool.downgrade()));
         pool
+    }
+
+    /// Memory that `make` makes. Before there is none, what this accelerator's pools keep and nobody uses is released.
+    pub(crate) fn make<T>(&self, make: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
+        let pools: Vec<WeakPool> = lock(&self.shared.pools).list.iter().map(|(_, pool)| pool.clone()).collect();
+        make_room_for(pools.into_iter(), make)
     }
 
     /// Of the pools that live, each with its number.

@@ -525,7 +525,7 @@ impl Error {
     }
 }
 
-/// What an error of Metal's means that came from a call, not from a command buffer (Apple, `MTLLibraryError.Code`).
+/// What an error of Metal's means that came from a call, not from a command buffer (Apple, `MTLLibraryError.Code`, `MTLBinaryArchiveError.Code`).
 pub(crate) fn of_metal(domain: &str, code: i64) -> ErrorKind {
     const NO_OBJECT: i64 = dcmetal_sys::DC_METAL_OUT_OF_MEMORY.0 as i64;
     match (domain, code) {
@@ -533,7 +533,10 @@ pub(crate) fn of_metal(domain: &str, code: i64) -> ErrorKind {
         ("DCMetal", NO_OBJECT) => ErrorKind::Resource,
         ("MTLLibraryErrorDomain", 1) => ErrorKind::Unsupported,
         // Internal: the compiler failed, not the source.
-        ("MTLLibraryErrorDomain", 2) => ErrorKind::Transient,
+        ("MTLLibraryErrorDomain", 2) | ("MTLBinaryArchiveDomain", 4) => ErrorKind::Transient,
+        // No such function, no such file; a file that is no archive, what cannot be in one, what does not compile for one.
+        ("MTLLibraryErrorDomain", 5 | 6) | ("MTLBinaryArchiveDomain", 1..=3) => ErrorKind::User,
+        // Among others code that a library took and the device's compiler does not (3), which another device's may.
         _ => ErrorKind::Device,
     }
 }

@@ -490,7 +490,7 @@ fn who_runs_out_of_memory_gets_what_another_releases() {
             thread::spawn(move || {
                 let is_room = |alive| (alive < 2).then_some(alive + 1);
                 let make = || alive.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_room);
-                shelves.make(make, |_| true).is_ok()
+                shelves::Shelves::make(&[Arc::clone(shelves.shelves())], make, |_| true).is_ok()
             })
         });
         let keeper = thread::spawn(move || {

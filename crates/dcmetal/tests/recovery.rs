@@ -195,6 +195,26 @@ fn a_fault_of_the_kernel_is_not_recovered_from() {
     assert_eq!((error.kind(), tries.load(Ordering::Relaxed)), (ErrorKind::Device, 1), "{error}");
 }
 
+/// Apple, `MTLLibraryError.Code` and `MTLBinaryArchiveError.Code`, by value.
+#[test]
+fn every_error_of_a_call_has_its_kind() {
+    for (domain, code, kind) in [
+        ("MTLLibraryErrorDomain", 1, ErrorKind::Unsupported), // unsupported
+        ("MTLLibraryErrorDomain", 2, ErrorKind::Transient),   // internal
+        ("MTLLibraryErrorDomain", 3, ErrorKind::Device),      // compileFailure: of a pipeline, whose library compiled
+        ("MTLLibraryErrorDomain", 5, ErrorKind::User),        // functionNotFound
+        ("MTLLibraryErrorDomain", 6, ErrorKind::User),        // fileNotFound
+        ("MTLBinaryArchiveDomain", 1, ErrorKind::User),       // invalidFile
+        ("MTLBinaryArchiveDomain", 2, ErrorKind::User),       // unexpectedElement
+        ("MTLBinaryArchiveDomain", 3, ErrorKind::User),       // compilationFailure
+        ("MTLBinaryArchiveDomain", 4, ErrorKind::Transient),  // internalError
+        ("NSCocoaErrorDomain", 1, ErrorKind::Device),
+    ] {
+        let (call, text) = ("try", String::new());
+        assert_eq!(Error::Metal { call, domain: domain.into(), code, text }.kind(), kind, "{domain} {code}");
+    }
+}
+
 /// Apple, `MTLCommandBufferError.Code`, by value.
 #[test]
 fn every_error_of_a_command_buffer_has_its_kind() {

@@ -19,6 +19,7 @@ use std::time::Duration;
 use crate::command::ErrorCode;
 use crate::device::{self, Device};
 use crate::encode::Misuse;
+use crate::ffi::archive::{COMPILATION_FAILURE, INTERNAL_ERROR, INVALID_FILE};
 use crate::library::{COMPILE_FAILURE, INTERNAL, LibraryError, UNSUPPORTED};
 use crate::msl::Toolchain;
 
@@ -33,14 +34,15 @@ pub(crate) enum Site {
     Encoder,
     Compile,
     Pipeline,
+    Archive,
     Commit,
     Complete,
 }
 
-const SITES: usize = 10;
+const SITES: usize = 11;
 
 /// The names that rules and counts use, with the sites that they mean.
-const NAMES: [(&str, &[Site]); 11] = [
+const NAMES: [(&str, &[Site]); 12] = [
     ("allocation", &[Site::Buffer, Site::Texture, Site::Heap]),
     ("buffer", &[Site::Buffer]),
     ("texture", &[Site::Texture]),
@@ -50,6 +52,7 @@ const NAMES: [(&str, &[Site]); 11] = [
     ("encoder", &[Site::Encoder]),
     ("compile", &[Site::Compile]),
     ("pipeline", &[Site::Pipeline]),
+    ("archive", &[Site::Archive]),
     ("commit", &[Site::Commit]),
     ("complete", &[Site::Complete]),
 ];
@@ -72,6 +75,10 @@ const COMMAND_ERRORS: [(&str, ErrorCode); 10] = [
 const LIBRARY_ERRORS: [(&str, i64); 3] =
     [("internal", INTERNAL), ("compile_failure", COMPILE_FAILURE), ("unsupported", UNSUPPORTED)];
 
+/// MTLBinaryArchiveError, by the names that rules use.
+const ARCHIVE_ERRORS: [(&str, i64); 3] =
+    [("invalid_file", INVALID_FILE), ("compilation_failure", COMPILATION_FAILURE), ("internal_error", INTERNAL_ERROR)];
+
 /// Longer than anything: what is so slow is ended by its deadline.
 const FOREVER: Duration = Duration::MAX;
 
@@ -89,6 +96,7 @@ enum Pick {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failing {
     Nil,
+    /// A code of MTLLibraryError, or of MTLBinaryArchiveError.
     Library(i64),
     /// After so many commands.
     Command(ErrorCode, u64),
@@ -456,6 +464,7 @@ fn rule(text: &str, devices: usize) -> Result<Rule, String> {
         (None, Site::Commit) => Some(Failing::Command(ErrorCode::Internal, 0)),
         (None, Site::Compile) => Some(Failing::Library(COMPILE_FAILURE)),
         (None, Site::Pipeline) => Some(Failing::Library(INTERNAL)),
+        (None, Site::Archive) => Some(Failing::Library(INTERNAL_ERROR)),
         (None, _) => Some(Failing::Nil),
     };
     Ok(Rule {
@@ -477,6 +486,11 @@ fn error(site: Site, value: &str) -> Result<Failing, String> {
     match site {
         Site::Compile | Site::Pipeline => {
             library.ok_or_else(|| format!("expected {}", list(LIBRARY_ERRORS.iter().map(|(name, _)| *name))))
+        }
+        Site::Archive => {
+            let archive = ARCHIVE_ERRORS.iter().find(|(name, _)| *name == value);
+            let archive = archive.map(|(_, code)| Failing::Library(*code));
+            archive.ok_or_else(|| format!("expected {}", list(ARCHIVE_ERRORS.iter().map(|(name, _)| *name))))
         }
         Site::Commit => {
             command.ok_or_else(|| format!("expected {}", list(COMMAND_ERRORS.iter().map(|(name, _)| *name))))
@@ -514,7 +528,7 @@ mod tests {
             (
                 "comit",
                 "unknown site `comit`: expected allocation, buffer, texture, heap, queue, command_buffer, encoder, \
-                       compile, pipeline, commit, complete",
+                       compile, pipeline, archive, commit, complete",
             ),
             ("seed=x", "expected a number"),
             ("seed=-1", "expected a number"),

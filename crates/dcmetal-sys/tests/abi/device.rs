@@ -147,6 +147,15 @@ pub(crate) fn device_has_a_name() {
     assert!(!name.trim().is_empty());
 }
 
+/// hostmetal's by a hash; Apple's is of the system.
+pub(crate) fn device_names_its_compiler() {
+    let gpu = Gpu::new();
+    let compiler = string(|text, capacity| dc!(DCMetalDevice_GetCompiler(gpu.device.0, text, capacity)));
+    let is_hash = compiler.len() == 64 && compiler.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(if cfg!(target_os = "macos") { compiler.is_empty() } else { is_hash }, "{compiler}");
+    assert_eq!(string(|text, capacity| dc!(DCMetalDevice_GetCompiler(gpu.device.0, text, capacity))), compiler);
+}
+
 /// Bytes of memory of this machine, from the operating system.
 fn physical_memory() -> u64 {
     // SAFETY: sysconf reads nothing of ours.
@@ -214,6 +223,7 @@ pub(crate) fn device_counts_what_is_allocated() {
 pub(crate) fn device_of_null_has_nothing() {
     let none = DCMetalDevice::NULL;
     assert_eq!(string(|text, capacity| dc!(DCMetalDevice_GetName(none, text, capacity))), "");
+    assert_eq!(string(|text, capacity| dc!(DCMetalDevice_GetCompiler(none, text, capacity))), "");
     assert_eq!(dc!(DCMetalDevice_GetRegistryID(none)), 0);
     assert!(!dc!(DCMetalDevice_HasUnifiedMemory(none)));
     assert!(!dc!(DCMetalDevice_IsLowPower(none)));

@@ -1,11 +1,10 @@
 //! [`KernelFiles`]: compiled pipelines in a folder, for later processes.
 //!
 //! One binary archive of Metal's per kernel, in a file whose name is the hash of everything that the code depends on (source,
-//! options, values of function constants, device, system, this crate's version) and, behind it, the hash of the file's bytes. So
+//! options, values of function constants, device, system, compiler, this crate's version) and, behind it, the hash of the file's bytes. So
 //! a file is whole or its name is a lie; it is written under another name and renamed, so that processes may share a folder and
 //! may be killed at any moment. An archive is code: the folder must be the user's own and closed to all others, a file a plain
-//! one of the user's; whatever is wrong is removed and made again. What Metal does not take either (its own compiler is another
-//! than when the file was written) is a miss.
+//! one of the user's; whatever is wrong is removed and made again, also what Metal does not take.
 //!
 //! Measured threadgroup sizes ([`Tuned`]) are kept beside them, a small text each, under the same rules.
 //!
@@ -128,7 +127,7 @@ impl KernelFiles {
             )));
         }
         let mut machine = Key(Sha256::new());
-        for part in ["dcmetal kernels 1", env!("CARGO_PKG_VERSION"), &device.name(), &system_build()] {
+        for part in ["dcmetal kernels 1", env!("CARGO_PKG_VERSION"), &device.name(), &system_build(), &device.compiler()] {
             machine.part(part.as_bytes());
         }
         for family in crate::GpuFamily::ALL {
@@ -176,12 +175,12 @@ impl KernelFiles {
         }
         count(&self.counts.misses);
         count(&self.counts.compiled);
-        let mut archive = Archive::new(device)?;
-        if archive.add(function).is_err() {
-            // Some functions cannot be archived, and a pipeline's own error says more than the archive's.
+        // Some functions cannot be archived, nor can any where Metal makes no archive; a pipeline's own error says more than the archive's.
+        let archive = Archive::new(device).and_then(|mut archive| archive.add(function).map(|()| archive));
+        let Ok(archive) = archive else {
             count(&self.counts.unwritten);
             return Pipeline::new(device, function, label);
-        }
+        };
         let pipeline = Pipeline::with_archive(device, function, label, &archive, false)?;
         let written = self.write(&name, ARCHIVE, |path| {
             archive.write(path).map_err(|failure| io::Error::other(failure.text))?;

@@ -65,7 +65,8 @@ impl<T: Pod> Buffer<T> {
 
     pub(crate) fn zeroed(accelerator: &Accelerator, len: usize, storage: StorageMode) -> Result<Buffer<T>> {
         let bytes = allocation_bytes::<T>(accelerator, len)?;
-        let memory = Memory::new(accelerator.device(), bytes, storage)
+        let memory = accelerator
+            .make(|| Memory::new(accelerator.device(), bytes, storage))
             .map_err(|failure| no_memory(accelerator, bytes, failure))?;
         Ok(Buffer::new(Holding::new(memory, None, accelerator), len, None))
     }

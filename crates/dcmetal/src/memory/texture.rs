@@ -109,7 +109,8 @@ impl Texture {
         let texels = descriptor.len().filter(|_| wanted <= limit);
         let Some(texels) = texels else { return Err(Error::BufferTooLarge { bytes: wanted, limit }) };
         let size = texels * descriptor.format.texel_size();
-        let memory = Memory::texture(accelerator.device(), descriptor, storage)
+        let memory = accelerator
+            .make(|| Memory::texture(accelerator.device(), descriptor, storage))
             .map_err(|failure| failure.of_nothing(accelerator.device(), "make a texture", Some(size)))?;
         let allocation = Arc::new(Allocation::new(Holding::new(memory, None, accelerator), size, None));
         Ok(Texture { allocation, descriptor: *descriptor, texels })

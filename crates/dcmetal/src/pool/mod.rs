@@ -166,7 +166,7 @@ impl BufferPool {
     /// A buffer whose elements hold anything: what its last user left, zero, or, with [`PoolLimits::heaps`], what another buffer left.
     ///
     /// # Errors
-    /// As [`Accelerator::buffer_zeroed`]. Before running out of memory the pool lets go of what it keeps.
+    /// As [`Accelerator::buffer_zeroed`].
     pub fn buffer<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let data = allocation_bytes::<T>(&self.accelerator, len)?;
         let limit = self.accelerator.limits().max_buffer_bytes;
@@ -221,8 +221,10 @@ impl BufferPool {
         }
         self.shelves.make_room(bytes);
         let make = || Memory::new(self.accelerator.device(), bytes, StorageMode::Shared);
-        let memory = self.shelves.make(make, |failure| failure.status == sys::DC_METAL_OUT_OF_MEMORY);
-        memory.map(|memory| (memory, None)).map_err(|failure| no_memory(&self.accelerator, bytes, failure))
+        self.accelerator
+            .make(make)
+            .map(|memory| (memory, None))
+            .map_err(|failure| no_memory(&self.accelerator, bytes, failure))
     }
 
     /// `None` for what is not small, and where there is no room: then the buffer gets an allocation of its own.
@@ -256,6 +258,15 @@ impl BufferPool {
     }
 }
 
+/// What `make` makes; where there is no memory for it, after these pools have let go of what they keep idle.
+pub(crate) fn make_room_for<T>(
+    pools: impl Iterator<Item = WeakPool>,
+    make: impl Fn() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let pools: Vec<_> = pools.filter_map(|pool| pool.shelves()).collect();
+    Shelves::make(&pools, make, |failure| failure.status == sys::DC_METAL_OUT_OF_MEMORY)
+}
+
 /// No memory is none, not a failure.
 fn unless_full<T>(made: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match made {
@@ -265,7 +276,8 @@ fn unless_full<T>(made: Result<T, Failure>) -> Result<Option<T>, Failure> {
     }
 }
 
-/// What tells a pool's figures as long as it lives, and does not make it live longer.
+/// A pool for those who do not make it live longer: who tells its figures, who wants room.
+#[derive(Clone)]
 pub(crate) struct WeakPool(Weak<Shelves<Box<Holding>>>);
 
 impl WeakPool {

@@ -184,16 +184,21 @@ impl<M, const N: usize> Shelves<M, N> {
         self.release_while(|| self.idle_bytes() > keep)
     }
 
-    /// What `make` makes. Where there `is_no_room` for it, all idle memory is released and it is tried once more, also when it was
+    /// What `make` makes. Where there `is_no_room` for it, all idle memory of `all` is released and it is tried once more, also when it was
     /// another thread that released some since.
-    pub(super) fn make<T, E>(&self, make: impl Fn() -> Result<T, E>, is_no_room: impl Fn(&E) -> bool) -> Result<T, E> {
-        let released = self.released();
+    pub(super) fn make<T, E>(
+        all: &[Arc<Self>],
+        make: impl Fn() -> Result<T, E>,
+        is_no_room: impl Fn(&E) -> bool,
+    ) -> Result<T, E> {
+        let released = || all.iter().map(|shelves| shelves.released()).sum::<u64>();
+        let before = released();
         make().or_else(|error| {
             if !is_no_room(&error) {
                 return Err(error);
             }
-            self.release_all();
-            if self.released() == released { Err(error) } else { make() }
+            all.iter().for_each(|shelves| shelves.release_all());
+            if released() == before { Err(error) } else { make() }
         })
     }
 

@@ -279,6 +279,12 @@ impl DCMetalDevice {
         text(|bytes, capacity| unsafe { sys::DCMetalDevice_GetName(self.0, bytes, capacity) })
     }
 
+    /// Names what compiles pipelines, where that is no part of the system.
+    pub(crate) fn compiler(&self) -> String {
+        // SAFETY: as for the name.
+        text(|bytes, capacity| unsafe { sys::DCMetalDevice_GetCompiler(self.0, bytes, capacity) })
+    }
+
     pub(crate) fn registry_id(&self) -> u64 {
         // SAFETY: a live handle.
         unsafe { sys::DCMetalDevice_GetRegistryID(self.0) }

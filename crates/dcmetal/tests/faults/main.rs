@@ -46,6 +46,7 @@ fn every_fault_ends_in_right_data_or_the_right_error() {
         unsafe { std::env::set_var(name, value) };
     }
     bounded("the matrix", matrix::matrix);
+    bounded("kept kernels", matrix::kept_kernels);
     bounded("programs by chance", programs::programs);
     bounded("retries", transient_faults_are_recovered_from);
     bounded("a lost device", a_device_may_go_at_any_submission);

@@ -17,7 +17,7 @@ use hostmetal::{faults, ffi};
 
 use crate::common::{Random, limits};
 use crate::live::allocations;
-use crate::works::{Progress, SITES, Stage, WORKS, Work, is_there};
+use crate::works::{KEPT, Progress, SITES, Stage, WORKS, Work, is_there};
 use crate::{injected, input, is_sanitized, nothing_is_lent, set, until};
 
 // ---------------------------------------------------------------- the faults
@@ -67,6 +67,13 @@ pub(crate) const FAULTS: &[Fault] = &[
     fault("commit", "error=stack_overflow", Device),
     slow("commit"),
     slow("complete"),
+];
+
+/// Nobody is told: the kernel is compiled.
+const ARCHIVES: &[Fault] = &[
+    fault("archive", "error=internal_error", Transient),
+    fault("archive", "error=invalid_file", User),
+    fault("archive", "error=compilation_failure", User),
 ];
 
 /// What takes for ever is ended by a limit of hostmetal's, with its error. In processes of their own, whose limits are short.
@@ -381,6 +388,34 @@ fn inject(fault: &Fault, (work, device): (&Work, usize), calls: &Calls, mut tell
         }
     }
     ALONE.store(false, Ordering::SeqCst);
+}
+
+/// One fault at a time at every call of the site beside a kernel that is tuned and kept, whose calls are not always as many.
+pub(crate) fn kept_kernels() {
+    let (mut ends, mut words) = (Ends::default(), String::new());
+    for (number, fault) in FAULTS.iter().chain(ARCHIVES).enumerate() {
+        for device in 0..2 {
+            if is_sanitized() && !(number + 2 * device).is_multiple_of(4) {
+                continue;
+            }
+            for (_, rule) in fault.rules() {
+                for place in 1.. {
+                    let rules = format!("{rule}:at={place}");
+                    let Ran { end, stage, struck, .. } = run((&KEPT, device), &rules, place, &mut words);
+                    let run = || format!("{}, device {device}, {rules}, {stage:?}: {words}", KEPT.name);
+                    if struck.iter().sum::<u64>() == 0 {
+                        assert_eq!(end, None, "{}", run());
+                        assert!(place > 1 || fault.site == "texture" || fault.site == "heap", "{}", run());
+                        break;
+                    }
+                    let right = fault.kind.is_none() || KEPT.survives.contains(&fault.site);
+                    assert!(end.is_none() && right || end.is_some() && end == fault.kind, "{}: {end:?}", run());
+                    *ends.entry(name_of(end)).or_default() += 1;
+                }
+            }
+        }
+    }
+    println!("{}, {} runs: {}\n", KEPT.name, ends.values().sum::<u64>(), cell(&ends));
 }
 
 pub(crate) fn matrix() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dcmetal::{
     Accelerator, BufferPool, Error, Grid, PixelFormat, PoolLimits, Result, StorageMode, StreamLimits,
-    TextureDescriptor, args,
+    TextureDescriptor, TuneOptions, args,
 };
 use hostmetal::faults;
 
@@ -52,8 +52,19 @@ __kernel void tells(__global const uint* x, __global uint* y) {
 const PRINTED: usize = 4;
 
 /// The sites of hostmetal's faults.
-pub(crate) const SITES: [&str; 10] =
-    ["buffer", "texture", "heap", "queue", "command_buffer", "encoder", "compile", "pipeline", "commit", "complete"];
+pub(crate) const SITES: [&str; 11] = [
+    "buffer",
+    "texture",
+    "heap",
+    "queue",
+    "command_buffer",
+    "encoder",
+    "compile",
+    "pipeline",
+    "archive",
+    "commit",
+    "complete",
+];
 
 /// Where a workload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,6 +148,10 @@ pub(crate) const WORKS: [Work; 9] = [
     Work { survives: &["heap", "buffer"], ..work("buffers of heaps", heaps, expected_of_heaps) },
     Work { translated: true, ..work("OpenCL C in the background, printing", background, expected_of_background) },
 ];
+
+/// What cannot be kept is compiled again. How often the kernel runs before its threadgroup is chosen is a matter of time.
+pub(crate) const KEPT: Work =
+    Work { survives: &["archive", "pipeline"], ..work("a tuned kernel in a folder", kept, expected_of_kept) };
 
 fn grid() -> Grid {
     Grid::linear(SIZE)
@@ -596,4 +611,46 @@ fn expected_of_background(input: &[u32]) -> Vec<u32> {
     let mut told = y[..PRINTED].to_vec();
     told.sort_unstable();
     [y, told].concat()
+}
+
+/// Threads that the kernel is tuned for: two candidates, each with the fewest runs.
+const TUNED: usize = 64;
+
+/// A kernel that one accelerator compiles, tunes and keeps in a folder, and another takes from there.
+fn kept(gpu: &Accelerator, _: &BufferPool, input: &[u32], progress: &Progress) -> Result<Vec<u32>> {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("kernels");
+    let mut results = Vec::new();
+    for number in 0..2 {
+        progress.set(Stage::Open);
+        let again = Accelerator::all()?.into_iter().find(|other| other.registry_id() == gpu.registry_id());
+        let again = again.ok_or(Error::NoDevice { text: "it was removed".to_owned() })?;
+        again.keep_kernels(&folder, u64::MAX)?;
+        progress.set(Stage::Compile);
+        let library = again.compile_msl(SOURCE)?;
+        progress.set(Stage::Pipelines);
+        let scale = library.kernel("scale")?;
+        progress.set(Stage::Allocate);
+        let (x, mut y) = (again.buffer_from(&input[..TUNED])?, again.buffer_zeroed::<u32>(TUNED)?);
+        let options = TuneOptions { time: PATIENCE, runs: 3, any_size: false };
+        progress.set(Stage::Wait);
+        let tuned = scale.tune(Grid::linear(TUNED), args![&x, &mut y], &options);
+        // What was measured is the caller's memory no more than before.
+        assert_eq!(y.to_vec().unwrap_or(vec![0; TUNED]), [0; TUNED]);
+        let remembered = tuned?.candidates.is_empty();
+        assert!(number == 1 || !remembered, "nothing was measured before");
+        progress.set(Stage::Submit);
+        let submission = scale.launch(Grid::linear(TUNED), args![&x, &mut y])?;
+        progress.set(Stage::Wait);
+        wait(|limit| submission.wait_timeout(limit))?;
+        progress.set(Stage::ReadBack);
+        results.extend(y.to_vec()?);
+    }
+    progress.set(Stage::Done);
+    Ok(results)
+}
+
+fn expected_of_kept(input: &[u32]) -> Vec<u32> {
+    let y = scaled(input)[..TUNED].to_vec();
+    [y.clone(), y].concat()
 }

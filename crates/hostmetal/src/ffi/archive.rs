@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use super::compile::{HMPipelineOptions, give_or};
 use super::{HMArchive, HMDevice, HMError, HMFunction, borrow, device_of, give, put, release, share, text};
+use crate::faults::{self, Site};
 use crate::library::PipelineDescriptor;
 use crate::msl::{Archive, Archives};
 
 /// MTLBinaryArchiveError.
-const INVALID_FILE: i64 = 1;
-const COMPILATION_FAILURE: i64 = 3;
-const INTERNAL_ERROR: i64 = 4;
+pub(crate) const INVALID_FILE: i64 = 1;
+pub(crate) const COMPILATION_FAILURE: i64 = 3;
+pub(crate) const INTERNAL_ERROR: i64 = 4;
 
 /// # Safety
 /// `path` is NULL or ends with NUL.
@@ -35,6 +36,18 @@ pub(super) unsafe fn told(result: Result<(), HMError>, error: *mut HMError) -> b
         unsafe { put(error, value) };
     }
     done
+}
+
+/// Whether a call of an archive's fails on purpose, with a code of MTLBinaryArchiveError.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_archive_fails(device: HMDevice, error: *mut HMError) -> bool {
+    // SAFETY: as the module says.
+    let fate = faults::compile(unsafe { device_of(device) }, Site::Archive);
+    // SAFETY: as the module says.
+    !unsafe { told(fate.map_err(HMError::from), error) }
 }
 
 /// An empty archive.

@@ -14,7 +14,9 @@ use crate::faults::{self, Site};
 use crate::library::{
     COMPILE_FAILURE, COMPILE_WARNING, Function, Library, LibraryError, LibraryOptions, PipelineDescriptor, read_dynamic,
 };
-use crate::msl::{Archive, Archives, CompileOptions, ConstantKey, ConstantValue, DataType, Dynamic, Linking, MathMode};
+use crate::msl::{
+    Archive, Archives, CompileOptions, ConstantKey, ConstantValue, DataType, Dynamic, Linking, MathMode, Toolchain,
+};
 use crate::msl::{PLACES, StageAttribute, StageInput, StageLayout};
 use crate::pipeline::{Kernel, Pipeline};
 
@@ -408,6 +410,14 @@ pub unsafe extern "C" fn hm_function_create(
 pub unsafe extern "C" fn hm_function_release(function: HMFunction) {
     // SAFETY: as the module says.
     unsafe { release(function) };
+}
+
+/// Names what compiles, as a text for `hm_string_release`: another text's code is not to be used. Empty where there is no compiler.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_compiler() -> *mut c_char {
+    let text = Toolchain::shared().map(|toolchain| toolchain.fingerprint()).unwrap_or_default();
+    // Hexadecimal digits have no NUL.
+    CString::new(text).unwrap_or_default().into_raw()
 }
 
 /// What the kernel does, as a text for `hm_string_release`; NULL with an error.

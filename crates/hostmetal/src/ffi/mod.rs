@@ -6,7 +6,7 @@
 //! passed with a length is that long. A panic in here would be our own mistake; it ends the process with its message,
 //! because it cannot leave an `extern "C"` function.
 
-mod archive;
+pub(crate) mod archive;
 mod arguments;
 mod commands;
 mod compile;

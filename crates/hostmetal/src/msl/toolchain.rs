@@ -162,6 +162,12 @@ impl Toolchain {
         format!("{}\n{}\n{}", self.clang.to_string_lossy(), self.base, self.headers.display())
     }
 
+    /// Names all that compiled code depends on besides its source and options: clang, the headers, the pass, the processor, the C library. Equal on any
+    /// machine where those are the same.
+    pub fn fingerprint(&self) -> String {
+        self.key(&[super::engine::fingerprint()])
+    }
+
     /// What the compiler made before.
     pub(crate) fn store(&self) -> &Store {
         &self.store
