@@ -450,7 +450,7 @@ impl Accelerator {
         Sampler::new(self, descriptor)
     }
 
-    /// A pool of shared buffers.
+    /// A pool of buffers.
     pub fn pool(&self, limits: PoolLimits) -> BufferPool {
         let pool = BufferPool::new(self, limits);
         let mut pools = lock(&self.shared.pools);

@@ -6,7 +6,7 @@ mod common;
 
 use common::{limits, msl};
 use dcmetal::{
-    Accelerator, BufferPool, Error, GpuFamily, Grid, HostUse, PixelFormat, PoolStats, Size, StorageMode,
+    Accelerator, BufferPool, Error, GpuFamily, Grid, HostUse, PixelFormat, PoolLimits, PoolStats, Size, StorageMode,
     TextureDescriptor, args,
 };
 use hostmetal::faults;
@@ -45,6 +45,9 @@ kernel void sums(device const uint* x [[buffer(0)]], device uint* y [[buffer(1)]
     if (l == 0) y[g] = t[0];
 }
 ";
+
+const TWICE: &str =
+    "kernel void twice(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] *= 2u; }";
 
 fn on_unequal_devices() {
     let all = Accelerator::all().expect("devices");
@@ -113,11 +116,7 @@ fn on_unequal_devices() {
     let unified = [(Never, Private), (WritesOnce, Shared), (Sometimes, Shared), (Always, Shared)];
     let separate = [(Never, Private), (WritesOnce, Private), (Sometimes, Managed), (Always, Shared)];
     for (gpu, choices) in [(whole, unified), (card, separate), (integrated, unified)] {
-        let twice = msl(
-            gpu,
-            "kernel void twice(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] *= 2u; }",
-            "twice",
-        );
+        let twice = msl(gpu, TWICE, "twice");
         for (host, storage) in choices {
             let choice = gpu.storage_for(host);
             assert_eq!(choice.storage, storage, "{host:?}: {choice}");
@@ -143,6 +142,28 @@ fn on_unequal_devices() {
                 drop(twice.launch(Grid::linear(1000), args![&mut y]).expect("a launch"));
                 assert_eq!(y.read().expect("it can be read")[999], wanted[999]);
             }
+        }
+    }
+    // Pools of each mode: what comes from the shelf holds anything, and is written and read like what was allocated.
+    for gpu in [whole, small, card] {
+        let twice = msl(gpu, TWICE, "twice");
+        for storage in [Shared, Managed, Private] {
+            let pool = gpu.pool(PoolLimits { storage, ..common::limits() });
+            for round in 0..4u32 {
+                let wanted: Vec<u32> = values[..1001].iter().map(|value| value ^ round).collect();
+                let mut y = match round % 2 {
+                    0 => pool.buffer_from(&wanted).expect("a buffer"),
+                    _ => pool.buffer_zeroed(1001).expect("a buffer"),
+                };
+                let zeroed = if round % 2 == 0 { &wanted[..] } else { &[0; 1001] };
+                assert_eq!((y.storage_mode(), &*y.to_vec().expect("it can be read")), (storage, zeroed), "{round}");
+                y.write_from(&wanted).expect("it can be written");
+                twice.launch(Grid::linear(1001), args![&mut y]).expect("a launch").wait().expect("it runs");
+                let doubled: Vec<u32> = wanted.iter().map(|value| value * 2).collect();
+                assert_eq!(y.to_vec().expect("it can be read"), doubled, "{storage}, {round}");
+            }
+            let stats = pool.stats();
+            assert_eq!((stats.misses, stats.hits, stats.idle_buffers), (1, 3, 1), "{storage}: {stats:?}");
         }
     }
     for gpu in &all {

@@ -127,7 +127,9 @@ impl KernelFiles {
             )));
         }
         let mut machine = Key(Sha256::new());
-        for part in ["dcmetal kernels 1", env!("CARGO_PKG_VERSION"), &device.name(), &system_build(), &device.compiler()] {
+        for part in
+            ["dcmetal kernels 1", env!("CARGO_PKG_VERSION"), &device.name(), &system_build(), &device.compiler()]
+        {
             machine.part(part.as_bytes());
         }
         for family in crate::GpuFamily::ALL {

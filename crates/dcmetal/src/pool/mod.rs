@@ -44,9 +44,11 @@ const LEAST_HEAPS: u64 = 16;
 /// Rust type that wants more gets no part, and where a device should promise less, the host's access ends with `Error::Alignment`.
 const PART_ALIGNMENT: usize = 16;
 
-/// How much a pool keeps, and for how long.
+/// What a pool keeps, how much of it, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolLimits {
+    /// Where its buffers live: all in one storage mode. [`Accelerator::storage_for`] advises.
+    pub storage: StorageMode,
     /// Bytes that the pool holds, in use and idle, above which buffers that come back are released. The device's
     /// recommended working set is a limit too.
     pub bytes: u64,
@@ -62,15 +64,15 @@ pub struct PoolLimits {
     /// left; so it is for pools with many small buffers. Its price is on the device. Metal orders encoders by heaps:
     /// what writes one buffer of a heap is kept apart from all encoders around it that use others (Apple, `MTLHeapDescriptor.hazardTrackingMode`). And a
     /// kernel that runs past the end of its buffer reaches the next one, and what nobody has written yet may hold what another buffer left. Without effect on devices that have no heaps of shared memory
-    /// (all but Apple's own GPUs), and in pools with a limit of less than 4 MiB.
+    /// (all but Apple's own GPUs), in pools of another storage mode, and in those with a limit of less than 4 MiB.
     pub heaps: bool,
 }
 
 impl Default for PoolLimits {
-    /// As many bytes as the device recommends, 100,000 buffers, 10 seconds and less under pressure, no heaps.
+    /// Shared storage, as many bytes as the device recommends, 100,000 buffers, 10 seconds and less under pressure, no heaps.
     fn default() -> PoolLimits {
-        let idle_age = Duration::from_secs(10);
-        PoolLimits { bytes: u64::MAX, buffers: 100_000, idle_age, pressure: true, heaps: false }
+        let (storage, idle_age) = (StorageMode::Shared, Duration::from_secs(10));
+        PoolLimits { storage, bytes: u64::MAX, buffers: 100_000, idle_age, pressure: true, heaps: false }
     }
 }
 
@@ -104,7 +106,7 @@ pub struct PoolStats {
     pub heap_free_bytes: u64,
 }
 
-/// A pool of shared buffers. Cloning shares it; buffers may outlive it.
+/// A pool of buffers. Cloning shares it; buffers may outlive it.
 ///
 /// ```
 /// # fn main() -> dcmetal::Result<()> {
@@ -153,7 +155,8 @@ impl BufferPool {
         };
         let bytes = limits.bytes.min(recommended);
         let account = Arc::new(Account::new(bytes, limits.buffers));
-        let heaps = limits.heaps && accelerator.shares_all() && bytes / HEAP >= LEAST_HEAPS;
+        let takes_heaps = accelerator.shares_all() && limits.storage == StorageMode::Shared;
+        let heaps = limits.heaps && takes_heaps && bytes / HEAP >= LEAST_HEAPS;
         BufferPool {
             accelerator: accelerator.clone(),
             limits,
@@ -190,17 +193,23 @@ impl BufferPool {
     /// A buffer of zeros.
     ///
     /// # Errors
-    /// As [`BufferPool::buffer`].
+    /// As [`BufferPool::buffer`]; for private storage also what a fill on the device can end with.
     pub fn buffer_zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let mut buffer = self.buffer(len)?;
-        buffer.write()?.fill(T::zeroed());
+        if self.limits.storage == StorageMode::Private {
+            let mut batch = self.accelerator.batch()?;
+            batch.fill(&mut buffer, 0)?;
+            batch.submit()?.wait()?;
+        } else {
+            buffer.write()?.fill(T::zeroed());
+        }
         Ok(buffer)
     }
 
     /// A buffer with a copy of `values`.
     ///
     /// # Errors
-    /// As [`BufferPool::buffer`].
+    /// As [`BufferPool::buffer`]; for private storage also what a copy on the device can end with.
     pub fn buffer_from<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
         let mut buffer = self.buffer(values.len())?;
         buffer.write_from(values)?;
@@ -220,7 +229,7 @@ impl BufferPool {
             return Ok((memory, Some(share)));
         }
         self.shelves.make_room(bytes);
-        let make = || Memory::new(self.accelerator.device(), bytes, StorageMode::Shared);
+        let make = || Memory::new(self.accelerator.device(), bytes, self.limits.storage);
         self.accelerator
             .make(make)
             .map(|memory| (memory, None))
