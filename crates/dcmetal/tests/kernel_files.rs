@@ -302,7 +302,13 @@ fn processes_share_a_folder() {
 fn killed_processes_do_no_harm() {
     let (_place, folder) = folder();
     let kills = std::env::var("DCMETAL_KILLS").map_or(12, |count| count.parse().expect("DCMETAL_KILLS is a number"));
-    let mut random = Random(kills);
+    let unfinished = || {
+        let names = fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()));
+        names
+            .filter(|name| [&b"new-"[..], b".hostmetal-"].iter().any(|begin| name.as_bytes().starts_with(begin)))
+            .count()
+    };
+    let (mut random, mut interrupted) = (Random(kills), 0);
     for round in 0..kills {
         let mut command = child_command(&folder);
         let mut child = command
@@ -312,8 +318,10 @@ fn killed_processes_do_no_harm() {
             .spawn()
             .unwrap();
         // Files come and go, so that the child has something to write; the moment differs from round to round.
-        let mut seen = 0;
-        while seen <= round % 7 {
+        let (before, mut seen) = (unfinished(), 0);
+        // In every other round it is killed as soon as a file that it writes is seen, in the others at any moment.
+        let watched = round % 2 == 1;
+        while seen <= round % 7 || watched && unfinished() <= before {
             let Ok(entries) = fs::read_dir(&folder) else { continue };
             for entry in entries {
                 let path = entry.unwrap().path();
@@ -324,13 +332,16 @@ fn killed_processes_do_no_harm() {
             assert!(child.try_wait().unwrap().is_none(), "round {round}: the child has failed");
         }
         // The next file is written meanwhile, for some 100 us.
-        for _ in 0..random.range(0, 64) {
+        for _ in 0..if watched { 0 } else { random.range(0, 64) } {
             let _ = fs::read_dir(&folder).unwrap().count();
         }
         child.kill().unwrap();
         child.wait().unwrap();
+        interrupted += usize::from(unfinished() > before);
         let stats = run(&accelerator(&folder, NO_LIMIT));
         assert_eq!(stats.rejected, 0, "round {round}: {stats:?}");
         assert_eq!(run(&accelerator(&folder, NO_LIMIT)).hits, COUNT, "round {round}");
     }
+    println!("{interrupted} of {kills} processes were killed while they wrote a file");
+    assert!(interrupted > 0, "no moment was the right one");
 }
