@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 use std::hint::black_box;
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use dcmetal::{Grid, PageVec, PoolLimits, PoolStats, args};
+use dcmetal::{BufferPool, Grid, PageVec, PoolLimits, PoolStats, args};
 
 use super::Bench;
 use crate::measure::{Calls, alternated};
@@ -123,7 +124,35 @@ pub(super) fn pool_hit(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
         Ok::<_, dcmetal::Error>(start.elapsed())
     })?;
     measured.apart.push(("allocated by Metal and released".to_owned(), crate::time(native.seconds.median)));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let together = Calls::time(bench.many(), |n| at_once(&pool, threads, n))?;
+    let PoolStats { hits, misses, used_buffers, .. } = pool.stats();
+    if misses * 100 > hits || used_buffers != 0 {
+        let told = format!("{hits} hits and {misses} misses of {threads} threads, {used_buffers} buffers not back");
+        return Err(Refusal::Broken(told));
+    }
+    measured.apart.push((format!("by {threads} threads at once, each of them"), crate::time(together.seconds.median)));
     Ok(measured)
+}
+
+/// The time in which each of some threads has taken a buffer and given it back `n` times.
+fn at_once(pool: &BufferPool, threads: usize, n: u64) -> Result<Duration, dcmetal::Error> {
+    let start = Barrier::new(threads);
+    let times = std::thread::scope(|scope| {
+        let hits = || {
+            let own = pool.buffer::<u8>(BYTES).map(drop);
+            start.wait();
+            own?;
+            let start = Instant::now();
+            for _ in 0..n {
+                drop(black_box(pool.buffer::<u8>(BYTES)?));
+            }
+            Ok(start.elapsed())
+        };
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(hits)).collect();
+        running.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(times.into_iter().max().unwrap_or_default())
 }
 
 const SCALE: &str = "kernel void scale(device uint* y [[buffer(0)]], constant uint& by [[buffer(1)]], uint i [[thread_position_in_grid]]) {
