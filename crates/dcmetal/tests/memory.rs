@@ -2,6 +2,13 @@
 
 mod common;
 
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use common::{Gate, Random, gpu, msl, poisoned, refused};
 use dcmetal::{
     Accelerator, Buffer, Error, GpuFamily, Grid, Kernel, PageVec, PixelFormat, StorageMode, Submission,
@@ -196,6 +203,79 @@ fn pages_are_used_in_place_and_freed_once() {
             let wanted: Vec<u32> = values.iter().map(|v| v.wrapping_mul(2)).collect();
             assert_eq!(y.to_vec().unwrap(), wanted);
         }
+    }
+}
+
+/// A file in memory, until it is dropped, and then a word of that.
+struct Mapped {
+    start: NonNull<u8>,
+    bytes: usize,
+    gone: Arc<AtomicBool>,
+}
+
+// SAFETY: it only frees what it has.
+unsafe impl Send for Mapped {}
+// SAFETY: as for Send; there is nothing to call.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    fn new(file: &File, bytes: usize) -> (Mapped, Arc<AtomicBool>) {
+        let (access, gone) = (libc::PROT_READ | libc::PROT_WRITE, Arc::<AtomicBool>::default());
+        // SAFETY: new pages of a file that is as long.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        assert_ne!(start, libc::MAP_FAILED);
+        let start = NonNull::new(start.cast()).expect("it was mapped");
+        (Mapped { start, bytes, gone: Arc::clone(&gone) }, gone)
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, unmapped once.
+        assert_eq!(unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) }, 0);
+        self.gone.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_mapped_file_is_used_in_place() {
+    let gpu = gpu();
+    let add = add(&gpu);
+    for len in [1usize, 1024, 100_001] {
+        let values = Random(len as u64).words(len);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytemuck::cast_slice(&values)).unwrap();
+        let (mapped, gone) = Mapped::new(&file, len * 4);
+        let start = mapped.start.cast::<u32>();
+        // SAFETY: pages of the file's own, which nobody else reaches while they are mapped.
+        let pages = unsafe { PageVec::from_raw(start, len, mapped) }.unwrap();
+        assert_eq!(*pages, values);
+        let mut y = gpu.buffer_no_copy(pages).unwrap();
+        let x = gpu.buffer_from(&values).unwrap();
+        let submission = add.launch(Grid::linear(len), args![&x, &mut y]).unwrap();
+        drop(y);
+        submission.wait().unwrap();
+        // Metal's handler lets it go soon after.
+        let waiting = std::time::Instant::now();
+        while !gone.load(Ordering::SeqCst) {
+            assert!(waiting.elapsed().as_secs() < 60, "{len}: nobody lets it go");
+            std::thread::yield_now();
+        }
+        let mut written = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut written).unwrap();
+        let wanted: Vec<u8> = values.iter().flat_map(|v| v.wrapping_mul(2).to_ne_bytes()).collect();
+        assert!(written == wanted, "{len}");
+    }
+    // What cannot be: in every case the owner goes.
+    let pages = || PageVec::from_slice(&[0u32; 4096]).unwrap();
+    let at = |pages: &mut PageVec<u32>, at: usize| NonNull::from(&mut pages[at]);
+    for (from, len, wanted) in [(1, 8, "Alignment"), (0, 0, "EmptyBuffer"), (0, usize::MAX / 2, "BufferTooLarge")] {
+        let mut owner = pages();
+        let start = at(&mut owner, from);
+        // SAFETY: it is refused.
+        let refused = unsafe { PageVec::from_raw(start, len, owner) }.map(drop).unwrap_err();
+        assert!(format!("{refused:?}").starts_with(wanted), "{refused:?}");
     }
 }
 

@@ -86,7 +86,7 @@ impl Memory {
     }
 
     /// Hands the pages to Metal; they are freed when Metal no longer uses them.
-    pub(crate) fn no_copy<T: Pod>(device: &Device, pages: PageVec<T>) -> Result<Memory, (PageVec<T>, Failure)> {
+    pub(crate) fn no_copy<T: Pod>(device: &Device, pages: PageVec<T>) -> Result<Memory, Failure> {
         let (start, bytes) = pages.pages();
         let context = Box::into_raw(Box::new(pages));
         let (mut buffer, mut error) = (ptr::null_mut(), ptr::null_mut());
@@ -104,10 +104,9 @@ impl Memory {
                 &mut error,
             )
         };
-        check(status, error).map_err(|failure| {
+        check(status, error).inspect_err(|_| {
             // SAFETY: "On failure the deallocator is not called and the memory stays the caller's" (DCMetal.h).
-            let pages = unsafe { Box::from_raw(context) };
-            (*pages, failure)
+            drop(unsafe { Box::from_raw(context) });
         })?;
         Ok(Memory::of(DCMetalBuffer(buffer), bytes, StorageMode::Shared))
     }

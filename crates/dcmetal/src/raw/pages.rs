@@ -1,4 +1,4 @@
-//! [`PageVec`]: host memory in whole pages, the only memory Metal uses without copying.
+//! [`PageVec`]: host memory in whole pages, the only memory Metal uses without copying: our own, or somebody else's, such as a mapped file.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::marker::PhantomData;
@@ -33,15 +33,23 @@ fn page_size() -> usize {
 /// # Ok(()) }
 /// ```
 pub struct PageVec<T: Pod> {
-    /// Page-aligned, `layout.size()` bytes, owned.
+    /// Page-aligned, whole pages, owned.
     start: NonNull<T>,
-    /// Whole pages.
-    layout: Layout,
+    bytes: usize,
     len: usize,
+    owner: Owner,
     elements: PhantomData<T>,
 }
 
-// SAFETY: it owns its memory like a Vec.
+/// What frees the memory when it goes.
+enum Owner {
+    /// Of the system's allocator.
+    Allocated(Layout),
+    #[expect(dead_code, reason = "it is dropped")]
+    Other(Box<dyn Send + Sync>),
+}
+
+// SAFETY: it owns its memory like a Vec, and an owner may go to other threads.
 unsafe impl<T: Pod + Send> Send for PageVec<T> {}
 // SAFETY: as for Send.
 unsafe impl<T: Pod + Sync> Sync for PageVec<T> {}
@@ -49,7 +57,7 @@ unsafe impl<T: Pod + Sync> Sync for PageVec<T> {}
 impl<T: Pod> PageVec<T> {
     /// Where the pages begin, and their bytes.
     pub(super) fn pages(&self) -> (NonNull<T>, usize) {
-        (self.start, self.layout.size())
+        (self.start, self.bytes)
     }
 
     /// `len` elements of zero.
@@ -71,7 +79,46 @@ impl<T: Pod> PageVec<T> {
             bytes: bytes as u64,
             text: "the system has no such memory for the process".to_owned(),
         })?;
-        Ok(PageVec { start: start.cast(), layout, len, elements: PhantomData })
+        let owner = Owner::Allocated(layout);
+        Ok(PageVec { start: start.cast(), bytes, len, owner, elements: PhantomData })
+    }
+
+    /// Memory of somebody else's in place, as of a mapped file (`memmap2`) or of another library, which `owner` keeps and frees.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # use dcmetal::*;
+    /// use std::ptr::NonNull;
+    /// # let gpu = Accelerator::system_default()?;
+    /// // As if another library had made it.
+    /// let mut theirs = PageVec::from_slice(&[1.5f32; 1 << 20])?;
+    /// let (start, len) = (NonNull::from(&mut theirs[0]), theirs.len());
+    /// // SAFETY: whole pages, which live in `theirs`, and whom nobody else reaches from now on.
+    /// let ours = unsafe { PageVec::from_raw(start, len, theirs) }?;
+    /// assert_eq!(gpu.buffer_no_copy(ours)?.read()?[12345], 1.5);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::EmptyBuffer`] for no bytes, [`Error::BufferTooLarge`] for more than an address space, [`Error::Alignment`] where `start` does not begin a page.
+    ///
+    /// # Safety
+    /// From `start` on, `len` elements and what follows them in their last page are this process's to read and to write, hold values, and are reached by
+    /// nobody else until `owner` has been dropped, which happens when neither a buffer nor the device needs the memory, on any thread. (What no kernel and
+    /// nobody on the host writes may be pages that cannot be written. A mapped file must not be cut meanwhile.)
+    pub unsafe fn from_raw(start: NonNull<T>, len: usize, owner: impl Send + Sync + 'static) -> Result<PageVec<T>> {
+        let page = page_size();
+        let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(page));
+        let bytes = bytes.filter(|bytes| isize::try_from(*bytes).is_ok());
+        let bytes = bytes.ok_or(Error::BufferTooLarge { bytes: u64::MAX, limit: isize::MAX as u64 })?;
+        if bytes == 0 {
+            return Err(Error::EmptyBuffer);
+        }
+        let wanted = page.max(align_of::<T>());
+        match start.addr().get() % wanted {
+            0 => Ok(PageVec { start, bytes, len, owner: Owner::Other(Box::new(owner)), elements: PhantomData }),
+            offset => Err(Error::Alignment { what: "memory that is not copied", wanted, offset }),
+        }
     }
 
     /// A copy of `values`.
@@ -89,7 +136,7 @@ impl<T: Pod> Deref for PageVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `len` elements fit in the allocation, which begins aligned, was zeroed, and is ours.
+        // SAFETY: `len` elements fit in the memory, which begins aligned, holds values, and is ours.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -103,7 +150,9 @@ impl<T: Pod> DerefMut for PageVec<T> {
 
 impl<T: Pod> Drop for PageVec<T> {
     fn drop(&mut self) {
-        // SAFETY: allocated in `zeroed` with this layout, freed once.
-        unsafe { dealloc(self.start.as_ptr().cast(), self.layout) }
+        if let Owner::Allocated(layout) = self.owner {
+            // SAFETY: allocated in `zeroed` with this layout, freed once.
+            unsafe { dealloc(self.start.as_ptr().cast(), layout) }
+        }
     }
 }
