@@ -1,6 +1,8 @@
 // MTLCaptureManager and its scopes. hostmetal has no tool that captures, and says so.
 #import "faces.h"
 
+#include <cstdio>
+
 NSErrorDomain const MTLCaptureErrorDomain = @"MTLCaptureErrorDomain";
 
 @interface HostMTLCaptureScope : NSObject <MTLCaptureScope> {
@@ -58,6 +60,13 @@ NSErrorDomain const MTLCaptureErrorDomain = @"MTLCaptureErrorDomain";
 }
 @end
 
+namespace {
+// Those that have no error to say it with.
+void tell_nothing_is_captured() {
+  fputs("hostmetal: nothing is captured: there is no capture tool\n", stderr);
+}
+}  // namespace
+
 @implementation MTLCaptureManager
 @synthesize defaultCaptureScope = _defaultCaptureScope;
 
@@ -88,6 +97,19 @@ NSErrorDomain const MTLCaptureErrorDomain = @"MTLCaptureErrorDomain";
                                  code:MTLCaptureErrorNotSupported
                              userInfo:@{NSLocalizedDescriptionKey : @"Capturing is not supported: hostmetal has no capture tool."}];
   return NO;
+}
+
+- (void)startCaptureWithDevice:(id<MTLDevice>)device {
+  HM_REQUIRE(device != nil, "the device must not be nil");
+  tell_nothing_is_captured();
+}
+- (void)startCaptureWithCommandQueue:(id<MTLCommandQueue>)commandQueue {
+  HM_REQUIRE(commandQueue != nil, "the command queue must not be nil");
+  tell_nothing_is_captured();
+}
+- (void)startCaptureWithScope:(id<MTLCaptureScope>)captureScope {
+  HM_REQUIRE(captureScope != nil, "the scope must not be nil");
+  tell_nothing_is_captured();
 }
 
 // There is never one to stop.

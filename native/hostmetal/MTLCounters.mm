@@ -6,6 +6,23 @@
 NSErrorDomain const MTLCounterErrorDomain = @"MTLCounterErrorDomain";
 MTLCommonCounter MTLCommonCounterTimestamp = @"GPUTimestamp";
 MTLCommonCounterSet MTLCommonCounterSetTimestamp = @"timestamp";
+// The values of these are our own.
+MTLCommonCounter MTLCommonCounterClipperInvocations = @"ClipperInvocations";
+MTLCommonCounter MTLCommonCounterClipperPrimitivesOut = @"ClipperPrimitivesOut";
+MTLCommonCounter MTLCommonCounterComputeKernelInvocations = @"ComputeKernelInvocations";
+MTLCommonCounter MTLCommonCounterFragmentCycles = @"FragmentCycles";
+MTLCommonCounter MTLCommonCounterFragmentInvocations = @"FragmentInvocations";
+MTLCommonCounter MTLCommonCounterFragmentsPassed = @"FragmentsPassed";
+MTLCommonCounter MTLCommonCounterPostTessellationVertexCycles = @"PostTessellationVertexCycles";
+MTLCommonCounter MTLCommonCounterPostTessellationVertexInvocations = @"PostTessellationVertexInvocations";
+MTLCommonCounter MTLCommonCounterRenderTargetWriteCycles = @"RenderTargetWriteCycles";
+MTLCommonCounter MTLCommonCounterTessellationCycles = @"TessellationCycles";
+MTLCommonCounter MTLCommonCounterTessellationInputPatches = @"TessellationInputPatches";
+MTLCommonCounter MTLCommonCounterTotalCycles = @"TotalCycles";
+MTLCommonCounter MTLCommonCounterVertexCycles = @"VertexCycles";
+MTLCommonCounter MTLCommonCounterVertexInvocations = @"VertexInvocations";
+MTLCommonCounterSet MTLCommonCounterSetStageUtilization = @"stageutilization";
+MTLCommonCounterSet MTLCommonCounterSetStatistic = @"statistic";
 
 @interface HostMTLCounter : NSObject <MTLCounter>
 @end

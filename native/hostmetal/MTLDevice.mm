@@ -339,6 +339,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   const MTLIndirectCommandType known = MTLIndirectCommandTypeConcurrentDispatch | MTLIndirectCommandTypeConcurrentDispatchThreads;
   HM_REQUIRE((types & ~known) == 0, "commandTypes has a command that is not a dispatch");
   const NSUInteger buffers = [descriptor maxKernelBufferBindCount], memory = [descriptor maxKernelThreadgroupMemoryBindCount];
+  HM_REQUIRE(![descriptor supportRayTracing], "supportRayTracing is YES and the device does not support ray tracing");
   HM_REQUIRE(buffers <= 31 && memory <= 31, "maxKernelBufferBindCount and maxKernelThreadgroupMemoryBindCount must be <= 31");
   const HMCommandsDescriptor wanted = {(types & MTLIndirectCommandTypeConcurrentDispatch) != 0,
                                        (types & MTLIndirectCommandTypeConcurrentDispatchThreads) != 0,

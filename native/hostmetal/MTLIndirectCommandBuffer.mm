@@ -13,12 +13,15 @@
 @synthesize commandTypes = _commandTypes, inheritPipelineState = _inheritPipelineState, inheritBuffers = _inheritBuffers,
             maxKernelBufferBindCount = _maxKernelBufferBindCount,
             maxKernelThreadgroupMemoryBindCount = _maxKernelThreadgroupMemoryBindCount,
-            supportDynamicAttributeStride = _supportDynamicAttributeStride;
+            supportDynamicAttributeStride = _supportDynamicAttributeStride, supportRayTracing = _supportRayTracing,
+            maxVertexBufferBindCount = _maxVertexBufferBindCount, maxFragmentBufferBindCount = _maxFragmentBufferBindCount;
 
 - (instancetype)init {
   if ((self = [super init])) {
     _maxKernelBufferBindCount = 31;
     _maxKernelThreadgroupMemoryBindCount = 31;
+    _maxVertexBufferBindCount = 31;
+    _maxFragmentBufferBindCount = 31;
   }
   return self;
 }
@@ -31,6 +34,9 @@
   [copy setMaxKernelBufferBindCount:_maxKernelBufferBindCount];
   [copy setMaxKernelThreadgroupMemoryBindCount:_maxKernelThreadgroupMemoryBindCount];
   [copy setSupportDynamicAttributeStride:_supportDynamicAttributeStride];
+  [copy setSupportRayTracing:_supportRayTracing];
+  [copy setMaxVertexBufferBindCount:_maxVertexBufferBindCount];
+  [copy setMaxFragmentBufferBindCount:_maxFragmentBufferBindCount];
   return copy;
 }
 @end

@@ -5,7 +5,7 @@
 @synthesize textureType = _textureType, pixelFormat = _pixelFormat, width = _width, height = _height, depth = _depth,
             mipmapLevelCount = _mipmapLevelCount, sampleCount = _sampleCount, arrayLength = _arrayLength,
             resourceOptions = _resourceOptions, usage = _usage,
-            compressionType = _compressionType, swizzle = _swizzle;
+            compressionType = _compressionType, swizzle = _swizzle, allowGPUOptimizedContents = _allowGPUOptimizedContents;
 
 // Apple's defaults: a 2D texture of RGBA8Unorm of one texel that kernels read.
 - (instancetype)init {
@@ -15,6 +15,7 @@
     _width = _height = _depth = _mipmapLevelCount = _sampleCount = _arrayLength = 1;
     _usage = MTLTextureUsageShaderRead;
     _swizzle = MTLTextureSwizzleChannelsDefault;
+    _allowGPUOptimizedContents = YES;
   }
   return self;
 }
@@ -72,6 +73,7 @@ HM_MODES_TO_SET
   [copy setUsage:_usage];
   [copy setCompressionType:_compressionType];
   [copy setSwizzle:_swizzle];
+  [copy setAllowGPUOptimizedContents:_allowGPUOptimizedContents];
   return copy;
 }
 @end

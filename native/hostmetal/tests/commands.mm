@@ -177,6 +177,18 @@ void a_barrier_is_one_commands() {
 }
 
 void commands_inherit_from_the_encoder() {
+  // Of draws: a program that says something of them gets dispatches all the same.
+  MTLIndirectCommandBufferDescriptor *drawing = descriptor();
+  CHECK([drawing maxVertexBufferBindCount] == 31 && [drawing maxFragmentBufferBindCount] == 31 && ![drawing supportRayTracing]);
+  [drawing setMaxVertexBufferBindCount:0];
+  [drawing setMaxFragmentBufferBindCount:3];
+  MTLIndirectCommandBufferDescriptor *drawn = [[drawing copy] autorelease];
+  CHECK([drawn maxVertexBufferBindCount] == 0 && [drawn maxFragmentBufferBindCount] == 3);
+  CHECK([[device() newIndirectCommandBufferWithDescriptor:drawn maxCommandCount:1 options:0] autorelease] != nil);
+  [drawing setSupportRayTracing:YES];
+  CHECK([[[drawing copy] autorelease] supportRayTracing]);
+  CHECK_RAISES([device() newIndirectCommandBufferWithDescriptor:drawing maxCommandCount:1 options:0], @"newIndirectCommandBuffer",
+               @"ray tracing");
   MTLIndirectCommandBufferDescriptor *inheriting = descriptor();
   [inheriting setInheritPipelineState:YES];
   [inheriting setInheritBuffers:YES];

@@ -116,6 +116,9 @@ void each_device_has_its_own_account() {
     CHECK(buffer(at(1), 1) == nil);
     CHECK(buffer(at(2), 1) != nil);
     MTLTextureDescriptor *texture = [[[MTLTextureDescriptor alloc] init] autorelease];
+    CHECK([texture allowGPUOptimizedContents]);
+    [texture setAllowGPUOptimizedContents:NO];
+    CHECK(![[[texture copy] autorelease] allowGPUOptimizedContents]);
     CHECK([at(1) newTextureWithDescriptor:texture] == nil);
     MTLHeapDescriptor *heap = [[[MTLHeapDescriptor alloc] init] autorelease];
     [heap setSize:1];

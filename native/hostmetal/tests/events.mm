@@ -306,6 +306,12 @@ void the_device_counts_time() {
   CHECK_EQUAL([[device() counterSets] count], 1);
   id<MTLCounterSet> set = [[device() counterSets] objectAtIndex:0];
   CHECK([[set name] isEqualToString:MTLCommonCounterSetTimestamp]);
+  // What other devices have is not among them, and has names all the same.
+  for (NSString *other in @[ MTLCommonCounterSetStatistic, MTLCommonCounterSetStageUtilization, MTLCommonCounterTotalCycles,
+                             MTLCommonCounterComputeKernelInvocations ])
+    CHECK([other length] > 0 && ![[set name] isEqualToString:other] && ![other isEqualToString:MTLCommonCounterTimestamp]);
+  CHECK_EQUAL(sizeof(MTLCounterResultStatistic), 64);
+  CHECK_EQUAL(sizeof(MTLCounterResultStageUtilization), 48);
   CHECK_EQUAL([[set counters] count], 1);
   CHECK([[[[set counters] objectAtIndex:0] name] isEqualToString:MTLCommonCounterTimestamp]);
   CHECK([device() supportsCounterSampling:MTLCounterSamplingPointAtStageBoundary]);
@@ -602,6 +608,11 @@ void capture_says_that_it_captures_nothing() {
   CHECK(![manager isCapturing]);
   [manager stopCapture];
   id<MTLCommandQueue> captured = queue();
+  [manager startCaptureWithDevice:device()];
+  [manager startCaptureWithCommandQueue:captured];
+  [manager startCaptureWithScope:[[manager newCaptureScopeWithDevice:device()] autorelease]];
+  CHECK(![manager isCapturing]);
+  CHECK_RAISES([manager startCaptureWithDevice:(id<MTLDevice>)nil], @"startCaptureWithDevice:", @"nil");
   [captured insertDebugCaptureBoundary];
   id<MTLCaptureScope> scope = [[manager newCaptureScopeWithCommandQueue:captured] autorelease];
   [scope setLabel:@"scope"];

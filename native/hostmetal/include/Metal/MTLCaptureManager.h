@@ -44,6 +44,13 @@ MTL_EXPORT API_AVAILABLE(macos(10.13))
 - (BOOL)supportsDestination:(MTLCaptureDestination)destination API_AVAILABLE(macos(10.15));
 - (BOOL)startCaptureWithDescriptor:(MTLCaptureDescriptor *)descriptor
                              error:(__autoreleasing NSError **)error API_AVAILABLE(macos(10.15));
+// These say on standard error that nothing is captured.
+- (void)startCaptureWithDevice:(id<MTLDevice>)device
+    API_DEPRECATED("Use startCaptureWithDescriptor:error: instead", macos(10.13, 10.15));
+- (void)startCaptureWithCommandQueue:(id<MTLCommandQueue>)commandQueue
+    API_DEPRECATED("Use startCaptureWithDescriptor:error: instead", macos(10.13, 10.15));
+- (void)startCaptureWithScope:(id<MTLCaptureScope>)captureScope
+    API_DEPRECATED("Use startCaptureWithDescriptor:error: instead", macos(10.13, 10.15));
 - (void)stopCapture;
 @property(nullable, strong, atomic) id<MTLCaptureScope> defaultCaptureScope;
 @property(readonly) BOOL isCapturing;

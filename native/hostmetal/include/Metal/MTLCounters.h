@@ -14,6 +14,23 @@ typedef NSString *const MTLCommonCounter;
 typedef NSString *const MTLCommonCounterSet;
 MTL_EXTERN MTLCommonCounter MTLCommonCounterTimestamp API_AVAILABLE(macos(10.15));
 MTL_EXTERN MTLCommonCounterSet MTLCommonCounterSetTimestamp API_AVAILABLE(macos(10.15));
+// For programs that look for them: no device here has these.
+MTL_EXTERN MTLCommonCounter MTLCommonCounterClipperInvocations API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterClipperPrimitivesOut API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterComputeKernelInvocations API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterFragmentCycles API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterFragmentInvocations API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterFragmentsPassed API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterPostTessellationVertexCycles API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterPostTessellationVertexInvocations API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterRenderTargetWriteCycles API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterTessellationCycles API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterTessellationInputPatches API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterTotalCycles API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterVertexCycles API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounter MTLCommonCounterVertexInvocations API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounterSet MTLCommonCounterSetStageUtilization API_AVAILABLE(macos(10.15));
+MTL_EXTERN MTLCommonCounterSet MTLCommonCounterSetStatistic API_AVAILABLE(macos(10.15));
 
 MTL_EXTERN NSErrorDomain const MTLCounterErrorDomain API_AVAILABLE(macos(10.15));
 
@@ -26,6 +43,26 @@ typedef NS_ENUM(NSInteger, MTLCounterSampleBufferError) {
 typedef struct {
   uint64_t timestamp;
 } MTLCounterResultTimestamp API_AVAILABLE(macos(10.15));
+
+typedef struct {
+  uint64_t totalCycles;
+  uint64_t vertexCycles;
+  uint64_t tessellationCycles;
+  uint64_t postTessellationVertexCycles;
+  uint64_t fragmentCycles;
+  uint64_t renderTargetCycles;
+} MTLCounterResultStageUtilization API_AVAILABLE(macos(10.15));
+
+typedef struct {
+  uint64_t tessellationInputPatches;
+  uint64_t vertexInvocations;
+  uint64_t postTessellationVertexInvocations;
+  uint64_t clipperInvocations;
+  uint64_t clipperPrimitivesOut;
+  uint64_t fragmentInvocations;
+  uint64_t fragmentsPassed;
+  uint64_t computeKernelInvocations;
+} MTLCounterResultStatistic API_AVAILABLE(macos(10.15));
 
 API_AVAILABLE(macos(10.15))
 @protocol MTLCounter <NSObject>

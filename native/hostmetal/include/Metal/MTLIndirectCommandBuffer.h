@@ -28,16 +28,21 @@ MTLIndirectCommandBufferExecutionRangeMake(uint32_t location, uint32_t length) {
 MTL_EXPORT API_AVAILABLE(macos(10.14))
 @interface MTLIndirectCommandBufferDescriptor : NSObject <NSCopying> {
   MTLIndirectCommandType _commandTypes;
-  BOOL _inheritPipelineState, _inheritBuffers, _supportDynamicAttributeStride;
-  NSUInteger _maxKernelBufferBindCount, _maxKernelThreadgroupMemoryBindCount;
+  BOOL _inheritPipelineState, _inheritBuffers, _supportDynamicAttributeStride, _supportRayTracing;
+  NSUInteger _maxKernelBufferBindCount, _maxKernelThreadgroupMemoryBindCount, _maxVertexBufferBindCount, _maxFragmentBufferBindCount;
 }
 @property(readwrite, nonatomic) MTLIndirectCommandType commandTypes;
 @property(readwrite, nonatomic) BOOL inheritPipelineState API_AVAILABLE(macos(10.14));
 @property(readwrite, nonatomic) BOOL inheritBuffers;
-// Both start as 31.
+// Of draws, which are not here: they mean nothing.
+@property(readwrite, nonatomic) NSUInteger maxVertexBufferBindCount;
+@property(readwrite, nonatomic) NSUInteger maxFragmentBufferBindCount;
+// All start as 31.
 @property(readwrite, nonatomic) NSUInteger maxKernelBufferBindCount API_AVAILABLE(macos(11.0));
 @property(readwrite, nonatomic) NSUInteger maxKernelThreadgroupMemoryBindCount API_AVAILABLE(macos(14.0));
 @property(readwrite, nonatomic) BOOL supportDynamicAttributeStride API_AVAILABLE(macos(14.0));
+// YES is refused, as by any device without supportsRaytracing.
+@property(readwrite, nonatomic) BOOL supportRayTracing API_AVAILABLE(macos(13.0));
 @end
 
 API_AVAILABLE(macos(10.14))

@@ -48,6 +48,9 @@ typedef NS_OPTIONS(NSUInteger, MTLResourceOptions) {
   MTLResourceHazardTrackingModeDefault = MTLHazardTrackingModeDefault << MTLResourceHazardTrackingModeShift,
   MTLResourceHazardTrackingModeUntracked = MTLHazardTrackingModeUntracked << MTLResourceHazardTrackingModeShift,
   MTLResourceHazardTrackingModeTracked = MTLHazardTrackingModeTracked << MTLResourceHazardTrackingModeShift,
+  // Former names.
+  MTLResourceOptionCPUCacheModeDefault = MTLResourceCPUCacheModeDefaultCache,
+  MTLResourceOptionCPUCacheModeWriteCombined = MTLResourceCPUCacheModeWriteCombined,
 } API_AVAILABLE(macos(10.11));
 
 API_AVAILABLE(macos(10.11))

@@ -74,6 +74,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   MTLTextureUsage _usage;
   MTLTextureCompressionType _compressionType;
   MTLTextureSwizzleChannels _swizzle;
+  BOOL _allowGPUOptimizedContents;
 }
 + (MTLTextureDescriptor *)texture2DDescriptorWithPixelFormat:(MTLPixelFormat)pixelFormat
                                                        width:(NSUInteger)width
@@ -99,6 +100,8 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readwrite, nonatomic) MTLStorageMode storageMode API_AVAILABLE(macos(10.11));
 @property(readwrite, nonatomic) MTLHazardTrackingMode hazardTrackingMode API_AVAILABLE(macos(10.15));
 @property(readwrite, nonatomic) MTLTextureUsage usage API_AVAILABLE(macos(10.11));
+// Says something of speed on Apple's GPUs, and nothing here; YES at first.
+@property(readwrite, nonatomic) BOOL allowGPUOptimizedContents API_AVAILABLE(macos(10.14));
 @property(readwrite, nonatomic) MTLTextureCompressionType compressionType API_AVAILABLE(macos(12.5));
 // Of what kernels read and sample, with MTLTextureUsageShaderRead alone.
 @property(readwrite, nonatomic) MTLTextureSwizzleChannels swizzle API_AVAILABLE(macos(10.15));
