@@ -250,7 +250,7 @@ size_t DCMetalDevice_GetName(DCMetalDevice device, char *buffer, size_t capacity
 
 size_t DCMetalDevice_GetCompiler(DCMetalDevice device, char *buffer, size_t capacity) {
   return ask(put(nullptr, 0, buffer, capacity), [=]() -> size_t {
-    if (![in(device) respondsToSelector:@selector(hostmetalCompiler)]) return 0;
+    if (![in(device) respondsToSelector:@selector(hostmetalCompiler)]) return put(nullptr, 0, buffer, capacity);
     return put([(id<HostMetalCompiler>)in(device) hostmetalCompiler], buffer, capacity);
   });
 }

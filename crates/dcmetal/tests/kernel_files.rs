@@ -3,7 +3,8 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -302,11 +303,11 @@ fn processes_share_a_folder() {
 fn killed_processes_do_no_harm() {
     let (_place, folder) = folder();
     let kills = std::env::var("DCMETAL_KILLS").map_or(12, |count| count.parse().expect("DCMETAL_KILLS is a number"));
-    let unfinished = || {
+    let unfinished = || -> BTreeSet<_> {
         let names = fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()));
-        names
-            .filter(|name| [&b"new-"[..], b".hostmetal-"].iter().any(|begin| name.as_bytes().starts_with(begin)))
-            .count()
+        let is =
+            |name: &OsString| [&b"new-"[..], b".hostmetal-"].iter().any(|begin| name.as_bytes().starts_with(begin));
+        names.filter(is).collect()
     };
     let (mut random, mut interrupted) = (Random(kills), 0);
     for round in 0..kills {
@@ -321,7 +322,7 @@ fn killed_processes_do_no_harm() {
         let (before, mut seen) = (unfinished(), 0);
         // In every other round it is killed as soon as a file that it writes is seen, in the others at any moment.
         let watched = round % 2 == 1;
-        while seen <= round % 7 || watched && unfinished() <= before {
+        while seen <= round % 7 || watched && unfinished().is_subset(&before) {
             let Ok(entries) = fs::read_dir(&folder) else { continue };
             for entry in entries {
                 let path = entry.unwrap().path();
@@ -337,7 +338,7 @@ fn killed_processes_do_no_harm() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        interrupted += usize::from(unfinished() > before);
+        interrupted += usize::from(!unfinished().is_subset(&before));
         let stats = run(&accelerator(&folder, NO_LIMIT));
         assert_eq!(stats.rejected, 0, "round {round}: {stats:?}");
         assert_eq!(run(&accelerator(&folder, NO_LIMIT)).hits, COUNT, "round {round}");

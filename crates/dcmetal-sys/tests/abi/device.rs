@@ -224,6 +224,8 @@ pub(crate) fn device_of_null_has_nothing() {
     let none = DCMetalDevice::NULL;
     assert_eq!(string(|text, capacity| dc!(DCMetalDevice_GetName(none, text, capacity))), "");
     assert_eq!(string(|text, capacity| dc!(DCMetalDevice_GetCompiler(none, text, capacity))), "");
+    let mut text = [1 as std::ffi::c_char; 4];
+    assert_eq!((dc!(DCMetalDevice_GetCompiler(none, text.as_mut_ptr(), 4)), text), (0, [0, 1, 1, 1]));
     assert_eq!(dc!(DCMetalDevice_GetRegistryID(none)), 0);
     assert!(!dc!(DCMetalDevice_HasUnifiedMemory(none)));
     assert!(!dc!(DCMetalDevice_IsLowPower(none)));

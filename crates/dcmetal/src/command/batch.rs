@@ -7,17 +7,17 @@
 
 use std::fmt;
 use std::mem;
-use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use bytemuck::Pod;
 
-use super::hazard::{Hazards, Scope, Touch};
+use super::hazard::{Hazards, Scope};
 use super::history::History;
 use super::submission::{Counted, HandedOver, Held, Launched, Place};
 use super::uses::Uses;
 use super::{Inflight, Submission, stream};
 use crate::event::EventUse;
+use crate::graph::Executed;
 use crate::grid::Extent;
 use crate::kernel::{self, Kernel};
 use crate::memory::{Allocation, BLIT_UNIT};
@@ -107,18 +107,6 @@ struct Between {
     due: bool,
     /// What keeps them apart, from the first time on, and its last value.
     event: Option<(DeviceEvent, u64)>,
-}
-
-/// Launches that are executed as indirect commands.
-pub(crate) struct Executed {
-    /// Commands from the first on, in order; between two ranges all wait for all.
-    pub(crate) parts: Vec<Range<usize>>,
-    /// Each memory once.
-    pub(crate) uses: Vec<(Arc<Allocation>, DeviceUse)>,
-    /// Of buffers alone.
-    pub(crate) touches: Vec<Touch>,
-    /// Each once.
-    pub(crate) kernels: Vec<Launched>,
 }
 
 impl Compute {
@@ -281,7 +269,7 @@ impl Batch {
         let ended = encoded.map_err(|failure: Failure| failure.during("encode indirect commands"))?;
         executed.touches.iter().cloned().for_each(|touch| compute.hazards.note(touch));
         executed.kernels.iter().for_each(|launched| compute.name(&launched.kernel));
-        executed.kernels.iter().for_each(|launched| self.count(&launched.kernel, launched.launches));
+        executed.launches(ended).for_each(|(kernel, launches)| self.count(kernel, launches));
         self.uses.note(executed.uses.iter().map(|(allocation, kind)| (allocation, *kind)));
         self.uses.note([(values, DeviceUse::Read)].into_iter());
         self.history.note(|| {
@@ -695,7 +683,7 @@ mod tests {
         commands.dispatch_threads(0, one, one).expect("it fits");
         let touches = kernel::touches(kernel, &args![y], None).collect();
         let kernels = vec![Launched { kernel: kernel.clone(), launches: 1 }];
-        (commands, Executed { parts: std::iter::once(0..1).collect(), uses, touches, kernels })
+        (commands, Executed { parts: std::iter::once(0..1).collect(), uses, touches, kernels, kernel_of: vec![0] })
     }
 
     /// Metal keeps the lengths of threadgroup memory from launch to launch of an encoder.

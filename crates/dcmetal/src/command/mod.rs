@@ -18,7 +18,6 @@ mod uses;
 
 pub(crate) use ages::{Ages, Timed};
 pub use batch::Batch;
-pub(crate) use batch::Executed;
 pub(crate) use ending::{Ending, wake};
 pub use group::StreamGroup;
 pub(crate) use hazard::{Hazards, Scope, Touch};

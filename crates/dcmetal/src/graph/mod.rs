@@ -27,6 +27,7 @@ use crate::{Accelerator, Access, Arg, Batch, Buffer, Error, Grid, Kernel, Result
 pub use host::HostMemory;
 use host::HostStep;
 use plan::{Fault, Item, Kind, Plan, Work, plan};
+pub(crate) use replay::Executed;
 use replay::Replays;
 pub use replay::{Replay, ReplayStats};
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use log::Level;
 
 use super::{Graph, TaskWork};
-use crate::command::{Executed, Hazards, Inflight, Launched, Scope, Touch};
+use crate::command::{Hazards, Inflight, Launched, Scope, Touch};
 use crate::grid::Extent;
 use crate::kernel::{self, Slots};
 use crate::memory::Allocation;
@@ -223,6 +223,32 @@ impl Launch {
     }
 }
 
+/// Launches that are executed as indirect commands.
+pub(crate) struct Executed {
+    /// Commands from the first on, in order; between two ranges all wait for all.
+    pub(crate) parts: Vec<Range<usize>>,
+    /// Each memory once.
+    pub(crate) uses: Vec<(Arc<Allocation>, DeviceUse)>,
+    /// Of buffers alone.
+    pub(crate) touches: Vec<Touch>,
+    /// Each once.
+    pub(crate) kernels: Vec<Launched>,
+    /// The kernel of each command, by its place among these.
+    pub(crate) kernel_of: Vec<usize>,
+}
+
+impl Executed {
+    /// The kernels that the first `ended` commands launch, and how often.
+    pub(crate) fn launches(&self, ended: usize) -> impl Iterator<Item = (&Kernel, u64)> {
+        let of = move |number: usize, launched: &Launched| match ended == self.kernel_of.len() {
+            true => launched.launches,
+            false => self.kernel_of[..ended].iter().filter(|&&kernel| kernel == number).count() as u64,
+        };
+        let counted = self.kernels.iter().enumerate();
+        counted.map(move |(number, launched)| (&launched.kernel, of(number, launched))).filter(|(_, count)| *count > 0)
+    }
+}
+
 /// A run that is being put together.
 #[derive(Default)]
 struct Open {
@@ -236,6 +262,7 @@ struct Open {
     all: Hazards,
     uses: Vec<(Arc<Allocation>, DeviceUse)>,
     kernels: Vec<Launched>,
+    kernel_of: Vec<usize>,
 }
 
 impl Open {
@@ -262,10 +289,13 @@ impl Open {
                 None => self.uses.push((Arc::clone(allocation), *kind)),
             }
         }
-        match self.kernels.iter_mut().find(|known| known.kernel.is(&launch.kernel)) {
-            Some(known) => known.launches += 1,
-            None => self.kernels.push(Launched { kernel: launch.kernel.clone(), launches: 1 }),
-        }
+        let known = self.kernels.iter().position(|known| known.kernel.is(&launch.kernel));
+        let number = known.unwrap_or_else(|| {
+            self.kernels.push(Launched { kernel: launch.kernel.clone(), launches: 0 });
+            self.kernels.len() - 1
+        });
+        self.kernels[number].launches += 1;
+        self.kernel_of.push(number);
         self.nodes.push(node);
         self.asked |= asked;
     }
@@ -276,7 +306,7 @@ impl Open {
             buffers.chain(command.values.iter().map(|value| value.0)).max().map_or(0, |last| last + 1)
         };
         let slots = self.commands.iter().map(slots).max().unwrap_or(0);
-        let Open { nodes, mut commands, levels, asked, all, uses, kernels, .. } = self;
+        let Open { nodes, mut commands, levels, asked, all, uses, kernels, kernel_of, .. } = self;
         // A command's barrier is for it alone: a level of several begins with one of the encoder's, which is for all that follow.
         let (mut parts, mut begin) = (Vec::new(), 0);
         for (at, &first) in levels.iter().enumerate().skip(1) {
@@ -289,7 +319,7 @@ impl Open {
             }
         }
         parts.push(begin..commands.len());
-        let executed = Executed { parts, uses, touches: all.touched(), kernels };
+        let executed = Executed { parts, uses, touches: all.touched(), kernels, kernel_of };
         Run { nodes, commands, slots, asked, executed }
     }
 }

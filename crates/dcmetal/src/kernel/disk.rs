@@ -126,10 +126,12 @@ impl KernelFiles {
                 found.uid()
             )));
         }
+        let compiler = device.compiler();
+        if cfg!(not(target_os = "macos")) && compiler.is_empty() {
+            return Err(wrong("it cannot be found out what compiles kernels, and so whose they are".to_owned()));
+        }
         let mut machine = Key(Sha256::new());
-        for part in
-            ["dcmetal kernels 1", env!("CARGO_PKG_VERSION"), &device.name(), &system_build(), &device.compiler()]
-        {
+        for part in ["dcmetal kernels 1", env!("CARGO_PKG_VERSION"), &device.name(), &system_build(), &compiler] {
             machine.part(part.as_bytes());
         }
         for family in crate::GpuFamily::ALL {

@@ -74,8 +74,8 @@ impl<T: Pod> Buffer<T> {
     pub(crate) fn no_copy(accelerator: &Accelerator, pages: PageVec<T>) -> Result<Buffer<T>> {
         let len = pages.len();
         let bytes = allocation_bytes::<T>(accelerator, len)?;
-        let memory =
-            Memory::no_copy(accelerator.device(), pages).map_err(|failure| no_memory(accelerator, bytes, failure))?;
+        let memory = Memory::no_copy(accelerator.device(), pages, |make| accelerator.make(make))
+            .map_err(|failure| no_memory(accelerator, bytes, failure))?;
         Ok(Buffer::new(Holding::new(memory, None, accelerator), len, None))
     }
 

@@ -193,13 +193,15 @@ impl BufferPool {
     /// A buffer of zeros.
     ///
     /// # Errors
-    /// As [`BufferPool::buffer`]; for private storage also what a fill on the device can end with.
+    /// As [`BufferPool::buffer`]; for private storage also what [`Batch::submit`](crate::Batch::submit) can end with. The device fills it then, which nobody waits
+    /// for: if that fails, uses of the buffer do.
     pub fn buffer_zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let mut buffer = self.buffer(len)?;
         if self.limits.storage == StorageMode::Private {
             let mut batch = self.accelerator.batch()?;
             batch.fill(&mut buffer, 0)?;
-            batch.submit()?.wait()?;
+            // Whatever uses it comes behind.
+            drop(batch.submit()?);
         } else {
             buffer.write()?.fill(T::zeroed());
         }
@@ -272,7 +274,8 @@ pub(crate) fn make_room_for<T>(
     pools: impl Iterator<Item = WeakPool>,
     make: impl Fn() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let pools: Vec<_> = pools.filter_map(|pool| pool.shelves()).collect();
+    // Also those that are closing: what they are just releasing is waited for.
+    let pools: Vec<_> = pools.filter_map(|pool| pool.0.upgrade()).collect();
     Shelves::make(&pools, make, |failure| failure.status == sys::DC_METAL_OUT_OF_MEMORY)
 }
 

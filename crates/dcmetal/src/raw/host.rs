@@ -85,30 +85,37 @@ impl Memory {
         Ok(Memory::of(DCMetalBuffer(buffer), bytes, StorageMode::Shared))
     }
 
-    /// Hands the pages to Metal; they are freed when Metal no longer uses them.
-    pub(crate) fn no_copy<T: Pod>(device: &Device, pages: PageVec<T>) -> Result<Memory, Failure> {
+    /// Hands the pages to Metal; they are freed when Metal no longer uses them, or here where it takes them in none of the tries of `make`.
+    pub(crate) fn no_copy<T: Pod>(
+        device: &Device,
+        pages: PageVec<T>,
+        make: impl FnOnce(&dyn Fn() -> Result<Memory, Failure>) -> Result<Memory, Failure>,
+    ) -> Result<Memory, Failure> {
         let (start, bytes) = pages.pages();
         let context = Box::into_raw(Box::new(pages));
-        let (mut buffer, mut error) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: `start` is page-aligned and `bytes` a multiple of the page size (PageVec's invariant); the pages live
-        // until `free_pages` runs, which takes the box back; the out-parameters are valid for the call.
-        let status = unsafe {
-            sys::DCMetalBuffer_CreateNoCopy(
-                device.0,
-                start.as_ptr().cast(),
-                bytes as u64,
-                sys::DC_METAL_STORAGE_SHARED,
-                Some(free_pages::<T>),
-                context.cast(),
-                &mut buffer,
-                &mut error,
-            )
+        let try_it = || {
+            let (mut buffer, mut error) = (ptr::null_mut(), ptr::null_mut());
+            // SAFETY: `start` is page-aligned and `bytes` a multiple of the page size (PageVec's invariant); the pages live
+            // until `free_pages` runs, which takes the box back; the out-parameters are valid for the call.
+            let status = unsafe {
+                sys::DCMetalBuffer_CreateNoCopy(
+                    device.0,
+                    start.as_ptr().cast(),
+                    bytes as u64,
+                    sys::DC_METAL_STORAGE_SHARED,
+                    Some(free_pages::<T>),
+                    context.cast(),
+                    &mut buffer,
+                    &mut error,
+                )
+            };
+            check(status, error)?;
+            Ok(Memory::of(DCMetalBuffer(buffer), bytes, StorageMode::Shared))
         };
-        check(status, error).inspect_err(|_| {
+        make(&try_it).inspect_err(|_| {
             // SAFETY: "On failure the deallocator is not called and the memory stays the caller's" (DCMetal.h).
             drop(unsafe { Box::from_raw(context) });
-        })?;
-        Ok(Memory::of(DCMetalBuffer(buffer), bytes, StorageMode::Shared))
+        })
     }
 
     /// Names a buffer, as Metal's tools show it.
@@ -182,8 +189,12 @@ impl Memory {
 
 /// Called once, when Metal no longer uses the pages.
 unsafe extern "C" fn free_pages<T: Pod>(context: *mut c_void, _bytes: *mut c_void, _length: u64) {
-    // SAFETY: `context` is the box of `no_copy`, and Metal calls this exactly once. Freeing pages cannot panic.
-    drop(unsafe { Box::from_raw(context.cast::<PageVec<T>>()) });
+    // SAFETY: `context` is the box of `no_copy`, and Metal calls this exactly once.
+    let pages = unsafe { Box::from_raw(context.cast::<PageVec<T>>()) };
+    // An owner of somebody else's may panic, and Metal does not know of that.
+    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(pages))).is_err() {
+        log::error!(target: "dcmetal::memory", "the owner of a buffer's memory panicked when it was dropped");
+    }
 }
 
 /// Who uses a [`Tracked`] memory now.

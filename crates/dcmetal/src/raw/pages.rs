@@ -20,7 +20,7 @@ fn page_size() -> usize {
 /// ([`Accelerator::buffer_no_copy`](crate::Accelerator::buffer_no_copy)).
 ///
 /// Apple's rule for memory that is not copied is that it begins at a page and consists of whole pages; a `Vec` promises
-/// neither. The bytes between the last element and the end of its page belong to it and are zero.
+/// neither. The bytes between the last element and the end of its page belong to it too.
 ///
 /// ```
 /// # fn main() -> dcmetal::Result<()> {
@@ -92,7 +92,7 @@ impl<T: Pod> PageVec<T> {
     /// # let gpu = Accelerator::system_default()?;
     /// // As if another library had made it.
     /// let mut theirs = PageVec::from_slice(&[1.5f32; 1 << 20])?;
-    /// let (start, len) = (NonNull::from(&mut theirs[0]), theirs.len());
+    /// let (start, len) = (NonNull::new(theirs.as_mut_ptr()).expect("memory"), theirs.len());
     /// // SAFETY: whole pages, which live in `theirs`, and whom nobody else reaches from now on.
     /// let ours = unsafe { PageVec::from_raw(start, len, theirs) }?;
     /// assert_eq!(gpu.buffer_no_copy(ours)?.read()?[12345], 1.5);
@@ -104,7 +104,9 @@ impl<T: Pod> PageVec<T> {
     ///
     /// # Safety
     /// From `start` on, `len` elements and what follows them in their last page are this process's to read and to write, hold values, and are reached by
-    /// nobody else until `owner` has been dropped, which happens when neither a buffer nor the device needs the memory, on any thread. (What no kernel and
+    /// nobody else until `owner` has been dropped; `start` reaches all of them, also when `owner` has moved. `owner` is dropped when neither a buffer nor the device
+    /// needs the memory, on any thread, Metal's that tells completions among them: it must neither wait for the device nor take a lock under which somebody waits
+    /// for it, and a panic of its is only logged. (What no kernel and
     /// nobody on the host writes may be pages that cannot be written. A mapped file must not be cut meanwhile.)
     pub unsafe fn from_raw(start: NonNull<T>, len: usize, owner: impl Send + Sync + 'static) -> Result<PageVec<T>> {
         let page = page_size();

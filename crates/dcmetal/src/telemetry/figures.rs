@@ -111,8 +111,10 @@ impl Pace {
     /// Of so many one is measured at the least.
     const MOST: u64 = 1024;
 
+    /// Not every second, fourth and so on: of kernels that take turns the same would always be chosen. Multiples of the golden ratio lie evenly.
     fn picks(&self) -> bool {
-        self.begun.fetch_add(1, Ordering::Relaxed) & self.mask.load(Ordering::Relaxed) == 0
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 & self.mask.load(Ordering::Relaxed) == 0
     }
 
     /// One is measured now.
@@ -364,9 +366,9 @@ mod tests {
         for (apart, wanted) in [
             (1_000_000, 1000..=1000),
             (200_000, 1000..=1000),
-            (50_000, 125..=500),
-            (10_000, 31..=125),
-            (1_000, 2..=12),
+            (50_000, 80..=500),
+            (10_000, 16..=125),
+            (1_000, 1..=12),
             (10, 0..=2),
         ] {
             let pace = Pace::default();
@@ -395,6 +397,24 @@ mod tests {
                 }
             }
             assert!(pace.picks() && pace.picks(), "{apart} ns apart");
+        }
+    }
+
+    /// Kernels that take turns, how many, each with its part of what is measured; also where a batch of each two is dropped.
+    #[test]
+    fn who_takes_turns_is_measured_as_often_as_others() {
+        for (kinds, apart) in [(2, 50_000), (2, 10_000), (4, 20_000), (8, 10_000), (3, 5_000)] {
+            let (pace, mut time, mut measured) = (Pace::default(), 1 << 40, vec![0u64; kinds]);
+            for number in 0..1_000_000 {
+                time += apart;
+                if pace.picks() {
+                    pace.measured(time);
+                    measured[number % kinds] += 1;
+                }
+            }
+            let all: u64 = measured.iter().sum();
+            let fair = all / kinds as u64;
+            assert!(fair > 1000 && measured.iter().all(|own| *own > fair / 2), "{kinds}, {apart}: {measured:?}");
         }
     }
 

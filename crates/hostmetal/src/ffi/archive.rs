@@ -70,7 +70,9 @@ pub unsafe extern "C" fn hm_archive_read(path: *const c_char, error: *mut HMErro
     let made = match std::fs::read(&path) {
         Ok(bytes) => Archive::decode(&bytes)
             .ok_or_else(|| invalid("it is damaged, or was not written by this version of hostmetal")),
-        Err(why) => Err(invalid(&why.to_string())),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => Err(invalid(&why.to_string())),
+        // It says nothing of the file.
+        Err(why) => Err(HMError::new(INTERNAL_ERROR, &format!("'{}' cannot be read: {why}", path.display()))),
     };
     // SAFETY: as the module says.
     unsafe { give_or(made, error) }

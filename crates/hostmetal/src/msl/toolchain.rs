@@ -162,10 +162,11 @@ impl Toolchain {
         format!("{}\n{}\n{}", self.clang.to_string_lossy(), self.base, self.headers.display())
     }
 
-    /// Names all that compiled code depends on besides its source and options: clang, the headers, the pass, the processor, the C library. Equal on any
+    /// Names all that compiled code depends on besides its source and options: clang, the headers, the engine, the processor, the C library. Equal on any
     /// machine where those are the same.
     pub fn fingerprint(&self) -> String {
-        self.key(&[super::engine::fingerprint()])
+        let engine = std::env::var("HOSTMETAL_ENGINE").unwrap_or_default();
+        self.key(&[super::engine::fingerprint(), &engine])
     }
 
     /// What the compiler made before.
