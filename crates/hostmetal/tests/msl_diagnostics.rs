@@ -413,6 +413,24 @@ const CASES: &[Case] = &[
         &["2:12: error: function constant 's' must be a scalar or a vector, not 'S'"],
     ),
     rejected(
+        "constants of types that are neither a number nor a vector",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct S { int a; };\nusing A = S;\nusing P = device float *;\n\
+         constant A a [[function_constant(0)]];\nconstant float2x2 b [[function_constant(1)]];\n\
+         constant P c [[function_constant(2)]];\nconstant array<int, 2> d [[function_constant(3)]];\n\
+         constant uint e [[function_constant(4)]];\nusing U = uint;\nconstant U f [[function_constant(5)]];",
+        &[
+            "6:12: error: function constant 'a' must be a scalar or a vector, not 'A'",
+            "7:19: error: function constant 'b' must be a scalar or a vector, not 'float2x2'",
+            "8:12: error: function constant 'c' must be a scalar or a vector, not 'P'",
+            "9:24: error: function constant 'd' must be a scalar or a vector, not 'array < int , 2 >'",
+        ],
+    ),
+    rejected(
+        "a constant of a type that is not known",
+        "constant Unknown a [[function_constant(0)]];",
+        &["1:10: error: unknown type name 'Unknown'"],
+    ),
+    rejected(
         "constant index that is none",
         "constant int a [[function_constant(x)]];",
         &["1:36: error: 'function_constant' index must be an integer constant between 0 and 65535"],

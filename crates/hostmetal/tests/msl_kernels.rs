@@ -378,7 +378,7 @@ fn value(key: u32, data_type: u32, bytes: &[u8]) -> ConstantValue {
 #[test]
 fn function_constants_of_every_type_keep_their_bits() {
     // Apple's MTLDataType numbers of the scalar types; their vectors follow.
-    let scalars: [(&str, u32, &[u8]); 11] = [
+    let scalars: [(&str, u32, &[u8]); 12] = [
         ("float", 3, &0xc049_0fdb_u32.to_le_bytes()),
         ("half", 16, &0xc248_u16.to_le_bytes()),
         ("int", 29, &(-123_456_i32).to_le_bytes()),
@@ -390,6 +390,7 @@ fn function_constants_of_every_type_keep_their_bits() {
         ("bool", 53, &[1]),
         ("long", 81, &(-1_234_567_890_123_i64).to_le_bytes()),
         ("ulong", 85, &0xfedc_ba98_7654_3210_u64.to_le_bytes()),
+        ("bfloat", 121, &0xc249_u16.to_le_bytes()),
     ];
     let (mut text, mut values, mut expected) = (String::new(), Vec::new(), Vec::new());
     let mut stores = String::new();
@@ -417,7 +418,7 @@ fn function_constants_of_every_type_keep_their_bits() {
     }
     let checked = source(&format!("{text}kernel void k(device uchar *out) {{ {stores} }}"));
     let constants = &checked.kernels()[0].constants;
-    assert_eq!(constants.len(), 44);
+    assert_eq!(constants.len(), 48);
     for (constant, value) in constants.iter().zip(&values) {
         assert_eq!(ConstantKey::Index(constant.index), value.key);
         assert_eq!((constant.data_type, constant.required), (value.data_type, true));
@@ -425,6 +426,56 @@ fn function_constants_of_every_type_keep_their_bits() {
     let mut out = vec![0u8; expected.len()];
     run(&checked.build("k", &values).unwrap(), &[(0, out.as_mut_ptr().cast())], [1, 1, 1]);
     assert_eq!(out, expected);
+}
+
+#[test]
+fn function_constants_have_the_type_that_their_spelling_means() {
+    // What is declared before, the spelling, the MTLDataType, a value's bytes, and what the kernel makes of it.
+    type Case = (&'static str, &'static str, u32, &'static [u8], &'static str, i32);
+    let cases: [Case; 17] = [
+        ("using index_t = uint;", "index_t", 33, &[7, 0, 0, 0], "c", 7),
+        ("typedef ushort size;", "const size", 41, &[0, 1], "c", 256),
+        ("typedef uint first; using second = first;", "second", 33, &[9, 0, 0, 0], "c", 9),
+        ("namespace n { using real = float; }", "n::real", 3, &[0, 0, 0x40, 0xc0], "c", -3),
+        ("template <class T> struct S { using type = T; };", "S<half>::type", 16, &[0, 0x44], "c", 4),
+        ("template <class T> using pair = vec<T, 2>;", "pair<short>", 38, &[1, 0, 2, 0], "c.x + 10 * c.y", 21),
+        (
+            "",
+            "vec<float, 4>",
+            6,
+            &[0, 0, 0x80, 0x3f, 0, 0, 0, 0x40, 0, 0, 0x40, 0x40, 0, 0, 0x80, 0x40],
+            "c.x + c.w",
+            5,
+        ),
+        ("", "metal::vec<uchar, 3>", 51, &[1, 2, 3], "c.z", 3),
+        ("", "simd::float2", 4, &[0, 0, 0x80, 0x3f, 0, 0, 0, 0x40], "c.y", 2),
+        ("", "unsigned long", 85, &[8, 0, 0, 0, 0, 0, 0, 0], "c", 8),
+        ("", "int unsigned", 33, &[8, 0, 0, 0], "c", 8),
+        ("", "signed char", 45, &[0xff], "c", -1),
+        ("enum Mode { add, mul = 5 };", "Mode", 33, &[5, 0, 0, 0], "c == mul", 1),
+        ("enum Mode { add, mul = 5 };", "enum Mode", 33, &[5, 0, 0, 0], "c", 5),
+        ("enum class Mode : uchar { add, mul = 5 };", "Mode", 49, &[5], "c == Mode::mul", 1),
+        ("enum class Mode { add = -1 };", "Mode", 29, &[0xff, 0xff, 0xff, 0xff], "(int)c", -1),
+        ("using weight = bfloat;", "weight", 121, &[0, 0x40], "(int)(float)c", 2),
+    ];
+    for (before, spelled, data_type, bytes, expression, expected) in cases {
+        // The second is not given, and has a condition's value all the same.
+        let text = format!(
+            "{before}\nconstant {spelled} c [[function_constant(3)]];\nconstant {spelled} other [[function_constant(4)]];\n\
+             constant bool given = is_function_constant_defined(other);\n\
+             kernel void k(device int *out) {{ out[0] = {expression}; out[1] = given; }}"
+        );
+        let checked = source(&text);
+        let constants: Vec<_> =
+            checked.kernels()[0].constants.iter().map(|c| (c.index, c.data_type.0, c.required)).collect();
+        assert_eq!(constants, [(3, data_type, true), (4, data_type, false)], "{text}");
+        let mut out = [-9, -9];
+        run(&checked.build("k", &[value(3, data_type, bytes)]).unwrap(), &[(0, out.as_mut_ptr().cast())], [1, 1, 1]);
+        assert_eq!(out, [expected, 0], "{text}");
+        let other = if data_type == 37 { 41 } else { 37 };
+        let failure = checked.build("k", &[value(3, other, &[0; 4])]).unwrap_err();
+        assert!(failure.log.contains("function constant 'c' (index 3) has type "), "{text}\n{}", failure.log);
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub struct DataType(pub u32);
 
 /// One row: Metal's spelling, number, bytes of a component, how C++ makes a component from its bits.
-const SCALARS: [(&str, u32, usize); 11] = [
+const SCALARS: [(&str, u32, usize); 12] = [
     ("float", 3, 4),
     ("half", 16, 2),
     ("int", 29, 4),
@@ -23,6 +23,7 @@ const SCALARS: [(&str, u32, usize); 11] = [
     ("bool", 53, 1),
     ("long", 81, 8),
     ("ulong", 85, 8),
+    ("bfloat", 121, 2),
 ];
 
 /// Other spellings of the scalar types.
@@ -129,6 +130,7 @@ impl ConstantValue {
             match name {
                 "float" => format!("__builtin_bit_cast(float, {bits:#x}u)"),
                 "half" => format!("__builtin_bit_cast(half, (ushort){bits:#x})"),
+                "bfloat" => format!("__builtin_bit_cast(metal::bfloat, (ushort){bits:#x})"),
                 "bool" => (if bits & 0xff == 0 { "false" } else { "true" }).to_owned(),
                 _ => format!("({name}){bits:#x}ul"),
             }
@@ -137,7 +139,10 @@ impl ConstantValue {
             return Ok(component(0));
         }
         let components: Vec<String> = (0..width).map(component).collect();
-        Ok(format!("metal::vec<{name}, {width}>({})", components.join(", ")))
+        Ok(match name {
+            "bfloat" => format!("metal::vec<metal::bfloat, {width}>({})", components.join(", ")),
+            _ => format!("metal::vec<{name}, {width}>({})", components.join(", ")),
+        })
     }
 }
 

@@ -3,11 +3,15 @@
 use super::constants::{DataType, Known, evaluate};
 use super::diagnose::Finding;
 use super::globals::Globals;
+use super::invoke::syntax;
 use super::kernels::{Instance, Signature, Substitution, attributes, signature, substitution};
 use super::reach::Reach;
-use super::rewrite::Constant;
+use super::rewrite::{Constant, Edits, assume_constant};
 use super::scan::{Function, Program, Stage};
+use super::source::with_foot;
 use super::token::{Kind, NONE, Stream};
+use super::toolchain::Toolchain;
+use super::{CompileFailure, CompileOptions};
 use std::collections::{HashMap, HashSet};
 
 /// A function constant of a kernel.
@@ -255,24 +259,66 @@ fn instantiated(stream: &Stream, start: usize, end: usize) -> Option<Instantiate
     Some((name, text, told, arguments))
 }
 
+/// A number that no `MTLDataType` is.
+const ASKED: usize = 0x10000;
+
+/// The data types of the constants; clang tells those that are not spelled as Metal names them: aliases, templates, enumerations. None for
+/// what clang finds no type.
+pub(super) fn types_of_constants(
+    toolchain: &Toolchain,
+    options: &CompileOptions,
+    stream: &Stream,
+    edits: &Edits,
+    constants: &[Constant],
+) -> Result<Vec<Option<DataType>>, CompileFailure> {
+    let mut types: Vec<_> = constants.iter().map(|c| DataType::of_spelling(&c.spelling)).collect();
+    if types.iter().all(Option::is_some) {
+        return Ok(types);
+    }
+    let mut asking = edits.clone();
+    for (number, constant) in constants.iter().enumerate() {
+        assume_constant(stream, &mut asking, constant);
+        if types[number].is_none() {
+            let question =
+                format!(" static_assert(hostmetal::data_type_of<{}>() == {});", constant.spelling, ASKED + number);
+            asking.behind(constant.end, &question);
+        }
+    }
+    for finding in syntax(toolchain, options, stream, &asking, &with_foot(stream, &[]))? {
+        // Clang evaluates both sides of what does not hold.
+        let Some(sides) = finding.text.strip_prefix("expression evaluates to '") else { continue };
+        let Some((told, asked)) = sides.trim_end_matches('\'').split_once(" == ") else { continue };
+        let (Ok(told), Ok(asked)) = (told.parse(), asked.parse::<usize>()) else { continue };
+        if let Some(number) = asked.checked_sub(ASKED).filter(|&number| number < types.len()) {
+            types[number] = Some(DataType(told));
+        }
+    }
+    Ok(types)
+}
+
+/// `types`: of each constant.
 pub(super) fn describe_constants(
     stream: &Stream,
     constants: Vec<Constant>,
+    types: Vec<Option<DataType>>,
     tested: &[usize],
     known: &Known,
     findings: &mut Vec<Finding>,
 ) -> Vec<(Constant, ConstantInfo)> {
     let asked: HashSet<&str> = tested.iter().map(|&t| stream.at(t)).collect();
     let mut described: Vec<(Constant, ConstantInfo)> = Vec::new();
-    for constant in constants {
+    for (constant, data_type) in constants.into_iter().zip(types) {
         let name = stream.at(constant.name).to_owned();
-        let Some(data_type) = DataType::of_spelling(&constant.spelling) else {
+        // Clang refuses what it finds no type.
+        let Some(data_type) = data_type else { continue };
+        // MSL specification 5.8.
+        if data_type.spelling().is_none() {
             findings.push(Finding::error(
                 constant.name,
                 format!("function constant '{name}' must be a scalar or a vector, not '{}'", constant.spelling),
             ));
             continue;
-        };
+        }
         let index = evaluate(stream, constant.index.0, constant.index.1, known)
             .and_then(|i| u32::try_from(i).ok())
             .filter(|i| *i <= 65535);

@@ -586,8 +586,7 @@ impl Pass<'_> {
 
 /// Gives a function constant its value; without one it is zero and not defined.
 pub(crate) fn set_constant(stream: &Stream, edits: &mut Edits, constant: &Constant, value: Option<&str>) {
-    let text = value.map_or_else(|| of_constant(constant, ""), |v| format!("= {v}"));
-    give_constant(stream, edits, constant, text, value.is_some());
+    give_constant(stream, edits, constant, of_constant(constant, value.unwrap_or("0")), value.is_some());
 }
 
 /// Gives a function constant a value that the source is checked with: clang knows it, so it is one that it does not warn of
@@ -597,7 +596,7 @@ pub(crate) fn assume_constant(stream: &Stream, edits: &mut Edits, constant: &Con
 }
 
 fn of_constant(constant: &Constant, value: &str) -> String {
-    format!("= {}({value})", constant.spelling.replace("unsigned int", "uint"))
+    format!("= ({})({value})", constant.spelling)
 }
 
 fn give_constant(stream: &Stream, edits: &mut Edits, constant: &Constant, text: String, defined: bool) {

@@ -459,7 +459,10 @@ impl Scanner<'_> {
         let others = s.split(name, end).into_iter().skip(1).filter_map(|(from, to)| declared_name(s, from, to));
         let names = std::iter::once(name).chain(others).collect();
         self.program.regions.push(Region { names, range: (start, end) });
-        let elaborated = seen.class.is_some_and(|keyword| keyword + 2 >= end || s.is(keyword, "enum"));
+        // `struct S;` and `enum E : uint;`, and not `constant enum E e`.
+        let elaborated = seen.class.is_some_and(|keyword| {
+            keyword + 2 >= end || s.is(keyword, "enum") && !(head..keyword).any(|i| s.is(i, "constant"))
+        });
         if !elaborated && !s.is(head, "typedef") && name > head {
             self.program.variables.push(Variable { start: head, name, end });
         } else if seen.class.is_some() {

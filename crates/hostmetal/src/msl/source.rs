@@ -4,7 +4,9 @@ use super::analysis::{self, Reader};
 use super::archive::Archives;
 use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, MOST_FINDINGS, Map, Severity, print, read_clang};
-use super::discover::{ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish};
+use super::discover::{
+    ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish, types_of_constants,
+};
 use super::engine::{self, Engine};
 use super::flags::{HELD, LOOPS, PRINTED, SHARED, STACKS, UNJOINED, allocations, keeps_memory};
 use super::globals;
@@ -242,7 +244,8 @@ fn check(
     let globals = globals::rewrite(&stream, &program, &known, version, &mut edits, &mut findings);
     rules::check(&stream, &program, &inside, &globals.declarations, version, &mut findings);
     let formats = logging::rewrite(&stream, &mut edits, options.logging, &mut findings);
-    let constants = describe_constants(&stream, constants, &tested, &known, &mut findings);
+    let types = types_of_constants(toolchain, options, &stream, &edits, &constants)?;
+    let constants = describe_constants(&stream, constants, types, &tested, &known, &mut findings);
     let (mut kernels, removed) = find_kernels(&stream, &program, &known, &globals, &mut findings);
     for &(start, end) in &removed {
         edits.remove(start, end + 1);
@@ -398,7 +401,7 @@ fn accept(
     }
 }
 
-fn with_foot(stream: &Stream, tail: &[(usize, String)]) -> Vec<(usize, String)> {
+pub(super) fn with_foot(stream: &Stream, tail: &[(usize, String)]) -> Vec<(usize, String)> {
     let mut all = vec![(stream.len().saturating_sub(1), FOOT.to_owned())];
     all.extend_from_slice(tail);
     all

@@ -1,6 +1,6 @@
 //! The pre-pass alone, without a compiler: it must cope with any text, and cost no more than the text is long.
 
-use super::constants::{Known, enumerators, evaluate};
+use super::constants::{DataType, Known, enumerators, evaluate};
 use super::discover::{describe_constants, find_kernels, finish};
 use super::rewrite::{Rewrite, bodies, emit, rewrite, set_constant, strip_address_space, undeduce, wrap_conditional};
 use super::rules;
@@ -44,7 +44,8 @@ fn pass(text: String) -> String {
     let globals = globals::rewrite(&stream, &program, &known, (3, 2), &mut edits, &mut findings);
     rules::check(&stream, &program, &inside, &globals.declarations, (3, 2), &mut findings);
     logging::rewrite(&stream, &mut edits, true, &mut findings);
-    let constants = describe_constants(&stream, constants, &tested, &known, &mut findings);
+    let types = constants.iter().map(|constant| DataType::of_spelling(&constant.spelling)).collect();
+    let constants = describe_constants(&stream, constants, types, &tested, &known, &mut findings);
     let (kernels, removed) = find_kernels(&stream, &program, &known, &globals, &mut findings);
     for &(start, end) in &removed {
         edits.remove(start, end + 1);
