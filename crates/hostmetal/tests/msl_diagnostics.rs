@@ -160,7 +160,18 @@ const CASES: &[Case] = &[
         "thread_local constant int x = 1;",
         &["1:1: error: 'thread_local' is not supported in Metal"],
     ),
-    rejected("asm", "void f() { asm(\"nop\"); }", &["1:12: error: inline assembly is not supported by hostmetal"]),
+    rejected(
+        "asm",
+        "void f() {\n  asm(\"nop\");\n  __asm__ __volatile__(\"nop\");\n  __asm volatile(\"nop\");\n  asm goto(\"nop\" :::: a); a:;\n}\nvoid g() __asm(\"other\");",
+        &[
+            "2:3: error: inline assembly is not supported by hostmetal",
+            "3:3: error: inline assembly is not supported by hostmetal",
+            "4:3: error: inline assembly is not supported by hostmetal",
+            "5:3: error: inline assembly is not supported by hostmetal",
+            "5:7: error: 'goto' is not supported in Metal",
+            "7:10: error: inline assembly is not supported by hostmetal",
+        ],
+    ),
     rejected(
         "new",
         "void f() { thread int *p = new int; (void)p; }",
@@ -186,6 +197,43 @@ const CASES: &[Case] = &[
         &["1:8: error: OpenCL address spaces are not part of Metal"],
     ),
     rejected(
+        "address spaces of clang",
+        "void f(__private int *p, __generic int *q);\nvoid g(__attribute__((address_space(1))) int *p);\n\
+         void h([[clang::address_space(3)]] int *p);\nvoid i(__attribute__((aligned(4), __address_space__(2))) thread int *p);\n\
+         int address_space(int address_space) { return address_space; }\nstruct S { int address_space; int __private_; };",
+        &[
+            "1:8: error: OpenCL address spaces are not part of Metal",
+            "1:26: error: OpenCL address spaces are not part of Metal",
+            "2:23: error: attribute 'address_space' is not supported by hostmetal",
+            "3:17: error: attribute 'address_space' is not supported by hostmetal",
+            "4:35: error: attribute '__address_space__' is not supported by hostmetal",
+        ],
+    ),
+    rejected(
+        "calls of kernels",
+        "kernel void a(device float *p) { p[0] = 1; }\ntemplate <class T> kernel void b(device T *p) { p[0] = 1; }\n\
+         template [[host_name(\"b\")]] kernel void b<float>(device float *);\n\
+         kernel void c(device float *p) {\n  a(p);\n  if (p[0] > 1) b<float>(p); else ::a(p);\n}\nvoid d(device float *p) { a(p); }",
+        &[
+            "5:3: error: call to kernel function 'a'",
+            "6:17: error: call to kernel function 'b'",
+            "6:37: error: call to kernel function 'a'",
+            "8:27: error: call to kernel function 'a'",
+        ],
+    ),
+    accepted(
+        "names of kernels that are something else",
+        "kernel void a(device float *p) { p[0] = 1; }\nkernel void b(device float *p) { p[0] = 1; }\nnamespace n { void b(thread int *p) { *p = 1; } }\n\
+         struct S { void a() { } int x; };\ntemplate <class A> void e(A a) { a(1); }\ntypedef decltype(a) type;\n\
+         kernel void c(device float *p) { auto a = [](float x) { return x; }; p[0] = a(1); int i; n::b(&i); e(a); }\n\
+         kernel void d(device float *p) { S s; s.a(); float a(1); p[0] = a; }\n\
+         kernel void f(device float *p) { S a(S()); }",
+    ),
+    accepted(
+        "a constant that a function makes",
+        "float f() { return 7; }\nconstant float x = f(), y = x + 1;\nkernel void k(device float *p) { p[0] = x + y; }",
+    ),
+    rejected(
         "a kernel that returns something",
         "kernel int k(device int *p) { return p[0]; }",
         &["1:12: error: kernel 'k' must have void return type"],
@@ -196,34 +244,67 @@ const CASES: &[Case] = &[
         &["1:15: error: variadic functions are not supported in Metal"],
     ),
     rejected(
-        "function pointer variable",
-        "void g(); void f() { void (*q)() = g; q(); }",
-        &["1:29: error: function pointers are not supported by hostmetal"],
-    ),
-    rejected(
-        "function pointer parameter",
-        "int f(int (*g)(int)) { return g(1); }",
-        &["1:13: error: function pointers are not supported by hostmetal"],
-    ),
-    rejected(
         "pointer without address space",
         "void f(device float *p) {\n  float *q = p;\n  q[0] = 1;\n}",
-        &["2:3: error: pointer type must have explicit address space qualifier"],
+        &["2:9: error: pointer type must have explicit address space qualifier"],
     ),
     rejected(
         "reference without address space",
         "void f(float &r) { r = 1; }",
-        &["1:8: error: reference type must have explicit address space qualifier"],
+        &["1:14: error: reference type must have explicit address space qualifier"],
     ),
     rejected(
         "struct member without address space",
         "struct Item { int a; };\nstruct T { const Item *s; };",
-        &["2:12: error: pointer type must have explicit address space qualifier"],
+        &["2:23: error: pointer type must have explicit address space qualifier"],
     ),
     rejected(
         "vector pointer without address space",
         "#include <metal_stdlib>\nusing namespace metal;\nvoid f(device float4 *p) { float4 *q = p; *q = 0; }",
-        &["3:28: error: pointer type must have explicit address space qualifier"],
+        &["3:35: error: pointer type must have explicit address space qualifier"],
+    ),
+    rejected(
+        "pointers and references without address space wherever they are written",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct Item { int a; };\nusing real = float; typedef real number;\n\
+         using P = float *;\ntypedef const Item *Q;\nusing R = thread float *&;\n\
+         kernel void k(device float *p, device float **q, constant int *const *r) {\n\
+         \x20 ((float *)&p[0])[0] = 1;\n  reinterpret_cast<const number *>(p)[0] = 2;\n  (*static_cast<Item *>(nullptr)).a = 1;\n\
+         \x20 auto f = [](float *a, thread float &b, float &c) { return 1; };\n  auto g = [&](int n, uint *const a) mutable -> int { return n; };\n\
+         \x20 for (float4 *a = nullptr; a; a++) {}\n  float *const a = p;\n  p[1] = sizeof(float *);\n}\nvoid h(device float *, float *);\nvoid h(float &);",
+        &[
+            "5:17: error: pointer type must have explicit address space qualifier",
+            "6:20: error: pointer type must have explicit address space qualifier",
+            "7:25: error: reference type must have explicit address space qualifier",
+            "8:46: error: pointer type must have explicit address space qualifier",
+            "8:70: error: pointer type must have explicit address space qualifier",
+            "9:11: error: pointer type must have explicit address space qualifier",
+            "10:33: error: pointer type must have explicit address space qualifier",
+            "11:22: error: pointer type must have explicit address space qualifier",
+            "12:21: error: pointer type must have explicit address space qualifier",
+            "12:48: error: reference type must have explicit address space qualifier",
+            "13:28: error: pointer type must have explicit address space qualifier",
+            "14:15: error: pointer type must have explicit address space qualifier",
+            "15:9: error: pointer type must have explicit address space qualifier",
+            "16:23: error: pointer type must have explicit address space qualifier",
+            "18:30: error: pointer type must have explicit address space qualifier",
+            "19:14: error: reference type must have explicit address space qualifier",
+        ],
+    ),
+    accepted(
+        "pointers and references that name it, or depend on what does",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct Item { int a; };\nusing D = device float; typedef constant Item C;\n\
+         using P = device float *; typedef thread Item *Q; using R = float device &;\n\
+         template <class T> void f(T *p) { p[0] = 1; }\ntemplate <typename Elem> void g(Elem &p, thread Elem *q) { p = q[0]; }\n\
+         template <class Elem> struct V { Elem *p; thread V *next; };\ntemplate <class A, class Item2> struct W { Item2 *p; };\n\
+         template <class A> struct is { static constant constexpr bool value = false; };\n\
+         template <class A> struct is<device A *> { static constant constexpr bool value = true; };\n\
+         struct Both { device float *const device *p; const device Item &r; };\n\
+         kernel void k(device float *p, constant C &c, const device D *q, device float *device *r, float device *s) {\n\
+         \x20 ((device float *)&p[0])[0] = 1;\n  reinterpret_cast<device const uint *>(p);\n  D *d = p; auto *e = p; auto &h = p[0]; P i = p;\n\
+         \x20 auto l = [](device float *a, thread float &b, auto &c, auto *d) { return 1; };\n  float x = 2, y = 3; float2 v = 4;\n\
+         \x20 float z = float(x) * y, u = (x * y), w = x * -y; thread float *t = &x; *t = (float)*p; p[1] = x * *t * (y * z) + float(4) * w + u + v.x;\n\
+         \x20 p[2] = h + *d + *e + *i + is<device float *>::value + sizeof(device Item *) + c.a + q[0] + r[0][0] + s[0];\n\
+         \x20 uint n = 6; p[3] = (uint)(n & 3) + ((n) & 4) + select(1.0f, 2.0f, bool(n & 1) & bool(n));\n  f(p); g(x, &y); if (l(p, x, y, p)) { for (thread float *j = &x; j != &x; j++) {} }\n}",
     ),
     rejected(
         "global variable",
@@ -261,7 +342,7 @@ const CASES: &[Case] = &[
         "kernel pointer without address space",
         "kernel void k(float *p [[buffer(0)]]) { p[0] = 1; }",
         &[
-            "1:15: error: pointer type must have explicit address space qualifier",
+            "1:21: error: pointer type must have explicit address space qualifier",
             "1:22: error: pointer or reference parameter 'p' of a kernel must be in address space",
         ],
     ),

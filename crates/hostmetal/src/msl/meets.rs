@@ -204,6 +204,64 @@ impl<'a> Names<'a> {
         self.loose.extend(names);
     }
 
+    /// Where a function in which lanes meet becomes a value other than an argument, which is called by name once all is inlined: it may be
+    /// called through a pointer.
+    pub(super) fn pointer(&self, program: &Program) -> Option<usize> {
+        let s = self.s;
+        let free = program.functions.iter().filter(|function| !function.in_class && function.body.is_some());
+        // `operator` is the name of many.
+        let named = |name: &&str| *name != "operator" && self.meeting.contains(name);
+        let names: HashSet<&str> = free.map(|function| s.at(function.name)).filter(named).collect();
+        let function = |i: usize| {
+            let mut first = i;
+            while s.is(first.wrapping_sub(1), "::") {
+                first -= if s.is_ident(first.wrapping_sub(2)) { 2 } else { 1 };
+            }
+            if s.is(first.wrapping_sub(1), "&") {
+                first -= 1;
+            }
+            names.contains(s.at(i)) && !self.is_called(i) && self.is_stored(first)
+        };
+        let lambda = |item: &&Item| item.lambda && (item.body.0..item.body.1).any(|i| self.meets_at(i));
+        let captures = |item: &Item| {
+            (0..item.body.0).rev().find(|&i| s.is(i, "[") && self.lambda_body(i, s.len()) == Some(item.body.0))
+        };
+        // Without captures, and no object of its own type, it is a pointer.
+        let stored = |&i: &usize| {
+            let own = s.is(i.wrapping_sub(1), "=") && !(i >= 3 && s.is_ident(i - 3) && !s.is(i - 3, "auto"));
+            s.is(i + 1, "]") && (s.is(i - 1, "+") || self.is_stored(i) && !own && !s.is(i - 1, "return"))
+        };
+        let lambdas = self.items.iter().filter(lambda).filter_map(captures).filter(stored);
+        (0..s.len()).filter(|&i| function(i)).chain(lambdas).min()
+    }
+
+    fn meets_at(&self, i: usize) -> bool {
+        matches!(self.at(i), Meets::Lanes { .. })
+    }
+
+    /// Whether the value that begins at `i` goes elsewhere than to a parameter, of a call or a template.
+    fn is_stored(&self, i: usize) -> bool {
+        let s = self.s;
+        let initialiser = |open: usize| {
+            let before = open.wrapping_sub(1);
+            let word = matches!(s.at(before), "else" | "do" | "const" | "mutable" | "noexcept" | "try" | "constant");
+            matches!(s.at(before), "=" | "," | "{" | "(" | "]") || s.is_ident(before) && !word
+        };
+        match s.at(i.wrapping_sub(1)) {
+            "=" | "?" | ":" | "return" => true,
+            "{" => initialiser(i - 1),
+            "," => {
+                let mut j = i - 1;
+                while j > 0 && !matches!(s.at(j), "(" | "{" | ";" | "[") {
+                    j = if matches!(s.at(j), ")" | "}" | "]") && s.mate[j] != NONE { s.mate[j] } else { j };
+                    j -= usize::from(j > 0);
+                }
+                s.is(j, "{") && initialiser(j)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a name is followed by arguments (or is the declaration of the function).
     fn is_called(&self, i: usize) -> bool {
         let s = self.s;

@@ -35,6 +35,7 @@ pub(crate) mod logging;
 mod meets;
 mod members;
 mod memo;
+mod pointers;
 mod reach;
 mod reconverge;
 mod rewrite;

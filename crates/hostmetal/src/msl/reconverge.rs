@@ -49,6 +49,8 @@ pub(crate) struct Unsupported {
 }
 
 const DEEP: &str = "statements are nested too deep";
+const POINTER: &str = "hostmetal does not support pointers to functions that have a SIMD-group function; \
+                       choose between calls, or give the function as an argument";
 const RETURNED: &str = "hostmetal does not support a SIMD-group function in the braces that a loop returns; \
                         assign its result to a variable and return that";
 
@@ -60,6 +62,9 @@ pub(crate) fn insert(stream: &Stream, program: &Program, edits: &mut Edits, outs
     let mut names = Names::new(stream, program, outside);
     if !names.any() {
         return Ok(());
+    }
+    if let Some(token) = names.pointer(program) {
+        return Err(Unsupported { token, text: POINTER });
     }
     // A function is solid when all its lanes have met behind the last place at which they may have parted. Each is taken for solid
     // until it is found not to be; calls end somewhere, so what is left is solid.

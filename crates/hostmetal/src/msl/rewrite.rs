@@ -284,7 +284,7 @@ impl Pass<'_> {
                 let end = (i..s.len()).find(|&j| matches!(s.at(j), ";" | "{" | "}")).unwrap_or(i);
                 let pointer =
                     (i..end).find(|&j| s.is(j, "(") && s.is(j + 1, "*") && s.is(j + 2, ")") && s.is(j + 3, "("));
-                if let Some(paren) = pointer {
+                if let Some(paren) = pointer.filter(|_| self.in_template_parameters(s.at(i + 1))) {
                     self.edits.replace(paren + 1, "&");
                 }
             }
@@ -526,6 +526,13 @@ impl Pass<'_> {
                 }
             }
         }
+    }
+
+    fn in_template_parameters(&self, word: &str) -> bool {
+        let s = self.s;
+        let opened = (1..s.len()).filter(|&i| s.is(i, "<") && s.is(i - 1, "template"));
+        let lists = opened.filter_map(|open| Some(open..s.angle_close(open, s.len())?));
+        lists.into_iter().any(|mut list| list.any(|i| s.is(i, word)))
     }
 
     /// `template <uint N> T f(vec<bool, N>)`: Metal deduces a vector's size as any integer type, as it does an array's; from our

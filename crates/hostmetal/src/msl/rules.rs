@@ -3,9 +3,10 @@
 //!
 //! Each rule looks for a token pattern that has one reading; where a pattern is ambiguous the rule keeps silent,
 //! because rejecting a
-//! valid program is worse than accepting an invalid one. The wording is Apple's where its compiler's message is known.
+//! valid program is worse than accepting an invalid one. Address spaces that are not named: pointers.rs. The wording is Apple's where its compiler's message is known.
 
 use super::diagnose::Finding;
+use super::pointers;
 use super::scan::{Function, Program, Stage};
 use super::token::{Kind, NONE, Stream};
 use std::collections::{HashMap, HashSet};
@@ -25,9 +26,13 @@ pub(crate) fn check(
     }
     let rules = Rules { s: stream, program, inside, globals, skipped };
     rules.words(findings);
-    rules.pointers(findings);
+    pointers::check(stream, program, &rules.skipped, findings);
     rules.variables(findings);
     rules.functions(findings);
+    rules.kernel_calls(findings);
+    if version < (2, 1) {
+        rules.function_pointers(findings);
+    }
     if version < (3, 2) {
         rules.lambdas(findings);
     }
@@ -48,7 +53,7 @@ struct Rules<'a> {
 }
 
 /// Words that MSL does not have.
-const FORBIDDEN: [(&str, &str); 12] = [
+const FORBIDDEN: [(&str, &str); 14] = [
     ("double", "'double' is not supported in Metal"),
     ("goto", "'goto' is not supported in Metal"),
     ("virtual", "virtual functions are not supported in Metal"),
@@ -61,16 +66,9 @@ const FORBIDDEN: [(&str, &str); 12] = [
     ("__constant", "OpenCL address spaces are not part of Metal"),
     ("__global", "OpenCL address spaces are not part of Metal"),
     ("__local", "OpenCL address spaces are not part of Metal"),
+    ("__private", "OpenCL address spaces are not part of Metal"),
+    ("__generic", "OpenCL address spaces are not part of Metal"),
 ];
-
-/// Types whose pointers and references the rule on address spaces looks at.
-const SCALARS: [&str; 21] = [
-    "void", "bool", "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", "bfloat",
-    "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "size_t", "unsigned",
-];
-
-const SPACES: [&str; 7] =
-    ["device", "constant", "threadgroup", "thread", "threadgroup_imageblock", "ray_data", "object_data"];
 
 impl Rules<'_> {
     fn words(&self, findings: &mut Vec<Finding>) {
@@ -88,8 +86,11 @@ impl Rules<'_> {
                 "long" if s.is(i + 1, "long") => {
                     findings.push(Finding::error(i, "'long long' is not supported in Metal"))
                 }
-                "asm" | "__asm__" | "__asm" if s.is(i + 1, "(") || s.is(i + 1, "volatile") => {
+                "asm" | "__asm__" | "__asm" if !member => {
                     findings.push(Finding::error(i, "inline assembly is not supported by hostmetal"))
+                }
+                "address_space" | "__address_space__" if self.is_attribute(i) => {
+                    findings.push(Finding::error(i, format!("attribute '{word}' is not supported by hostmetal")))
                 }
                 "delete" if !s.is(i.wrapping_sub(1), "=") && !s.is(i.wrapping_sub(1), "operator") => {
                     findings.push(Finding::error(i, "'delete' is not supported in Metal"))
@@ -112,6 +113,21 @@ impl Rules<'_> {
         }
     }
 
+    /// Whether `__attribute__((...))` is around, or `clang::` before.
+    fn is_attribute(&self, i: usize) -> bool {
+        let s = self.s;
+        if !s.is(i + 1, "(") {
+            return false;
+        }
+        if s.is(i.wrapping_sub(1), "::") {
+            return matches!(s.at(i.wrapping_sub(2)), "clang" | "_Clang");
+        }
+        (2..i).rev().take_while(|&j| !matches!(s.at(j), ";" | "{" | "}")).any(|j| {
+            let opened = s.is(j, "(") && s.is(j - 1, "(") && matches!(s.at(j - 2), "__attribute__" | "__attribute");
+            opened && s.mate[j] > i
+        })
+    }
+
     /// `[...](...) {` and `[...] {` where a value begins.
     fn lambdas(&self, findings: &mut Vec<Finding>) {
         let s = self.s;
@@ -131,85 +147,6 @@ impl Rules<'_> {
             if s.is(behind, "{") {
                 findings.push(Finding::error(i, "lambda expressions are not supported before Metal 3.2"));
             }
-        }
-    }
-
-    /// The specifiers, type and `*` or `&` of `[const] T [const] * name`; only for types known to be types.
-    fn pointers(&self, findings: &mut Vec<Finding>) {
-        let s = self.s;
-        let types: HashSet<&str> = self.program.types.iter().map(|&i| s.at(i)).filter(|w| w.len() > 1).collect();
-        let parameters: HashSet<usize> = self.program.functions.iter().map(|f| f.params.0).collect();
-        for i in 0..s.len() {
-            let mark = s.at(i);
-            if self.skipped[i] || !matches!(mark, "*" | "&") || i == 0 {
-                continue;
-            }
-            // Backwards over the type.
-            let mut first = i;
-            while matches!(s.at(first.wrapping_sub(1)), "const" | "volatile") {
-                first -= 1;
-            }
-            let Some(word) = first.checked_sub(1) else { continue };
-            if !(SCALARS.contains(&s.at(word)) || self.is_vector(word) || types.contains(s.at(word))) {
-                continue;
-            }
-            first = word;
-            while matches!(
-                s.at(first.wrapping_sub(1)),
-                "::" | "const"
-                    | "volatile"
-                    | "static"
-                    | "constexpr"
-                    | "struct"
-                    | "unsigned"
-                    | "signed"
-                    | "metal"
-                    | "inline"
-            ) {
-                first -= 1;
-            }
-            let before = s.at(first.wrapping_sub(1));
-            let starts = first == 0
-                || matches!(before, ";" | "{" | "}")
-                || s.kind(first - 1) == Some(Kind::Pragma)
-                || (matches!(before, "(" | ",") && self.is_parameter(first - 1, &parameters));
-            // Behind: a name and what ends a declarator.
-            let named = s.is_ident(i + 1) && matches!(s.at(i + 2), "=" | ";" | "," | ")" | "[" | "(");
-            if !starts || !named || SPACES.iter().any(|space| s.is(i + 1, space)) {
-                continue;
-            }
-            // A function that returns a pointer is judged at its name: only `T *f(` with a parameter list.
-            if s.is(i + 2, "(") && !self.program.functions.iter().any(|f| f.name == i + 1) {
-                continue;
-            }
-            let what = if mark == "*" { "pointer" } else { "reference" };
-            findings.push(Finding::error(first, format!("{what} type must have explicit address space qualifier")));
-        }
-    }
-
-    /// `float4`, `uint3`, `packed_half2`, `float4x4`.
-    fn is_vector(&self, i: usize) -> bool {
-        let word = self.s.at(i);
-        let word = word.strip_prefix("packed_").unwrap_or(word);
-        let bare = word.trim_end_matches(|c: char| matches!(c, '2'..='4' | 'x'));
-        bare.len() < word.len() && word.len() - bare.len() <= 3 && SCALARS.contains(&bare)
-    }
-
-    /// Whether `(` or `,` at `i` belongs to a function's parameter list.
-    fn is_parameter(&self, i: usize, lists: &HashSet<usize>) -> bool {
-        let s = self.s;
-        let mut j = i;
-        loop {
-            match s.at(j) {
-                "(" => return lists.contains(&j),
-                ")" | "]" | "}" if s.mate[j] != NONE => j = s.mate[j],
-                "{" | "[" | ";" => return false,
-                _ => {}
-            }
-            if j == 0 {
-                return false;
-            }
-            j -= 1;
         }
     }
 
@@ -294,7 +231,7 @@ impl Rules<'_> {
             if self.skipped[function.start] {
                 continue;
             }
-            let (open, close) = function.params;
+            let (_, close) = function.params;
             // C's variable arguments: `...` that belongs to no parameter pack.
             if s.is(close - 1, "...") && (matches!(s.at(close - 2), "," | "(")) {
                 findings.push(Finding::error(close - 1, "variadic functions are not supported in Metal"));
@@ -305,6 +242,45 @@ impl Rules<'_> {
                     format!("kernel '{}' must have void return type", s.at(function.name)),
                 ));
             }
+        }
+    }
+
+    /// Calls by the names of kernels, where a name is nothing else.
+    fn kernel_calls(&self, findings: &mut Vec<Finding>) {
+        let s = self.s;
+        let (kernels, others): (Vec<&Function>, Vec<&Function>) =
+            self.program.functions.iter().partition(|function| function.stage == Some(Stage::Kernel));
+        let mut names: HashSet<&str> = kernels.iter().map(|kernel| s.at(kernel.name)).collect();
+        for other in others {
+            names.remove(s.at(other.name));
+        }
+        for function in self.program.functions.iter().filter(|function| !self.skipped[function.start]) {
+            let Some((open, close)) = function.body else { continue };
+            // Behind the call's arguments of templates.
+            let call =
+                |i: usize| if s.is(i + 1, "<") { s.angle_close(i + 1, close).map_or(i, |end| end + 1) } else { i + 1 };
+            let names: HashSet<&str> =
+                (open..close).filter(|&i| names.contains(s.at(i)) && s.is(call(i), "(")).map(|i| s.at(i)).collect();
+            for name in names {
+                let is = |i: &usize| s.is(*i, name) && !matches!(s.at(i - 1), "." | "->");
+                let own =
+                    (function.params.0..open).any(|i| is(&i)) || (open..close).any(|i| is(&i) && !s.is(call(i), "("));
+                let declared = |i: usize| s.is_ident(i - 1) && !matches!(s.at(i - 1), "return" | "else" | "do");
+                if own || (open..close).any(|i| is(&i) && declared(i)) {
+                    continue;
+                }
+                for i in (open..close).filter(is) {
+                    findings.push(Finding::error(i, format!("call to kernel function '{name}'")));
+                }
+            }
+        }
+    }
+
+    /// Before Metal 2.1 there are none.
+    fn function_pointers(&self, findings: &mut Vec<Finding>) {
+        let s = self.s;
+        for function in self.program.functions.iter().filter(|function| !self.skipped[function.start]) {
+            let (open, close) = function.params;
             for (start, end) in s.split(open + 1, close) {
                 self.function_pointer(start, end, findings);
             }
@@ -334,7 +310,7 @@ impl Rules<'_> {
             }
         }
         // One word could be a call, `f(*p)(x)`; a scalar type cannot.
-        let typed = i > start + 1 || SCALARS.contains(&s.at(start)) || self.is_vector(start);
+        let typed = i > start + 1 || pointers::is_builtin(s.at(start));
         if i > start
             && typed
             && s.is(i, "(")
@@ -343,7 +319,7 @@ impl Rules<'_> {
             && s.is(i + 3, ")")
             && s.is(i + 4, "(")
         {
-            findings.push(Finding::error(i + 2, "function pointers are not supported by hostmetal"));
+            findings.push(Finding::error(i + 2, "pointers to functions are not allowed before Metal 2.1"));
         }
     }
 
