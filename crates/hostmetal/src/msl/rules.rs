@@ -105,7 +105,7 @@ impl Rules<'_> {
                 {
                     findings.push(Finding::error(i, "the 'noexcept' operator is not supported in Metal"));
                 }
-                "raytracing" if s.is(i.wrapping_sub(1), "::") => {
+                "raytracing" if matches!(s.at(i.wrapping_sub(1)), "::" | "namespace") || s.is(i + 1, "::") => {
                     findings.push(Finding::error(i, "ray tracing is not supported by hostmetal"));
                 }
                 _ => {}
