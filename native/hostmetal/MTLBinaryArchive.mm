@@ -79,6 +79,8 @@ BOOL fail(HMError *failure, NSError **error) {
   [_device appendLibraries:[descriptor preloadedLibraries] to:preloaded selector:_cmd];
   MTLStageInputOutputDescriptor *const stage = [descriptor stageInputDescriptor];
   const HMStageInput input = stage ? [stage engineInput] : HMStageInput{};
+  MTLLinkedFunctions *const linked = [descriptor linkedFunctions];
+  NSData *const definitions = [_device definitionsOf:linked selector:_cmd];
   const HMPipelineOptions options = {[descriptor maxTotalThreadsPerThreadgroup],
                                      (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
                                      false,
@@ -86,8 +88,9 @@ BOOL fail(HMError *failure, NSError **error) {
                                      0,
                                      (const HMDynamic *)[preloaded bytes],
                                      [preloaded length] / sizeof(HMDynamic),
+                                     (const HMFunction *)[definitions bytes],
+                                     [definitions length] / sizeof(HMFunction),
                                      stage ? &input : nullptr};
-  MTLLinkedFunctions *const linked = [descriptor linkedFunctions];
   NSArray *const kinds = @[ [linked functions] ?: @[], [linked binaryFunctions] ?: @[], [linked privateFunctions] ?: @[] ];
   for (NSArray *functions in kinds)
     for (id<MTLFunction> one in functions) {

@@ -577,6 +577,17 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   if ([function device] != self) hostmetal_raise(self, selector, "the compute function is of another device");
 }
 
+- (NSData *)definitionsOf:(MTLLinkedFunctions *)linked selector:(SEL)selector {
+  NSMutableData *const engines = [NSMutableData data];
+  NSArray *const kinds = @[ [linked functions] ?: @[], [linked privateFunctions] ?: @[] ];
+  for (NSArray *functions in kinds)
+    for (HostMTLFunction *function in functions) {
+      [self requireFunction:function selector:selector];
+      if (function->_engine) [engines appendBytes:&function->_engine length:sizeof function->_engine];
+    }
+  return engines;
+}
+
 - (void)appendArchives:(NSArray<id<MTLBinaryArchive>> *)archives to:(NSMutableData *)engines selector:(SEL)selector {
   for (HostMTLBinaryArchive *archive in archives) {
     if (![archive isKindOfClass:[HostMTLBinaryArchive class]] || [archive device] != self)
@@ -608,6 +619,8 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
                                 (host->_options & MTLFunctionOptionFailOnBinaryArchiveMiss);
   MTLStageInputOutputDescriptor *const stage = [descriptor stageInputDescriptor];
   const HMStageInput input = stage ? [stage engineInput] : HMStageInput{};
+  MTLLinkedFunctions *const linked = [descriptor linkedFunctions];
+  NSData *const definitions = [self definitionsOf:linked selector:selector];
   const HMPipelineOptions engineOptions = {[descriptor maxTotalThreadsPerThreadgroup],
                                            (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
                                            onlyFromArchives,
@@ -615,9 +628,10 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
                                            [archives length] / sizeof(HMArchive),
                                            (const HMDynamic *)[preloaded bytes],
                                            [preloaded length] / sizeof(HMDynamic),
+                                           (const HMFunction *)[definitions bytes],
+                                           [definitions length] / sizeof(HMFunction),
                                            stage ? &input : nullptr};
   HMError failure = {};
-  MTLLinkedFunctions *const linked = [descriptor linkedFunctions];
   NSMutableArray *handles = [NSMutableArray array];
   if (![self compileFunctions:[linked functions] options:&engineOptions to:handles error:error selector:selector] ||
       ![self compileFunctions:[linked binaryFunctions] options:&engineOptions to:handles error:error selector:selector] ||

@@ -271,6 +271,8 @@ typedef struct HMPipelineOptions {
   size_t archive_count;
   const HMDynamic *preloaded;  // looked into before the library's own
   size_t preloaded_count;
+  const HMFunction *linked;  // define what the sources only declare
+  size_t linked_count;
   const HMStageInput *stage_input;  // NULL for none
 } HMPipelineOptions;
 // options may be NULL.

@@ -85,6 +85,8 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 - (instancetype)initWithEngine:(HMDevice)engine;
 - (void)requireResourceOptions:(MTLResourceOptions)options selector:(SEL)selector;
 - (void)requireFunction:(id<MTLFunction>)function selector:(SEL)selector;
+// HMFunction of those that may define what a kernel's source only declares.
+- (NSData *)definitionsOf:(MTLLinkedFunctions *)linked selector:(SEL)selector;
 @end
 
 // Devices live as long as the process, so nothing retains them.

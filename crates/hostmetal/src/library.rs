@@ -4,6 +4,7 @@
 //! constants are known. So a function knows its constants' values, and all that can be wrong with them is said when it is
 //! made.
 
+use std::collections::HashSet;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -104,6 +105,8 @@ pub(crate) struct PipelineDescriptor<'a> {
     pub(crate) whole_simdgroups: bool,
     pub(crate) archives: Archives<'a>,
     pub(crate) preloaded: &'a [Arc<Dynamic>],
+    /// That define what a source only declares.
+    pub(crate) linked: &'a [Arc<Function>],
     pub(crate) stage_input: Option<&'a StageInput>,
 }
 
@@ -281,8 +284,9 @@ impl Function {
             let text = format!("Function {} was created with a different device than the pipeline", self.name);
             return Err(LibraryError::new(COMPILE_FAILURE, text));
         }
-        let PipelineDescriptor { archives, preloaded, .. } = *descriptor;
-        let linked = Linked { preloaded, libraries: &self.library.libraries };
+        let PipelineDescriptor { archives, .. } = *descriptor;
+        let preloaded = self.preloaded(descriptor)?;
+        let linked = Linked { preloaded: &preloaded, libraries: &self.library.libraries };
         let with = With { archives, linked, ..With::default() };
         let code = self.library.checked.function(&self.name, &self.constants, &with).map_err(|f| self.named(f))?;
         Ok(VisibleFunction { device, code })
@@ -301,9 +305,22 @@ impl Function {
         CompileFailure { log, ..failure }
     }
 
+    /// The pipeline's libraries, and those of its functions that any of their sources only declares.
+    fn preloaded(&self, descriptor: &PipelineDescriptor) -> Result<Vec<Arc<Dynamic>>, LibraryError> {
+        let mut preloaded = descriptor.preloaded.to_vec();
+        let sources = || std::iter::once(&self.library).chain(descriptor.linked.iter().map(|one| &one.library));
+        let wanted: HashSet<&str> = sources().flat_map(|library| library.checked.external()).collect();
+        for one in descriptor.linked.iter().filter(|one| !wanted.is_empty() && one.is_visible()) {
+            let Library { checked, libraries, .. } = &*one.library;
+            preloaded.extend(checked.linked(&one.name, |name| wanted.contains(name), libraries)?.map(Arc::new));
+        }
+        Ok(preloaded)
+    }
+
     fn load(&self, descriptor: &PipelineDescriptor) -> Result<LoadedKernel, LibraryError> {
-        let PipelineDescriptor { archives, preloaded, stage_input, .. } = *descriptor;
-        let linked = Linked { preloaded, libraries: &self.library.libraries };
+        let PipelineDescriptor { archives, stage_input, .. } = *descriptor;
+        let preloaded = self.preloaded(descriptor)?;
+        let linked = Linked { preloaded: &preloaded, libraries: &self.library.libraries };
         let with = With { engine: None, archives, linked, stage_input };
         let loaded = self.library.checked.build_with(&self.name, &self.constants, &with);
         Ok(loaded.map_err(|failure| self.named(failure))?)

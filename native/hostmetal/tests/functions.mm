@@ -264,6 +264,55 @@ void what_cannot_be_linked_is_named() {
   CHECK([state functionHandleWithFunction:function(own, @"times")] == nil);
 }
 
+// What a source declares only, functions of the pipeline define.
+void kernels_call_linked_functions_by_name() {
+  NSString *const declares =
+      @"[[visible]] int g(int x);\nnamespace n { [[visible]] int h(int x); }\n"
+       "kernel void k(device int *out [[buffer(0)]], uint i [[thread_position_in_grid]]) { out[i] = g(int(i)) + 1; }\n"
+       "kernel void both(device int *out [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
+       "  threadgroup int t[32]; t[i % 32] = n::h(int(i)); threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+       "  out[i] = g(t[i % 32 ^ 1]); }\n"
+       "kernel void none(device int *out [[buffer(0)]], uint i [[thread_position_in_grid]]) { out[i] = int(i); }\n";
+  NSError *error = nil;
+  id<MTLLibrary> kernels = library_of(declares);
+  id<MTLLibrary> one = library_of(@"constant int many = 100;\nint inner(int x) { return x + many; }\n[[visible]] int g(int x) { return inner(x); }\n"
+                                   "namespace n { [[visible]] int h(int x) { return -x; } }\n");
+  id<MTLLibrary> two = library_of(@"int inner(int x) { return x * 3; }\n[[visible]] int g(int x) { return inner(x); }\n");
+  id<MTLLibrary> calls_on = library_of(@"[[visible]] int g(int x);\nnamespace n { [[visible]] int h(int x) { return g(x) * 2; } }\n");
+  // Each pipeline has its own; what a library has besides is its own.
+  CHECK_VALUES(pipeline_of(descriptor(function(kernels, @"k"), @[ function(one, @"g") ])), nil, i + 101);
+  CHECK_VALUES(pipeline_of(descriptor(function(kernels, @"k"), @[ function(two, @"g") ])), nil, i * 3 + 1);
+  CHECK_VALUES(pipeline_of(descriptor(function(kernels, @"none"), nil)), nil, i);
+  MTLComputePipelineDescriptor *made = descriptor(function(kernels, @"both"), @[ function(two, @"g") ]);
+  [[made linkedFunctions] setPrivateFunctions:@[ function(one, @"h") ]];
+  CHECK_VALUES(pipeline_of(made), nil, -(i ^ 1) * 3);
+  // Functions of the pipeline define what its other functions declare.
+  [[made linkedFunctions] setPrivateFunctions:@[ function(calls_on, @"h") ]];
+  CHECK_VALUES(pipeline_of(made), nil, (i ^ 1) * 18);
+  // Those that are not given define nothing, though their library is there.
+  for (NSArray *given in [NSArray arrayWithObjects:@[], @[ function(one, @"h") ], nil]) {
+    error = nil;
+    CHECK(pipeline_of(descriptor(function(kernels, @"k"), given), &error) == nil);
+    CHECK_EQUAL([error code], MTLLibraryErrorCompileFailure);
+    CHECK_CONTAINS([error localizedDescription], @"program_source:5:93: error: visible function 'g' is only declared, and the pipeline links none of that name and type");
+  }
+  // What is not marked is to be defined at once, as ever.
+  NSString *const undefined = @"int f(int x);\n[[visible]] int g(int x);\nkernel void k(device int *p) { p[0] = f(1) + g(1); }";
+  CHECK([[device() newLibraryWithSource:undefined options:nil error:&error] autorelease] == nil);
+  CHECK([[error localizedDescription] hasSuffix:@"Undefined symbols: f(int)"]);
+  // Function constants are known by name only to the kernel's source.
+  id<MTLLibrary> constants = library_of(@"constant int c [[function_constant(0)]];\n[[visible]] int g(int x) { return is_function_constant_defined(c) ? c : x; }\n");
+  CHECK(pipeline_of(descriptor(function(kernels, @"k"), @[ function(constants, @"g") ]), &error) == nil);
+  CHECK_CONTAINS([error localizedDescription], @"linked function 'g': function constant 'c': hostmetal has none in dynamic libraries");
+  // Archives hold such pipelines.
+  id<MTLBinaryArchive> archive =
+      [[device() newBinaryArchiveWithDescriptor:[[[MTLBinaryArchiveDescriptor alloc] init] autorelease] error:nullptr] autorelease];
+  [made setBinaryArchives:@[ archive ]];
+  CHECK(pipeline_of(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss) == nil);
+  CHECK([archive addComputePipelineFunctionsWithDescriptor:made error:&error]);
+  CHECK_VALUES(pipeline_of(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss), nil, (i ^ 1) * 18);
+}
+
 void misuse_is_raised() {
   id<MTLLibrary> own = library_of([functions stringByAppendingString:calls]);
   NSArray *all = [NSArray arrayWithObject:function(own, @"add")];
@@ -368,6 +417,7 @@ const FaceCase function_cases[] = {
     CASE(tables_lie_in_argument_buffers),
     CASE(calls_of_nothing_end_the_command_buffer),
     CASE(what_cannot_be_linked_is_named),
+    CASE(kernels_call_linked_functions_by_name),
     CASE(misuse_is_raised),
     CASE(pipelines_are_given_more_functions),
     CASE(reflection_tells_tables),

@@ -99,6 +99,8 @@ pub unsafe extern "C" fn hm_archive_add(
     // SAFETY: as the module says.
     let preloaded = unsafe { super::compile::dynamic_libraries(options.preloaded, options.preloaded_count) };
     // SAFETY: as the module says.
+    let linked = unsafe { super::compile::linked_functions(&options) };
+    // SAFETY: as the module says.
     let stage_input = unsafe { super::compile::stage_input(options.stage_input) };
     // What is there already is taken from there.
     let archives = Archives { search: &[into], only: false, into: Some(into) };
@@ -109,6 +111,7 @@ pub unsafe extern "C" fn hm_archive_add(
             whole_simdgroups: options.size_is_multiple_of_execution_width,
             archives,
             preloaded: &preloaded,
+            linked: &linked,
             stage_input: stage_input.as_ref(),
         };
         match function.is_visible() {

@@ -129,6 +129,15 @@ unsafe fn compile_options(options: *const HMCompileOptions) -> Result<CompileOpt
 
 /// # Safety
 /// As the module says.
+pub(super) unsafe fn linked_functions(options: &HMPipelineOptions) -> Vec<Arc<Function>> {
+    // SAFETY: as the caller promises.
+    let handles = unsafe { elements(options.linked, options.linked_count) };
+    // SAFETY: as the caller promises.
+    handles.iter().filter_map(|handle| unsafe { share(*handle) }).collect()
+}
+
+/// # Safety
+/// As the module says.
 pub(super) unsafe fn dynamic_libraries(first: *const HMDynamic, count: usize) -> Vec<Arc<Dynamic>> {
     // SAFETY: as the caller promises.
     let handles = unsafe { elements(first, count) };
@@ -456,6 +465,10 @@ pub struct HMPipelineOptions {
     pub preloaded: *const HMDynamic,
     /// Length of `preloaded`.
     pub preloaded_count: usize,
+    /// `linked_count` of them, which define what the sources only declare.
+    pub linked: *const HMFunction,
+    /// Length of `linked`.
+    pub linked_count: usize,
     /// NULL for none.
     pub stage_input: *const HMStageInput,
 }
@@ -562,6 +575,8 @@ impl Default for HMPipelineOptions {
             archive_count: 0,
             preloaded: ptr::null(),
             preloaded_count: 0,
+            linked: ptr::null(),
+            linked_count: 0,
             stage_input: ptr::null(),
         }
     }
@@ -590,12 +605,15 @@ pub unsafe extern "C" fn hm_pipeline_create(
     // SAFETY: as the module says.
     let preloaded = unsafe { dynamic_libraries(options.preloaded, options.preloaded_count) };
     // SAFETY: as the module says.
+    let linked = unsafe { linked_functions(&options) };
+    // SAFETY: as the module says.
     let stage_input = unsafe { stage_input(options.stage_input) };
     let descriptor = PipelineDescriptor {
         max_threads: options.max_total_threads_per_threadgroup,
         whole_simdgroups: options.size_is_multiple_of_execution_width,
         archives,
         preloaded: &preloaded,
+        linked: &linked,
         stage_input: stage_input.as_ref(),
     };
     // SAFETY: as the module says.

@@ -1,6 +1,6 @@
 //! The C interface: visible functions and their tables.
 
-use super::compile::{HMPipelineOptions, dynamic_libraries, give_or};
+use super::compile::{HMPipelineOptions, dynamic_libraries, give_or, linked_functions};
 use super::{
     HMBuffer, HMDevice, HMEncoder, HMError, HMFunction, HMFunctionTable, HMLibrary, HMPipeline, HMVisible, answer,
     borrow, device_of, elements, give, put, release, share, text,
@@ -47,9 +47,12 @@ pub unsafe extern "C" fn hm_visible_create(
     let search: Vec<&Archive> = archives.iter().map(|archive| unsafe { borrow(*archive) }).collect();
     // SAFETY: as the module above says.
     let preloaded = unsafe { dynamic_libraries(options.preloaded, options.preloaded_count) };
+    // SAFETY: as the module above says.
+    let linked = unsafe { linked_functions(&options) };
     let descriptor = PipelineDescriptor {
         archives: Archives { search: &search, only: options.fail_on_archive_miss, into: None },
         preloaded: &preloaded,
+        linked: &linked,
         ..PipelineDescriptor::default()
     };
     // SAFETY: as the module above says.

@@ -160,10 +160,10 @@ fn visible(
     if function.stage.is_some() || function.in_class || function.body.is_none() || function.is_template() {
         return None;
     }
+    if !is_marked_visible(stream, function) {
+        return None;
+    }
     let (start, end) = (function.start, function.params.0);
-    let opened = (start..end).filter(|&i| stream.attribute(i).is_some());
-    let marks = opened.flat_map(|i| attributes(stream, i));
-    marks.into_iter().find(|one| matches!(stream.at(one.name), "visible" | "stitchable"))?;
     let name = stream.at(function.name);
     if globals.change(function) {
         let text = format!(
@@ -182,6 +182,13 @@ fn visible(
         needed: Vec::new(),
     };
     Some((host_name(stream, start, end).unwrap_or_else(|| name.to_owned()), kernel))
+}
+
+/// Whether it says `[[visible]]` or `[[stitchable]]`.
+pub(super) fn is_marked_visible(stream: &Stream, function: &Function) -> bool {
+    let opened = (function.start..function.params.0).filter(|&i| stream.attribute(i).is_some());
+    let mut marks = opened.flat_map(|i| attributes(stream, i));
+    marks.any(|one| matches!(stream.at(one.name), "visible" | "stitchable"))
 }
 
 /// Whether the template has room for so many arguments.

@@ -14,6 +14,7 @@
 use super::archive::Archives;
 use super::engine;
 use super::invoke::{OBJECT, Request, failed, kept, source_failure};
+use super::source::check;
 use super::store::{KEY, Record};
 use super::toolchain::{Toolchain, fingerprint, hash, language_flags, libraries};
 use super::{Arithmetic, CompileFailure, CompileOptions, Failure};
@@ -94,6 +95,36 @@ impl Dynamic {
     /// The name that others find it by.
     pub fn install_name(&self) -> &str {
         &self.install_name
+    }
+}
+
+impl Dynamic {
+    /// Of what it defines only the functions of one name.
+    pub(super) fn only(mut self, name: &str) -> Dynamic {
+        let part = format!("{}{name}", name.len());
+        self.module.exported.retain(|symbol| symbol.contains(&part));
+        self.key = fingerprint(&[&self.key, name]);
+        self
+    }
+    /// The bytes of its file.
+    pub fn encode(&self) -> Vec<u8> {
+        let libraries = self.libraries.iter().map(|library| library.install_name.clone()).collect();
+        File { install_name: self.install_name.clone(), libraries, source: self.source.clone() }.encode()
+    }
+
+    /// The library of a file's bytes; `load` gives the libraries that it names. None for bytes that are no such file.
+    ///
+    /// # Errors
+    /// What `load` says, and as [`Checked::dynamic`](super::Checked::dynamic).
+    pub fn decode<E: From<CompileFailure>>(
+        bytes: &[u8],
+        load: impl FnMut(&str) -> Result<Arc<Dynamic>, E>,
+    ) -> Result<Option<Dynamic>, E> {
+        let Some(File { install_name, libraries, source }) = File::decode(bytes) else { return Ok(None) };
+        let libraries = libraries.iter().map(String::as_str).map(load).collect::<Result<Vec<_>, E>>()?;
+        let Source { written, expanded, options, linking } = source;
+        let checked = check(&Toolchain::shared()?, &written, expanded, String::new(), &options)?;
+        Ok(Some(checked.dynamic(&install_name, linking, &libraries)?))
     }
 }
 

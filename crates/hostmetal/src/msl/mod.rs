@@ -9,7 +9,7 @@
 //! precompiled header
 //! (toolchain.rs). What that mode does not accept is rewritten token by token (rewrite.rs); what it does not refuse is
 //! checked on tokens
-//! (rules.rs). Diagnostics carry the user's lines and columns (diagnose.rs). A kernel from which no function is
+//! (rules.rs, pointers.rs). Diagnostics carry the user's lines and columns (diagnose.rs). A kernel from which no function is
 //! reachable that makes threads
 //! wait for each other (reach.rs) becomes a loop over the threads of a threadgroup, any other loops between its barriers or
 //! one function per thread (engine.rs).
@@ -17,6 +17,7 @@
 //! Checked sources and built kernels are remembered by content, so that the same request compiles once per process; what
 //! the compiler made is kept on disk (store.rs), so that it compiles once per machine.
 
+mod accept;
 mod analysis;
 mod archive;
 mod compile;

@@ -1,11 +1,12 @@
 //! A checked source and its kernels: the way from text to `Checked`, and from there to a loaded kernel.
 
+use super::accept::accept;
 use super::analysis::{self, Reader};
 use super::archive::Archives;
 use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, MOST_FINDINGS, Map, Severity, print, read_clang};
 use super::discover::{
-    ConstantInfo, Kernel, KernelInfo, Named, describe_constants, find_kernels, finish, types_of_constants,
+    ConstantInfo, Kernel, KernelInfo, describe_constants, find_kernels, finish, is_marked_visible, types_of_constants,
 };
 use super::engine::{self, Engine};
 use super::flags::{HELD, LOOPS, PRINTED, SHARED, STACKS, UNJOINED, allocations, keeps_memory};
@@ -14,17 +15,14 @@ use super::invoke::{
     FOOT, HEAD, INTERNAL, OBJECT, PROGRAM, Request, compile, is_lasting, preprocess, source_failure, syntax,
 };
 use super::kernels::{Mode, Role, exported, wrapper};
-use super::link::{self, Dynamic, File, Linked, Linking, Module, Source};
+use super::link::{self, Dynamic, Linked, Linking, Module, Source};
 use super::loaded;
 use super::logging::{self, Formats};
 use super::members;
 use super::memo::Memo;
 use super::reach::synchronises;
 use super::reconverge::{self, Unsupported};
-use super::rewrite::{
-    Constant, Edits, Rewrite, assume_constant, bodies, emit, rewrite, set_constant, strip_address_space, undeduce,
-    unrestrict, wrap_conditional, wrap_offset,
-};
+use super::rewrite::{Constant, Edits, Rewrite, assume_constant, bodies, emit, rewrite, set_constant, unrestrict};
 use super::rules;
 use super::scan::{Function, Program, scan};
 use super::spaces;
@@ -67,7 +65,7 @@ static CHECKED: LazyLock<Memo<Checked, CompileFailure>> = LazyLock::new(|| Memo:
 static FUNCTIONS: LazyLock<Memo<LoadedFunction, CompileFailure>> = LazyLock::new(|| Memo::new(256));
 static BUILT: LazyLock<Memo<LoadedKernel, CompileFailure>> = LazyLock::new(|| Memo::new(256));
 
-fn abandoned() -> CompileFailure {
+pub(super) fn abandoned() -> CompileFailure {
     CompileFailure { kind: Failure::Toolchain, log: "the compilation was abandoned".to_owned() }
 }
 
@@ -140,6 +138,31 @@ impl Checked {
         libraries: &[Arc<Dynamic>],
     ) -> Result<Dynamic, CompileFailure> {
         self.inner.dynamic(install_name, linking, libraries)
+    }
+
+    /// The visible functions that the source only declares: functions of the pipeline define them (`MTLLinkedFunctions`).
+    pub fn external(&self) -> Vec<&str> {
+        self.inner.external().map(|function| self.inner.stream.at(function.name)).collect()
+    }
+
+    /// The source as a dynamic library with nothing but one of its visible functions, by the name that `named` wants in the source. None for
+    /// one that it does not want.
+    ///
+    /// # Errors
+    /// As `dynamic`.
+    pub fn linked(
+        &self,
+        function: &str,
+        named: impl Fn(&str) -> bool,
+        libraries: &[Arc<Dynamic>],
+    ) -> Result<Option<Dynamic>, CompileFailure> {
+        let name = self.inner.kernels[self.number(function, true)?].instance.text.as_str();
+        if !named(name) {
+            return Ok(None);
+        }
+        let linking = Linking { undefined: true, ..Linking::default() };
+        let told = |failure: CompileFailure| source_failure(format!("linked function '{function}': {}", failure.log));
+        Ok(Some(self.dynamic("", linking, libraries).map_err(told)?.only(name)))
     }
 
     /// As `build`, for an engine instead of the one that the environment names.
@@ -217,7 +240,7 @@ impl Checked {
 }
 
 /// Checks a source by its preprocessed text.
-fn check(
+pub(super) fn check(
     toolchain: &Arc<Toolchain>,
     source: &str,
     text: String,
@@ -305,102 +328,6 @@ fn check(
     })
 }
 
-/// Lets clang check the program with a wrapper for every kernel. Five things it cannot do
-/// with address spaces are repaired where it says so, and it is asked again (see the functions at the end of
-/// rewrite.rs). `apart`: beside that, it is asked about address spaces (spaces.rs).
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the pieces of one analysis, taken apart because the result is made of them"
-)]
-fn accept(
-    toolchain: &Toolchain,
-    options: &CompileOptions,
-    stream: &Stream,
-    source: &str,
-    program: &Program,
-    mut edits: Edits,
-    constants: &[(Constant, ConstantInfo)],
-    kernels: &[Named],
-    apart: bool,
-    findings: &mut Vec<Finding>,
-) -> Result<Edits, CompileFailure> {
-    let mut repaired_at: HashSet<usize> = HashSet::new();
-    let tail: Vec<(usize, String)> = kernels
-        .iter()
-        .filter(|(_, kernel, _)| !kernel.visible)
-        .enumerate()
-        .map(|(number, (_, kernel, _))| {
-            (
-                kernel.token,
-                wrapper(stream, &kernel.signature, &kernel.instance, &program.scopes[kernel.scope], None, None, number),
-            )
-        })
-        .collect();
-    loop {
-        let mut checking = edits.clone();
-        for (constant, _) in constants {
-            assume_constant(stream, &mut checking, constant);
-        }
-        let tail = with_foot(stream, &tail);
-        let (found, mistaken) = std::thread::scope(|scope| {
-            let check = || spaces::check(toolchain, options, stream, &checking, &tail);
-            let beside = apart.then(|| std::thread::Builder::new().spawn_scoped(scope, check));
-            let found = syntax(toolchain, options, stream, &checking, &tail);
-            let mistaken = match beside {
-                None => Ok(Vec::new()),
-                Some(Ok(thread)) => thread.join().unwrap_or_else(|_| Err(abandoned())),
-                // No thread can be made.
-                Some(Err(_)) => check(),
-            };
-            (found, mistaken)
-        });
-        let found = found?;
-        if !found.iter().any(|f| f.severity == Severity::Error) {
-            let mistaken = match mistaken {
-                // Clang fails with this way of asking, and would again; it has accepted the program.
-                Err(failure) if failure.kind == Failure::Crash => Vec::new(),
-                mistaken => mistaken?,
-            };
-            findings.extend(found);
-            if mistaken.is_empty() {
-                return Ok(edits);
-            }
-            findings.extend(mistaken);
-            return Err(source_failure(print(stream, source, findings)));
-        }
-        let mut repaired = false;
-        for finding in &found {
-            let Some(token) = finding.token.filter(|t| !repaired_at.contains(t)) else { continue };
-            let conditional = finding.text.starts_with("incompatible operand types")
-                || finding.text.contains("conditional operator with the second and third operands");
-            let done = if conditional && stream.is(token, "?") {
-                wrap_conditional(stream, &mut edits, token)
-            } else if finding.text.starts_with("automatic variable qualified with") {
-                strip_address_space(stream, &mut edits, token)
-            } else if finding.text.starts_with("invalid operands to binary expression")
-                && matches!(stream.at(token), "+=" | "-=")
-            {
-                wrap_offset(stream, &mut edits, token)
-            } else if finding.text.starts_with("const_cast from '") && stream.is(token, "const_cast") {
-                edits.replace(token, "hostmetal::without_const");
-                true
-            } else if let Some(rest) = finding.text.split("deduced conflicting types for parameter '").nth(1) {
-                undeduce(stream, program, &mut edits, token, rest.split('\'').next().unwrap_or(""))
-            } else {
-                false
-            };
-            if done {
-                repaired = true;
-                repaired_at.insert(token);
-            }
-        }
-        if !repaired {
-            findings.extend(found);
-            return Err(source_failure(print(stream, source, findings)));
-        }
-    }
-}
-
 pub(super) fn with_foot(stream: &Stream, tail: &[(usize, String)]) -> Vec<(usize, String)> {
     let mut all = vec![(stream.len().saturating_sub(1), FOOT.to_owned())];
     all.extend_from_slice(tail);
@@ -483,7 +410,7 @@ impl Inner {
         let own = self.reached(kernel, &edits);
         let code = match self.code(kernel, &Sources { edits: &own, with }, engine) {
             Err(failure) if failure.kind == Failure::Source => {
-                self.code(kernel, &Sources { edits: &edits, with }, engine)?
+                self.code(kernel, &Sources { edits: &edits, with }, engine).map_err(|failure| self.unlinked(failure))?
             }
             other => other?,
         };
@@ -514,6 +441,27 @@ impl Inner {
             set_constant(&self.stream, &mut edits, constant, value.as_deref());
         }
         edits
+    }
+
+    fn external(&self) -> impl Iterator<Item = &Function> {
+        self.program.undefined(&self.stream).filter(|function| is_marked_visible(&self.stream, function))
+    }
+
+    /// Names the calls of functions that nothing defines.
+    fn unlinked(&self, failure: CompileFailure) -> CompileFailure {
+        let Some(missing) = failure.log.strip_prefix("Undefined symbols: ") else { return failure };
+        let names = self.external().map(|function| (function.name, self.stream.at(function.name)));
+        let missing = names.filter(|(_, name)| missing.contains(&format!("{name}(")));
+        let findings: Vec<Finding> = missing
+            .filter_map(|(declared, name)| {
+                let call = (0..self.stream.len()).find(|&i| i != declared && self.stream.is(i, name))?;
+                let text = format!(
+                    "visible function '{name}' is only declared, and the pipeline links none of that name and type"
+                );
+                Some(Finding::error(call, text))
+            })
+            .collect();
+        if findings.is_empty() { failure } else { source_failure(print(&self.stream, &self.source, &findings)) }
     }
 
     /// Without what the kernel does not reach.
@@ -586,7 +534,8 @@ impl Inner {
             flags.extend(UNJOINED.iter().filter(|_| !plugin));
             let settings = (flags.as_slice(), plugin, str::to_owned as fn(&str) -> String);
             self.compiled(kernel.token, String::new(), &entry, settings, &sources).map(|(code, _)| code)
-        })?;
+        });
+        let code = code.map_err(|failure| self.unlinked(failure))?;
         let broken =
             |log: String| CompileFailure { kind: Failure::Toolchain, log: format!("visible function '{name}': {log}") };
         let job = self.toolchain.job()?;
@@ -796,10 +745,14 @@ impl Inner {
             let name = self.stream.at(function.name);
             (0..self.stream.len()).any(|i| i != function.name && self.stream.at(i) == name)
         };
-        if libraries.is_empty() && !self.program.undefined(&self.stream).any(called) {
+        let external = |function: &&Function| is_marked_visible(&self.stream, function);
+        if libraries.is_empty() && !self.program.undefined(&self.stream).filter(|f| !external(f)).any(called) {
             return Ok(());
         }
         let mut edits = self.edits.clone();
+        for function in self.program.undefined(&self.stream).filter(external) {
+            edits.replace(function.end, "{ __builtin_trap(); }");
+        }
         for (constant, _) in &self.constants {
             assume_constant(&self.stream, &mut edits, constant);
         }
@@ -847,29 +800,6 @@ impl Inner {
             prepared,
             source,
         })
-    }
-}
-
-impl Dynamic {
-    /// The bytes of its file.
-    pub fn encode(&self) -> Vec<u8> {
-        let libraries = self.libraries.iter().map(|library| library.install_name.clone()).collect();
-        File { install_name: self.install_name.clone(), libraries, source: self.source.clone() }.encode()
-    }
-
-    /// The library of a file's bytes; `load` gives the libraries that it names. None for bytes that are no such file.
-    ///
-    /// # Errors
-    /// What `load` says, and as [`Checked::dynamic`].
-    pub fn decode<E: From<CompileFailure>>(
-        bytes: &[u8],
-        load: impl FnMut(&str) -> Result<Arc<Dynamic>, E>,
-    ) -> Result<Option<Dynamic>, E> {
-        let Some(File { install_name, libraries, source }) = File::decode(bytes) else { return Ok(None) };
-        let libraries = libraries.iter().map(String::as_str).map(load).collect::<Result<Vec<_>, E>>()?;
-        let Source { written, expanded, options, linking } = source;
-        let checked = check(&Toolchain::shared()?, &written, expanded, String::new(), &options)?;
-        Ok(Some(checked.dynamic(&install_name, linking, &libraries)?))
     }
 }
 
