@@ -306,6 +306,17 @@ const CASES: &[Case] = &[
          \x20 p[2] = h + *d + *e + *i + is<device float *>::value + sizeof(device Item *) + c.a + q[0] + r[0][0] + s[0];\n\
          \x20 uint n = 6; p[3] = (uint)(n & 3) + ((n) & 4) + select(1.0f, 2.0f, bool(n & 1) & bool(n));\n  f(p); g(x, &y); if (l(p, x, y, p)) { for (thread float *j = &x; j != &x; j++) {} }\n}",
     ),
+    accepted(
+        "enumerators and objects that are multiplied",
+        "enum Flag { one = 1, two = 2 };\nconstant struct Pair { int a; } first = {1}, last = {2};\n\
+         int operator*(Pair a, Pair b) { return a.a * b.a; }\nconstant uint flags[2] = {one & two, 2};\n\
+         kernel void k(device uint *p) { uint all[2] = {one * two, 2}; Pair a = first, b = last; int c[] = {a * b, 1}; p[0] = all[0] + flags[0] + c[0]; }",
+    ),
+    rejected(
+        "a type that a typedef names only",
+        "typedef struct { int a; } Item;\nvoid f(Item *i);",
+        &["2:13: error: pointer type must have explicit address space qualifier"],
+    ),
     rejected(
         "global variable",
         "float g = 1.0;\nkernel void k(device float *p) { p[0] = g; }",

@@ -71,8 +71,22 @@ pub(super) fn check(stream: &Stream, program: &Program, skipped: &[bool], findin
 fn types<'a>(s: &'a Stream, program: &Program) -> HashSet<&'a str> {
     // One letter is a template's parameter too often.
     let template = |i: usize| s.is(i.wrapping_sub(2), ">");
-    let mut types: HashSet<&str> =
-        program.types.iter().filter(|&&i| !template(i)).map(|&i| s.at(i)).filter(|word| word.len() > 1).collect();
+    // No enumerators, and no objects of a class that is defined with them.
+    let is_type = |i: usize| match s.at(i.wrapping_sub(1)) {
+        "{" | "," => false,
+        "}" if s.mate[i - 1] != NONE => {
+            let mut before = (0..s.mate[i - 1]).rev().take_while(|&j| !matches!(s.at(j), ";" | "{" | "}"));
+            before.any(|j| s.is(j, "typedef"))
+        }
+        _ => true,
+    };
+    let mut types: HashSet<&str> = program
+        .types
+        .iter()
+        .filter(|&&i| is_type(i) && !template(i))
+        .map(|&i| s.at(i))
+        .filter(|word| word.len() > 1)
+        .collect();
     for i in 0..s.len() {
         if s.is(i, "using") && s.is_ident(i + 1) && s.is(i + 2, "=") {
             let end = (i..s.len()).find(|&j| s.is(j, ";")).unwrap_or(i);
