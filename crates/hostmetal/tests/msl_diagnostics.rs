@@ -233,6 +233,22 @@ const CASES: &[Case] = &[
         "a constant that a function makes",
         "float f() { return 7; }\nconstant float x = f(), y = x + 1;\nkernel void k(device float *p) { p[0] = x + y; }",
     ),
+    // Public programs have them, which Apple's compiler accepts.
+    accepted(
+        "samplers of functions that are not constexpr",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(texture2d<float> t [[texture(0)]], device float4 *p) {\n\
+         \x20 const sampler s(coord::normalized, filter::linear); sampler u(address::repeat); p[0] = t.sample(s, float2(0)) + t.sample(u, float2(1)); }",
+    ),
+    rejected(
+        "a sampler of the program that is not constexpr",
+        "#include <metal_stdlib>\nusing namespace metal;\nconst sampler s(filter::linear);\nsampler t(metal::coord::pixel);\nsampler u{coord::pixel};\n\
+         constexpr sampler v(coord::pixel); constant sampler w(address::repeat);\nsampler f(address a);",
+        &[
+            "3:15: error: program scope variable must reside in constant address space",
+            "4:9: error: program scope variable must reside in constant address space",
+            "5:9: error: program scope variable must reside in constant address space",
+        ],
+    ),
     rejected(
         "a kernel that returns something",
         "kernel int k(device int *p) { return p[0]; }",

@@ -70,6 +70,21 @@ const FORBIDDEN: [(&str, &str); 14] = [
     ("__generic", "OpenCL address spaces are not part of Metal"),
 ];
 
+/// Enumerations of what a sampler is made from (MSL specification 2.10).
+const SAMPLING: [&str; 11] = [
+    "coord",
+    "address",
+    "s_address",
+    "t_address",
+    "r_address",
+    "border_color",
+    "filter",
+    "mag_filter",
+    "min_filter",
+    "mip_filter",
+    "compare_func",
+];
+
 impl Rules<'_> {
     fn words(&self, findings: &mut Vec<Finding>) {
         let s = self.s;
@@ -177,6 +192,15 @@ impl Rules<'_> {
             }
             findings
                 .push(Finding::error(variable.name, "program scope variable must reside in constant address space"));
+        }
+        // `const sampler s(filter::linear);` looks like a function.
+        for function in self.program.functions.iter().filter(|f| f.body.is_none() && !f.in_class) {
+            let (first, name) = (function.params.0 + 1, function.name);
+            let value = if s.is(first, "metal") { first + 2 } else { first };
+            let declared = (function.head..name).any(|i| matches!(s.at(i), "constexpr" | "constant"));
+            if s.is(name - 1, "sampler") && SAMPLING.contains(&s.at(value)) && s.is(value + 1, "::") && !declared {
+                findings.push(Finding::error(name, "program scope variable must reside in constant address space"));
+            }
         }
         // `static` in a function: only constants live longer than the call.
         for i in 0..s.len() {
