@@ -330,7 +330,8 @@ impl Sema<'_> {
                 }
             }
             (Type::Vector(s, n), v) => {
-                if s.is_float() && (op.is_bitwise() || op.is_shift() || op == BinaryOp::Rem) {
+                let amount_is_float = op.is_shift() && v.arithmetic().is_some_and(|(scalar, _)| scalar.is_float());
+                if amount_is_float || s.is_float() && (op.is_bitwise() || op.is_shift() || op == BinaryOp::Rem) {
                     return self.bad_operands(op, &place, &value, span);
                 }
                 let value = match v.arithmetic() {
