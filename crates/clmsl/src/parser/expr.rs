@@ -144,8 +144,8 @@ impl Parser<'_> {
             && (self.is_vector(&ty.specs.ty) || matches!(ty.specs.ty, TypeSpec::Unsupported))
     }
 
-    /// `(type)(a, b, ...)` of a vector; with one element it is a cast. A selection that follows is one of the vector, as
-    /// Clang has it, where of another cast it would be one of the operand.
+    /// `(type)(a, b, ...)` of a vector. A selection that follows is one of the vector, as Clang has it also where there is
+    /// one element; of a cast it would be one of the operand.
     fn vector_literal(&mut self, ty: Box<TypeName>, start: Span) -> Parse<Expr> {
         let open = self.span();
         self.advance();
@@ -155,12 +155,8 @@ impl Parser<'_> {
         }
         let close = self.expect(Punct::RParen)?;
         let height = 1 + elements.iter().map(|e| e.height).max().unwrap_or(0);
-        if elements.len() == 1
-            && let Some(mut operand) = elements.pop()
-        {
-            operand.span = open.to(close);
-            let cast = self.node(ExprKind::Cast(ty, Box::new(operand)), start.to(close), height)?;
-            return self.postfix_of(cast);
+        if let [one] = elements.as_mut_slice() {
+            one.span = open.to(close);
         }
         let literal = self.node(ExprKind::VectorLiteral(ty, elements), start.to(close), height)?;
         self.postfix_of(literal)

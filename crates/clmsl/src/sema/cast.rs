@@ -12,6 +12,11 @@ const MAX_LITERAL: u64 = 1024;
 
 impl Sema<'_> {
     pub(super) fn cast(&mut self, name: &TypeName, operand: &crate::ast::Expr, span: Span) -> Expr {
+        self.cast_or_fill(name, operand, false, span)
+    }
+
+    /// `fills`: it is the one part of a vector literal, `(int4)(x)`.
+    fn cast_or_fill(&mut self, name: &TypeName, operand: &crate::ast::Expr, fills: bool, span: Span) -> Expr {
         let ty = self.type_of_name(name).ty;
         let ty = self.fresh_spaces(&ty);
         let operand = self.value(operand);
@@ -21,12 +26,20 @@ impl Sema<'_> {
         match (&operand.ty, &ty) {
             (_, Type::Void) => Expr { span, ..operand.convert(ty) },
             (Type::Scalar(_), Type::Scalar(_)) => Expr { span, ..convert(operand, &ty) },
-            (Type::Scalar(Scalar::Bool), Type::Vector(element, _)) if element.is_integer() => {
+            (Type::Scalar(Scalar::Bool), Type::Vector(element, _)) if !fills && element.is_integer() => {
                 // True becomes all bits set (OpenCL C 3.0 §6.4.2).
                 let scalar = Type::Scalar(*element);
                 let (yes, no) = (Expr::int(element.wrap(-1), scalar.clone(), span), Expr::int(0, scalar.clone(), span));
                 let lane = ExprKind::Cond(Box::new(operand), Box::new(yes), Box::new(no));
                 Expr::new(lane, scalar, span).convert(ty)
+            }
+            (Type::Scalar(Scalar::Bool), Type::Vector(..)) if !fills => {
+                let b = self.show(&ty);
+                let message = format!(
+                    "a cast from 'bool' to '{b}' is not supported: true is 1 by the specification, and -1 by \
+                     compilers; '({b})(...)' makes 1 of it"
+                );
+                self.bad(span, message)
             }
             (Type::Scalar(_), Type::Vector(..)) => Expr { span, ..convert(operand, &ty) },
             (Type::Vector(..), Type::Vector(..)) if operand.ty == ty => Expr { span, ..operand },
@@ -74,6 +87,9 @@ impl Sema<'_> {
     }
 
     pub(super) fn vector_literal(&mut self, name: &TypeName, elements: &[crate::ast::Expr], span: Span) -> Expr {
+        if let [one] = elements {
+            return self.cast_or_fill(name, one, true, span);
+        }
         let ty = self.type_of_name(name).ty;
         let values: Vec<Expr> = elements.iter().map(|e| self.value(e)).collect();
         if ty.is_error() || values.iter().any(|v| v.ty.is_error()) {

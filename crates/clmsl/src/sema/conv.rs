@@ -71,6 +71,14 @@ impl Sema<'_> {
         let span = value.span;
         match (&value.ty, to) {
             (Type::Scalar(_), Type::Scalar(_)) => convert(value, to),
+            (Type::Scalar(Scalar::Bool), Type::Vector(..)) => {
+                let to = self.show(to);
+                let message = format!(
+                    "{what}: 'bool' does not convert to '{to}': true would be -1 for compilers, as of a cast to integers \
+                     (OpenCL C 3.0 §6.4.2); '({to})(...)' makes 1 of it"
+                );
+                self.bad(span, message)
+            }
             (Type::Scalar(from), Type::Vector(element, _)) => {
                 if from.is_float() && element.is_integer() {
                     let (from, to) = (self.show(&value.ty), self.show(to));
