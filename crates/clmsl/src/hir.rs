@@ -69,6 +69,8 @@ pub(crate) struct Local {
     /// Where the variable itself is: private, local or constant.
     pub(crate) space: Space,
     pub(crate) quals: Quals,
+    /// Alignment asked for with `__attribute__((aligned(n)))`, in bytes, or 1.
+    pub(crate) min_align: u64,
     pub(crate) span: Span,
     /// *Lowered*: what follows the name of an entry point's parameter, such as `[[buffer(0)]]`.
     pub(crate) attribute: Option<String>,
@@ -94,6 +96,7 @@ impl Local {
             ty,
             space,
             quals: Quals::default(),
+            min_align: 1,
             span,
             attribute: None,
             reference: false,

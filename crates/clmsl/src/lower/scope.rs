@@ -4,9 +4,9 @@
 //!   OpenCL C they live as long as the kernel anyway.
 //! * Initialised variables directly in a switch are declared before it and assigned where they stood: C++ forbids a jump
 //!   to a label past an initialisation.
-//! * A statement declares variables of one plain type, or one variable.
+//! * A statement declares variables of one plain type and alignment, or one variable.
 
-use crate::hir::{self, Block, Decl, Expr, ExprKind, Function, LocalId, Stmt, StmtKind};
+use crate::hir::{self, Block, Decl, Expr, ExprKind, Function, Local, LocalId, Stmt, StmtKind};
 use crate::source::Span;
 use crate::types::{Space, Type};
 
@@ -86,7 +86,13 @@ fn split_declarations(list: &mut Vec<Stmt>, function: &Function) {
         decls.len() <= 1
             || decls.iter().all(|d| {
                 let local = function.local(d.local);
-                first.is_some_and(|f| f.ty == local.ty && f.space == local.space && f.quals == local.quals)
+                let alike = |f: &Local| {
+                    f.ty == local.ty
+                        && f.space == local.space
+                        && f.quals == local.quals
+                        && f.min_align == local.min_align
+                };
+                first.is_some_and(alike)
                     && matches!(local.ty, Type::Scalar(_) | Type::Vector(..) | Type::Struct(_))
                     && local.space == Space::Private
             })

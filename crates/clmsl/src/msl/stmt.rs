@@ -5,6 +5,7 @@ use super::pieces::declare;
 use crate::hir::{Block, Decl, Expr, Function, Stmt, StmtKind};
 use crate::source::Span;
 use crate::types::Space;
+use std::fmt::Write;
 
 impl Printer<'_> {
     pub(super) fn statements(&mut self, stmts: &[Stmt], function: &Function) {
@@ -182,7 +183,10 @@ impl Printer<'_> {
             let local = function.local(decl.local);
             if i == 0 {
                 let space = (local.space == Space::Local).then_some(Space::Local);
-                out = declare(&local.ty, &local.name, space, local.quals, &self.lowered.structs);
+                if local.min_align > 1 {
+                    let _ = write!(out, "alignas({}) ", local.min_align);
+                }
+                out += &declare(&local.ty, &local.name, space, local.quals, &self.lowered.structs);
             } else {
                 out.push_str(", ");
                 out.push_str(&local.name);

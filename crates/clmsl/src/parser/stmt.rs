@@ -79,8 +79,13 @@ impl Parser<'_> {
             TokenKind::Ident(_) => {
                 // Attributes of statements are hints, such as `opencl_unroll_hint`.
                 if self.is_word("__attribute__") || self.is_word("__attribute") {
-                    self.attributes(&mut Vec::new())?;
-                    return self.statement_inner();
+                    let mut attributes = Vec::new();
+                    self.attributes(&mut attributes)?;
+                    let mut statement = self.statement_inner()?;
+                    if let StmtKind::Decl(declaration) = &mut statement.kind {
+                        declaration.specs.attributes.append(&mut attributes);
+                    }
+                    return Ok(statement);
                 }
                 if let Some(kind) = self.keyword_statement(start)? {
                     return Ok(Stmt { kind, span: start.to(self.previous_span()) });

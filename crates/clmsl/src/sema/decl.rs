@@ -220,23 +220,42 @@ impl Sema<'_> {
     /// A declaration in a function. Typedefs, prototypes and constants leave no statement.
     pub(super) fn local_declaration(&mut self, declaration: &Declaration) -> Vec<Decl> {
         let base = self.base_type(&declaration.specs);
-        self.refuse_specifiers(&declaration.specs);
+        let align = match (&declaration.specs.storage, declaration.declarators.as_slice()) {
+            (Some((Storage::Typedef, _)), _) | (_, []) => {
+                self.refuse_specifiers(&declaration.specs);
+                1
+            }
+            _ => self.variable_attributes(&declaration.specs.attributes),
+        };
         let mut out = Vec::new();
         for item in &declaration.declarators {
-            out.extend(self.local_declarator(&declaration.specs, &base, item));
+            out.extend(self.local_declarator(&declaration.specs, &base, align, item));
         }
         out
     }
 
-    fn local_declarator(&mut self, specs: &Specs, base: &Qualified, item: &InitDeclarator) -> Option<Decl> {
+    /// `align`: what the specifiers ask for.
+    fn local_declarator(&mut self, specs: &Specs, base: &Qualified, align: u64, item: &InitDeclarator) -> Option<Decl> {
         let Some(name) = item.declarator.name else {
             self.error(item.declarator.span, "a declaration needs a name");
             return None;
         };
         let text = self.name(name.name).to_owned();
         let declared = self.declared(base, &item.declarator);
-        self.refuse_attributes(&item.declarator.attributes);
         let q = declared.ty;
+        let is_variable = declared.params.is_none()
+            && !matches!(specs.storage, Some((Storage::Typedef, _)))
+            && q.ty != Type::Sampler
+            && q.space != Some(Space::Constant);
+        let align = if is_variable {
+            self.variable_attributes(&item.declarator.attributes).max(align)
+        } else {
+            self.refuse_attributes(&item.declarator.attributes);
+            if align > 1 {
+                self.error(name.span, format!("'{text}': attribute 'aligned' is not supported here"));
+            }
+            1
+        };
         match specs.storage {
             Some((Storage::Typedef, _)) => {
                 self.typedef(name.name, name.span, q, declared.params.is_some());
@@ -281,6 +300,17 @@ impl Sema<'_> {
             }
             Some(Space::Local) => self.local_memory(item, &q, name, text),
             _ => self.private_variable(item, q, name, text),
+        }
+        .inspect(|decl| self.align(decl.local, align))
+    }
+
+    /// A variable is aligned as its type is, or more.
+    fn align(&mut self, local: LocalId, align: u64) {
+        let natural = layout(&self.local(local).ty, &self.program.structs).map_or(1, |(_, align)| align);
+        if let Some(current) = &mut self.current
+            && align > natural
+        {
+            current.locals[local.0 as usize].min_align = align;
         }
     }
 

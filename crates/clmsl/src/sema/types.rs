@@ -360,6 +360,19 @@ impl Sema<'_> {
         (align, packed)
     }
 
+    /// The alignment that the attributes of a variable in a function ask for. Clang ignores `packed` there.
+    pub(super) fn variable_attributes(&mut self, attributes: &[Attribute]) -> u64 {
+        let mut align = 1;
+        for attribute in attributes {
+            match self.attribute_name(attribute) {
+                "aligned" => align = self.aligned(attribute).max(align),
+                "packed" => {}
+                _ => self.refuse_attributes(std::slice::from_ref(attribute)),
+            }
+        }
+        align
+    }
+
     /// The alignment that the attributes of a structure ask for.
     fn struct_align(&mut self, attributes: &[Attribute]) -> u64 {
         let mut align = 1;
