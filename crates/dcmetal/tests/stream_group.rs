@@ -162,7 +162,8 @@ fn all_are_waited_for_when_one_fails() {
         group.streams()[1].launch(&increment, one(), args![&mut held]).unwrap();
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| wait(&group));
-            // It needs no more than this to come back too early.
+            // It hands over first. Then it needs no more than this to come back too early.
+            yield_until(|| group.streams()[1].recorded() == 0 || waits.is_finished());
             (0..10_000).for_each(|_| std::thread::yield_now());
             assert!(!waits.is_finished(), "it waits for the second stream");
             gate.open();
