@@ -115,6 +115,10 @@ fn volatile_objects() {
             "volatile device float4 *z = d + 8; z[0] = v; z[0][1] = 20; z[0].w = z[0][1] + 1; z[0] += v; z[0]",
             &[2., 22., 6., 25.],
         ),
+        (
+            "volatile device float4 *z = d + 8; z[0] = v; z[0].xy = z[0].wz; z[0].b += 1; z[0].wz *= z[0].xx; z[0].ragb - z[0].wzyx.abgr",
+            &[0., 13., -13., 0.],
+        ),
         ("const volatile device float4 *z = d + 9; d[9] = v; z[0] + z[0]", &[2., 4., 6., 8.]),
         ("volatile float4 z = v; z *= 2.0f; z[0] += z[3]; z", &[10., 4., 6., 8.]),
         (

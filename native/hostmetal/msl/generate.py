@@ -70,30 +70,32 @@ def increments(name, n):
                f" METAL_FUNC constexpr {name} operator{op}(int) {{ {name} old = *this; {op}*this; return old; }}")
 
 
-# A value that is no object, as a swizzle is, has elements to read but none to write. Those of a volatile object are volatile.
-ELEMENTS = ["  METAL_FUNC constexpr T &operator[](int i) & { return (&x)[i]; }",
-            "  METAL_FUNC constexpr const T &operator[](int i) const & { return (&x)[i]; }",
-            "  METAL_FUNC constexpr T operator[](int i) && { return (&x)[i]; }",
-            "  METAL_FUNC constexpr volatile T &operator[](int i) volatile & { return (&x)[i]; }",
-            "  METAL_FUNC constexpr const volatile T &operator[](int i) const volatile & { return (&x)[i]; }"]
+def elements(n):
+    """A value that is no object, as a swizzle is, has elements to read but none to write. Those of a volatile object are volatile."""
+    limit = f'__attribute__((diagnose_if(i < 0 || i >= {n}, "the vector has no such element", "warning")))'
+    for result, of in (("T &", "&"), ("const T &", "const &"), ("T ", "&&"), ("volatile T &", "volatile &"), ("const volatile T &", "const volatile &")):
+        yield f"  METAL_FUNC constexpr {result}operator[](int i) {of} {limit} {{ return (&x)[i]; }}"
 
 
 def swizzles(n):
-    """Properties for .r .g .b .a and for every swizzle of 2 to 4 components; writable when no component repeats."""
+    """Properties for .r .g .b .a and for every swizzle of 2 to 4 components; writable when no component repeats. Those of volatile
+    objects are accesses of volatile components."""
     for i in range(n):
         c, r = NAMES[i], COLORS[i]
         yield (f"  METAL_FUNC constexpr T __get_{c}() const {{ return {c}; }} METAL_FUNC constexpr void __put_{c}(T v) {{ {c} = v; }}"
+               f" METAL_FUNC constexpr T __get_{c}() const volatile {{ return {c}; }} METAL_FUNC constexpr void __put_{c}(T v) volatile {{ {c} = v; }}"
                f" __declspec(property(get = __get_{c}, put = __put_{c})) T {r};")
     for length in (2, 3, 4):
         for index in itertools.product(range(n), repeat=length):
             name = "".join(NAMES[i] for i in index)
             color = "".join(COLORS[i] for i in index)
             values = ", ".join(NAMES[i] for i in index)
-            line = f"  METAL_FUNC constexpr vec<T, {length}> __get_{name}() const {{ return vec<T, {length}>({values}); }}"
+            line = "".join(f"  METAL_FUNC constexpr vec<T, {length}> __get_{name}() {of} {{ return vec<T, {length}>({values}); }}"
+                           for of in ("const", "const volatile"))
             access = f"get = __get_{name}"
             if len(set(index)) == length:
                 puts = " ".join(f"{NAMES[i]} = v.{NAMES[k]};" for k, i in enumerate(index))
-                line += f" METAL_FUNC constexpr void __put_{name}(vec<T, {length}> v) {{ {puts} }}"
+                line += "".join(f" METAL_FUNC constexpr void __put_{name}(vec<T, {length}> v) {of}{{ {puts} }}" for of in ("", "volatile "))
                 access += f", put = __put_{name}"
             yield line + "".join(f" __declspec(property({access})) vec<T, {length}> {s};" for s in (name, color))
 
@@ -113,7 +115,7 @@ def vector(n):
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
            f"  METAL_FUNC constexpr explicit vec(const packed_vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}"]
     out += [line.format(name="vec") for line in constructors(n)]
-    out += ELEMENTS
+    out += elements(n)
     out += swizzles(n)
     for op in "+ - * / % & | ^".split():
         out.append(f"  METAL_FUNC friend constexpr vec operator{op}(const vec &a, const vec &b) {{ return vec({each(n, '(T)(a.{c} ' + op + ' b.{c})')}); }}")
@@ -160,7 +162,7 @@ def packed(n):
            "  template <class U, class = enable_if_t<!is_same_v<U, T>>>",
            f"  METAL_FUNC constexpr explicit packed_vec(const packed_vec<U, {n}> &v) : {each(n, '{c}(T(v.{c}))')} {{}}"]
     out += [line.format(name="packed_vec") for line in constructors(n)]
-    out += [f"  METAL_FUNC constexpr operator vec<T, {n}>() const {{ return vec<T, {n}>({each(n, '{c}')}); }}", *ELEMENTS]
+    out += [f"  METAL_FUNC constexpr operator vec<T, {n}>() const {{ return vec<T, {n}>({each(n, '{c}')}); }}", *elements(n)]
     out += swizzles(n)
     full = f"vec<T, {n}>"
     for op in "+ - * / % & | ^ << >> == != < > <= >= && ||".split():
