@@ -125,10 +125,58 @@ const CASES: &[Case] = &[
         "auto h = [](thread float *p) { *p = 1; }; h(D);",
         &[(1, "error: no matching function for call to object of type")],
     ),
-    // ---- elements of what lies in constant, and device as constant, which passes
+    // ---- device and threadgroup as constant
+    ("v = c(D);", &[(1, "error: no matching function for call to 'c'")]),
+    (
+        "v = c(&DS->a) + c(C) +\ncs(*DS) +\nc(P.d);",
+        &[
+            (1, "error: no matching function for call to 'c'"),
+            (2, "error: no matching function for call to 'cs'"),
+            (3, "error: no matching function for call to 'c'"),
+        ],
+    ),
+    (
+        "constant float *h = D + 1; v = *h;",
+        &[(
+            1,
+            "error: cannot initialize a variable of type 'constant float *' with an rvalue of type 'device float *'",
+        )],
+    ),
+    (
+        "constant S &h = *DS; v = h.a;",
+        &[(1, "error: binding reference of type 'constant S' to value of type 'device S' changes address space")],
+    ),
+    (
+        "constant float *h = C; h = D; v = *h;",
+        &[(1, "error: assigning 'device float *' to 'constant float *' changes address space of pointer")],
+    ),
+    (
+        "v = *(constant float *)D;",
+        &[(
+            1,
+            "error: C-style cast from 'device float *' to 'constant float *' converts between mismatching address spaces",
+        )],
+    ),
+    ("constant float *h = C + 1; h = P.c; h = &table[2]; h = &CS.a; v = *h + cs(CS); auto z = C; v += c(z);", &[]),
+    ("S a = CS; Pointers both = P; v = a.a + c(both.c) + scope[0][1] + P4.m[1][2] + float4x4(P4.m)[0].x;", &[]),
+    // ---- what the library returns by reference
+    ("float part; int e; v = modf(x, part) + frexp(x, e) + fast::sincos(x, s.a) + precise::modf(x, own[1]);", &[]),
+    (
+        "v = modf(x, D[1]) +\nsincos(x, shared[0]) +\nfrexp(x, *(device int *)D) + fast::modf(x, D[1]);",
+        &[
+            (1, "error: 'modf<float>' is unavailable: what it returns by reference is to lie in thread"),
+            (2, "error: 'sincos<float>' is unavailable: what it returns by reference is to lie in thread"),
+            (3, "error: 'frexp<float, int>' is unavailable: what it returns by reference is to lie in thread"),
+            (3, "error: 'modf<float>' is unavailable: what it returns by reference is to lie in thread"),
+        ],
+    ),
+    (
+        "float4 u = float4(x); v = modf(u, *(device float4 *)D).x;",
+        &[(1, "error: 'modf<metal::vec<float, 4>>' is unavailable")],
+    ),
+    // ---- elements of what lies in constant or in device
     ("v = c(&CS.list[1]) + first(P4.m[0]) + *(constant float *)&P4.m[0]; constant float &e = CS.list[1]; v += e;", &[]),
     ("constant float4 *h = &P4.m[1]; v = h->x + first(scope[0]); const device float &e = DS->list[1]; v += e;", &[]),
-    ("v = c(D) + cs(*DS);", &[]),
     // ---- each tells of its own place only
     (
         "t(&x); t(D); r(x);\nd(P.d); v = c(C);\nv += ct(C);",

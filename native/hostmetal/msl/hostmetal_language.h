@@ -91,8 +91,14 @@ METAL_FUNC constexpr To as_type(From value) {
 }
 
 // `operator[]` of a class whose elements have addresses: a reference has the address space of the object. Objects in `device` and in
-// `constant` come as __global; what is read through `constant` may be called `const device`, which converts to it. A value that is no
-// object (`f(x)[0]`) would fit all of them: it has one of its own. `limit` is an attribute, or nothing.
+// `constant` come as __global; what is read through `constant` may be called `const device`, which converts to it (but not for who looks for
+// such conversions: msl/spaces.rs has a specialisation). A value that is no object (`f(x)[0]`) would fit all of them: it has one of its
+// own. `limit` is an attribute, or nothing.
+namespace hostmetal {
+template <class T, int = 0> struct constant_element {
+  typedef const device T type;
+};
+} // namespace hostmetal
 #define HOSTMETAL_ELEMENTS(T, Index, elements, limit)                                                                              \
   METAL_FUNC constexpr T &operator[](Index i) & limit { return elements[i]; }                                                      \
   METAL_FUNC constexpr const T &operator[](Index i) const & limit { return elements[i]; }                                          \
@@ -100,7 +106,10 @@ METAL_FUNC constexpr To as_type(From value) {
   METAL_FUNC constexpr volatile T &operator[](Index i) volatile & limit { return elements[i]; }                                    \
   METAL_FUNC constexpr const volatile T &operator[](Index i) const volatile & limit { return elements[i]; }                        \
   METAL_FUNC constexpr device T &operator[](Index i) __global & limit { return (device T &)elements[i]; }                          \
-  METAL_FUNC constexpr const device T &operator[](Index i) const __global & limit { return (const device T &)elements[i]; }        \
+  template <class Element = T>                                                                                                    \
+  METAL_FUNC constexpr typename hostmetal::constant_element<Element>::type &operator[](Index i) const __global & limit {           \
+    return (typename hostmetal::constant_element<Element>::type &)elements[i];                                                     \
+  }                                                                                                                                \
   METAL_FUNC constexpr threadgroup T &operator[](Index i) __local & limit { return elements[i]; }                                  \
   METAL_FUNC constexpr const threadgroup T &operator[](Index i) const __local & limit { return elements[i]; }
 

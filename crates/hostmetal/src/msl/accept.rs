@@ -51,7 +51,7 @@ pub(super) fn accept(
         }
         let tail = with_foot(stream, &tail);
         let (found, mistaken) = std::thread::scope(|scope| {
-            let check = || spaces::check(toolchain, options, stream, &checking, &tail);
+            let check = || spaces::check(toolchain, options, stream, &spaces::apart(stream, program, &checking), &tail);
             let beside = apart.then(|| std::thread::Builder::new().spawn_scoped(scope, check));
             let found = syntax(toolchain, options, stream, &checking, &tail);
             let mistaken = match beside {

@@ -323,9 +323,15 @@ fn tidy(text: &str) -> String {
         Some((_, own)) => own,
         None => text,
     };
-    const WORDS: [(&str, &str); 16] = [
+    const WORDS: [(&str, &str); 22] = [
         ("'__private'", "'thread'"),
         ("'__global_host'", "'device'"),
+        ("'__global_device'", "'constant'"),
+        ("const __attribute__((opencl_global_device)) ", "constant "),
+        ("__attribute__((opencl_global_device)) const ", "constant "),
+        ("const __global_device ", "constant "),
+        ("__global_device const ", "constant "),
+        ("__global_device ", "constant "),
         ("'__global'", "'constant'"),
         ("'__local'", "'threadgroup'"),
         ("*__private", "*"),

@@ -301,7 +301,7 @@ pub(super) fn check(
         findings.sort_by_key(|f| f.token);
         return Err(source_failure(print(&stream, source, &findings)));
     }
-    let apart = spaces::may_pass(&stream);
+    let apart = spaces::may_pass(&stream, &program);
     let edits =
         accept(toolchain, options, &stream, source, &program, edits, &constants, &kernels, apart, &mut findings)?;
     if !findings.is_empty() {

@@ -1,37 +1,68 @@
-//! Address spaces that clang lets pass for `thread`, and Apple's compiler does not: `device float *` as `thread float *`.
+//! Address spaces that clang lets pass for `thread` or `constant`, and Apple's compiler does not: `device float *` as `thread float *`.
 //!
 //! The programs that are compiled have nothing for `thread`, which is any address space then: clang's own rules would refuse what MSL
-//! allows (methods and constructors of objects in `thread`). So clang is asked a second time, to look only, with an address space for
-//! `thread`. Of what it finds counts alone what names two different ones: where a call finds no function, each of them must be out of
+//! allows (methods and constructors of objects in `thread`). They have `__global const` for `constant`, which `device` is a part of. So
+//! clang is asked a second time, to look only, with an address space for `thread`, and for `constant` with another part of `__global`. Of what it finds counts alone what names two different ones: where a call finds no function, each of them must be out of
 //! the question, at least one for that reason. `this`, for one, has no address space of its own there, and what clang says of it does not
 //! count. MSL specification 4.
 //!
-//! `constant` has none of its own, here either: elements of matrices and arrays in `constant` are read through `const device`
-//! (hostmetal_language.h, `HOSTMETAL_ELEMENTS`), and could not be passed on as `constant`.
+//! Variables of the program are in `__global` here too, since no variable can be in that part of it, and so are elements of matrices and
+//! arrays in `constant` or in `const device` (hostmetal_language.h, `HOSTMETAL_ELEMENTS`): they pass for both.
+//!
+//! The library's own functions are those that any address space passes for. Of the ones that return by reference there are others here, for
+//! `device` and `threadgroup`, which are unavailable.
 
 use super::archive::Archives;
 use super::diagnose::{Finding, read_clang};
 use super::invoke::{HEAD, PROGRAM, Request, kept, run};
 use super::rewrite::{Edits, emit};
+use super::scan::{Program, Stage};
 use super::store::Record;
 use super::token::Stream;
 use super::toolchain::Toolchain;
 use super::{CompileFailure, CompileOptions};
 
 /// Of hostmetal_language.h, what the program shall see otherwise.
-const APART: &str = "#undef thread\n#define thread __private\n#undef __mq_thread\n#define __mq_thread __private\n";
+const APART: &str = "#undef thread\n#define thread __private\n#undef __mq_thread\n#define __mq_thread __private\n\
+    #undef constant\n#define constant __attribute__((opencl_global_device)) const\n\
+    namespace hostmetal { template <class T> struct constant_element<T, 0> { typedef __global const T type; }; }\n\
+    #define HM_OUTSIDE(space) \\\n\
+      template <class T> T modf(T, space T &) HM_REFUSED; \\\n\
+      template <class T, class E> T frexp(T, space E &) HM_REFUSED; \\\n\
+      template <class T> T sincos(T, space T &) HM_REFUSED;\n\
+    #define HM_REFUSED __attribute__((unavailable(\"what it returns by reference is to lie in thread\")))\n\
+    #define HM_OUTSIDES HM_OUTSIDE(device) HM_OUTSIDE(threadgroup)\n\
+    namespace metal { HM_OUTSIDES namespace fast { HM_OUTSIDES } namespace precise { HM_OUTSIDES } }\n";
+/// Of `HM_REFUSED`.
+const OUTSIDE: &str = " is unavailable: what it returns by reference is to lie in thread";
 
-/// Clang's words for `thread`, `device`, `constant` (or one of the two), and `threadgroup`.
-const NAMED: [&str; 4] = ["__private", "__global_host", "__global", "__local"];
+/// Clang's words for `thread`, `device`, `constant`, either of the two, and `threadgroup`.
+const NAMED: [&str; 5] = ["__private", "__global_host", "__global_device", "__global", "__local"];
 /// And for those that say nothing.
 const UNNAMED: [&str; 2] = ["__generic", "__constant"];
 
-/// Whether the program names the address space that others may pass for.
-pub(super) fn may_pass(stream: &Stream) -> bool {
-    (0..stream.len()).any(|at| stream.is(at, "thread"))
+/// Whether the program names an address space that others may pass for: `constant` where something can be given for it.
+pub(super) fn may_pass(stream: &Stream, program: &Program) -> bool {
+    let kernels = program.functions.iter().filter(|f| f.stage == Some(Stage::Kernel)).map(|f| f.params);
+    let own: Vec<(usize, usize)> = kernels.chain(program.variables.iter().map(|v| (v.start, v.name))).collect();
+    (0..stream.len()).any(|at| {
+        stream.is(at, "thread")
+            || stream.is(at, "constant") && !own.iter().any(|&(start, end)| (start..=end).contains(&at))
+    })
 }
 
-/// What the program mistakes. It is one that clang accepts otherwise.
+/// The program to look at: its own variables are in no part of `__global`.
+pub(super) fn apart(stream: &Stream, program: &Program, edits: &Edits) -> Edits {
+    let mut edits = edits.clone();
+    for variable in &program.variables {
+        for token in (variable.start..variable.name).filter(|&at| stream.is(at, "constant")) {
+            edits.rename(token, "__global const");
+        }
+    }
+    edits
+}
+
+/// What the program, as `apart` makes it, mistakes. It is one that clang accepts otherwise.
 pub(super) fn check(
     toolchain: &Toolchain,
     options: &CompileOptions,
@@ -43,7 +74,7 @@ pub(super) fn check(
     let flags = &["-fsyntax-only", "-fshow-overloads=all"];
     let request = Request { math: options.arithmetic(), text: &text, flags, pass: false, object: false };
     // The number: of `mistakes`, whose answer is kept.
-    let key = toolchain.key(&["spaces", "2", &request.key(toolchain)]);
+    let key = toolchain.key(&["spaces", "3", &request.key(toolchain)]);
     let make = || {
         let asked = run(toolchain, &request)?;
         Ok(Record { success: true, output: mistakes(&asked.output), file: Vec::new() })
@@ -88,6 +119,9 @@ enum Said {
 }
 
 fn counts<'a>(error: &str, notes: impl Iterator<Item = &'a str>) -> bool {
+    if error.ends_with(OUTSIDE) {
+        return true;
+    }
     if !error.starts_with("no matching ") {
         return CONVERSIONS.iter().any(|words| error.contains(words)) && said(error) == Said::Differ;
     }
@@ -133,6 +167,9 @@ fn said(text: &str) -> Said {
     }
     match named[..] {
         [] if spaces.len() < 2 || !text.contains("__") => Said::Nothing,
+        ["__global", "__global_host" | "__global_device"] | ["__global_host" | "__global_device", "__global"] => {
+            Said::Unclear
+        }
         [from, to] if spaces.iter().all(|spaces| spaces.len() <= 1) && from != to => Said::Differ,
         _ => Said::Unclear,
     }
