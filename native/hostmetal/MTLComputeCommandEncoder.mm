@@ -144,6 +144,10 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder
   HM_CHECK(hm_compute_set_threadgroup_memory(_engine, length, index));
 }
 
+- (void)setImageblockWidth:(NSUInteger)width height:(NSUInteger)height {
+  HM_CHECK(hm_compute_set_imageblock(_engine, width, height));
+}
+
 - (void)dispatchThreadgroups:(MTLSize)threadgroups threadsPerThreadgroup:(MTLSize)threads {
   const uint64_t groups[3] = {threadgroups.width, threadgroups.height, threadgroups.depth};
   const uint64_t size[3] = {threads.width, threads.height, threads.depth};

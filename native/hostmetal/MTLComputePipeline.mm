@@ -362,6 +362,10 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
   return _info.static_threadgroup_memory_length;
 }
 
+- (NSUInteger)imageblockMemoryLengthForDimensions:(MTLSize)dimensions {
+  return dimensions.width * dimensions.height * _info.imageblock_pixel_length;
+}
+
 - (MTLResourceID)gpuResourceID {
   HM_REQUIRE(_supportIndirectCommandBuffers, "the pipeline state was made without supportIndirectCommandBuffers");
   return (MTLResourceID){hm_pipeline_handle(_engine)};

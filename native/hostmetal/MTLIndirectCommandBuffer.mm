@@ -125,6 +125,9 @@
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index {
   HM_CHECK(hm_commands_set_memory(_buffer->_engine, _index, length, index));
 }
+- (void)setImageblockWidth:(NSUInteger)width height:(NSUInteger)height {
+  HM_CHECK(hm_commands_set_imageblock(_buffer->_engine, _index, width, height));
+}
 - (void)dealloc {
   [_buffer release];
   [super dealloc];

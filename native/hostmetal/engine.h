@@ -233,11 +233,12 @@ typedef struct HMPipelineInfo {
   uint64_t max_total_threads_per_threadgroup;
   uint64_t thread_execution_width;
   uint64_t static_threadgroup_memory_length;
+  uint64_t imageblock_pixel_length;  // 0 where there is no imageblock
   size_t binding_count;
 } HMPipelineInfo;
 typedef struct HMBinding {
   const char *name;     // valid while the pipeline lives
-  uint32_t kind;        // MTLBindingType: 0 buffer, 1 threadgroup memory, 2 texture, 3 sampler
+  uint32_t kind;        // MTLBindingType: 0 buffer, 1 threadgroup memory, 2 texture, 3 sampler, 17 imageblock
   uint32_t index;
   uint32_t access;      // MTLBindingAccess
   uint32_t data_type;   // MTLDataType of the element, or of a texture's components
@@ -324,6 +325,7 @@ const char *hm_commands_set_buffer(HMCommands commands, uint64_t index, HMBuffer
 const char *hm_commands_set_stage_in_region(HMCommands commands, uint64_t index, const uint64_t origin[3],
                                             const uint64_t size[3]);
 const char *hm_commands_set_memory(HMCommands commands, uint64_t index, uint64_t length, uint64_t slot);
+const char *hm_commands_set_imageblock(HMCommands commands, uint64_t index, uint64_t width, uint64_t height);
 const char *hm_commands_dispatch(HMCommands commands, uint64_t index, bool threads, const uint64_t grid[3],
                                  const uint64_t per_threadgroup[3]);
 const char *hm_commands_set_barrier(HMCommands commands, uint64_t index, bool barrier);
@@ -443,6 +445,7 @@ const char *hm_compute_set_texture(HMEncoder encoder, HMTexture texture, size_t 
 const char *hm_compute_set_sampler(HMEncoder encoder, const HMSampler *sampler, size_t index);
 const char *hm_compute_set_bytes(HMEncoder encoder, const void *bytes, size_t length, size_t index);
 const char *hm_compute_set_threadgroup_memory(HMEncoder encoder, uint64_t length, size_t index);
+const char *hm_compute_set_imageblock(HMEncoder encoder, uint64_t width, uint64_t height);
 const char *hm_compute_dispatch_threads(HMEncoder encoder, const uint64_t threads[3], const uint64_t per_threadgroup[3]);
 const char *hm_compute_dispatch_threadgroups(HMEncoder encoder, const uint64_t threadgroups[3],
                                              const uint64_t per_threadgroup[3]);

@@ -167,6 +167,7 @@ fn describe(checked: &Checked, kernel: &str) -> bool {
             BindingKind::ThreadgroupMemory => "threadgroup",
             BindingKind::Texture => "texture",
             BindingKind::Sampler => "sampler",
+            BindingKind::Imageblock => "imageblock",
             BindingKind::VisibleFunctionTable => "functions",
         };
         let mark = if b.pointer { '*' } else { '&' };

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::device::Device;
 use crate::encode::stage::small_region;
-use crate::encode::threadgroup_length;
+use crate::encode::{imageblock_size, threadgroup_length};
 use crate::executor::SLOTS;
 use crate::memory::Buffer;
 use crate::pipeline::Pipeline;
@@ -46,6 +46,8 @@ pub(crate) struct Record {
     pub(crate) origin: [u32; 3],
     /// Of the stage-in region.
     pub(crate) extent: [u32; 3],
+    /// Width and height.
+    pub(crate) imageblock: [u32; 2],
 }
 
 /// `hm_commands`.
@@ -254,6 +256,11 @@ impl Commands {
         }
         let length = threadgroup_length(self.memory.device(), length)?;
         self.change(index, |record| record.memory[slot as usize] = length)
+    }
+
+    pub(crate) fn set_imageblock(&self, index: u64, width: u64, height: u64) -> Result<(), Misuse> {
+        let size = imageblock_size(width, height)?;
+        self.change(index, |record| record.imageblock = size)
     }
 
     pub(crate) fn dispatch(&self, index: u64, kind: u32, grid: [u64; 3], size: [u64; 3]) -> Result<(), Misuse> {

@@ -20,7 +20,9 @@ use crate::executor::{Log, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture as Texels
 use crate::functions::FunctionTable;
 use crate::memory::Buffer;
 use crate::mipmap::{Mipmap, mipmaps};
-use crate::pipeline::{BUFFER, Binding, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE, VISIBLE_FUNCTION_TABLE};
+use crate::pipeline::{
+    BUFFER, Binding, IMAGEBLOCK, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE, VISIBLE_FUNCTION_TABLE,
+};
 use crate::texture::{Region, Rows, Texture};
 
 /// A text for the program's exception.
@@ -105,6 +107,11 @@ pub(crate) enum Argument {
     /// Threadgroup memory at an offset of the threadgroup's.
     Memory {
         index: u32,
+        offset: u32,
+    },
+    /// Threadgroup memory too, of so many pixels in width and height.
+    Imageblock {
+        size: [u32; 2],
         offset: u32,
     },
     /// The description of a texture in the recording's list.
@@ -202,6 +209,8 @@ struct State {
     /// That were set with buffers.
     strides: [Option<u64>; SLOTS],
     memory: [u32; SLOTS],
+    /// Width and height; 0 until they are set.
+    imageblock: [u32; 2],
     /// Textures by index, as far as any was bound; the recording holds them.
     textures: Vec<Option<Arc<Texture>>>,
     samplers: [Option<Sampler>; SAMPLERS],
@@ -240,6 +249,7 @@ impl Encoder {
             slots: [Slot::Empty; SLOTS],
             strides: [None; SLOTS],
             memory: [0; SLOTS],
+            imageblock: [0; 2],
             textures: Vec::new(),
             samplers: [None; SAMPLERS],
             updated: Vec::new(),
@@ -417,6 +427,11 @@ impl Encoder {
         Ok(())
     }
 
+    pub(crate) fn set_imageblock(&self, width: u64, height: u64) -> Result<(), Misuse> {
+        self.open(Kind::Compute)?.imageblock = imageblock_size(width, height)?;
+        Ok(())
+    }
+
     /// A grid of threads; threadgroups at its edges may be smaller.
     pub(crate) fn dispatch_threads(&self, threads: [u64; 3], group_size: [u64; 3]) -> Result<(), Misuse> {
         let mut state = self.open(Kind::Compute)?;
@@ -587,6 +602,20 @@ pub(crate) fn threadgroup_length(device: &'static Device, length: u64) -> Result
     length.map(|length| length as u32).ok_or(&device.texts.memory_length)
 }
 
+/// Pixels of an imageblock in width and height that a program asks for.
+pub(crate) fn imageblock_size(width: u64, height: u64) -> Result<[u32; 2], Misuse> {
+    // More pixels than that are no device's, of one byte each.
+    let possible = |length: &u64| length.is_power_of_two() && *length <= 1 << 15;
+    let width = Some(width).filter(possible).ok_or(c"width must be a power of 2, and <= 32768.")?;
+    let height = Some(height).filter(possible).ok_or(c"height must be a power of 2, and <= 32768.")?;
+    Ok([width as u32, height as u32])
+}
+
+/// Bytes of an imageblock of so many pixels.
+pub(crate) fn imageblock_length(binding: &Binding, [width, height]: [u32; 2]) -> u64 {
+    binding.data_size.saturating_mul(u64::from(width) * u64::from(height))
+}
+
 fn within(buffer: &Buffer, offset: u64, length: u64) -> bool {
     offset.checked_add(length).is_some_and(|end| end <= buffer.length())
 }
@@ -689,6 +718,19 @@ impl State {
                     _ => {}
                 }
                 Argument::Buffer { index, buffer, address }
+            } else if binding.kind == IMAGEBLOCK {
+                if self.imageblock == [0; 2] {
+                    return Err(
+                        c"Compute Function: the size of the imageblock must be set (setImageblockWidth:height:).",
+                    );
+                }
+                lengths = lengths.saturating_add(imageblock_length(binding, self.imageblock));
+                if lengths > pipeline.device.threadgroup_memory() {
+                    return Err(&pipeline.device.texts.memory_of_dispatch);
+                }
+                let offset = memory.next_multiple_of(binding.alignment.clamp(16, MEMORY_ALIGNMENT) as u32);
+                memory = offset + imageblock_length(binding, self.imageblock) as u32;
+                Argument::Imageblock { size: self.imageblock, offset }
             } else {
                 let length = self.memory[slot];
                 if length == 0 && pipeline.device.validates() {

@@ -17,7 +17,7 @@ use crate::msl::{
 };
 use crate::msl::{AttributeInfo, BindingKind, LoadedKernel, StageBuffer, StageInput};
 use crate::pipeline::{
-    BUFFER, Binding, Kernel, Pipeline, SAMPLER, TEXTURE, THREADGROUP_MEMORY, VISIBLE_FUNCTION_TABLE,
+    BUFFER, Binding, IMAGEBLOCK, Kernel, Pipeline, SAMPLER, TEXTURE, THREADGROUP_MEMORY, VISIBLE_FUNCTION_TABLE,
 };
 
 /// MTLLibraryError.
@@ -376,6 +376,7 @@ fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
                 BindingKind::ThreadgroupMemory => THREADGROUP_MEMORY,
                 BindingKind::Texture => TEXTURE,
                 BindingKind::Sampler => SAMPLER,
+                BindingKind::Imageblock => IMAGEBLOCK,
                 BindingKind::VisibleFunctionTable => VISIBLE_FUNCTION_TABLE,
             },
             index: binding.index,

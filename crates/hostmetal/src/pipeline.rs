@@ -18,6 +18,8 @@ pub const THREADGROUP_MEMORY: u32 = 1;
 pub const TEXTURE: u32 = 2;
 /// MTLBindingType of a sampler.
 pub const SAMPLER: u32 = 3;
+/// MTLBindingType of an imageblock.
+pub const IMAGEBLOCK: u32 = 17;
 /// MTLBindingType of a visible function table.
 pub const VISIBLE_FUNCTION_TABLE: u32 = 24;
 
@@ -26,7 +28,7 @@ pub const VISIBLE_FUNCTION_TABLE: u32 = 24;
 pub struct Binding {
     /// The parameter's name.
     pub name: CString,
-    /// BUFFER, THREADGROUP_MEMORY, TEXTURE, SAMPLER or VISIBLE_FUNCTION_TABLE.
+    /// BUFFER, THREADGROUP_MEMORY, TEXTURE, SAMPLER, IMAGEBLOCK or VISIBLE_FUNCTION_TABLE.
     pub kind: u32,
     /// In the argument table of its kind; the first one of an array.
     pub index: u32,
@@ -34,7 +36,7 @@ pub struct Binding {
     pub access: u32,
     /// MTLDataType of the element, or of a texture's components.
     pub data_type: u32,
-    /// Bytes of one element.
+    /// Bytes of one element, or of a pixel.
     pub data_size: u64,
     /// Bytes that the element's address is a multiple of.
     pub alignment: u64,
@@ -148,6 +150,7 @@ impl Pipeline {
             let places = match binding.kind {
                 BUFFER | THREADGROUP_MEMORY | VISIBLE_FUNCTION_TABLE => SLOTS,
                 TEXTURE => TEXTURES,
+                IMAGEBLOCK => 1,
                 _ => SAMPLERS,
             };
             if u64::from(binding.index) + u64::from(binding.count.max(1)) > places as u64 {
@@ -189,6 +192,11 @@ impl Pipeline {
             handle: OnceLock::new(),
             _code: code,
         })
+    }
+
+    /// Of its imageblock, where a dispatch needs one.
+    pub(crate) fn imageblock(&self) -> Option<&Binding> {
+        self.bindings.iter().find(|binding| binding.kind == IMAGEBLOCK && binding.used)
     }
 
     /// What stands for it in memory; no other pipeline ever has the same.

@@ -247,6 +247,7 @@ fn reflection() {
         max_total_threads_per_threadgroup: 0,
         thread_execution_width: 0,
         static_threadgroup_memory_length: 0,
+        imageblock_pixel_length: 0,
         binding_count: 0,
     };
     // SAFETY: the pipeline is valid.

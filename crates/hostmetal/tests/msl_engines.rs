@@ -74,6 +74,41 @@ fn threadgroups((grid, size): Shape) -> Vec<(u64, Vec<usize>)> {
     groups
 }
 
+/// What is known of a kernel with an imageblock: its pixels are memory of the threadgroup, and where they lie is nobody's work.
+#[test]
+fn an_imageblock_is_analysed_as_threadgroup_memory() {
+    if !has_pass() {
+        return;
+    }
+    let source = "#include <metal_stdlib>\nusing namespace metal;\nstruct P { float a, b; };\n\
+        kernel void run(imageblock<P> img, device float *x, device float *y, texture2d<float, access::write> t,\n\
+          uint2 g [[thread_position_in_grid]], ushort2 l [[thread_position_in_threadgroup]]) {\n\
+          threadgroup_imageblock P *p = img.data(l); p->a = x[g.x];\n\
+          threadgroup_barrier(mem_flags::mem_threadgroup_imageblock);\n\
+          y[g.x] = p->a * 2 + img.data(ushort2(0))->b;\n\
+          t.write(img.slice(p->a), uint2(0));\n}\n";
+    let checked =
+        hostmetal::msl::check(source, &CompileOptions::default()).unwrap_or_else(|failure| panic!("{failure}"));
+    let told = checked.analysis("run", &[]).unwrap_or_else(|failure| panic!("{failure}"));
+    // Without columns.
+    let mut lines: Vec<&str> = told.lines().map(|line| line.rsplit_once(' ').map_or(line, |(line, _)| line)).collect();
+    lines.sort_unstable();
+    let expected = [
+        "access device x read 4 4 6",
+        "access device y write 4 4 8",
+        "access threadgroup img read 4 0 8",
+        "access threadgroup img read 4 8 8",
+        "access threadgroup img write 4 8 6",
+        "fact barrier 7",
+        "fact threadgroup_memory 4",
+        "fact threadgroup_position 5",
+        "uncounted 9",
+        // The thread's own work has no place, and the last number is the bytes that it writes.
+        "work 0 0 0 2 0 0 4",
+    ];
+    assert_eq!(lines, expected, "{told}");
+}
+
 // ---------------------------------------------------------------- by hand
 
 /// What the threads of a threadgroup write: their numbers in the grid are given, and x of the threadgroup.

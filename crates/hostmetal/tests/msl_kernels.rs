@@ -224,6 +224,8 @@ fn group(buffers: &[(usize, *mut c_void)], threads: [u32; 3]) -> Group {
         grid_size: threads,
         stream_bytes: u32::MAX,
         attribute_stride: std::ptr::null(),
+        imageblock: std::ptr::null_mut(),
+        imageblock_size: [0; 2],
     };
     for (index, address) in buffers {
         group.buffer[*index] = *address;

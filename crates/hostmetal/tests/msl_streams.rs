@@ -170,6 +170,8 @@ fn call(kernel: &LoadedKernel, buffers: [*mut std::ffi::c_void; 3], width: u32, 
         grid_size: threads,
         stream_bytes,
         attribute_stride: std::ptr::null(),
+        imageblock: std::ptr::null_mut(),
+        imageblock_size: [0; 2],
     };
     // SAFETY: the code is mapped while `kernel` lives; the buffers are as long as the callers say, and code without barriers needs nothing
     // of the executor.

@@ -39,7 +39,7 @@ fn uses(line: &Line, number: &mut usize) -> Vec<String> {
     all
 }
 
-const PRELUDE: &str = "#include <metal_stdlib>\nusing namespace metal;\ntemplate <class... T> void keep(T...) {}\ntemplate <class T> T value(T);\n";
+const PRELUDE: &str = "#include <metal_stdlib>\nusing namespace metal;\nstruct Pixel { half4 a; int b; };\ntemplate <class... T> void keep(T...) {}\ntemplate <class T> T value(T);\n";
 
 /// What the compiler says of a source, and the numbers of the lines it says it of.
 fn complaints(source: &str) -> (String, BTreeSet<usize>) {

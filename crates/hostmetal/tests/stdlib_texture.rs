@@ -5,7 +5,7 @@ mod stdlib;
 mod support;
 
 use hostmetal::ffi::HMTextureDescriptor;
-use hostmetal::msl::MathMode;
+use hostmetal::msl::{Engine, MathMode};
 use stdlib::*;
 use support::*;
 
@@ -289,6 +289,182 @@ fn values_are_stored_as_the_format_says() {
                     };
                     assert!(same || near, "format {format}: {number} is stored as {got:#x}, expected {expected:#x}");
                 }
+            }
+        }
+    }
+}
+
+/// Types of members of an imageblock, what they are given, and the formats that a slice of them can be written to (MSL table 2.8; it lists
+/// BGRA8Unorm for rgba8snorm too, which cannot be meant).
+const SLICES: &[(&str, &str, &[u32])] = &[
+    ("float", "v.x", &[55, 25, 10, 12, 20, 22]),
+    ("half", "half(v.x)", &[55, 25, 10, 12, 20, 22]),
+    ("float2", "v.xy", &[105, 65, 30, 32, 60, 62]),
+    ("half2", "half2(v.xy)", &[105, 65, 30, 32, 60, 62]),
+    ("float4", "v", &[125, 115, 70, 72, 110, 112, 90, 92, 93]),
+    ("half4", "half4(v)", &[125, 115, 70, 72, 110, 112, 90, 92, 93]),
+    ("r8unorm<half>", "half(v.x)", &[1, 10]),
+    ("r8snorm<float>", "v.x", &[12]),
+    ("r16unorm<float>", "v.x", &[20]),
+    ("r16snorm<float>", "v.x", &[22]),
+    ("rg8unorm<float2>", "v.xy", &[30]),
+    ("rg8snorm<half2>", "half2(v.xy)", &[32]),
+    ("rg16unorm<float2>", "v.xy", &[60]),
+    ("rg16snorm<float2>", "v.xy", &[62]),
+    ("rgba8unorm<half4>", "half4(v)", &[70, 80]),
+    ("srgba8unorm<float4>", "v", &[71, 81]),
+    ("rgba8snorm<half4>", "half4(v)", &[72]),
+    ("rgba16unorm<float4>", "v", &[110]),
+    ("rgba16snorm<float4>", "v", &[112]),
+    ("rgb10a2<half4>", "half4(v)", &[90]),
+    ("rg11b10f<half3>", "half3(v.xyz)", &[92]),
+    ("rgb9e5<float3>", "v.xyz", &[93]),
+    ("int", "i.x", &[54, 24, 14]),
+    ("short", "short(i.x)", &[54, 24, 14]),
+    ("int2", "i.xy", &[104, 64, 34]),
+    ("short2", "short2(i.xy)", &[104, 64, 34]),
+    ("int4", "i", &[124, 114, 74]),
+    ("short4", "short4(i)", &[124, 114, 74]),
+    ("uint", "u.x", &[53, 23, 13]),
+    ("ushort", "ushort(u.x)", &[53, 23, 13]),
+    ("uint2", "u.xy", &[103, 63, 33]),
+    ("ushort2", "ushort2(u.xy)", &[103, 63, 33]),
+    ("uint4", "u", &[123, 113, 73]),
+    ("ushort4", "ushort4(u)", &[123, 113, 73]),
+];
+
+/// Members of those types, and formats that they are not for.
+const MISFITS: &[(&str, &[u32])] = &[
+    ("float", &[1, 11, 30, 105]),
+    ("half4", &[80, 71, 105]),
+    ("rgba8unorm<half4>", &[71, 72, 110, 115]),
+    ("rgba8snorm<half4>", &[80]),
+    ("rg16unorm<float2>", &[20, 62, 65, 70]),
+    ("rgb10a2<half4>", &[70, 92]),
+    ("rgb9e5<float3>", &[125]),
+    ("short2", &[54, 124]),
+    ("uint4", &[91, 103]),
+];
+
+/// Of what a member is given, in any conversion.
+fn kind_of_slice(value: &str) -> Kind {
+    match value.rsplit('(').next().and_then(|given| given.chars().next()) {
+        Some('i') => Sint,
+        Some('u') => Uint,
+        _ => Float,
+    }
+}
+
+/// Writes each member of a whole imageblock of 8 x 8 pixels to the texture of its number; what `v` gives is Float's, and so on.
+fn slices() -> String {
+    let of = |text: &dyn Fn(usize, &str, Kind) -> String| -> String {
+        let all = SLICES.iter().enumerate();
+        all.map(|(k, (ty, value, _))| text(k, ty, kind_of_slice(value))).collect()
+    };
+    let members = of(&|k, ty, _| format!("{ty} m{k}; "));
+    let textures = of(&|k, _, kind| format!("texture2d<{}, access::write> t{k} [[texture({k})]], ", component(kind)));
+    let writes = of(&|k, _, _| format!("t{k}.write(block.slice(p->m{k}), g); "));
+    let fill: String = SLICES.iter().enumerate().map(|(k, (_, value, _))| format!("p->m{k} = {value}; ")).collect();
+    format!(
+        "struct Pixel {{ {members} }};\nkernel void run(imageblock<Pixel> block, {textures}device const uint4 *in [[buffer(0)]], \
+           ushort2 l [[thread_position_in_threadgroup]], ushort2 g [[thread_position_in_grid]]) {{\n\
+           uint k = l.y * 8 + l.x; float4 v = as_type<float4>(in[k]); int4 i = as_type<int4>(in[64 + k]); uint4 u = in[128 + k]; \
+           threadgroup_imageblock Pixel *p = block.data(l); {fill}\n\
+           threadgroup_barrier(mem_flags::mem_threadgroup_imageblock); if (k == 0) {{ {writes} }} }}"
+    )
+}
+
+/// Of numbers in a texel of a packed format, by the definition of its fields (MSL 8.7); the numbers are exact in all of them but the first.
+fn packed(format: u32, v: [f64; 4]) -> u32 {
+    let positive = v.map(|c| c.max(0.0));
+    match format {
+        90 => {
+            let field = |c: usize, most: f64| (positive[c].min(1.0) * most).round_ties_even() as u32;
+            field(0, 1023.0) | field(1, 1023.0) << 10 | field(2, 1023.0) << 20 | field(3, 3.0) << 30
+        }
+        // Halves without a sign, and with fewer bits.
+        92 => {
+            let half = positive.map(|c| u32::from(HALF.bits(c)));
+            half[0] >> 4 | half[1] >> 4 << 11 | half[2] >> 5 << 22
+        }
+        _ => {
+            let largest = positive[..3].iter().fold(0.0f64, |a, &b| a.max(b));
+            let exponent = largest.log2().floor() as i32 + 16;
+            let field = |c: usize| (positive[c] * 2f64.powi(24 - exponent)) as u32;
+            field(0) | field(1) << 9 | field(2) << 18 | (exponent as u32) << 27
+        }
+    }
+}
+
+#[test]
+fn slices_of_imageblocks_are_stored_as_the_format_says() {
+    let mut random = Random(3);
+    // Multiples of 1/64 up to 1, the second one of either sign; integers beyond 8 bits.
+    let floats: Vec<[f32; 4]> = (0..64)
+        .map(|k| {
+            let any: [f32; 4] = std::array::from_fn(|_| (random.bits() % 64 + 1) as f32 / 64.0);
+            if k % 2 == 0 { any } else { [any[0], -any[1], any[2], any[3]] }
+        })
+        .collect();
+    let signed: Vec<[i32; 4]> = (0..64).map(|_| std::array::from_fn(|_| (random.bits() % 1000) as i32 - 500)).collect();
+    let unsigned: Vec<[u32; 4]> = (0..64).map(|_| std::array::from_fn(|_| (random.bits() % 1000) as u32)).collect();
+    let words = floats.iter().map(|v| v.map(f32::to_bits));
+    let words = words.chain(signed.iter().map(|v| v.map(|i| i as u32))).chain(unsigned.iter().copied());
+    let given = Buffer::of(&words.collect::<Vec<[u32; 4]>>());
+    let run = |pipeline: &Pipeline, formats: &dyn Fn(usize) -> u32| {
+        let textures: Vec<Texture> =
+            (0..SLICES.len()).map(|k| Texture::new(&texture(TEXTURE_2D, formats(k), [8, 8, 1]))).collect();
+        let ran = Queue::new().run(|encoder| {
+            encoder.pipeline(pipeline);
+            encoder.buffer(&given, 0);
+            encoder.imageblock(8, 8);
+            textures.iter().enumerate().for_each(|(k, texture)| encoder.texture(texture, k));
+            encoder.threads([8, 8, 1], [8, 8, 1]);
+        });
+        (ran, textures)
+    };
+    for engine in [Engine::Stack, Engine::Pass] {
+        let pipeline = pipeline(load(&slices(), MathMode::Fast, engine));
+        for round in 0..SLICES.iter().map(|slice| slice.2.len()).max().unwrap_or(0) {
+            let format = |k: usize| SLICES[k].2[round % SLICES[k].2.len()];
+            let (ran, textures) = run(&pipeline, &format);
+            ran.assert_completed();
+            for (k, texture) in textures.iter().enumerate() {
+                let (format, member) = (format(k), SLICES[k].0);
+                let of_pixel = |pixel: usize| -> [f64; 4] {
+                    match kind_of_slice(SLICES[k].1) {
+                        Sint => signed[pixel].map(f64::from),
+                        Uint => unsigned[pixel].map(f64::from),
+                        _ => floats[pixel].map(f64::from),
+                    }
+                };
+                if (90..=93).contains(&format) {
+                    let expected: Vec<u32> = (0..64).map(|pixel| packed(format, of_pixel(pixel))).collect();
+                    assert_eq!(texture.read::<u32>(0, 0, 1), expected, "{member} in format {format}, {engine:?}");
+                    continue;
+                }
+                let found = FORMATS.iter().find(|known| known.0 == format).expect("a format");
+                let &(_, kind, channels, width, order) = found;
+                let stored: Vec<u8> = texture.read(0, 0, channels * width as usize / 8);
+                for (pixel, texel) in stored.chunks(channels * width as usize / 8).enumerate() {
+                    let v = of_pixel(pixel);
+                    for (c, got) in texel.chunks(width as usize / 8).enumerate() {
+                        // The only number of A8Unorm is alpha.
+                        let number = if format == 1 { v[0] } else { v[order[c]] };
+                        let expected = bits(kind, number, width, order[c]);
+                        let got = take(got, width);
+                        assert_eq!(got, expected, "{member} in format {format}, {engine:?}: {number} of pixel {pixel}");
+                    }
+                }
+            }
+        }
+        for (member, formats) in MISFITS {
+            let k = SLICES.iter().position(|slice| slice.0 == *member).expect("a member");
+            for wrong in *formats {
+                let (ran, _) = run(&pipeline, &|other| if other == k { *wrong } else { SLICES[other].2[0] });
+                let (code, text) = ran.error().expect("an error");
+                assert_eq!(code, 9, "{member} in format {wrong}: {text}");
+                assert!(text.contains("a slice of an imageblock whose type is not one"), "{member} in {wrong}: {text}");
             }
         }
     }

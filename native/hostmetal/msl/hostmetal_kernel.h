@@ -30,6 +30,8 @@ struct hm_group {
   unsigned grid_size[3];
   unsigned stream_bytes; // what a thread writes to one place behind the other that is better written around the caches: so many bytes or more
   const unsigned long *attribute_stride; // by index of the buffer, null where no stride is set with a buffer
+  void *imageblock;
+  unsigned imageblock_size[2]; // width and height
 };
 static_assert(__builtin_offsetof(hm_group, stream_bytes) == 608, "native/hostmetal/pass/streams.cpp reads it there");
 
@@ -50,7 +52,7 @@ struct hm_binding {
 
 namespace hostmetal {
 
-constexpr unsigned info_version = 4;
+constexpr unsigned info_version = 5;
 
 template <unsigned Count>
 struct info {
@@ -61,7 +63,7 @@ struct info {
   hm_binding bindings[Count ? Count : 1];
 };
 
-enum argument_kind : unsigned { kind_buffer = 0, kind_threadgroup = 1, kind_texture = 2, kind_sampler = 3, kind_function_table = 24 }; // MTLBindingType
+enum argument_kind : unsigned { kind_buffer = 0, kind_threadgroup = 1, kind_texture = 2, kind_sampler = 3, kind_imageblock = 17, kind_function_table = 24 }; // MTLBindingType
 
 // ---------------------------------------------------------------- static threadgroup variables
 
@@ -417,6 +419,38 @@ struct resource_argument {
     typedef resource<plain<P>> object;
     if constexpr (object::kind == Kind)
       return hm_binding{Kind, (unsigned)Index, object::access, object::data_type, object::depth, Present ? 1u : 0u, object::type, object::count, 1, 1};
+    else
+      return hm_binding{}; // refused by `direct`
+  }
+};
+
+template <class P>
+constexpr bool is_imageblock = false;
+template <class T, class L>
+constexpr bool is_imageblock<metal::imageblock<T, L>> = true;
+
+template <bool Present>
+struct imageblock_argument {
+  static constexpr bool bound = true, of_grid = false;
+  static constexpr unsigned kind = kind_imageblock;
+  template <class P>
+  struct direct {
+    typedef plain<P> object;
+    static_assert(is_imageblock<object>, "an imageblock argument must be an imageblock");
+    object value = {};
+    direct(const hm_group *group) {
+      if constexpr (Present)
+        value = {(decltype(value.__pixels))group->imageblock, (ushort)group->imageblock_size[0], (ushort)group->imageblock_size[1]};
+    }
+    object get(const place &) const { return value; }
+  };
+  template <class P>
+  using held = direct<P>;
+  template <class P>
+  static constexpr hm_binding binding() {
+    if constexpr (is_imageblock<plain<P>>)
+      return hm_binding{kind_imageblock, 0u, 1u, data_type<plain<P>>::value, 0u, Present ? 1u : 0u,
+                        0u, 1u, sizeof(typename plain<P>::__pixel), alignof(typename plain<P>::__pixel)};
     else
       return hm_binding{}; // refused by `direct`
   }

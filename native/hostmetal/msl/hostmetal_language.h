@@ -3,7 +3,7 @@
 //
 // The mapping of the address spaces is the one found to work (linux-metal-msl.md section 1): `constant` is a const global, because
 // objects in clang's `__constant` cannot be copied; in method-qualifier position attributes do not parse, so the pre-pass
-// writes `__mq_device` and so on there. `thread` is `__private` when MSL_STRICT_THREAD is defined (diagnostics) and nothing otherwise.
+// writes `__mq_device` and so on there. `threadgroup_imageblock` is `threadgroup` (docs/HOSTMETAL.md). `thread` is `__private` when MSL_STRICT_THREAD is defined (diagnostics) and nothing otherwise.
 #pragma once
 
 #pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
@@ -13,9 +13,11 @@
 #define device __attribute__((opencl_global_host))
 #define constant __global const
 #define threadgroup __local
+#define threadgroup_imageblock __local
 #define __mq_device __global
 #define __mq_constant __constant
 #define __mq_threadgroup __local
+#define __mq_threadgroup_imageblock __local
 #ifdef MSL_STRICT_THREAD
 #define thread __private
 #define __mq_thread __private

@@ -39,7 +39,7 @@ namespace hostmetal {
 // What a texture is in memory and in registers (MTLResourceID): handles come from argument buffers, which a program may fill with anything.
 // One that is no living texture's gives an address that faults, and by which the host knows the reason (crates/hostmetal/src/executor/handle.rs).
 enum : ulong { not_a_texture = 0x8000, not_a_sampler = 0x8800, not_a_command_buffer = 0x9000, not_a_command = 0x9800, not_for_atomics = 0xa000,
-             not_a_function_table = 0xa800, not_a_function = 0xb000 };
+             not_a_function_table = 0xa800, not_a_function = 0xb000, not_for_slices = 0xb800 };
 METAL_FUNC const hm_texture *described(ulong handle) {
   const hm_texture *t = (const hm_texture *)(handle & ~1023ul);
   if (__builtin_expect(t->handle != handle, 0))

@@ -713,7 +713,9 @@ private:
       break;
     }
     if (isa<BinaryOperator>(instruction) && !type->isIntOrIntVectorTy(1)) {
-      work.integer += lanesOf(type);
+      // Where a pixel of an imageblock lies is the library's affair.
+      if (!instruction.getDebugLoc()->getScope()->getSubprogram()->getFilename().ends_with("metal_imageblocks"))
+        work.integer += lanesOf(type);
       return;
     }
     auto *call = dyn_cast<CallBase>(&instruction);
@@ -773,6 +775,9 @@ private:
     case Library::atomic:
       return atomic(work, *call, baseName(callee->getSubprogram()), place);
     case Library::texture:
+      // It reads the threadgroup's memory, pixel by pixel.
+      if (callee->getName().contains("imageblock_slice"))
+        uncounted.insert(place);
       return;
     case Library::none:
       // Through a table of functions, or by itself.

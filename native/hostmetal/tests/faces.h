@@ -99,6 +99,7 @@ extern const FaceCase archive_cases[];  // binary archives, descriptors, library
 extern const FaceCase dynamic_cases[];  // dynamic libraries
 extern const FaceCase argument_cases[];  // argument buffers
 extern const FaceCase command_cases[];   // indirect command buffers
+extern const FaceCase imageblock_cases[];  // imageblocks
 extern const FaceCase stage_cases[];     // [[stage_in]] of kernels
 extern const FaceCase function_cases[];  // visible functions
 extern const FaceCase dispatch_cases[];  // our libdispatch

@@ -24,6 +24,7 @@ const std::vector<const FaceCase *> groups[] = {
         dynamic_cases,
         argument_cases,
         command_cases,
+        imageblock_cases,
         stage_cases,
         function_cases,
         dispatch_cases,

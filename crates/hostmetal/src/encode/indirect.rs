@@ -4,13 +4,16 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{Argument, BYTES, Command, Dispatch, Encoder, Kind, Misuse, Recording, Slot, hold, within};
+use super::{
+    Argument, BYTES, Command, Dispatch, Encoder, Kind, Misuse, Recording, Slot, hold, imageblock_length,
+    imageblock_size, within,
+};
 use crate::command::{ErrorCode, Failure};
 use crate::commands::{Commands, Record, THREADS};
 use crate::device::SIMD_WIDTH;
 use crate::executor::SLOTS;
 use crate::memory::Buffer;
-use crate::pipeline::{BUFFER, MEMORY_ALIGNMENT, Pipeline, THREADGROUP_MEMORY};
+use crate::pipeline::{BUFFER, IMAGEBLOCK, MEMORY_ALIGNMENT, Pipeline, THREADGROUP_MEMORY};
 
 /// A recorded executeCommandsInBuffer.
 pub(crate) struct Execute {
@@ -284,6 +287,19 @@ fn add(execute: &Execute, record: &Record, recording: &mut Recording) -> Result<
                     return wrong(format!("kernel {name:?}: {lengths} bytes of threadgroup memory are too many"));
                 }
                 Argument::Memory { index, offset }
+            }
+            IMAGEBLOCK => {
+                let [width, height] = record.imageblock;
+                let Ok(size) = imageblock_size(u64::from(width), u64::from(height)) else {
+                    return wrong(format!("kernel {name:?}: an imageblock of {width} x {height} pixels"));
+                };
+                lengths = lengths.saturating_add(imageblock_length(binding, size));
+                if lengths > device.threadgroup_memory() {
+                    return wrong(format!("kernel {name:?}: {lengths} bytes of threadgroup memory are too many"));
+                }
+                let offset = memory.next_multiple_of(binding.alignment.clamp(16, MEMORY_ALIGNMENT) as u32);
+                memory = offset + imageblock_length(binding, size) as u32;
+                Argument::Imageblock { size, offset }
             }
             _ => {
                 return wrong(format!(

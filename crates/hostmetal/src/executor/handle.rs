@@ -30,6 +30,9 @@ const NOT_A_FUNCTION_TABLE: usize = 0xa800;
 /// `hostmetal::not_a_function`, which kernels call.
 pub(crate) const NOT_A_FUNCTION: usize = 0xb000;
 
+/// `hostmetal::not_for_slices`.
+const NOT_FOR_SLICES: usize = 0xb800;
+
 /// What an address at which nothing can lie says of the handle or texture that a kernel used.
 pub(crate) fn bad_handle(address: usize) -> Option<&'static str> {
     let places = [
@@ -42,6 +45,10 @@ pub(crate) fn bad_handle(address: usize) -> Option<&'static str> {
         ),
         (NOT_A_FUNCTION_TABLE, "the handle of a visible function table in memory is not that of a living one"),
         (NOT_A_FUNCTION, "a call of a function that is not in the visible function table, or where none was set"),
+        (
+            NOT_FOR_SLICES,
+            "a slice of an imageblock whose type is not one for the texture's pixel format (MSL specification, table 2.8)",
+        ),
         (NOT_A_COMMAND, "a command is not in the indirect command buffer, or beyond its limits"),
     ];
     places.into_iter().find(|(place, _)| (*place..*place + 2048).contains(&address)).map(|(_, text)| text)

@@ -68,6 +68,10 @@ pub struct Group {
     pub stream_bytes: u32,
     /// `SLOTS` strides that were set with buffers, NULL where the kernel has no such buffer.
     pub attribute_stride: *const u64,
+    /// Of the threadgroup's imageblock; NULL where the kernel has none.
+    pub imageblock: *mut c_void,
+    /// Its width and height in pixels.
+    pub imageblock_size: [u32; 2],
 }
 
 /// A kernel's code.

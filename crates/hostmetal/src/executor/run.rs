@@ -701,11 +701,15 @@ impl Cursor {
         self.variables = memory;
         let mut buffer = [ptr::null_mut(); SLOTS];
         let mut threadgroup = [ptr::null_mut(); SLOTS];
+        let (mut imageblock, mut imageblock_size) = (ptr::null_mut(), [0; 2]);
         for argument in arguments(recording, dispatch) {
             match *argument {
                 Argument::Buffer { index, address, .. } => buffer[index as usize] = address.cast(),
                 Argument::Memory { index, offset } => {
                     threadgroup[index as usize] = memory.wrapping_add(offset as usize).cast();
+                }
+                Argument::Imageblock { size, offset } => {
+                    (imageblock, imageblock_size) = (memory.wrapping_add(offset as usize).cast(), size);
                 }
                 Argument::Texture { index, texels } => self.resources().textures[index as usize] = texels,
                 Argument::Sampler { index, sampler } => self.resources().samplers[index as usize] = sampler,
@@ -728,6 +732,8 @@ impl Cursor {
             grid_size,
             stream_bytes: stream_bytes(dispatch.threads),
             attribute_stride: recording.strides(dispatch),
+            imageblock,
+            imageblock_size,
         });
     }
 

@@ -174,6 +174,21 @@ pub unsafe extern "C" fn hm_commands_set_memory(
     answer(unsafe { borrow(commands) }.set_memory(index, length, slot))
 }
 
+/// Sets the size of a command's imageblock.
+///
+/// # Safety
+/// As the module above says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_commands_set_imageblock(
+    commands: HMCommands,
+    index: u64,
+    width: u64,
+    height: u64,
+) -> *const c_char {
+    // SAFETY: as the module above says.
+    answer(unsafe { borrow(commands) }.set_imageblock(index, width, height))
+}
+
 /// Makes a command dispatch a grid of threads, or of threadgroups.
 ///
 /// # Safety

@@ -637,6 +637,8 @@ pub struct HMPipelineInfo {
     pub thread_execution_width: u64,
     /// Bytes.
     pub static_threadgroup_memory_length: u64,
+    /// Bytes; 0 where there is no imageblock.
+    pub imageblock_pixel_length: u64,
     /// For hm_pipeline_binding.
     pub binding_count: usize,
 }
@@ -702,6 +704,7 @@ pub unsafe extern "C" fn hm_pipeline_info(pipeline: HMPipeline, info: *mut HMPip
         max_total_threads_per_threadgroup: u64::from(pipeline.max_threads),
         thread_execution_width: u64::from(SIMD_WIDTH),
         static_threadgroup_memory_length: pipeline.static_memory,
+        imageblock_pixel_length: pipeline.imageblock().map_or(0, |binding| binding.data_size),
         binding_count: pipeline.bindings.len(),
     };
     // SAFETY: as the module says.

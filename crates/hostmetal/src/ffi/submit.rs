@@ -424,6 +424,16 @@ pub unsafe extern "C" fn hm_compute_set_threadgroup_memory(
     answer(unsafe { borrow(encoder) }.set_threadgroup_memory(length, index))
 }
 
+/// Sets the size of imageblocks.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_compute_set_imageblock(encoder: HMEncoder, width: u64, height: u64) -> *const c_char {
+    // SAFETY: as the module says.
+    answer(unsafe { borrow(encoder) }.set_imageblock(width, height))
+}
+
 /// Dispatches a grid of threads.
 ///
 /// # Safety

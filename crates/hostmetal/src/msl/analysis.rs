@@ -22,7 +22,7 @@
 //! place; other loops are multiplied. FLOPS: additions, subtractions, multiplications and divisions of floating-point numbers, of
 //! each component; `fma` is two. SPECIAL: values of functions such as `exp`. INTEGER: operations on integers without comparisons. READ,
 //! WRITTEN: bytes of device memory. `uncounted` are places whose work or memory is not in it: sums over SIMD-groups, calls through
-//! tables, `[[stage_in]]`.
+//! tables, `[[stage_in]]`, slices of imageblocks that are written to textures.
 
 use super::diagnose::{Map, Printer};
 use super::kernels::{Parameter, Role, Signature};
@@ -196,7 +196,7 @@ impl Reader<'_> {
             let place = printer.place(parameter.name.unwrap_or(parameter.range.0), 0);
             match parameter.role {
                 Role::Input(name) => facts.extend(input(name).map(|kind| (place, kind))),
-                Role::Threadgroup => _ = facts.insert((place, "threadgroup_memory")),
+                Role::Threadgroup | Role::Imageblock => _ = facts.insert((place, "threadgroup_memory")),
                 Role::StageIn => _ = uncounted.insert(place),
                 Role::Buffer | Role::Texture | Role::Sampler => {}
             }
@@ -291,7 +291,7 @@ impl Reader<'_> {
         let (start, end) = parameter.range;
         let words = || (start..end).map(|token| self.stream.at(token));
         match parameter.role {
-            Role::Threadgroup => "threadgroup",
+            Role::Threadgroup | Role::Imageblock => "threadgroup",
             _ if words().find(|word| matches!(*word, "device" | "constant")) == Some("constant") => "constant",
             _ => "device",
         }

@@ -34,6 +34,7 @@ pub(crate) const HEADERS: &[Header] = headers!(
     "metal_extended_vector",
     "metal_geometric",
     "metal_graphics",
+    "metal_imageblocks",
     "metal_integer",
     "metal_limits",
     "metal_logging",

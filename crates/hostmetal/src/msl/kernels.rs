@@ -2,8 +2,8 @@
 //!
 //! The types of the arguments are deduced by the templates of `hostmetal_kernel.h`, so that aliases and dependent types
 //! need no parser here; this
-//! file decides what each parameter *is* (MSL specification 5.2.1 and 5.2.3.6): a buffer, threadgroup memory, a texture,
-//! a sampler or one of the thread's positions.
+//! file decides what each parameter *is* (MSL specification 5.2.1, 5.2.3.6 and 5.6.4): a buffer, threadgroup memory, a texture,
+//! a sampler, an imageblock or one of the thread's positions.
 
 use super::constants::{Known, evaluate};
 use super::diagnose::Finding;
@@ -111,6 +111,7 @@ pub(crate) enum Role {
     Threadgroup,
     Texture,
     Sampler,
+    Imageblock,
     Input(&'static str),
     /// A structure of attributes (stage.rs).
     StageIn,
@@ -124,7 +125,7 @@ impl Role {
             Role::Threadgroup => Some(("threadgroup", 30)),
             Role::Texture => Some(("texture", 127)),
             Role::Sampler => Some(("sampler", 15)),
-            Role::Input(_) | Role::StageIn => None,
+            Role::Imageblock | Role::Input(_) | Role::StageIn => None,
         }
     }
 
@@ -134,11 +135,12 @@ impl Role {
             .find(|role| role.table().is_some_and(|(name, _)| name == word))
     }
 
-    /// A texture, a sampler or a table of functions by the type's name, where no attribute says it.
+    /// A texture, a sampler, a table of functions or an imageblock by the type's name, where no attribute says it.
     fn of_type(word: &str) -> Option<Role> {
         match word {
             "sampler" => return Some(Role::Sampler),
             "visible_function_table" => return Some(Role::Buffer),
+            "imageblock" => return Some(Role::Imageblock),
             _ => {}
         }
         is_texture(word).then_some(Role::Texture)
@@ -276,6 +278,12 @@ pub(crate) fn signature(
         let at = second.name.unwrap_or(second.range.0);
         findings.push(Finding::error(at, "a kernel can have only one parameter with the 'stage_in' attribute"));
     }
+    let mut imageblocks =
+        parameters.iter().filter(|parameter| parameter.role == Role::Imageblock && parameter.condition.is_none());
+    if let Some(second) = imageblocks.nth(1) {
+        let at = second.name.unwrap_or(second.range.0);
+        findings.push(Finding::error(at, "a kernel can have only one imageblock with explicit layout"));
+    }
     Signature { parameters, max_threads, stage }
 }
 
@@ -340,6 +348,13 @@ pub(crate) fn parameter(
                 "stage_in" => role = Some(Role::StageIn),
                 // A name for a stage's interface: a kernel has none, and the argument its next free index.
                 "maybe_unused" | "user" => {}
+                "imageblock_data" | "alias_implicit_imageblock" | "alias_implicit_imageblock_color" => {
+                    let text = format!(
+                        "'[[{word}]]' belongs to functions of render passes: hostmetal runs compute functions only"
+                    );
+                    findings.push(Finding::error(attribute.name, text));
+                    return None;
+                }
                 _ => match INPUTS.iter().find(|(input, _)| *input == word) {
                     Some((input, _)) => role = Some(Role::Input(input)),
                     None => {
@@ -357,13 +372,14 @@ pub(crate) fn parameter(
     let indirect = is_indirect(stream, start, end);
     let spaces: Vec<&str> = (start..end)
         .map(|i| stream.at(i))
-        .filter(|w| matches!(*w, "device" | "constant" | "threadgroup" | "thread"))
+        .filter(|w| matches!(*w, "device" | "constant" | "threadgroup" | "thread" | "threadgroup_imageblock"))
         .collect();
+    let words = |role: &dyn Fn(&str) -> Option<Role>| (start..at).find_map(|i| role(stream.at(i)));
     let role = match role {
         Some(role) => role,
         None if indirect && spaces.first() == Some(&"threadgroup") => Role::Threadgroup,
         None if indirect => Role::Buffer,
-        None => match (start..at).find_map(|i| Role::of_type(stream.at(i))) {
+        None => match words(&Role::of_type).or_else(|| words(&|word| alias_of(stream, word))) {
             Some(role) => role,
             None => {
                 let text = format!(
@@ -378,6 +394,20 @@ pub(crate) fn parameter(
         if matches!(role, Role::Texture | Role::Sampler) { elements(stream, start, at, known) } else { Some(1) };
     let parameter = Parameter { name, range: (start, end), role, index, count, condition };
     check_type(stream, &parameter, indirect, spaces.first().copied(), findings).then_some(parameter)
+}
+
+/// An imageblock by a name that the program gives it: no attribute tells its role.
+fn alias_of(stream: &Stream, word: &str) -> Option<Role> {
+    let aliases = (0..stream.len()).any(|i| {
+        let end = || (i..stream.len()).find(|&j| matches!(stream.at(j), ";" | "{" | "")).unwrap_or(i);
+        let named = match stream.at(i) {
+            "using" => stream.is(i + 1, word) && stream.is(i + 2, "="),
+            "typedef" => stream.is(end().wrapping_sub(1), word),
+            _ => false,
+        };
+        named && (i..end()).any(|j| stream.is(j, "imageblock"))
+    });
+    aliases.then_some(Role::Imageblock)
 }
 
 /// N of a type written `array<T, N>` in `start..end`, 1 for any other.
@@ -420,6 +450,9 @@ fn check_type(
                 "pointer or reference parameter '{shown}' of a kernel must be in address space 'device', 'constant' or 'threadgroup'"
             )),
             Some("thread") => Some(format!("parameter '{shown}' of a kernel cannot point to address space 'thread'")),
+            Some("threadgroup_imageblock") => Some(format!(
+                "parameter '{shown}' of a kernel in address space 'threadgroup_imageblock' belongs to tile functions of render passes: a compute function has an imageblock"
+            )),
             Some("threadgroup") if parameter.role == Role::Buffer => {
                 Some(format!("'buffer' attribute needs parameter '{shown}' in address space 'device' or 'constant'"))
             }
@@ -431,6 +464,9 @@ fn check_type(
         Role::StageIn => indirect.then(|| {
             format!("'stage_in' attribute needs parameter '{shown}' to be a value, not a pointer or reference")
         }),
+        Role::Imageblock => {
+            indirect.then(|| format!("imageblock parameter '{shown}' must be a value, not a pointer or reference"))
+        }
         Role::Texture | Role::Sampler => {
             let (word, _) = parameter.role.table().unwrap_or_default();
             indirect.then(|| {
@@ -592,6 +628,7 @@ fn argument(stream: &Stream, parameter: &Parameter, values: &Substitution, stage
         Role::Threadgroup => format!("hostmetal::argument<hostmetal::kind_threadgroup, {index}, {present}>"),
         Role::Texture => format!("hostmetal::resource_argument<hostmetal::kind_texture, {index}, {present}>"),
         Role::Sampler => format!("hostmetal::resource_argument<hostmetal::kind_sampler, {index}, {present}>"),
+        Role::Imageblock => format!("hostmetal::imageblock_argument<{present}>"),
         Role::Input(input) => format!("hostmetal::input_{input}"),
         Role::StageIn => format!("hostmetal::stage_in<{stage}>"),
     }

@@ -16,9 +16,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `hostmetal::info_version` of the header.
-const INFO_VERSION: u32 = 4;
+const INFO_VERSION: u32 = 5;
 /// More bindings than the argument tables have places.
-const MOST_BINDINGS: u32 = 31 + 31 + 128 + 16;
+const MOST_BINDINGS: u32 = 31 + 31 + 128 + 16 + 1;
 /// More threadgroup variables than any kernel can use.
 const MOST_VARIABLES: usize = 4096;
 
@@ -29,6 +29,7 @@ pub enum BindingKind {
     ThreadgroupMemory,
     Texture,
     Sampler,
+    Imageblock,
     VisibleFunctionTable,
 }
 
@@ -39,6 +40,7 @@ impl BindingKind {
             BindingKind::Buffer | BindingKind::ThreadgroupMemory | BindingKind::VisibleFunctionTable => SLOTS as u32,
             BindingKind::Texture => TEXTURES as u32,
             BindingKind::Sampler => SAMPLERS as u32,
+            BindingKind::Imageblock => 1,
         }
     }
 
@@ -349,6 +351,7 @@ fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Bindi
             1 => BindingKind::ThreadgroupMemory,
             2 => BindingKind::Texture,
             3 => BindingKind::Sampler,
+            17 => BindingKind::Imageblock,
             24 => BindingKind::VisibleFunctionTable,
             other => return Err(format!("argument '{name}' has the unknown kind {other}")),
         };

@@ -306,7 +306,10 @@ impl<'a> Names<'a> {
         }
         let first = s.mate[close] + 1;
         s.is(close - 1, "*")
-            || matches!(s.at(first), "const" | "device" | "constant" | "threadgroup" | "thread")
+            || matches!(
+                s.at(first),
+                "const" | "device" | "constant" | "threadgroup" | "threadgroup_imageblock" | "thread"
+            )
             || DataType::of_spelling(&s.words(first, close)).is_some()
     }
 
@@ -336,7 +339,8 @@ impl<'a> Names<'a> {
     pub(super) fn opens_statements(&self, i: usize) -> bool {
         let s = self.s;
         let mut previous = i.wrapping_sub(1);
-        while matches!(s.at(previous), "const" | "device" | "thread" | "threadgroup" | "constant" | "noexcept") {
+        let qualifiers = ["const", "device", "thread", "threadgroup", "threadgroup_imageblock", "constant", "noexcept"];
+        while qualifiers.contains(&s.at(previous)) {
             previous = previous.wrapping_sub(1);
         }
         matches!(s.at(previous), ")" | "(")

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `kernel`, `[[buffer(0)]]` and other Metal attributes | nothing; recorded |
 //! | `constant T x [[function_constant(3)]];` | the value of the specialisation |
+//! | a structure with `[[color(n)]]` in it | beside that, a type `hm_colors` in it |
 //! | `is_function_constant_defined(x)` | an enumerator beside x |
 //! | `threadgroup T a[N], b;` in a function | a local struct and references into the object that the host allocates for it |
 //! | `template [[host_name("n")]] [[kernel]] decltype(f<T>) f<T>;` | nothing; a wrapper at the end names `f<T>` |
@@ -20,7 +21,7 @@ use super::diagnose::{Finding, Map};
 use super::kernels::{attributes, is_stripped};
 use super::scan::{Program, Stage};
 use super::token::{Kind, NONE, Stream};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Changes to a token stream. Later additions before or behind the same token follow earlier ones.
 #[derive(Clone)]
@@ -139,6 +140,7 @@ pub(crate) fn rewrite(stream: &Stream, program: &Program, findings: &mut Vec<Fin
         }
     }
     pass.device_results(program);
+    pass.colors(program);
     for variable in &program.variables {
         pass.constant(variable.start, variable.end);
     }
@@ -251,11 +253,17 @@ impl Pass<'_> {
     fn word(&mut self, i: usize) {
         let s = self.s;
         match s.at(i) {
-            "threadgroup" | "device" | "constant" | "thread" if self.is_method_qualifier(i) => {
+            "threadgroup" | "threadgroup_imageblock" | "device" | "constant" | "thread"
+                if self.is_method_qualifier(i) =>
+            {
                 self.edits.replace(i, format!("__mq_{}", s.at(i)))
             }
             "threadgroup" if self.inside[i] && s.is(i.wrapping_sub(1), "*") => self.threadgroup_pointer(i),
             "threadgroup" if self.inside[i] => self.threadgroup_variable(i),
+            "threadgroup_imageblock" if self.inside[i] && self.starts_statement(i) && self.declared(i).is_some() => {
+                let text = "an object in address space 'threadgroup_imageblock' can only be part of an imageblock";
+                self.findings.push(Finding::error(i, text));
+            }
             // A constant of a function lives as long as the program: clang wants the word.
             "constant"
                 if self.inside[i]
@@ -334,6 +342,33 @@ impl Pass<'_> {
                     self.edits.before(i + 1, "hostmetal::in_device(");
                     self.edits.behind(end - 1, ")");
                 }
+            }
+        }
+    }
+
+    /// Marks structures of color attachments, which an imageblock must not be made of (metal_imageblocks).
+    fn colors(&mut self, program: &Program) {
+        let s = self.s;
+        if !(0..s.len()).any(|i| s.is(i, "imageblock")) {
+            return;
+        }
+        let named = |open: usize| open > 0 && !matches!(s.at(open - 1), "struct" | "class" | "union");
+        let is_color = |i: usize| s.is(i, "[") && attributes(s, i).iter().any(|a| s.is(a.name, "color"));
+        let mut colored: HashSet<&str> = HashSet::new();
+        let mut left: Vec<(usize, usize)> = program.classes.iter().copied().filter(|&(open, _)| named(open)).collect();
+        loop {
+            let before = left.len();
+            left.retain(|&(open, close)| {
+                let holds = (open..close).any(|i| is_color(i) || colored.contains(s.at(i)));
+                if holds {
+                    self.edits.behind(open, " typedef void hm_colors;");
+                    let head = (0..open).rev().find(|&i| matches!(s.at(i), "struct" | "class" | "union"));
+                    colored.extend(head.map(|head| s.at(head + 1)));
+                }
+                !holds
+            });
+            if left.len() == before {
+                return;
             }
         }
     }

@@ -7,7 +7,9 @@ pub(crate) mod catalog;
 use std::ffi::CString;
 
 use hostmetal::msl::{Access, BindingKind, CompileOptions, Engine, LoadedKernel, MathMode, StageBuffer, check};
-use hostmetal::pipeline::{BUFFER, Binding, Kernel, SAMPLER, TEXTURE, THREADGROUP_MEMORY, VISIBLE_FUNCTION_TABLE};
+use hostmetal::pipeline::{
+    BUFFER, Binding, IMAGEBLOCK, Kernel, SAMPLER, TEXTURE, THREADGROUP_MEMORY, VISIBLE_FUNCTION_TABLE,
+};
 
 use crate::support::{Buffer, Pipeline, Queue, buffer};
 
@@ -44,6 +46,7 @@ pub(crate) fn pipeline_with(loaded: LoadedKernel, buffers: &[StageBuffer]) -> Pi
                 BindingKind::ThreadgroupMemory => THREADGROUP_MEMORY,
                 BindingKind::Texture => TEXTURE,
                 BindingKind::Sampler => SAMPLER,
+                BindingKind::Imageblock => IMAGEBLOCK,
                 BindingKind::VisibleFunctionTable => VISIBLE_FUNCTION_TABLE,
             },
             index: b.index,

@@ -12,6 +12,7 @@ mod curves;
 mod effects;
 mod float;
 mod groups;
+mod imageblocks;
 mod integer;
 mod matrix;
 mod number;
@@ -53,6 +54,7 @@ fn covered() -> BTreeSet<Feature> {
     all.extend(constants::covered());
     all.extend(tiles::covered());
     all.extend(textures::covered());
+    all.extend(imageblocks::covered());
     all
 }
 

@@ -450,6 +450,16 @@ impl Encoder {
         ok(unsafe { hm_compute_set_bytes(self.0, ptr::from_ref(value).cast(), size_of::<T>(), index) });
     }
 
+    pub(crate) fn memory(&self, length: u64, index: usize) {
+        // SAFETY: the handle is valid.
+        ok(unsafe { hm_compute_set_threadgroup_memory(self.0, length, index) });
+    }
+
+    pub(crate) fn imageblock(&self, width: u64, height: u64) {
+        // SAFETY: the handle is valid.
+        ok(unsafe { hm_compute_set_imageblock(self.0, width, height) });
+    }
+
     pub(crate) fn threads(&self, threads: [u64; 3], size: [u64; 3]) {
         ok(self.try_threads(threads, size));
     }

@@ -10,6 +10,8 @@ typedef NS_ENUM(NSInteger, MTLBindingType) {
   MTLBindingTypeThreadgroupMemory = 1,
   MTLBindingTypeTexture = 2,
   MTLBindingTypeSampler = 3,
+  MTLBindingTypeImageblockData = 16,
+  MTLBindingTypeImageblock = 17,
   MTLBindingTypeVisibleFunctionTable = 24,
 } API_AVAILABLE(macos(13.0));
 
@@ -25,6 +27,8 @@ typedef NS_ENUM(NSUInteger, MTLArgumentType) {
   MTLArgumentTypeThreadgroupMemory = 1,
   MTLArgumentTypeTexture = 2,
   MTLArgumentTypeSampler = 3,
+  MTLArgumentTypeImageblockData API_AVAILABLE(macos(11.0)) = 16,
+  MTLArgumentTypeImageblock API_AVAILABLE(macos(11.0)) = 17,
   MTLArgumentTypeVisibleFunctionTable = 24,
 } API_DEPRECATED_WITH_REPLACEMENT("MTLBindingType", macos(10.11, 13.0));
 

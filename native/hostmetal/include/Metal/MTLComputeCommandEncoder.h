@@ -63,6 +63,7 @@ API_AVAILABLE(macos(10.11))
             lodMaxClamps:(const float[_Nonnull])lodMaxClamps
                withRange:(NSRange)range;
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index;
+- (void)setImageblockWidth:(NSUInteger)width height:(NSUInteger)height API_AVAILABLE(macos(11.0));
 - (void)setStageInRegion:(MTLRegion)region API_AVAILABLE(macos(10.12));
 - (void)setStageInRegionWithIndirectBuffer:(id<MTLBuffer>)indirectBuffer
                       indirectBufferOffset:(NSUInteger)indirectBufferOffset API_AVAILABLE(macos(10.14));

@@ -56,6 +56,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) NSUInteger maxTotalThreadsPerThreadgroup;
 @property(readonly) NSUInteger threadExecutionWidth;
 @property(readonly) NSUInteger staticThreadgroupMemoryLength API_AVAILABLE(macos(10.13));
+- (NSUInteger)imageblockMemoryLengthForDimensions:(MTLSize)imageblockDimensions API_AVAILABLE(macos(11.0));
 @property(readonly) BOOL supportIndirectCommandBuffers API_AVAILABLE(macos(11.0));
 @property(readonly) MTLResourceID gpuResourceID API_AVAILABLE(macos(13.0));
 - (nullable id<MTLFunctionHandle>)functionHandleWithFunction:(id<MTLFunction>)function API_AVAILABLE(macos(11.0));

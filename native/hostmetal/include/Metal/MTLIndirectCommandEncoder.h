@@ -20,6 +20,7 @@ API_AVAILABLE(macos(11.0))
 - (void)clearBarrier;
 - (void)reset;
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index;
+- (void)setImageblockWidth:(NSUInteger)width height:(NSUInteger)height API_AVAILABLE(macos(11.0));
 - (void)setStageInRegion:(MTLRegion)region;
 @end
 
