@@ -64,6 +64,11 @@ fn there_are_none_to_functions_of_a_simd_group() {
         ("auto c = [](uint x) { return simd_sum(x); }; out[i] = c(1);", None),
         ("auto c = [=](uint x) { return simd_sum(x + i); }; out[i] = c(1) + apply(greatest, c(1));", None),
         ("F c = twice; out[i] = c(simd_sum(i)) + choose<greatest, 2>(1);", None),
+        // Variables of the same name.
+        ("bool count = i & 1; out[i] = count ? simd_max(i) : 2;", None),
+        ("device uint *count = out; uint greatest(3), g = i & 1 ? count[1] : greatest; out[i] = simd_max(g);", None),
+        ("struct Held { uint count; uint get() { return count; } } held{3}; out[i] = simd_max(held.get());", None),
+        ("uint run = 2; out[i] = i & 1 ? run : simd_max(i);", None),
         // A kernel of MLX: an operator by its name.
         ("Pair a{i}, b{l}; out[i] = (b < a) + simd_sum(uint(operator>(a, b)));", None),
     ] {

@@ -208,7 +208,7 @@ impl<'a> Names<'a> {
     /// called through a pointer.
     pub(super) fn pointer(&self, program: &Program) -> Option<usize> {
         let s = self.s;
-        let free = program.functions.iter().filter(|function| !function.in_class && function.body.is_some());
+        let free = program.functions.iter().filter(|f| !f.in_class && f.body.is_some() && f.stage.is_none());
         // `operator` is the name of many.
         let named = |name: &&str| *name != "operator" && self.meeting.contains(name);
         let names: HashSet<&str> = free.map(|function| s.at(function.name)).filter(named).collect();
@@ -220,7 +220,7 @@ impl<'a> Names<'a> {
             if s.is(first.wrapping_sub(1), "&") {
                 first -= 1;
             }
-            names.contains(s.at(i)) && !self.is_called(i) && self.is_stored(first)
+            names.contains(s.at(i)) && !self.is_called(i) && self.is_stored(first) && !self.is_variable(i, program)
         };
         let lambda = |item: &&Item| item.lambda && (item.body.0..item.body.1).any(|i| self.meets_at(i));
         let captures = |item: &Item| {
@@ -233,6 +233,22 @@ impl<'a> Names<'a> {
         };
         let lambdas = self.items.iter().filter(lambda).filter_map(captures).filter(stored);
         (0..s.len()).filter(|&i| function(i)).chain(lambdas).min()
+    }
+
+    /// Whether the function that has the name at `i` declares a variable of that name before; for a method also whether any class has such a member.
+    fn is_variable(&self, i: usize, program: &Program) -> bool {
+        let s = self.s;
+        let words = ["return", "else", "case", "do", "goto", "typename", "template", "using", "operator"];
+        let declares = |&j: &usize| {
+            let (before, behind) = (j.wrapping_sub(1), s.at(j + 1));
+            let named = s.is_ident(before) && !words.contains(&s.at(before)) || matches!(s.at(before), ">" | "]");
+            s.is(j, s.at(i)) && (named || matches!(s.at(before), "*" | "&") && behind == "=")
+        };
+        let within = program.functions.iter().filter(|function| function.start <= i && i < function.end);
+        within.into_iter().any(|function| {
+            let member = |j: usize| function.in_class && matches!(s.at(j + 1), ";" | "=" | "[" | "{" | ",");
+            (0..s.len()).filter(declares).any(|j| (function.name + 1..i).contains(&j) || member(j))
+        })
     }
 
     fn meets_at(&self, i: usize) -> bool {
