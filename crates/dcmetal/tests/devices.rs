@@ -166,6 +166,16 @@ fn on_unequal_devices() {
             assert_eq!((stats.misses, stats.hits, stats.idle_buffers), (1, 3, 1), "{storage}: {stats:?}");
         }
     }
+    // Nobody waits for the zeros of private memory: here they come behind what waits for this thread.
+    let (event, mut batch) = (card.event().expect("an event"), card.batch().expect("a batch"));
+    batch.wait_for(&event, 1).expect("it is recorded");
+    let waiting = batch.submit().expect("it is submitted");
+    let pool = card.pool(PoolLimits { storage: Private, ..common::limits() });
+    let zeros = pool.buffer_zeroed::<u32>(100).expect("a buffer");
+    assert!(!waiting.is_done());
+    event.signal(1).expect("it is signaled");
+    assert_eq!(zeros.to_vec().expect("it can be read"), [0; 100]);
+    waiting.wait().expect("it ends");
     for gpu in &all {
         let descriptor = TextureDescriptor::d2(PixelFormat::R32Uint, 4, 4);
         let texture = gpu.texture_from(&descriptor, &values[..16]).expect("a texture of a mode that the device has");

@@ -206,9 +206,12 @@ fn what_is_wrong_is_made_again() {
 fn what_cannot_be_looked_at_now_stays() {
     let (_place, folder) = folder();
     run(&accelerator(&folder, NO_LIMIT));
-    let output = child_command(&folder).env("HOSTMETAL_FAULTS", "pipeline:error=internal:times=1").output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains("child: 6 hits 1 misses 1 compiled 0 rejected"), "{told}");
+    for rule in ["pipeline:error=internal:times=1", "archive:error=internal_error:times=1"] {
+        let output = child_command(&folder).env("HOSTMETAL_FAULTS", rule).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        let wanted = "child: 6 hits 1 misses 1 compiled 0 rejected";
+        assert!(output.status.success() && told.contains(wanted), "{rule}: {told}");
+    }
 }
 
 #[test]

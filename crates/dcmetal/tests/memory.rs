@@ -279,6 +279,26 @@ fn a_mapped_file_is_used_in_place() {
     }
 }
 
+/// Metal, which lets it go, cannot be told of a panic.
+#[test]
+fn an_owner_that_panics_ends_nobody() {
+    struct Panics(PageVec<u32>);
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("on purpose, with {} elements", self.0.len());
+        }
+    }
+    let gpu = gpu();
+    let mut owner = Panics(PageVec::from_slice(&[7u32; 100]).unwrap());
+    let start = NonNull::new(owner.0.as_mut_ptr()).expect("memory");
+    // SAFETY: pages that the owner keeps, and nobody else reaches.
+    let pages = unsafe { PageVec::from_raw(start, 100, owner) }.unwrap();
+    let y = gpu.buffer_no_copy(pages).unwrap();
+    assert_eq!(y.to_vec().unwrap(), [7; 100]);
+    drop(y);
+    assert_eq!(gpu.buffer_from(&[1u32, 2]).unwrap().to_vec().unwrap(), [1, 2]);
+}
+
 #[test]
 fn the_host_is_kept_out_while_the_device_writes() {
     let gpu = gpu();

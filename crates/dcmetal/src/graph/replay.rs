@@ -574,3 +574,26 @@ impl Replays {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Commands that have ended, and how often each kernel was launched by these.
+    #[test]
+    fn an_execution_that_ends_early_counts_what_it_did() {
+        let gpu = crate::Accelerator::system_default().expect("a Metal device");
+        let library =
+            gpu.compile_msl("kernel void a(device uint* y) {} kernel void b(device uint* y) {}").expect("MSL");
+        let launched = |name: &str, launches| Launched { kernel: library.kernel(name).expect("a kernel"), launches };
+        let kernels = vec![launched("a", 3), launched("b", 1)];
+        let (parts, uses, touches) = (Vec::new(), Vec::new(), Vec::new());
+        let executed = Executed { parts, uses, touches, kernels, kernel_of: vec![0, 1, 0, 0] };
+        for (ended, wanted) in
+            [(0, vec![]), (1, vec![("a", 1)]), (2, vec![("a", 1), ("b", 1)]), (4, vec![("a", 3), ("b", 1)])]
+        {
+            let launches: Vec<(&str, u64)> = executed.launches(ended).map(|(kernel, n)| (kernel.name(), n)).collect();
+            assert_eq!(launches, wanted, "{ended}");
+        }
+    }
+}
