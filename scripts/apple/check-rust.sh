@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# Type-checks the Rust code for aarch64-apple-darwin on Linux, and links the tests of dcmetal-sys for it.
+# Type-checks the Rust code for aarch64-apple-darwin on Linux, and links the tests of dcmetal-sys for it; and that of hostmetal for
+# aarch64-unknown-linux-gnu.
 #
 # What it proves: every crate that macOS builds (all but hostmetal) has no error of types, borrows or cfg for macOS, its
 # build scripts work for that target (Objective-C++ compiled to Mach-O, bindings made), and the test executables of dcmetal-sys
-# need no symbol that Rust's std, Apple's SDK or clang's run-time library lacks. A planted error that only macOS sees is reported.
-# What it does not prove: that anything runs. Mach-O executables are made and not started; Metal's behaviour is not touched.
+# need no symbol that Rust's std, Apple's SDK or clang's run-time library lacks. hostmetal and its tests have no error of types, borrows
+# or cfg for Linux on aarch64. Planted errors that only macOS and only aarch64 see are reported.
+# What it does not prove: that anything runs. Mach-O executables are made and not started; Metal's behaviour is not touched. The
+# Objective-C++ of hostmetal is not compiled for aarch64, where GCC's runtime and GNUstep would be needed.
 #
 # The compiler is the installed one when it has the target (rustup target add aarch64-apple-darwin), else Debian's rustc-web with
-# its library's sources, unpacked into target/apple without being installed; std is then built for the target as well.
+# its library's sources, unpacked into target/apple without being installed; std is then built for the target as well. The same goes
+# for aarch64-unknown-linux-gnu.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -54,6 +58,16 @@ done < <(grep -o '"executable":"[^"]*"' "$log" | cut -d '"' -f 4)
 [ $linked -gt 0 ] || fail "dcmetal-sys has no test executable"
 echo "apple: $linked test executables of dcmetal-sys link for $target"
 
+# As for docs.rs, so that the build script compiles no Objective-C++.
+linux=aarch64-unknown-linux-gnu
+linux_std=(${std[@]+"${std[@]}"})
+if [ ${#linux_std[@]} = 0 ] && [ ! -d "$(rustc --print target-libdir --target $linux 2>/dev/null)" ]; then
+  debian_rustc
+  linux_std=(-Zbuild-std=std,panic_unwind,test)
+fi
+DOCS_RS=1 cargo check --quiet "${linux_std[@]}" --target $linux -p hostmetal --lib --tests || fail "hostmetal does not type-check for $linux"
+echo "apple: hostmetal type-checks for $linux"
+
 plant=$apple/plant-rust
 mkdir -p "$plant/src"
 cat >"$plant/Cargo.toml" <<'TOML'
@@ -62,13 +76,20 @@ name = "planted"
 edition = "2024"
 [workspace]
 TOML
-cat >"$plant/src/lib.rs" <<'RUST'
-//! An error that only macOS sees.
-#[cfg(target_os = "macos")]
+# The error that is seen where $1 holds must be reported for the target $2; the rest: options of cargo.
+must_report() {
+  local condition=$1 target=$2 output
+  shift 2
+  cat >"$plant/src/lib.rs" <<RUST
+//! An error that only one target sees.
+#[cfg($condition)]
 pub const PLANTED: u32 = "not a number";
 RUST
-if output=$(cargo check --quiet "${std[@]}" --target $target --manifest-path "$plant/Cargo.toml" 2>&1); then
-  fail "a planted error for macOS was not reported"
-fi
-grep -q 'E0308' <<<"$output" || fail "a planted error for macOS: got: $output"
-echo "apple: the planted error was reported"
+  if output=$(cargo check --quiet "$@" --target "$target" --manifest-path "$plant/Cargo.toml" 2>&1); then
+    fail "a planted error for $target was not reported"
+  fi
+  grep -q 'E0308' <<<"$output" || fail "a planted error for $target: got: $output"
+}
+must_report 'target_os = "macos"' $target "${std[@]}"
+must_report 'target_arch = "aarch64"' $linux "${linux_std[@]}"
+echo "apple: the planted errors were reported"
