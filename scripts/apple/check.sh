@@ -4,7 +4,8 @@
 # What it proves:
 #   headers  every protocol, class, method, property, enumeration, constant, block type, structure and function that our
 #            headers declare is Apple's: name, types, values, attributes, inheritance, first macOS version. (Apple's side:
-#            PyObjC's metadata of the macOS 26.5 SDK; so is what the Foundation stub in sdk/ declares.)
+#            PyObjC's metadata of the macOS 26.5 SDK; so is what the Foundation stub in sdk/ declares.) The same holds of names,
+#            types and values in dispatch/dispatch.h and Block.h, in C, C++ and Objective-C. (Apple's side: its headers.)
 #   compile  native/DCMetal*.mm compiles for arm64 macOS 13 with and without ARC without a warning, so it uses no selector
 #            that our headers, and so Apple's, lack, and nothing newer than macOS 13 without asking for it.
 #   link     the result links to a dylib against stubs that hold what Apple's SDK exports, so it needs no symbol that is not there.
@@ -44,6 +45,11 @@ compare_foundation() {
     "${target[@]}" -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$1" \
     "$1/Foundation/Foundation.h"
 }
+# $1: folder with dispatch/dispatch.h and Block.h
+compare_dispatch() {
+  "$apple/venv/bin/python" scripts/apple/check_dispatch.py "$1" -- "${target[@]}" -nostdlibinc \
+    -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}"
+}
 # $1: folder with DCMetal*.mm and include/DCMetal.h, $2: -fobjc-arc or -fno-objc-arc, $3: where objects go
 compile_shim() {
   rm -rf "$3" && mkdir -p "$3"
@@ -69,6 +75,8 @@ step_headers() {
   compare_metal "$metal" || fail "the Metal headers differ from Apple's"
   echo "apple: Foundation stub against Apple's SDK"
   compare_foundation "$sdk" || fail "the Foundation stub differs from Apple's"
+  echo "apple: headers of libdispatch and blocks against Apple's"
+  compare_dispatch "$metal/compat" || fail "the headers of libdispatch and blocks differ from Apple's"
 }
 compiled=
 step_compile() {
@@ -106,6 +114,15 @@ reported_by_comparison() {
   output=$(compare_metal "$copy" 2>&1) || status=$?
   [ "$status" = 1 ] && grep -qF -- "$4" <<<"$output" || fail "planted \`$3\` in $1: expected a report of \`$4\`, got: $output"
   unplant "$copy/Metal/$1"
+  planted=$((planted + 1))
+}
+# So must that of the copies of libdispatch's and the blocks' headers.
+reported_by_dispatch() {
+  plant "$copy/compat/$1" "$2" "$3"
+  local output status=0
+  output=$(compare_dispatch "$copy/compat" 2>&1) || status=$?
+  [ "$status" = 1 ] && grep -qF -- "$4" <<<"$output" || fail "planted \`$3\` in $1: expected a report of \`$4\`, got: $output"
+  unplant "$copy/compat/$1"
   planted=$((planted + 1))
 }
 # The compiler must reject the copy of the shim with the line $2 added, compiled with $1, and say $3.
@@ -149,6 +166,13 @@ step_plants() {
 
   reported_by_comparison MTLPixelFormat.h 'MTLPixelFormatBGRA8Unorm = 80,' 'MTLPixelFormatBGRA8Unorm = 81,' 'MTLPixelFormatBGRA8Unorm: value is 81'
   reported_by_comparison MTLTypes.h 'NSUInteger x, y, z;' 'NSUInteger x, z, y;' 'struct MTLOrigin: fields is'
+
+  reported_by_dispatch dispatch/dispatch.h 'dispatch_group_enter(dispatch_group_t' 'dispatch_group_enter(dispatch_queue_t' 'dispatch_group_enter (c): is void (struct dispatch_queue_s *)'
+  reported_by_dispatch dispatch/dispatch.h 'dispatch_semaphore_create(intptr_t' 'dispatch_semaphore_create(int' 'dispatch_semaphore_create (objective-c): is'
+  reported_by_dispatch dispatch/dispatch.h 'DISPATCH_QUEUE_PRIORITY_HIGH 2' 'DISPATCH_QUEUE_PRIORITY_HIGH 1' 'DISPATCH_QUEUE_PRIORITY_HIGH (c++): value is 1'
+  reported_by_dispatch dispatch/dispatch.h 'QOS_CLASS_UTILITY = 0x11' 'QOS_CLASS_UTILITY = 0x12' 'QOS_CLASS_UTILITY (c): is 18'
+  reported_by_dispatch dispatch/dispatch.h 'dispatch_once_f(' 'dispatch_twice_f(' "dispatch_twice_f (c): Apple's headers have no such declaration"
+  reported_by_dispatch Block.h 'void _Block_release(const void' 'void _Block_release(void' '_Block_release (c): is void (void *)'
 
   local plant
   plant='void planted(id<MTLBuffer> buffer) { [buffer didModifyRanges:NSMakeRange(0, 1)]; }'

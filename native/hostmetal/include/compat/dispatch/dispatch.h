@@ -75,7 +75,7 @@ typedef uint64_t dispatch_time_t;
 #define NSEC_PER_USEC 1000ull
 #define DISPATCH_TIME_NOW (0ull)
 #define DISPATCH_TIME_FOREVER (~0ull)
-#define DISPATCH_WALLTIME_NOW (~1ull)
+enum { DISPATCH_WALLTIME_NOW = ~1ull };
 DISPATCH_EXPORT dispatch_time_t dispatch_time(dispatch_time_t when, int64_t delta);
 DISPATCH_EXPORT dispatch_time_t dispatch_walltime(const struct timespec *when, int64_t delta);
 
