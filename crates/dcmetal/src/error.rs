@@ -4,6 +4,7 @@
 //! [`Error::Submission`]; the buffers it was to write then answer [`Error::Faulted`] instead of handing out what it left.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -428,9 +429,10 @@ pub enum Error {
         /// Each waits for the one before it, and the first for the last.
         nodes: Vec<String>,
     },
-    /// Two nodes of a graph write the same memory, and nobody reads it in between.
+    /// Two nodes of a graph write the same memory, and nothing says which of them comes last: see [`GraphBuilder`](crate::GraphBuilder).
     #[error(
-        "{second} overwrites what {first} writes to `{memory}` before anybody reads it; where that is meant, `order` the two"
+        "{second} overwrites what {first} writes to `{memory}`, bytes {} to {}, before anybody reads it; where that is meant, `order` the two",
+        .bytes.start, .bytes.end
     )]
     GraphOverwritten {
         /// The node recorded first.
@@ -439,6 +441,8 @@ pub enum Error {
         second: String,
         /// What they write.
         memory: String,
+        /// And which part of it.
+        bytes: Range<usize>,
     },
     /// A node of a graph reads memory of the graph's that no node before it writes.
     #[error("{node} reads `{memory}`, and no node before it writes all of that")]

@@ -163,24 +163,35 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
     fn a_graph_does_what_its_nodes_do_one_after_the_other(
-        mut ops in prop::collection::vec(op(), 1..20), seed in any::<u64>(), patient in any::<bool>(),
+        mut ops in prop::collection::vec(op(), 1..20), seed in any::<u64>(), patient in any::<bool>(), orders in any::<bool>(),
     ) {
         let gpu = gpu();
         let kernels = Kernels::new(&gpu);
+        let mut ordered: Vec<[usize; 2]> = Vec::new();
         for replay in [Replay::Indirect, Replay::Encoded] {
             let mut random = Random(seed);
             let start: [Vec<u32>; 5] = std::array::from_fn(|_| random.words(LEN));
             let mut buffers = [0, 1].map(|at| gpu.buffer_from(&start[at]).expect("a buffer"));
-            // Operations that make no sense to a graph are left out until it takes the rest.
+            // Operations that make no sense to a graph are ordered, or left out, until it takes the rest.
             let (mut graph, nodes) = loop {
                 let mut graph = gpu.graph();
                 let nodes = recorded(&kernels, &mut graph, &ops, &mut buffers).expect("it is well formed");
+                for pair in &ordered {
+                    graph.order(nodes[pair[0]], nodes[pair[1]]).expect("nodes of the graph");
+                }
                 let culprit = match graph.build() {
                     Ok(graph) => break (graph, nodes),
+                    Err(Error::GraphOverwritten { first, second, .. }) if orders => {
+                        ordered.push([&first, &second].map(|title| node_number(title)));
+                        continue;
+                    }
                     Err(Error::GraphOverwritten { second: node, .. } | Error::GraphUnwritten { node, .. }) => node,
                     Err(error) => panic!("{error}"),
                 };
-                ops.remove(node_number(&culprit));
+                let gone = node_number(&culprit);
+                ops.remove(gone);
+                ordered.retain(|pair| !pair.contains(&gone));
+                ordered.iter_mut().flatten().filter(|node| **node > gone).for_each(|node| *node -= 1);
             };
             graph.set_replay(replay);
             let (mut ops, mut expected) = (ops.clone(), start);
@@ -272,7 +283,33 @@ fn what_makes_no_order_or_no_sense_is_refused_with_its_names() {
                 graph.fill(t.write(), 1)?;
                 graph.launch(&kernels.put, grid, args![t.write(), &x, 1u32]).map(drop)
             },
-            "put (1) overwrites what fill (0) writes to `t` before anybody reads it; where that is meant, `order` the two",
+            "put (1) overwrites what fill (0) writes to `t`, bytes 0 to 16, before anybody reads it; where that is meant, `order` the two",
+        ),
+        (
+            "two writers of a part",
+            &|graph| {
+                let mut y = poisoned::<u32>(&gpu, 4);
+                graph.fill(&mut y, 1)?;
+                graph.copy(x.view(1..3)?, y.view_mut(2..)?).map(drop)
+            },
+            "copy (1) overwrites what fill (0) writes to `buffer 0`, bytes 8 to 16, before anybody reads it; where that is meant, `order` the two",
+        ),
+        (
+            "a launch and a copy of a part",
+            &|graph| {
+                let mut y = poisoned::<u32>(&gpu, 4);
+                graph.launch(&kernels.put, grid, args![&mut y, &x, 1u32])?;
+                graph.copy(x.view(..1)?, y.view_mut(..1)?).map(drop)
+            },
+            "copy (1) overwrites what put (0) writes to `buffer 0`, bytes 0 to 4, before anybody reads it; where that is meant, `order` the two",
+        ),
+        (
+            "an update of what nobody wrote",
+            &|graph| {
+                let t = graph.transient::<u32>("t", 4)?;
+                graph.fill(t.update(), 1).map(drop)
+            },
+            "fill (0) reads `t`, and no node before it writes all of that",
         ),
         (
             "nobody writes it",
@@ -331,14 +368,86 @@ fn what_makes_no_order_or_no_sense_is_refused_with_its_names() {
         assert_eq!(error.to_string(), *expected, "{name}");
         assert_eq!(error.kind(), ErrorKind::User, "{name}");
     }
-    // Where the user ordered two writers, both run.
-    let mut y = poisoned::<u32>(&gpu, 4);
-    let mut graph = gpu.graph();
-    let first = graph.fill(&mut y, 0xFF).expect("a buffer");
-    let second = graph.fill(&mut y, 1).expect("a buffer");
-    graph.order(first, second).expect("nodes of the graph");
-    graph.build().and_then(|mut graph| graph.submit()).and_then(|run| run.wait()).expect("it runs");
-    assert_eq!(y.to_vec().expect("it ran"), [0x0101_0101; 4]);
+}
+
+/// Two writers of the same bytes: what says which of them is seen at last.
+#[test]
+fn writers_with_an_order_run_in_it() {
+    let gpu = gpu();
+    let kernels = Kernels::new(&gpu);
+    let x = gpu.buffer_from(&[1u32, 2, 3, 4]).expect("a buffer");
+    let (ones, twos) = (0x0101_0101, 0x0202_0202);
+    type Case<'a> = (&'a str, &'a dyn Fn(&mut GraphBuilder, &mut Buffer<u32>) -> Result<()>, [u32; 4]);
+    let cases: &[Case<'_>] = &[
+        (
+            "the user says so",
+            &|graph, y| {
+                let first = graph.fill(&mut *y, 1)?;
+                let second = graph.fill(&mut *y, 2)?;
+                graph.order(first, second)
+            },
+            [twos; 4],
+        ),
+        (
+            "for a part",
+            &|graph, y| {
+                let first = graph.fill(&mut *y, 1)?;
+                let second = graph.copy(x.view(1..3)?, y.view_mut(2..)?)?;
+                graph.order(first, second)
+            },
+            [ones, ones, 2, 3],
+        ),
+        (
+            "by way of another",
+            &|graph, y| {
+                let first = graph.fill(&mut *y, 1)?;
+                let between = graph.host("between", args![], |_| Ok(()))?;
+                let second = graph.fill(y.view_mut(..2)?, 2)?;
+                graph.order(first, between)?;
+                graph.order(between, second)
+            },
+            [twos, twos, ones, ones],
+        ),
+        (
+            "a launch goes on with what is there",
+            &|graph, y| {
+                graph.fill(&mut *y, 0)?;
+                graph.launch(&kernels.mix, Grid::linear(2), args![y.view_mut(2..)?, x.view(..2)?, 0u32]).map(drop)
+            },
+            [0, 0, 1, 2],
+        ),
+        (
+            "and so does a copy to a part of the graph's memory",
+            &|graph, y| {
+                let t = graph.transient::<u32>("t", 4)?;
+                graph.fill(t.write(), 1)?;
+                graph.copy(x.view(..2)?, t.view(1..3)?.update())?;
+                graph.copy(t.read(), &mut *y).map(drop)
+            },
+            [ones, 1, 2, ones],
+        ),
+        (
+            "somebody reads in between",
+            &|graph, y| {
+                let t = graph.transient::<u32>("t", 4)?;
+                graph.fill(t.write(), 1)?;
+                graph.copy(t.view(..2)?.read(), y.view_mut(..2)?)?;
+                graph.fill(t.write(), 2)?;
+                graph.copy(t.view(2..)?.read(), y.view_mut(2..)?).map(drop)
+            },
+            [ones, ones, twos, twos],
+        ),
+    ];
+    for (name, record, expected) in cases {
+        let mut y = poisoned::<u32>(&gpu, 4);
+        let mut graph = gpu.graph();
+        record(&mut graph, &mut y).expect(name);
+        let mut graph = graph.build().expect(name);
+        for _ in 0..2 {
+            graph.run().expect(name);
+            assert_eq!(y.to_vec().expect(name), *expected, "{name}");
+        }
+    }
 }
 
 // ------------------------------------------------------------------ runs

@@ -33,6 +33,13 @@ pub use replay::{Replay, ReplayStats};
 
 /// Records the nodes of a [`Graph`].
 ///
+/// A node waits for those recorded before it that write what it reads, and for those that read what it writes. Of two nodes that write the same bytes
+/// the second may go on with what the first made: it reads and writes them ([`Transient::update`], `&mut buffer` for a launch or a step of the
+/// host's), and waits. If it writes them whatever was there ([`Transient::write`], `&mut buffer` for a copy or fill), wholly or in part,
+/// [`build`](GraphBuilder::build) refuses the two with [`Error::GraphOverwritten`]: which of them is to be seen nothing would say but the order of the calls. Two
+/// things do say it: a node between them that reads what the first wrote before the second overwrites it, directly or by way of others, and
+/// [`order`](GraphBuilder::order).
+///
 /// ```
 /// # fn main() -> dcmetal::Result<()> {
 /// # use dcmetal::*;
@@ -144,7 +151,8 @@ impl<T: Pod> Transient<T> {
         self.used(true, false)
     }
 
-    /// As an argument that is written, whatever was there before: every element that a later node reads.
+    /// As an argument that is written, whatever was there before: every element that a later node reads. What another node wrote there
+    /// must have been read, or the two be ordered ([`GraphBuilder`]).
     pub fn write(&self) -> Arg<'static> {
         self.used(false, true)
     }
@@ -397,10 +405,12 @@ impl Memories {
                     (piece.number, piece.offset..piece.offset + piece.bytes, (piece.reads, piece.writes))
                 }
             };
+            // Who passes memory of the graph's to a copy or fill as what it updates says that something else writes it first.
+            let updates = matches!(arg.memory(), Some(KeptMemory::Transient(_))) && declared == (true, true);
             let (reads, writes) = match &task.work {
                 TaskWork::Launch { .. } | TaskWork::Host(_) => declared,
-                TaskWork::Copy => (position == 0, position == 1),
-                TaskWork::Fill(_) => (false, true),
+                TaskWork::Copy => (position == 0 || updates, position == 1),
+                TaskWork::Fill(_) => (updates, true),
             };
             Some(plan::Access { memory, range, reads, writes })
         };
@@ -714,8 +724,8 @@ fn planned(recorded: &Recorded) -> Result<(Plan, Memories)> {
         let (node, memory) = (|node| recorded.title(node), |memory: usize| memories.names[memory].clone());
         match fault {
             Fault::Cycle(nodes) => Error::GraphCycle { nodes: nodes.into_iter().map(node).collect() },
-            Fault::Overwritten { first, second, memory: at } => {
-                Error::GraphOverwritten { first: node(first), second: node(second), memory: memory(at) }
+            Fault::Overwritten { first, second, memory: at, bytes } => {
+                Error::GraphOverwritten { first: node(first), second: node(second), memory: memory(at), bytes }
             }
             Fault::Unwritten { node: at, memory: of } => Error::GraphUnwritten { node: node(at), memory: memory(of) },
             Fault::Aliased { node: at, memory: of } => Error::GraphAliased { node: node(at), memory: memory(of) },

@@ -2,7 +2,8 @@
 //!
 //! Nodes are recorded in an order, and what they do must be what they would do one after the other in it. An edge leads from a node to
 //! a later one that must wait for it: for what it writes, or until it has read what the later one overwrites. Edges of the user's may be
-//! added; they may contradict the others, which is a cycle.
+//! added; they may contradict the others, which is a cycle. Where a node only writes what an earlier one wrote, nothing but the recording says
+//! which of the two shall be seen: they conflict, unless edges lead from the first to the second.
 //!
 //! Nodes of the host divide the device's nodes into *waves*: a wave is handed to the device together, and runs before the host's
 //! nodes of the same number that need it. Within a wave nodes of one *level* have no edges among them.
@@ -52,8 +53,8 @@ pub(super) enum Kind {
 pub(super) enum Fault {
     /// Each node must wait for the one before it, and the first for the last.
     Cycle(Vec<usize>),
-    /// The second node overwrites all that the first wrote to this memory, before anybody read it.
-    Overwritten { first: usize, second: usize, memory: usize },
+    /// Both nodes write these bytes of this memory, the second whatever was there, and no edges lead from the first to it.
+    Overwritten { first: usize, second: usize, memory: usize, bytes: Range<usize> },
     /// The node reads what nobody wrote.
     Unwritten { node: usize, memory: usize },
     /// The node uses the same bytes twice and writes them.
@@ -102,8 +103,10 @@ pub(super) fn plan(work: &Work<'_>) -> Result<Plan, Fault> {
     edges.extend(work.explicit.iter().map(|&(from, to)| Edge { from, to, why: Why::Explicit }));
     let sorted = sorted(work.nodes.len(), &edges)?;
     let reach = Reach::of(&sorted, &edges);
-    if let Some(&(first, second, memory)) = doubts.iter().find(|(first, second, _)| !reach.leads(*first, *second)) {
-        return Err(Fault::Overwritten { first, second, memory });
+    if let Some(Doubt { first, second, memory, bytes }) =
+        doubts.into_iter().find(|doubt| !reach.leads(doubt.first, doubt.second))
+    {
+        return Err(Fault::Overwritten { first, second, memory, bytes });
     }
     let (waves, levels) = waves(work, &sorted, &edges);
     let mut order = sorted;
@@ -146,12 +149,15 @@ struct Earlier {
     node: usize,
     range: Range<usize>,
     writes: bool,
-    /// Somebody used what it wrote.
-    seen: bool,
 }
 
-/// A write that is useful only if something else has it run before the one that overwrites it: the nodes and the memory.
-type Doubt = (usize, usize, usize);
+/// A node that overwrites what another wrote: something else must say that the first is to run before.
+struct Doubt {
+    first: usize,
+    second: usize,
+    memory: usize,
+    bytes: Range<usize>,
+}
 
 /// The edges that memory asks for.
 fn edges_of_memory(work: &Work<'_>) -> Result<(Vec<Edge>, Vec<Doubt>), Fault> {
@@ -172,17 +178,16 @@ fn edges_of_memory(work: &Work<'_>) -> Result<(Vec<Edge>, Vec<Doubt>), Fault> {
                 return Err(Fault::Unwritten { node, memory });
             }
             let mut waits_for = Vec::new();
-            for earlier in known[memory].iter_mut().filter(|earlier| overlap(&earlier.range, &access.range)) {
-                if access.reads {
-                    earlier.seen = true;
-                }
-                if !(earlier.writes || access.writes) {
-                    continue;
-                }
-                if earlier.writes && !earlier.seen && within(&earlier.range, &access.range) {
-                    doubts.push((earlier.node, node, memory));
-                } else {
-                    waits_for.push(earlier.node);
+            for earlier in known[memory].iter().filter(|earlier| overlap(&earlier.range, &access.range)) {
+                match (earlier.writes, access.reads, access.writes) {
+                    (true, false, true) => doubts.push(Doubt {
+                        first: earlier.node,
+                        second: node,
+                        memory,
+                        bytes: earlier.range.start.max(access.range.start)..earlier.range.end.min(access.range.end),
+                    }),
+                    (true, true, _) | (false, _, true) => waits_for.push(earlier.node),
+                    (_, _, false) => {}
                 }
             }
             waits_for.dedup();
@@ -194,7 +199,7 @@ fn edges_of_memory(work: &Work<'_>) -> Result<(Vec<Edge>, Vec<Doubt>), Fault> {
                     add(&mut written[memory], &access.range);
                 }
             }
-            known[memory].push(Earlier { node, range: access.range.clone(), writes: access.writes, seen: false });
+            known[memory].push(Earlier { node, range: access.range.clone(), writes: access.writes });
         }
     }
     Ok((edges, doubts))
@@ -402,8 +407,8 @@ mod tests {
             ("one byte in common", vec![a(0..5, "update"), a(4..8, "update")], vec![(0, 1)]),
             ("by way of another", vec![a(0..4, "write"), a(0..4, "update"), a(0..4, "read")], vec![(0, 1), (1, 2)]),
             (
-                "a part that is written later",
-                vec![a(0..8, "write"), a(0..4, "write"), a(0..8, "read")],
+                "a part that goes on with what is there",
+                vec![a(0..8, "write"), a(0..4, "update"), a(0..8, "read")],
                 vec![(0, 1), (0, 2), (1, 2)],
             ),
         ] {
@@ -438,7 +443,6 @@ mod tests {
         let t = |how| vec![access(0, 0..4, how)];
         let twice = vec![access(0, 0..4, "read"), access(0, 3..8, "write")];
         let kinds = |kind| [kind, Kind::Lasting];
-        let overwritten = Fault::Overwritten { first: 0, second: 1, memory: 0 };
         for (name, nodes, explicit, kind, expected) in [
             (
                 "an edge against the data",
@@ -448,7 +452,6 @@ mod tests {
                 Fault::Cycle(vec![1, 0]),
             ),
             ("a node after itself", vec![t("write")], vec![(0, 0)], Kind::Own, Fault::Cycle(vec![0])),
-            ("two writers", vec![t("write"), t("write"), t("read")], vec![], Kind::Lasting, overwritten),
             ("nobody wrote it", vec![t("read")], vec![], Kind::Own, Fault::Unwritten { node: 0, memory: 0 }),
             (
                 "nobody wrote it, placed",
@@ -461,8 +464,56 @@ mod tests {
         ] {
             assert_eq!(planned(&nodes, &[], &explicit, &kinds(kind)).unwrap_err(), expected, "{name}");
         }
-        let said = planned(&[t("write"), t("write"), t("read")], &[], &[(0, 1)], &kinds(Kind::Lasting));
-        assert_eq!(edges(&said.expect("the user ordered them")), [(0, 1), (1, 2)]);
+    }
+
+    /// Nodes on one memory, orders of the user's, and the bytes that two nodes conflict about.
+    #[test]
+    fn two_that_write_the_same_bytes_need_an_order() {
+        let a = |range, how| access(0, range, how);
+        type Case = (&'static str, Vec<Access>, Vec<(usize, usize)>, Option<(usize, usize, Range<usize>)>);
+        let cases: Vec<Case> = vec![
+            ("all of it", vec![a(0..4, "write"), a(0..4, "write")], vec![], Some((0, 1, 0..4))),
+            ("and the user says which is first", vec![a(0..4, "write"), a(0..4, "write")], vec![(0, 1)], None),
+            ("or that the second is", vec![a(0..4, "write"), a(0..4, "write")], vec![(1, 0)], Some((0, 1, 0..4))),
+            ("more than the first", vec![a(2..4, "write"), a(0..8, "write")], vec![], Some((0, 1, 2..4))),
+            ("a part of it", vec![a(0..8, "write"), a(2..4, "write")], vec![], Some((0, 1, 2..4))),
+            ("one byte", vec![a(0..5, "write"), a(4..8, "write")], vec![], Some((0, 1, 4..5))),
+            ("side by side", vec![a(0..4, "write"), a(4..8, "write")], vec![], None),
+            ("the first updates", vec![a(0..8, "update"), a(4..8, "write")], vec![], Some((0, 1, 4..8))),
+            ("the second updates", vec![a(0..8, "write"), a(4..8, "update")], vec![], None),
+            ("both update", vec![a(0..8, "update"), a(4..8, "update")], vec![], None),
+            ("read in between", vec![a(0..4, "write"), a(0..4, "read"), a(0..4, "write")], vec![], None),
+            ("read in part", vec![a(0..4, "write"), a(0..1, "read"), a(0..4, "write")], vec![], None),
+            (
+                "read where the second does not write",
+                vec![a(0..8, "write"), a(0..4, "read"), a(4..8, "write")],
+                vec![],
+                Some((0, 2, 4..8)),
+            ),
+            (
+                "and the second comes after that reader",
+                vec![a(0..8, "write"), a(0..4, "read"), a(4..8, "write")],
+                vec![(1, 2)],
+                None,
+            ),
+            ("read too late", vec![a(0..4, "write"), a(0..4, "write"), a(0..4, "read")], vec![], Some((0, 1, 0..4))),
+            ("of three, two", vec![a(0..4, "write"); 3], vec![(0, 1)], Some((1, 2, 0..4))),
+            ("of three, each", vec![a(0..4, "write"); 3], vec![(0, 1), (1, 2)], None),
+            ("of three, the ends", vec![a(0..4, "write"); 3], vec![(0, 2)], Some((0, 1, 0..4))),
+            (
+                "parts of what was cleared",
+                vec![a(0..8, "write"), a(0..4, "write"), a(4..8, "write")],
+                vec![(0, 1)],
+                Some((0, 2, 4..8)),
+            ),
+        ];
+        for (name, accesses, explicit, conflict) in cases {
+            let nodes: Vec<Vec<Access>> = accesses.into_iter().map(|access| vec![access]).collect();
+            let outcome = planned(&nodes, &[], &explicit, &[Kind::Lasting]).map(drop);
+            let conflict =
+                conflict.map(|(first, second, bytes)| Fault::Overwritten { first, second, memory: 0, bytes });
+            assert_eq!(outcome, conflict.map_or(Ok(()), Err), "{name}");
+        }
     }
 
     #[test]
@@ -520,21 +571,64 @@ mod tests {
         (0..2).flat_map(|memory| held[place(memory)..][..8].to_vec()).collect()
     }
 
+    /// Two nodes of which the second only writes what the first wrote, and nothing that reads, and nothing that the user said, leads from one to the
+    /// other: found byte by byte and by all paths.
+    fn conflict(nodes: &[Vec<Access>], explicit: &[(usize, usize)]) -> Option<(usize, usize)> {
+        let does = |node: usize, memory: usize, at: usize| {
+            let of = |access: &&Access| access.memory == memory && access.range.contains(&at);
+            let found = || nodes[node].iter().filter(of);
+            (found().any(|access| access.reads), found().any(|access| access.writes))
+        };
+        let cells = || (0..KINDS.len()).flat_map(|memory| (0..8).map(move |at| (memory, at)));
+        let count = nodes.len();
+        let mut leads = vec![vec![false; count]; count];
+        explicit.iter().for_each(|&(from, to)| leads[from][to] = true);
+        let (mut pairs, forward) = (Vec::new(), || (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b))));
+        for (a, b) in forward() {
+            for (memory, at) in cells() {
+                match (does(a, memory, at), does(b, memory, at)) {
+                    ((_, true), (false, true)) => pairs.push((a, b)),
+                    ((_, true), (true, _)) | ((true, false), (_, true)) => leads[a][b] = true,
+                    _ => {}
+                }
+            }
+        }
+        for (by, a) in (0..count).flat_map(|by| (0..count).map(move |a| (by, a))) {
+            for b in 0..count {
+                leads[a][b] |= leads[a][by] && leads[by][b];
+            }
+        }
+        pairs.into_iter().find(|&(a, b)| !leads[a][b])
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(600))]
         /// In whatever order the edges allow, and with transient memory where it was placed.
         #[test]
         fn any_order_of_the_plan_does_what_the_recorded_one_does(
             program in program(), explicit in prop::collection::vec((0usize..24, 0usize..24), 0..3),
-            hosts in prop::collection::vec(0usize..24, 0..3), choices in prop::collection::vec(any::<usize>(), 24),
+            hosts in prop::collection::vec(0usize..24, 0..3), choices in prop::collection::vec(any::<usize>(), 24), orders in any::<bool>(),
         ) {
-            // Nodes that the planner refuses are taken out, one after the other; what is left has a plan.
-            let mut nodes = program;
+            // What the planner refuses is ordered or taken out, one after the other; what is left has a plan.
+            let (mut nodes, mut explicit) = (program, explicit);
             let plan = loop {
-                let forward: Vec<(usize, usize)> = explicit.iter().copied().filter(|(a, b)| a < b && *b < nodes.len()).collect();
-                match planned(&nodes, &hosts, &forward, &KINDS) {
-                    Ok(plan) => break plan,
-                    Err(Fault::Overwritten { second: node, .. } | Fault::Unwritten { node, .. } | Fault::Aliased { node, .. }) => {
+                explicit.retain(|(a, b)| a < b && *b < nodes.len());
+                let outcome = planned(&nodes, &hosts, &explicit, &KINDS);
+                let conflict = conflict(&nodes, &explicit);
+                match outcome {
+                    Ok(plan) => {
+                        prop_assert!(conflict.is_none(), "{:?}", conflict);
+                        break plan;
+                    }
+                    Err(Fault::Overwritten { first, second, .. }) => {
+                        prop_assert!(conflict.is_some(), "{first} and {second} have an order");
+                        if orders {
+                            explicit.push((first, second));
+                        } else {
+                            nodes.remove(second);
+                        }
+                    }
+                    Err(Fault::Unwritten { node, .. } | Fault::Aliased { node, .. }) => {
                         nodes.remove(node);
                     }
                     Err(Fault::Cycle(_)) => prop_assert!(false, "edges that lead forward make no cycle"),
