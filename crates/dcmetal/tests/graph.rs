@@ -2,8 +2,9 @@
 
 mod common;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use common::{Random, gpu, msl, poisoned};
 use dcmetal::{
@@ -72,7 +73,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => any::<u32>().prop_map(What::Mix),
         4 => any::<u32>().prop_map(What::Put),
         1 => Just(What::Copy),
-        1 => Just(What::Host),
+        3 => Just(What::Host),
     ];
     // Half of them use all of the memories, so that much of the graph's own is written.
     (what, part(), part(), 1usize..=LEN, any::<bool>()).prop_filter_map("two memories", |(what, to, from, len, all)| {
@@ -606,6 +607,61 @@ fn steps_of_the_host_run_between_the_device_s() {
     assert_eq!(error.to_string(), "the step `reverse` failed: the second time");
     graph.run().expect("the step is there again");
     assert_eq!(x.to_vec().expect("it ran"), [110, 12, 13, 105]);
+}
+
+/// Steps that wait for each other, in vain if they run one after the other; a third that needs both; and one that needs nothing and fails.
+#[test]
+fn steps_that_need_nothing_of_each_other_run_at_once() {
+    let gpu = gpu();
+    let kernels = Kernels::new(&gpu);
+    let (mut x, mut y) = (poisoned::<u32>(&gpu, 8), poisoned::<u32>(&gpu, 8));
+    let meeting = Arc::new((Mutex::new(0), Condvar::new()));
+    let fails = Arc::new(AtomicBool::new(false));
+    let mut graph = gpu.graph();
+    for half in 0..2usize {
+        let (meeting, fails) = (Arc::clone(&meeting), Arc::clone(&fails));
+        let name = ["first", "second"][half];
+        let step = graph.host(name, args![x.view_mut(4 * half..4 * half + 4).expect("a half")], move |memory| {
+            let mut own = memory.write::<u32>(0)?;
+            let mut come = meeting.0.lock().expect("nobody panics");
+            *come += 1;
+            let all = (*come + 1) / 2 * 2;
+            meeting.1.notify_all();
+            let (come, waited) =
+                meeting.1.wait_timeout_while(come, Duration::from_secs(60), |come| *come < all).expect("nobody panics");
+            drop(come);
+            if waited.timed_out() {
+                return Err("the other never came".into());
+            }
+            own.fill(1 + half as u32);
+            match (fails.load(Ordering::SeqCst), half) {
+                (true, 0) => Err("on purpose".into()),
+                (true, _) => Err("on purpose as well".into()),
+                (false, _) => Ok(()),
+            }
+        });
+        step.expect("a node");
+    }
+    graph
+        .host("reverse", args![&mut x], |memory| {
+            memory.write::<u32>(0)?.reverse();
+            Ok(())
+        })
+        .expect("a node");
+    graph.launch(&kernels.put, Grid::linear(8), args![&mut y, &x, 10u32]).expect("a node");
+    let mut graph = graph.build().expect("a graph");
+    for _ in 0..3 {
+        graph.run().expect("they meet");
+        assert_eq!(y.to_vec().expect("it ran"), [12, 12, 12, 12, 11, 11, 11, 11]);
+    }
+    y.write_from(&[0; 8]).expect("nobody uses it");
+    fails.store(true, Ordering::SeqCst);
+    for _ in 0..10 {
+        let error = graph.run().expect_err("both fail").to_string();
+        assert_eq!(error, "the step `first` failed: on purpose");
+    }
+    assert_eq!(x.to_vec().expect("nothing behind them ran"), [1, 1, 1, 1, 2, 2, 2, 2]);
+    assert_eq!(y.to_vec().expect("nothing behind them ran"), [0; 8]);
 }
 
 /// What they are given says nothing of each other.

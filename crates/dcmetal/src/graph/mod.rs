@@ -8,6 +8,7 @@ mod host;
 mod layout;
 mod plan;
 mod replay;
+mod steps;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +16,7 @@ use std::marker::PhantomData;
 use std::mem;
 use std::ops::RangeBounds;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytemuck::Pod;
 
@@ -225,7 +226,7 @@ impl GraphBuilder {
     }
 
     /// Records a step of the host's, which sees the memory among its arguments ([`HostMemory`]) once the nodes before it have run; the device goes on with
-    /// what does not depend on it.
+    /// what does not depend on it, and so do other steps ([`Graph::run`]): what it uses besides, it shares with them.
     ///
     /// ```
     /// # fn main() -> dcmetal::Result<()> {
@@ -578,11 +579,15 @@ impl Graph {
         self.replays.stats
     }
 
-    /// Runs all of it, the host's steps on this thread, and waits for its end. Gives its submissions, for the times of each and what was printed.
+    /// Runs all of it, the host's steps too, and waits for its end. Gives its submissions, for the times of each and what was printed.
+    ///
+    /// A step runs on this thread, or on one that lives as long as the run where another step is running that neither waits for: as many at
+    /// once as the machine has processors, and two at least.
     ///
     /// # Errors
     /// [`Error::HostStep`] with what a step ended with, or that error itself when it is this crate's; else as [`Graph::submit`] and
-    /// [`Submission::wait`]. Nothing of the graph is running any more then.
+    /// [`Submission::wait`]. Nothing of the graph is running any more then. Of several steps that fail it is the one that fails first when they run
+    /// one after the other; steps behind it that do not depend on it may have run.
     pub fn run(&mut self) -> Result<Vec<Submission>> {
         let mut submissions = Vec::new();
         let outcome = self.run_waves(&mut submissions);
@@ -595,19 +600,27 @@ impl Graph {
         let waves = self.plan.waves.iter().max().map_or(0, |last| last + 1);
         for wave in 0..waves {
             submissions.push(self.submit_wave(wave)?);
-            let nodes: Vec<usize> =
-                self.plan.order.iter().copied().filter(|&node| self.plan.waves[node] == wave).collect();
-            for node in nodes {
-                self.run_host(node, submissions)?;
-            }
+            self.run_hosts(wave, submissions)?;
         }
         Ok(())
     }
 
-    /// Runs a node if it is the host's, once the device has run those that it waits for.
+    /// Runs the host's nodes of a wave.
+    fn run_hosts(&self, wave: usize, submissions: &[Submission]) -> Result<()> {
+        let of_wave = |node: &usize| self.is_host(*node) && self.plan.waves[*node] == wave;
+        let nodes: Vec<usize> = self.plan.order.iter().copied().filter(of_wave).collect();
+        let before = |&node: &usize| -> Vec<usize> {
+            let edges = self.plan.edges.iter().filter(|edge| edge.to == node);
+            edges.filter_map(|edge| nodes.iter().position(|&earlier| earlier == edge.from)).collect()
+        };
+        let before: Vec<Vec<usize>> = nodes.iter().map(before).collect();
+        steps::run(&before, step_threads(), |at| self.run_host(nodes[at], submissions))
+    }
+
+    /// Runs a node of the host's, once the device has run those that it waits for.
     fn run_host(&self, node: usize, submissions: &[Submission]) -> Result<()> {
         let task = &self.recorded.nodes[node];
-        let TaskWork::Host(step) = &task.work else { return Ok(()) };
+        let TaskWork::Host(step) = &task.work else { unreachable!("only the host's nodes run here") };
         for edge in self.plan.edges.iter().filter(|edge| edge.to == node && !self.is_host(edge.from)) {
             submissions[self.plan.waves[edge.from]].wait()?;
         }
@@ -711,6 +724,12 @@ impl Graph {
     pub fn submissions(&self) -> usize {
         self.plan.waves.iter().max().map_or(0, |last| last + 1)
     }
+}
+
+/// How many steps of the host's run at once.
+fn step_threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(2, |count| count.get().max(2)))
 }
 
 /// The order of what was recorded, and what it uses.
