@@ -12,7 +12,7 @@ use dcmetal_sys as sys;
 use crate::command::{Ages, Urgent};
 use crate::kernel::{CompiledSource, KernelFiles, Source, SourceKey};
 use crate::memo::Memo;
-use crate::pool::{WeakPool, make_room_for};
+use crate::pool::{Staging, WeakPool, make_room_for};
 use crate::raw::command::Queue;
 use crate::raw::host::lock;
 use crate::raw::pages::PageVec;
@@ -48,6 +48,8 @@ pub struct Accelerator {
 }
 
 struct Shared {
+    /// First, so that its memory goes before the device.
+    staging: Staging,
     queue: Queue,
     device: Device,
     name: String,
@@ -179,6 +181,7 @@ impl Accelerator {
             max_threads_per_threadgroup: device.max_threads_per_threadgroup(),
         };
         let shared = Shared {
+            staging: Staging::new(limits.recommended_working_set),
             name: device.name(),
             registry_id: device.registry_id(),
             limits,
@@ -208,6 +211,10 @@ impl Accelerator {
 
     pub(crate) fn submitting(&self) -> &Mutex<()> {
         &self.shared.submitting
+    }
+
+    pub(crate) fn staging(&self) -> &Staging {
+        &self.shared.staging
     }
 
     pub(crate) fn ages(&self) -> &Ages {
@@ -463,8 +470,30 @@ impl Accelerator {
 
     /// Memory that `make` makes. Before there is none, what this accelerator's pools keep and nobody uses is released.
     pub(crate) fn make<T>(&self, make: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
-        let pools: Vec<WeakPool> = lock(&self.shared.pools).list.iter().map(|(_, pool)| pool.clone()).collect();
+        let mut pools: Vec<WeakPool> = lock(&self.shared.pools).list.iter().map(|(_, pool)| pool.clone()).collect();
+        pools.push(self.shared.staging.downgrade());
         make_room_for(pools.into_iter(), make)
+    }
+
+    /// What became of the shared memory that this accelerator uses by itself: to copy to and from private buffers, and for what kernels print. It is
+    /// kept for ten seconds after its last use, less where the device or the machine is short of memory, and holds at most a quarter of
+    /// [`Limits::recommended_working_set`] idle.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # use dcmetal::*;
+    /// let gpu = Accelerator::system_default()?;
+    /// let mut x = gpu.buffer_with::<u32>(1000, StorageMode::Private)?;
+    /// for value in 0..100 {
+    ///     x.write_from(&[value; 1000])?;
+    ///     assert_eq!(x.to_vec()?[999], value);
+    /// }
+    /// let stats = gpu.staging_stats();
+    /// assert_eq!((stats.misses, stats.hits), (1, 199));
+    /// # Ok(()) }
+    /// ```
+    pub fn staging_stats(&self) -> PoolStats {
+        self.shared.staging.stats()
     }
 
     /// Of the pools that live, each with its number.

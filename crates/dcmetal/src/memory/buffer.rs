@@ -177,7 +177,8 @@ impl<T: Pod> Buffer<T> {
             return Ok(());
         }
         let accelerator = self.allocation.accelerator().clone();
-        let staging = accelerator.buffer_from(values)?;
+        let mut staging = accelerator.staging().buffer(&accelerator, values.len())?;
+        staging.write_from(values)?;
         // A failure that is still to come would be this one's too.
         self.allocation.tracked().wait_for_writers();
         let mut batch = accelerator.batch()?;
@@ -260,7 +261,7 @@ pub(super) fn download<T: Pod>(view: View<'_, T>) -> Result<Vec<T>> {
     let lead = view.offset - start;
     let bytes = (lead + view.len * size_of::<T>()).next_multiple_of(unit);
     let accelerator = view.allocation.accelerator();
-    let mut staging = accelerator.buffer_zeroed::<u8>(bytes)?;
+    let mut staging = accelerator.staging().buffer::<u8>(accelerator, bytes)?;
     let mut batch = accelerator.batch()?;
     batch.copy_bytes(view.allocation, start, &mut staging, bytes)?;
     batch.submit()?.wait()?;

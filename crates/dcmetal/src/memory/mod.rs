@@ -57,13 +57,31 @@ pub(crate) struct Holding {
     pub(crate) tracked: Tracked,
     /// Of its heap, behind the memory so that it goes after it.
     share: Option<Share<Heap>>,
-    /// A pool's memory brings it along: to count one more user of it would have threads meet.
-    accelerator: Accelerator,
+    /// A pool's memory brings it along: to count one more user of it would have threads meet. What an accelerator lends has it while it is lent.
+    accelerator: Option<Accelerator>,
+    is_staging: bool,
 }
 
 impl Holding {
     pub(crate) fn new(memory: Memory, share: Option<Share<Heap>>, accelerator: &Accelerator) -> Box<Holding> {
-        Box::new(Holding { tracked: Tracked::new(memory), share, accelerator: accelerator.clone() })
+        let accelerator = Some(accelerator.clone());
+        Box::new(Holding { tracked: Tracked::new(memory), share, accelerator, is_staging: false })
+    }
+
+    /// Of an accelerator's own, which is lent.
+    pub(crate) fn of_staging(memory: Memory, accelerator: &Accelerator) -> Box<Holding> {
+        let accelerator = Some(accelerator.clone());
+        Box::new(Holding { tracked: Tracked::new(memory), share: None, accelerator, is_staging: true })
+    }
+
+    /// Lent again, by this accelerator.
+    pub(crate) fn belong_to(&mut self, accelerator: &Accelerator) {
+        self.accelerator = Some(accelerator.clone());
+    }
+
+    /// On its way home: the accelerator that it must not keep there.
+    pub(crate) fn let_go(&mut self) -> Option<Accelerator> {
+        if self.is_staging { self.accelerator.take() } else { None }
     }
 
     pub(crate) fn is_in_heap(&self) -> bool {
@@ -99,7 +117,7 @@ impl Allocation {
     }
 
     pub(crate) fn accelerator(&self) -> &Accelerator {
-        &self.holding().accelerator
+        self.holding().accelerator.as_ref().expect("what is lent has one")
     }
 
     pub(crate) fn data_bytes(&self) -> usize {

@@ -14,6 +14,7 @@ mod pressure;
 mod shelves;
 #[cfg(test)]
 mod shelves_tests;
+mod staging;
 #[cfg(test)]
 mod waste_tests;
 
@@ -33,6 +34,7 @@ pub(crate) use heaps::Share;
 use keeper::Keeper;
 pub(crate) use pressure::{Pressure, pressure};
 use shelves::{Bytes, Owner, Part, Shelves, class};
+pub(crate) use staging::Staging;
 
 /// Bytes of a heap.
 const HEAP: u64 = 256 << 10;
@@ -143,7 +145,10 @@ fn bytes_of(holding: &Holding) -> Bytes {
 pub(crate) fn put_back(home: &Home, mut holding: Box<Holding>, asked: usize) {
     holding.tracked.renew();
     let bytes = bytes_of(&holding);
+    // Held until the memory is at home, which may be the accelerator's own.
+    let accelerator = holding.let_go();
     home.put_back(holding, bytes, asked);
+    drop(accelerator);
 }
 
 impl BufferPool {

@@ -32,9 +32,10 @@ pub(crate) struct PrintBuffer {
 
 impl PrintBuffer {
     pub(crate) fn new(accelerator: &Accelerator, printing: &Printing) -> Result<PrintBuffer> {
-        let mut buffer = accelerator.buffer_zeroed::<u32>((printing.bytes / 4) as usize)?;
+        let mut buffer = accelerator.staging().buffer::<u32>(accelerator, (printing.bytes / 4) as usize)?;
         let room = (buffer.len() - HEADER) as u32;
-        buffer.write()?[1] = room;
+        // The records of somebody else's that may lie behind are not read.
+        buffer.write()?[..HEADER].copy_from_slice(&[0, room, 0]);
         Ok(PrintBuffer { formats: Arc::clone(&printing.formats), buffer })
     }
 
