@@ -29,6 +29,7 @@ const SOURCES: &[&str] = &[
     "MTLDynamicLibrary",
     "MTLEvent",
     "MTLFunctionConstantValues",
+    "MTLFunctionStitching",
     "MTLHeap",
     "MTLIndirectCommandBuffer",
     "MTLLibrary",

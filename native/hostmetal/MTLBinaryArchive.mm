@@ -111,6 +111,18 @@ BOOL fail(HMError *failure, NSError **error) {
   return [self addFunction:function options:nullptr error:error];
 }
 
+- (BOOL)addLibraryWithDescriptor:(MTLStitchedLibraryDescriptor *)descriptor error:(NSError **)error {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  if (error) *error = nil;
+  HostMTLStitching *const stitching = [[[HostMTLStitching alloc] initWithDevice:_device descriptor:descriptor selector:_cmd] autorelease];
+  id<MTLLibrary> const library = [[stitching newWholeLibraryWithError:error] autorelease];
+  for (NSString *name in [library functionNames]) {
+    id<MTLFunction> const function = [[library newFunctionWithName:name] autorelease];
+    if (![self addFunction:function options:nullptr error:error]) return NO;
+  }
+  return library != nil;
+}
+
 - (BOOL)serializeToURL:(NSURL *)url error:(NSError **)error {
   HM_REQUIRE(url != nil, "the URL must not be nil");
   if (error) *error = nil;

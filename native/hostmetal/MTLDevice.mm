@@ -474,6 +474,25 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   });
 }
 
+- (id<MTLLibrary>)newLibraryWithStitchedDescriptor:(MTLStitchedLibraryDescriptor *)descriptor error:(NSError **)error {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  if (error) *error = nil;
+  HostMTLStitching *const stitching = [[[HostMTLStitching alloc] initWithDevice:self descriptor:descriptor selector:_cmd] autorelease];
+  return [stitching newLibraryWithError:error];
+}
+
+- (void)newLibraryWithStitchedDescriptor:(MTLStitchedLibraryDescriptor *)descriptor
+                       completionHandler:(MTLNewLibraryCompletionHandler)handler {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  HM_REQUIRE(handler != nil, "the completion handler must not be nil");
+  HostMTLStitching *const stitching = [[[HostMTLStitching alloc] initWithDevice:self descriptor:descriptor selector:_cmd] autorelease];
+  hostmetal_async(^{
+    NSError *error = nil;
+    id<MTLLibrary> library = [stitching newLibraryWithError:&error];
+    handler([library autorelease], error);
+  });
+}
+
 // A library's file is MSL source here. What Apple's tools write begins with the letters MTLB.
 - (id<MTLLibrary>)newLibraryWithBytes:(NSData *)bytes of:(NSString *)origin error:(NSError **)error {
   NSString *text = nil;

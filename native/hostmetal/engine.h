@@ -196,6 +196,32 @@ bool hm_dynamic_write(HMDynamic dynamic, const char *path, HMError *error);
 char *hm_dynamic_install_name(HMDynamic dynamic);  // for hm_string_release
 void hm_dynamic_release(HMDynamic dynamic);
 
+// Functions that graphs make of calls of others (MTLStitchedLibraryDescriptor). Nodes are numbered within their graph.
+typedef struct HMStitchArgument {
+  bool node;       // what a node gives, rather than an input of the new function
+  uint64_t index;  // of the input or node
+} HMStitchArgument;
+typedef struct HMStitchNode {
+  const char *function;  // the name of one of the functions
+  const HMStitchArgument *arguments;
+  size_t argument_count;
+  const uint64_t *controls;  // nodes that are called before
+  size_t control_count;
+} HMStitchNode;
+typedef struct HMStitchGraph {
+  const char *name;
+  const HMStitchNode *nodes;
+  size_t node_count;
+  uint64_t output;  // the node whose value the function gives, UINT64_MAX for none
+} HMStitchGraph;
+typedef struct HMStitchFunction {
+  const char *name;  // as nodes call it
+  HMFunction function;
+} HMStitchFunction;
+// NULL with code 3 (MTLLibraryErrorCompileFailure) and what is wrong with which node.
+HMLibrary hm_library_stitch(HMDevice device, const HMStitchGraph *graphs, size_t graph_count, const HMStitchFunction *functions,
+                            size_t function_count, HMError *error);
+
 // A declared function constant of a kernel.
 typedef struct HMConstantInfo {
   const char *name;  // valid while the library lives

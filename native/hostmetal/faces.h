@@ -87,6 +87,8 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 - (void)requireFunction:(id<MTLFunction>)function selector:(SEL)selector;
 // HMFunction of those that may define what a kernel's source only declares.
 - (NSData *)definitionsOf:(MTLLinkedFunctions *)linked selector:(SEL)selector;
+// Raises for an archive of another device.
+- (void)appendArchives:(NSArray<id<MTLBinaryArchive>> *)archives to:(NSMutableData *)engines selector:(SEL)selector;
 @end
 
 // Devices live as long as the process, so nothing retains them.
@@ -302,6 +304,21 @@ MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *b
                       to:(NSMutableArray *)handles
                    error:(NSError **)error
                 selector:(SEL)selector;
+@end
+
+// A stitched library's descriptor, as it was: what the program changes later changes nothing.
+@interface HostMTLStitching : NSObject {
+  HostMTLDevice *_device;
+  struct HostStitchedGraphs *_graphs;
+  NSArray<id<MTLFunction>> *_functions;
+  NSArray<id<MTLBinaryArchive>> *_archives;
+  NSMutableData *_engines;  // of the archives
+  MTLStitchedLibraryOptions _options;
+}
+// Raises for what is no graph, node, or function of this device.
+- (instancetype)initWithDevice:(HostMTLDevice *)device descriptor:(MTLStitchedLibraryDescriptor *)descriptor selector:(SEL)selector;
+- (HostMTLLibrary *)newLibraryWithError:(NSError **)error;
+- (HostMTLLibrary *)newWholeLibraryWithError:(NSError **)error;  // whatever the archives have
 @end
 
 @interface HostMTLDynamicLibrary : NSObject <MTLDynamicLibrary> {

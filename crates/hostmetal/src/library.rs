@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 use crate::device::Device;
 use crate::functions::VisibleFunction;
 use crate::msl::{
-    Access, Archives, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue, Dynamic,
-    Failure, KernelInfo, Linked, Linking, With, check,
+    Access, Archives, Callee, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue,
+    Dynamic, Failure, Graph, KernelInfo, Linked, Linking, With, check, stitch,
 };
 use crate::msl::{AttributeInfo, BindingKind, LoadedKernel, StageBuffer, StageInput};
 use crate::pipeline::{
@@ -69,6 +69,8 @@ pub(crate) struct Library {
     /// Those that it was compiled with.
     libraries: Vec<Arc<Dynamic>>,
     dynamic: Option<Arc<Dynamic>>,
+    /// Of a stitched one: what the sources of its functions only declare.
+    stitched: Option<Vec<String>>,
 }
 
 /// What of MTLCompileOptions is about the library rather than about its code.
@@ -135,7 +137,43 @@ impl Library {
         };
         let kernels = if dynamic.is_some() { &[] } else { checked.kernels() };
         let names = kernels.iter().map(function_names).collect::<Result<_, _>>()?;
-        Ok(Library { device, checked, max_threads, names, libraries, dynamic })
+        Ok(Library { device, checked, max_threads, names, libraries, dynamic, stitched: None })
+    }
+
+    /// The functions that graphs make of others, which go by the names that are given with them.
+    pub(crate) fn stitched(
+        device: &'static Device,
+        graphs: &[Graph],
+        functions: &[(String, Arc<Function>)],
+    ) -> Result<Library, LibraryError> {
+        let callees: Vec<Callee> = functions
+            .iter()
+            .map(|(name, one)| Callee {
+                name,
+                checked: &one.library.checked,
+                function: &one.name,
+                constants: &one.constants,
+                libraries: &one.library.libraries,
+                sealed: one.library.stitched.is_some(),
+            })
+            .collect();
+        let (checked, libraries) = stitch(graphs, &callees)?;
+        let made = |kernel: &&KernelInfo| graphs.iter().any(|graph| graph.name == kernel.name);
+        let names = checked.kernels().iter().filter(made).map(function_names).collect::<Result<_, _>>()?;
+        let external = functions.iter().flat_map(|(_, one)| one.library.external()).map(str::to_owned).collect();
+        Ok(Library { device, checked, max_threads: 0, names, libraries, dynamic: None, stitched: Some(external) })
+    }
+
+    fn linked<'a>(&'a self, preloaded: &'a [Arc<Dynamic>]) -> Linked<'a> {
+        Linked { preloaded, libraries: &self.libraries, sealed: self.stitched.is_some() }
+    }
+
+    /// The visible functions that its sources only declare: those of a pipeline define them.
+    fn external(&self) -> Vec<&str> {
+        match &self.stitched {
+            Some(names) => names.iter().map(String::as_str).collect(),
+            None => self.checked.external(),
+        }
     }
 
     /// What it is, when it was compiled as a dynamic library.
@@ -286,7 +324,7 @@ impl Function {
         }
         let PipelineDescriptor { archives, .. } = *descriptor;
         let preloaded = self.preloaded(descriptor)?;
-        let linked = Linked { preloaded: &preloaded, libraries: &self.library.libraries };
+        let linked = self.library.linked(&preloaded);
         let with = With { archives, linked, ..With::default() };
         let code = self.library.checked.function(&self.name, &self.constants, &with).map_err(|f| self.named(f))?;
         Ok(VisibleFunction { device, code })
@@ -309,10 +347,12 @@ impl Function {
     fn preloaded(&self, descriptor: &PipelineDescriptor) -> Result<Vec<Arc<Dynamic>>, LibraryError> {
         let mut preloaded = descriptor.preloaded.to_vec();
         let sources = || std::iter::once(&self.library).chain(descriptor.linked.iter().map(|one| &one.library));
-        let wanted: HashSet<&str> = sources().flat_map(|library| library.checked.external()).collect();
+        let wanted: HashSet<&str> = sources().flat_map(|library| library.external()).collect();
         for one in descriptor.linked.iter().filter(|one| !wanted.is_empty() && one.is_visible()) {
-            let Library { checked, libraries, .. } = &*one.library;
-            preloaded.extend(checked.linked(&one.name, |name| wanted.contains(name), libraries)?.map(Arc::new));
+            let Library { checked, libraries, stitched, .. } = &*one.library;
+            let function = (one.name.as_str(), one.constants.as_slice());
+            let linked = checked.linked(function, |name| wanted.contains(name), libraries, stitched.is_some())?;
+            preloaded.extend(linked.map(Arc::new));
         }
         Ok(preloaded)
     }
@@ -320,7 +360,7 @@ impl Function {
     fn load(&self, descriptor: &PipelineDescriptor) -> Result<LoadedKernel, LibraryError> {
         let PipelineDescriptor { archives, stage_input, .. } = *descriptor;
         let preloaded = self.preloaded(descriptor)?;
-        let linked = Linked { preloaded: &preloaded, libraries: &self.library.libraries };
+        let linked = self.library.linked(&preloaded);
         let with = With { engine: None, archives, linked, stage_input };
         let loaded = self.library.checked.build_with(&self.name, &self.constants, &with);
         Ok(loaded.map_err(|failure| self.named(failure))?)

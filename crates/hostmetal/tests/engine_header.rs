@@ -13,6 +13,7 @@ const SOURCES: &[&str] = &[
     include_str!("../src/ffi/functions.rs"),
     include_str!("../src/ffi/heap.rs"),
     include_str!("../src/ffi/log.rs"),
+    include_str!("../src/ffi/stitch.rs"),
     include_str!("../src/ffi/submit.rs"),
     include_str!("../src/ffi/sync.rs"),
     include_str!("../src/ffi/texture.rs"),

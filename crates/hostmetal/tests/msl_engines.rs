@@ -341,7 +341,7 @@ fn nothing_is_held_over_a_barrier_in_a_dynamic_library() {
     let library = hostmetal::msl::check(&library, &options).expect("a source");
     let library = Arc::new(library.dynamic("library", Linking::default(), &[]).expect("a library"));
     let kernel = hostmetal::msl::check(&kernel, &options).expect("a source");
-    let linked = Linked { preloaded: &[library], libraries: &[] };
+    let linked = Linked { preloaded: &[library], ..Linked::default() };
     for engine in ENGINES {
         let with = With { engine: Some(engine), linked, ..With::default() };
         let pipeline = pipeline(kernel.build_with("run", &[], &with).expect("a kernel"));

@@ -339,7 +339,7 @@ fn memory_of_a_thread_is_its_own_in_a_vectorised_loop() {
         };
         let libraries =
             library.map(|one| Arc::new(one.dynamic("library", Linking::default(), &[]).expect("a library")));
-        let linked = Linked { preloaded: libraries.as_slice(), libraries: &[] };
+        let linked = Linked { preloaded: libraries.as_slice(), ..Linked::default() };
         let kernel = source(&text).build_with("k", &[], &With { linked, ..With::default() }).expect("a kernel");
         let mut out = vec![0u32; 256];
         run(&kernel, &[(0, input.as_ptr().cast_mut().cast()), (1, out.as_mut_ptr().cast())], [256, 1, 1]);

@@ -223,6 +223,20 @@ constexpr unsigned data_type_of() {
     return data_type<T>::value;
 }
 
+// Of a function that another one is stitched of: what it gives, and what it takes.
+template <class F>
+struct function_type;
+template <class R, class... P>
+struct function_type<R(P...)> {
+  typedef R result;
+  template <unsigned I>
+  using parameter = __type_pack_element<I, P...>;
+};
+template <class F>
+using call_result = typename function_type<F>::result;
+template <class F, unsigned I>
+using call_parameter = typename function_type<F>::template parameter<I>;
+
 template <class T>
 struct extent_of {
   static constexpr unsigned long size = sizeof(T), alignment = alignof(T);

@@ -102,6 +102,7 @@ extern const FaceCase command_cases[];   // indirect command buffers
 extern const FaceCase imageblock_cases[];  // imageblocks
 extern const FaceCase stage_cases[];     // [[stage_in]] of kernels
 extern const FaceCase function_cases[];  // visible functions
+extern const FaceCase stitching_cases[];  // functions made of calls of others
 extern const FaceCase dispatch_cases[];  // our libdispatch
 extern const FaceCase residency_cases[];  // residency sets, resources that encoders are told of
 extern const FaceCase event_cases[];     // events, fences, samples, passes, capture

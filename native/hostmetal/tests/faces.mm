@@ -27,6 +27,7 @@ const std::vector<const FaceCase *> groups[] = {
         imageblock_cases,
         stage_cases,
         function_cases,
+        stitching_cases,
         dispatch_cases,
         residency_cases,
         event_cases,

@@ -300,10 +300,15 @@ void kernels_call_linked_functions_by_name() {
   NSString *const undefined = @"int f(int x);\n[[visible]] int g(int x);\nkernel void k(device int *p) { p[0] = f(1) + g(1); }";
   CHECK([[device() newLibraryWithSource:undefined options:nil error:&error] autorelease] == nil);
   CHECK([[error localizedDescription] hasSuffix:@"Undefined symbols: f(int)"]);
-  // Function constants are known by name only to the kernel's source.
-  id<MTLLibrary> constants = library_of(@"constant int c [[function_constant(0)]];\n[[visible]] int g(int x) { return is_function_constant_defined(c) ? c : x; }\n");
-  CHECK(pipeline_of(descriptor(function(kernels, @"k"), @[ function(constants, @"g") ]), &error) == nil);
-  CHECK_CONTAINS([error localizedDescription], @"linked function 'g': function constant 'c': hostmetal has none in dynamic libraries");
+  // With the values of its constants, and apart from what waits in its library.
+  id<MTLLibrary> constants = library_of(@"constant int c [[function_constant(0)]];\n[[visible]] int g(int x) { return is_function_constant_defined(c) ? c : x; }\n"
+                                         "kernel void waits(device int *p) { p[0] = simd_sum(c); }\n");
+  MTLFunctionConstantValues *values = [[[MTLFunctionConstantValues alloc] init] autorelease];
+  const int seven = 7;
+  [values setConstantValue:&seven type:MTLDataTypeInt atIndex:0];
+  id<MTLFunction> always = [[constants newFunctionWithName:@"g" constantValues:values error:nullptr] autorelease];
+  CHECK_VALUES(pipeline_of(descriptor(function(kernels, @"k"), @[ always ])), nil, 8);
+  CHECK_VALUES(pipeline_of(descriptor(function(kernels, @"k"), @[ function(constants, @"g") ])), nil, i + 1);
   // Archives hold such pipelines.
   id<MTLBinaryArchive> archive =
       [[device() newBinaryArchiveWithDescriptor:[[[MTLBinaryArchiveDescriptor alloc] init] autorelease] error:nullptr] autorelease];

@@ -34,6 +34,8 @@ pub struct KernelInfo {
     pub stage_input: bool,
     /// It is no kernel, but a function for tables (`[[visible]]`, `[[stitchable]]`).
     pub visible: bool,
+    /// It is a visible function that other functions may be stitched of (`[[stitchable]]`).
+    pub stitchable: bool,
 }
 
 /// A kernel as the rewrite knows it.
@@ -49,6 +51,7 @@ pub(super) struct Kernel {
     pub(super) loops: bool,
     /// No kernel: a visible function.
     pub(super) visible: bool,
+    pub(super) stitchable: bool,
     /// Whether each of the program's regions is needed to compile it.
     pub(super) needed: Vec<bool>,
 }
@@ -93,6 +96,7 @@ pub(super) fn find_kernels(
                 group: true,
                 loops: true,
                 visible: false,
+                stitchable: false,
                 needed: Vec::new(),
             };
             kernels.push((name, kernel, vec![(function.start, function.end)]));
@@ -143,6 +147,7 @@ pub(super) fn find_kernels(
             group: true,
             loops: true,
             visible: false,
+            stitchable: false,
             needed: Vec::new(),
         };
         kernels.push((host, kernel, vec![(start, end), (function.start, function.end)]));
@@ -179,6 +184,7 @@ fn visible(
         group: true,
         loops: true,
         visible: true,
+        stitchable: is_marked(stream, function, &["stitchable"]),
         needed: Vec::new(),
     };
     Some((host_name(stream, start, end).unwrap_or_else(|| name.to_owned()), kernel))
@@ -186,9 +192,13 @@ fn visible(
 
 /// Whether it says `[[visible]]` or `[[stitchable]]`.
 pub(super) fn is_marked_visible(stream: &Stream, function: &Function) -> bool {
+    is_marked(stream, function, &["visible", "stitchable"])
+}
+
+fn is_marked(stream: &Stream, function: &Function, names: &[&str]) -> bool {
     let opened = (function.start..function.params.0).filter(|&i| stream.attribute(i).is_some());
     let mut marks = opened.flat_map(|i| attributes(stream, i));
-    marks.any(|one| matches!(stream.at(one.name), "visible" | "stitchable"))
+    marks.any(|one| names.contains(&stream.at(one.name)))
 }
 
 /// Whether the template has room for so many arguments.
@@ -370,7 +380,8 @@ pub(super) fn finish(
             let mut own: Vec<ConstantInfo> = reached.constants.iter().map(|&c| constants[c].1.clone()).collect();
             own.sort_by_key(|c| c.index);
             let stage_input = !kernel.signature.stage.is_empty();
-            (KernelInfo { name, constants: own, stage_input, visible: kernel.visible }, kernel)
+            let Kernel { visible, stitchable, .. } = kernel;
+            (KernelInfo { name, constants: own, stage_input, visible, stitchable }, kernel)
         })
         .unzip()
 }

@@ -59,6 +59,8 @@ pub struct Dynamic {
     pub(super) synchronises: bool,
     /// Its loops are prepared for such functions in other libraries.
     pub(super) prepared: bool,
+    /// What it calls is its own libraries', whatever the pipeline has.
+    pub(super) sealed: bool,
     pub(super) source: Source,
 }
 
@@ -89,6 +91,8 @@ pub struct Linked<'a> {
     pub preloaded: &'a [Arc<Dynamic>],
     /// Those that the kernel's source was compiled with.
     pub libraries: &'a [Arc<Dynamic>],
+    /// What the kernel's source calls is theirs, whatever the pipeline has.
+    pub sealed: bool,
 }
 
 impl Dynamic {
@@ -103,7 +107,7 @@ impl Dynamic {
     pub(super) fn only(mut self, name: &str) -> Dynamic {
         let part = format!("{}{name}", name.len());
         self.module.exported.retain(|symbol| symbol.contains(&part));
-        self.key = fingerprint(&[&self.key, name]);
+        self.key = fingerprint(&[&self.key, name, if self.sealed { "sealed" } else { "" }]);
         self
     }
     /// The bytes of its file.
@@ -136,7 +140,7 @@ impl Linked<'_> {
     /// A hash of what is linked and in which order.
     pub(super) fn key(&self) -> String {
         let keys = |all: &[Arc<Dynamic>]| all.iter().map(|one| one.key.as_str()).collect::<Vec<_>>().join(" ");
-        fingerprint(&[&keys(self.preloaded), &keys(self.libraries)])
+        fingerprint(&[&keys(self.preloaded), &keys(self.libraries), if self.sealed { "sealed" } else { "" }])
     }
 
     /// Whether threads may wait for each other in any of them.
@@ -164,8 +168,9 @@ impl Linked<'_> {
     }
 
     /// The library that defines a name for a module that was compiled with `own`.
-    fn find<'a>(&'a self, name: &str, own: &'a [Arc<Dynamic>]) -> Option<&'a Arc<Dynamic>> {
-        let direct = self.preloaded.iter().find(|library| library.module.exported.contains(name));
+    fn find<'a>(&'a self, name: &str, own: &'a [Arc<Dynamic>], sealed: bool) -> Option<&'a Arc<Dynamic>> {
+        let first = if sealed { &[] } else { self.preloaded };
+        let direct = first.iter().find(|library| library.module.exported.contains(name));
         direct.or_else(|| walk(own, &mut |library| library.module.exported.contains(name)))
     }
 }
@@ -226,12 +231,13 @@ impl Module {
     /// When a library's loops are not prepared for what it calls.
     fn bound(&self, linked: &Linked, all: &[&Arc<Dynamic>], own: Option<usize>) -> Result<String, CompileFailure> {
         let libraries = own.map_or(linked.libraries, |number| &all[number].libraries);
+        let sealed = own.map_or(linked.sealed, |number| all[number].sealed);
         let mut names: BTreeMap<&str, String> = BTreeMap::new();
         if let Some(number) = own {
             names.extend(self.defined.iter().map(|name| (name.as_str(), format!("{BOUND}{number}.{name}"))));
         }
         for name in &self.undefined {
-            let Some(found) = linked.find(name, libraries) else { continue };
+            let Some(found) = linked.find(name, libraries, sealed) else { continue };
             let number = all.iter().position(|one| Arc::ptr_eq(one, found));
             let number = number.unwrap_or_else(|| unreachable!("every library that is searched is in the list"));
             if own.is_some_and(|own| found.synchronises && !all[own].prepared) {
@@ -345,7 +351,7 @@ pub(super) fn verify(
 ) -> Result<(), CompileFailure> {
     let flags = ["-O0", "-shared", "-fuse-ld=lld", "-Wl,-z,defs"];
     let request = Request { math, text: &module.key(), flags: &flags, pass: false, object: true };
-    let linked = Linked { preloaded: &[], libraries };
+    let linked = Linked { libraries, ..Linked::default() };
     let key = toolchain.key(&["linked", &request.key(toolchain), &linked.key()]);
     kept(
         toolchain,

@@ -45,6 +45,7 @@ mod scan;
 mod source;
 mod spaces;
 mod stage;
+mod stitch;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -62,6 +63,7 @@ pub use loaded::{Access, Binding, BindingKind, Type};
 pub use logging::Formats;
 pub use source::{Checked, With};
 pub use stage::{AttributeInfo, PLACES, StageAttribute, StageBuffer, StageInput, StageLayout};
+pub use stitch::{Callee, Graph, Node, Value, stitch};
 pub(crate) use store::size;
 pub use toolchain::{Toolchain, ToolchainOptions};
 

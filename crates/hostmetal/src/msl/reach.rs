@@ -49,6 +49,8 @@ pub(crate) struct Reached {
     pub(crate) loops: bool,
     /// Indices into the list of function constants, ascending.
     pub(crate) constants: Vec<usize>,
+    /// Whether each region is reached.
+    pub(crate) regions: Vec<bool>,
     /// Whether each region is needed to compile it.
     pub(crate) needed: Vec<bool>,
 }
@@ -172,6 +174,7 @@ impl Reach {
             reached.constants.extend(&mentions.constants);
             open.extend(&mentions.regions);
         }
+        reached.regions = seen.clone();
         // What is reached is needed, and what is needed besides needs more.
         let mut needed = self.always.clone();
         while let Some(region) = needed.pop() {

@@ -36,7 +36,7 @@ use std::sync::{Arc, LazyLock};
 /// A source that compiles. Clones share everything.
 #[derive(Clone)]
 pub struct Checked {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 impl std::fmt::Debug for Checked {
@@ -45,18 +45,18 @@ impl std::fmt::Debug for Checked {
     }
 }
 
-struct Inner {
+pub(super) struct Inner {
     toolchain: Arc<Toolchain>,
     /// As it was given.
     source: String,
-    options: CompileOptions,
+    pub(super) options: CompileOptions,
     key: String,
-    stream: Stream,
-    program: Program,
+    pub(super) stream: Stream,
+    pub(super) program: Program,
     edits: Edits,
     constants: Vec<(Constant, ConstantInfo)>,
-    infos: Vec<KernelInfo>,
-    kernels: Vec<Kernel>,
+    pub(super) infos: Vec<KernelInfo>,
+    pub(super) kernels: Vec<Kernel>,
     formats: Formats,
     warnings: Option<String>,
 }
@@ -145,24 +145,29 @@ impl Checked {
         self.inner.external().map(|function| self.inner.stream.at(function.name)).collect()
     }
 
-    /// The source as a dynamic library with nothing but one of its visible functions, by the name that `named` wants in the source. None for
-    /// one that it does not want.
+    /// One of its visible functions, and what it reaches, as a dynamic library, by the name that `named` wants in the source. None for one
+    /// that it does not want. `libraries` are the source's; `sealed`: they come before the pipeline's.
     ///
     /// # Errors
     /// As `dynamic`.
     pub fn linked(
         &self,
-        function: &str,
+        (function, constants): (&str, &[ConstantValue]),
         named: impl Fn(&str) -> bool,
         libraries: &[Arc<Dynamic>],
+        sealed: bool,
     ) -> Result<Option<Dynamic>, CompileFailure> {
-        let name = self.inner.kernels[self.number(function, true)?].instance.text.as_str();
+        let number = self.number(function, true)?;
+        let name = self.inner.kernels[number].instance.text.as_str();
         if !named(name) {
             return Ok(None);
         }
-        let linking = Linking { undefined: true, ..Linking::default() };
-        let told = |failure: CompileFailure| source_failure(format!("linked function '{function}': {}", failure.log));
-        Ok(Some(self.dynamic("", linking, libraries).map_err(told)?.only(name)))
+        let told = |failure: CompileFailure| CompileFailure {
+            log: format!("linked function '{function}': {}", failure.log),
+            ..failure
+        };
+        let values = self.inner.values(number, constants)?;
+        Ok(Some(self.inner.linked(number, &values, libraries, sealed).map_err(told)?.only(name)))
     }
 
     /// As `build`, for an engine instead of the one that the environment names.
@@ -769,13 +774,24 @@ impl Inner {
             let text = format!("function constant '{}': hostmetal has none in dynamic libraries", constant.name);
             return Err(source_failure(text));
         }
+        let synchronises = (0..self.stream.len()).any(|i| synchronises(&self.stream, i));
+        self.packed((install_name, linking), &self.edits, synchronises, libraries)
+    }
+
+    fn packed(
+        &self,
+        (install_name, linking): (&str, Linking),
+        edits: &Edits,
+        synchronises: bool,
+        libraries: &[Arc<Dynamic>],
+    ) -> Result<Dynamic, CompileFailure> {
         if self.options.logging && self.formats.0.as_ref().is_some_and(|formats| !formats.is_empty()) {
             return Err(source_failure("os_log: hostmetal keeps no messages of dynamic libraries"));
         }
-        let linked = Linked { preloaded: &[], libraries };
+        let linked = Linked { libraries, ..Linked::default() };
         let prepared = linking.undefined || linked.synchronises();
-        let synchronises = (0..self.stream.len()).any(|i| synchronises(&self.stream, i)) || linked.synchronises();
-        let mut edits = self.edits.clone();
+        let synchronises = synchronises || linked.synchronises();
+        let mut edits = edits.clone();
         self.reconverge(&mut edits, prepared)?;
         if prepared || synchronises {
             // For kernels with a stack per thread, as in `code`.
@@ -798,8 +814,28 @@ impl Inner {
             libraries: libraries.to_vec(),
             module,
             prepared,
+            sealed: false,
             source,
         })
+    }
+
+    fn linked(
+        &self,
+        number: usize,
+        values: &[Option<String>],
+        libraries: &[Arc<Dynamic>],
+        sealed: bool,
+    ) -> Result<Dynamic, CompileFailure> {
+        let kernel = &self.kernels[number];
+        let linking = Linking { undefined: true, ..Linking::default() };
+        let edits = self.specialised(values);
+        let packed = |edits: &Edits| self.packed(("", linking), edits, !kernel.group, libraries);
+        // What is missing all the same, clang tells.
+        let made = match packed(&self.reached(kernel, &edits)) {
+            Err(failure) if failure.kind == Failure::Source => packed(&edits),
+            other => other,
+        };
+        Ok(Dynamic { sealed, ..made? })
     }
 }
 

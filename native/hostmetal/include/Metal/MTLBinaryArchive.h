@@ -5,7 +5,7 @@
 NS_ASSUME_NONNULL_BEGIN
 
 @protocol MTLDevice, MTLLibrary;
-@class MTLComputePipelineDescriptor, MTLFunctionDescriptor;
+@class MTLComputePipelineDescriptor, MTLFunctionDescriptor, MTLStitchedLibraryDescriptor;
 
 MTL_EXTERN NSErrorDomain const MTLBinaryArchiveDomain API_AVAILABLE(macos(11.0));
 
@@ -33,6 +33,8 @@ API_AVAILABLE(macos(11.0))
 - (BOOL)addFunctionWithDescriptor:(MTLFunctionDescriptor *)descriptor
                           library:(id<MTLLibrary>)library
                             error:(__autoreleasing NSError **)error API_AVAILABLE(macos(12.0));
+- (BOOL)addLibraryWithDescriptor:(MTLStitchedLibraryDescriptor *)descriptor
+                           error:(__autoreleasing NSError **)error API_AVAILABLE(macos(15.0));
 - (BOOL)serializeToURL:(NSURL *)url error:(__autoreleasing NSError **)error;
 @end
 

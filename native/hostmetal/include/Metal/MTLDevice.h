@@ -112,7 +112,7 @@ MTL_EXPORT API_AVAILABLE(macos(14.0))
 @property(readonly) NSString *name;
 @end
 
-@class MTLIndirectCommandBufferDescriptor;
+@class MTLIndirectCommandBufferDescriptor, MTLStitchedLibraryDescriptor;
 @protocol MTLArgumentEncoder, MTLIndirectCommandBuffer;
 
 // An argument of an argument buffer that no structure of a kernel describes.
@@ -252,6 +252,10 @@ API_AVAILABLE(macos(10.11))
 - (void)newLibraryWithSource:(NSString *)source
                      options:(nullable MTLCompileOptions *)options
            completionHandler:(MTLNewLibraryCompletionHandler)completionHandler;
+- (nullable id<MTLLibrary>)newLibraryWithStitchedDescriptor:(MTLStitchedLibraryDescriptor *)descriptor
+                                                      error:(__autoreleasing NSError **)error API_AVAILABLE(macos(12.0));
+- (void)newLibraryWithStitchedDescriptor:(MTLStitchedLibraryDescriptor *)descriptor
+                       completionHandler:(MTLNewLibraryCompletionHandler)completionHandler API_AVAILABLE(macos(12.0));
 
 - (nullable id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)computeFunction
                                                                       error:(__autoreleasing NSError **)error;

@@ -6,7 +6,7 @@ NS_ASSUME_NONNULL_BEGIN
 
 @protocol MTLFunction;
 
-// The groups, hints for the compiler, change nothing. A kernel cannot call linked functions by their names, so privateFunctions are only compiled.
+// The groups, hints for the compiler, change nothing.
 MTL_EXPORT API_AVAILABLE(macos(11.0))
 @interface MTLLinkedFunctions : NSObject <NSCopying> {
   NSArray<id<MTLFunction>> *_functions;

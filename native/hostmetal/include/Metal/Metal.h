@@ -28,6 +28,7 @@
 #import <Metal/MTLFunctionDescriptor.h>
 #import <Metal/MTLFunctionHandle.h>
 #import <Metal/MTLFunctionLog.h>
+#import <Metal/MTLFunctionStitching.h>
 #import <Metal/MTLHeap.h>
 #import <Metal/MTLIndirectCommandBuffer.h>
 #import <Metal/MTLIndirectCommandEncoder.h>
