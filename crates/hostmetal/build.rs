@@ -239,7 +239,7 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 13] = [
+const PASS_SOURCES: [&str; 14] = [
     "alignment",
     "analysis",
     "group",
@@ -248,6 +248,7 @@ const PASS_SOURCES: [&str; 13] = [
     "prepare",
     "region",
     "regions",
+    "rounds",
     "shapes",
     "simdgroups",
     "spans",

@@ -40,7 +40,7 @@ const KERNELS: &[(&str, &str, Span)] = &[
     ("uint i [[thread_position_in_grid]]", "o[17 * i] = 1;", Span::Line),
     (
         "constant int &n, uint i [[thread_position_in_grid]]",
-        "for (int k = 0; k < n + int(i & 7); k++) o[i] += k;",
+        "for (int k = 0; k < n + int(i & 7); k++) o[8 * i + k % 8] += k;",
         Span::Line,
     ),
     (

@@ -107,6 +107,107 @@ type Reference = fn(&Thread) -> u32;
 
 /// Statements and what they leave in `out[i]`, of kernels that get tiles.
 const TILED: &[(&str, Reference)] = &[
+    // Each thread's own count.
+    ("uint s = 0; for (uint k = 0; k < x % 7; k++) s += a[k]; out[i] = s;", |t| {
+        (0..t.x % 7).fold(0u32, |s, k| s.wrapping_add(t.a[k as usize]))
+    }),
+    ("uint h = i, k = 0; while ((h & 31) != 7 && k < n) { h = h * 5 + 3; k++; } out[i] = h;", |t| {
+        let (mut h, mut k) = (t.i, 0);
+        while h & 31 != 7 && k < N {
+            (h, k) = (h.wrapping_mul(5).wrapping_add(3), k + 1);
+        }
+        h
+    }),
+    // Two ends, with code of their own, and a third.
+    (
+        "uint s = i, r = 1; for (uint k = 0; k < n; k++) { s = s * 5 + a[k]; if ((s & 15) == 3) { r = s * 7 + k; break; } if ((s & 15) == 9) { r = k ^ 77; break; } } out[i] = r + s;",
+        |t| {
+            let (mut s, mut r) = (t.i, 1u32);
+            for k in 0..N {
+                s = s.wrapping_mul(5).wrapping_add(t.a[k as usize]);
+                if s & 15 == 3 {
+                    r = s.wrapping_mul(7).wrapping_add(k);
+                    break;
+                }
+                if s & 15 == 9 {
+                    r = k ^ 77;
+                    break;
+                }
+            }
+            r.wrapping_add(s)
+        },
+    ),
+    // Each thread's own way in rounds that are all threads', with reads on both.
+    (
+        "uint s = x; for (uint k = 0; k < n; k++) { if ((a[k * w + x] & 1) != 0) { s = s * 3 + a[(k + 1) * w + x]; } else if ((s & 2) != 0) { s ^= a[k]; continue; } s += k; } out[i] = s;",
+        |t| {
+            let at = |k: u32| t.a[(k * t.w + t.x) as usize];
+            let mut s = t.x;
+            for k in 0..N {
+                if at(k) & 1 != 0 {
+                    s = s.wrapping_mul(3).wrapping_add(at(k + 1));
+                } else if s & 2 != 0 {
+                    s ^= t.a[k as usize];
+                    continue;
+                }
+                s = s.wrapping_add(k);
+            }
+            s
+        },
+    ),
+    // The buffer ends in the middle of the lanes of the last round.
+    ("uint s = 0; for (uint j = 65536 - 3 * w + x + y * 5; j < 65536; j += w) s = s * 3 + a[j]; out[i] = s;", |t| {
+        (WORDS - (3 * t.w) as usize + (t.x + t.y * 5) as usize..WORDS)
+            .step_by(t.w as usize)
+            .fold(0u32, |s, j| s.wrapping_mul(3).wrapping_add(t.a[j]))
+    }),
+    // What no thread reads is not there: at one address for all, and at each thread's own.
+    (
+        "uint s = 0, f = p[1] * 5000000; for (uint k = 0; k < n + x % 3; k++) { s = s * 3 + k; if ((a[k * w + x] & 31) > p[2] * 10) s += a[f + k]; } out[i] = s;",
+        |t| (0..N + t.x % 3).fold(0u32, |s, k| s.wrapping_mul(3).wrapping_add(k)),
+    ),
+    (
+        "uint s = 0, f = p[1] * 5000000; for (uint k = 0; k < n + x % 3; k++) { s = s * 3 + k; if ((x + k) % 64 > p[2] * 16) s += a[f + x * x]; } out[i] = s;",
+        |t| (0..N + t.x % 3).fold(0u32, |s, k| s.wrapping_mul(3).wrapping_add(k)),
+    ),
+    // A search: one read from anywhere.
+    (
+        "uint lo = 0, hi = 4096, v = i * 40503 % 70000; while (lo < hi) { uint m = (lo + hi) / 2; if ((a[m] & 15) + m * 16 < v) lo = m + 1; else hi = m; } out[i] = lo;",
+        |t| {
+            let (v, mut lo, mut hi) = (t.i.wrapping_mul(40503) % 70000, 0u32, 4096u32);
+            while lo < hi {
+                let m = (lo + hi) / 2;
+                if (t.a[m as usize] & 15) + m * 16 < v { lo = m + 1 } else { hi = m }
+            }
+            lo
+        },
+    ),
+    // In rounds of all, and numbers of several sizes that are used behind.
+    (
+        "ulong q = 0; uchar b = 0; bool f = false; half g = 0; uint h = 0; for (uint k = 0; k < n; k++) { uint j = 0; for (; j < (x ^ k) % 5; j++) { h = h * 5 + j + k; q += ulong(h) << 9; b = uchar(b * 3 + h); f = (h & 4) != 0; g = half(h & 63); } h += j; } out[i] = h + uint(q >> 13) + b + (f ? 1000 : 1) + uint(g) * 3;",
+        |t| {
+            let (mut l, mut b, mut f, mut g, mut h) = (0u64, 0u8, false, 0u32, 0u32);
+            for k in 0..N {
+                let rounds = (t.x ^ k) % 5;
+                for j in 0..rounds {
+                    h = h.wrapping_mul(5).wrapping_add(j + k);
+                    l = l.wrapping_add(u64::from(h) << 9);
+                    b = b.wrapping_mul(3).wrapping_add(h as u8);
+                    f = h & 4 != 0;
+                    g = h & 63;
+                }
+                h = h.wrapping_add(rounds);
+            }
+            h.wrapping_add((l >> 13) as u32)
+                .wrapping_add(u32::from(b))
+                .wrapping_add(if f { 1000 } else { 1 })
+                .wrapping_add(g * 3)
+        },
+    ),
+    // A quotient of what is the same for all, in a round that some thread does.
+    ("uint s = 0; for (uint k = 0; k < x % 5 + 1; k++) s = s * 3 + p[0] * 1000 / (k + p[2] - 3); out[i] = s;", |t| {
+        (0..t.x % 5 + 1).fold(0u32, |s, k| s.wrapping_mul(3).wrapping_add(3000 / (k + 1)))
+    }),
     // A product: rows of one matrix are the same for lanes, the other's columns consecutive.
     ("uint s = 0; for (uint k = 0; k < n; k++) s += a[y * n + k] * a[k * w + x]; out[i] = s;", |t| {
         (0..N)
@@ -391,16 +492,25 @@ fn in_tiles(kernels: &[(&str, Reference)], shapes: &[Shape], tiled: bool, text: 
 
 /// Kernels that get no tiles, and what they leave in `out[i]`.
 const PLAIN: &[(&str, Reference)] = &[
-    // Each thread's own count.
-    ("uint s = 0; for (uint k = 0; k < x % 7; k++) s += a[k]; out[i] = s;", |t| {
-        (0..t.x % 7).fold(0u32, |s, k| s.wrapping_add(t.a[k as usize]))
+    // Each thread's own count, with reads from anywhere; with quotients; around another loop; with writes.
+    (
+        "uint s = 0; for (uint k = 0; k < x % 7; k++) s += a[a[x + k] & 0xffff] + a[a[x * 3 + k] & 0xff]; out[i] = s;",
+        |t| {
+            (0..t.x % 7).fold(0u32, |s, k| {
+                s.wrapping_add(t.a[t.a[(t.x + k) as usize] as usize & 0xffff])
+                    .wrapping_add(t.a[t.a[(t.x * 3 + k) as usize] as usize & 0xff])
+            })
+        },
+    ),
+    (
+        "uint s = i; for (uint k = 0; k < x % 7; k++) { if (s % 3 == 1) s = 1000 / (x % 7 - k); s += k; } out[i] = s;",
+        |t| (0..t.x % 7).fold(t.i, |s, k| (if s % 3 == 1 { 1000 / (t.x % 7 - k) } else { s }) + k),
+    ),
+    ("uint s = i; for (uint k = 0; k < x % 7; k++) for (uint j = 0; j < n; j++) s = s * 5 + j; out[i] = s;", |t| {
+        (0..t.x % 7).fold(t.i, |s, _| (0..N).fold(s, |s, j| s.wrapping_mul(5).wrapping_add(j)))
     }),
-    ("uint h = i, k = 0; while ((h & 31) != 7 && k < n) { h = h * 5 + 3; k++; } out[i] = h;", |t| {
-        let (mut h, mut k) = (t.i, 0);
-        while h & 31 != 7 && k < N {
-            (h, k) = (h.wrapping_mul(5).wrapping_add(3), k + 1);
-        }
-        h
+    ("out[i] = 1; for (uint k = 0; k < x % 7; k++) out[i] = out[i] * 3 + a[k];", |t| {
+        (0..t.x % 7).fold(1u32, |s, k| s.wrapping_mul(3).wrapping_add(t.a[k as usize]))
     }),
     // Far from lane to lane: better along the loop.
     ("uint s = 0; for (uint k = 0; k < n; k++) s += a[i * n + k]; out[i] = s;", |t| {
@@ -523,7 +633,7 @@ const FUNCTIONS: &[Function] =
         ("clamp(v, -1.0f, 2.0f) + copysign(3.0f, v) + fma(v, v, v)", [true, true], |v| {
             v.clamp(-1.0, 2.0) + 3f64.copysign(v) + v * v + v
         }),
-        ("isnan(v) ? 9.0f : isinf(v) ? 8.0f : select(v, 0.0f, signbit(v))", [false, false], |v| {
+        ("isnan(v) ? 9.0f : isinf(v) ? 8.0f : select(v, 0.0f, signbit(v))", [true, true], |v| {
             if v < 0.0 { 0.0 } else { v }
         }),
         ("float(half(v)) * 0 + float(uchar(v + 5)) + float(long(v * 1000) / 25500000)", [false, false], |v| {

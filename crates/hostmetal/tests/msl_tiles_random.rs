@@ -45,11 +45,11 @@ enum Statement {
     Choose { to: u32, left: Value, right: Value, from: Value, other: Value },
     /// `count % 6` rounds, in several forms.
     Loop { id: u32, form: u32, count: Value, body: Vec<Statement> },
-    /// `if ((value & bit) != 0) break;`, or continue.
+    /// `if ((value & bit) != 0) break;`, or continue, for all threads or some.
     Leave { value: Value, bit: u32, to_end: bool },
     /// `mine[i] = mine[i] * 3 + value`, with an index of 32 or 64 bits.
     Store { value: Value, long: bool },
-    /// Each thread's own rounds: such a kernel gets no tiles.
+    /// Each thread's own rounds: where they hold nothing that forbids it, threads go through them together.
     Own { id: u32, body: Vec<Statement> },
     /// Threads beyond a line leave 77 and go.
     Guard { x: u32, y: u32, limit: u32 },
@@ -123,10 +123,11 @@ impl Generator {
                 Statement::Loop { id, form, count, body }
             }
             14 if in_loop => {
-                Statement::Leave { value: self.common(), bit: 1 << self.below(3), to_end: self.below(2) == 0 }
+                let value = if self.below(3) == 0 { self.value() } else { self.common() };
+                Statement::Leave { value, bit: 1 << self.below(3), to_end: self.below(2) == 0 }
             }
             15 if self.below(2) == 0 => Statement::Store { value: self.value(), long: self.below(2) == 0 },
-            16 if depth > 0 && self.below(6) == 0 => Statement::Own { id, body: self.block(depth - 1, false) },
+            16 if depth > 0 && self.below(2) == 0 => Statement::Own { id, body: self.block(depth - 1, true) },
             17 if !in_loop && !self.waits => {
                 Statement::Guard { x: self.below(4), y: self.below(9), limit: 20 + self.below(200) }
             }
@@ -372,8 +373,8 @@ impl Machine<'_> {
             }
             Statement::Own { body, .. } => {
                 for _ in 0..thread.h[0] % 4 {
-                    for inner in body {
-                        assert!(self.step(thread, inner).is_none(), "such a loop is not left");
+                    if body.iter().find_map(|inner| self.step(thread, inner)) == Some(Left::Break) {
+                        break;
                     }
                 }
             }

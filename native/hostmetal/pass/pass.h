@@ -9,6 +9,7 @@
 //   region.cpp    a region as a function of one thread
 //   group.cpp     the loops over a threadgroup
 //   tiles.cpp     a region for many threads at once, where it has loops that they go through together or goes down columns
+//   rounds.cpp    loops whose rounds are each thread's own, made loops that the threads of a tile go through together
 //   shapes.cpp    what differs between the threads of a tile, and whether a region may have one
 //   simdgroups.cpp the loops over SIMD-groups, where the kernel has their functions
 //   joins.cpp, spans.cpp, streams.cpp   what kernels without barriers need too

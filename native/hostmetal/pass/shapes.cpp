@@ -5,6 +5,7 @@
 // needed: the tile has one.
 
 #include "shapes.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Analysis/VectorUtils.h"
 
 namespace hostmetal {
@@ -119,6 +120,11 @@ bool Shapes::isTransposed() const {
 }
 
 Shape Shapes::compute(const Instruction &instruction) const {
+  if (isAny(instruction))
+    return {Shape::number, 0, 0};
+  if (isGuardedLoad(instruction))
+    if (Shape address = of(instruction.getOperand(0)); address.isSame())
+      return numberOf(address.isCommon() ? Leap(0) : std::nullopt, 0);
   auto *phi = dyn_cast<PHINode>(&instruction);
   bool common = true, same = true, vector = false, first = true;
   int64_t step = 0;
@@ -285,12 +291,16 @@ bool Shapes::hasVectorForm(const Instruction &instruction) const {
       }))
     return false;
   bool inside = loops.getLoopFor(instruction.getParent());
+  if (isGuardedLoad(instruction))
+    return !instruction.getType()->isIntegerTy(1);
   switch (instruction.getOpcode()) {
   case Instruction::UDiv:
   case Instruction::SDiv:
   case Instruction::URem:
   case Instruction::SRem:
-    return !inside;
+    // By a number that is known it is a product, of up to 32 bits for vectors.
+    return !inside || (isa<ConstantInt>(instruction.getOperand(1)) && instruction.getType()->getIntegerBitWidth() <= 32 &&
+                       isSafeToSpeculativelyExecute(&instruction));
   case Instruction::Load:
     return !instruction.getType()->isIntegerTy(1) && (!inside || inOrder(cast<LoadInst>(instruction).getPointerOperand(), instruction.getType()));
   case Instruction::Call: {
@@ -335,16 +345,30 @@ bool Shapes::fits(const Instruction &instruction) const {
     return store->isSimple() && isNumber(type) && !type->isIntegerTy(1) && (!loop || inOrder(store->getPointerOperand(), type));
   }
   auto *load = dyn_cast<LoadInst>(&instruction);
-  if (load ? !load->isSimple() : instruction.mayReadOrWriteMemory())
+  bool guarded = isGuardedLoad(instruction);
+  if (load ? !load->isSimple() : instruction.mayReadOrWriteMemory() && !guarded)
     return false;
   if (of(&instruction).kind == Shape::vector)
     return hasVectorForm(instruction);
+  if (guarded || isAny(instruction))
+    return true;
   auto *call = dyn_cast<CallBase>(&instruction);
   return !call || (isa<IntrinsicInst>(call) && !call->mayReadOrWriteMemory() && !call->isConvergent());
 }
 
+// As many reads from anywhere as a loop with rounds of each thread's own is made for: one by one, several are faster.
+constexpr unsigned mostGathers = 1;
+
 bool Shapes::fits() {
-  return all_of(order, [&](BasicBlock *block) { return all_of(*block, [&](const Instruction &instruction) { return fits(instruction); }); });
+  DenseMap<const Loop *, unsigned> gathers;
+  return all_of(order, [&](BasicBlock *block) {
+    return all_of(*block, [&](const Instruction &instruction) {
+      if (isGuardedLoad(instruction) && of(&instruction).kind == Shape::vector && !isConsecutive(instruction.getOperand(0), instruction.getType()) &&
+          ++gathers[loops.getLoopFor(block)] > mostGathers)
+        return false;
+      return fits(instruction);
+    });
+  });
 }
 
 // The bits of each lane that live through a loop, at most: what it carries from one iteration to the next, and what it uses from before.

@@ -59,4 +59,12 @@ private:
 // What says nothing that a tile needs: assumptions, lifetimes.
 bool isNothing(const Instruction &instruction);
 
+// Makes loops, whose rounds or ways differ between the threads of a tile, what a tile can do (rounds.cpp); tells whether there were any.
+bool joinRounds(Shapes &shapes);
+
+// What it does that with: whether any thread's argument is true; what is read by the threads whose argument is true.
+constexpr const char *anyName = "hm.any", *guardedLoadName = "hm.load.";
+bool isAny(const Instruction &instruction);
+bool isGuardedLoad(const Instruction &instruction);
+
 } // namespace hostmetal

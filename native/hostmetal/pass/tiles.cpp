@@ -15,8 +15,8 @@
 //
 // The rule of cost: a tile is made for a region with a loop, when all that its loops access is consecutive in x, in columns, or the same for all
 // lanes, and all that they compute differently by lane has a vector form; and for a region without, when it accesses columns and computes little.
-// Then no loop of a thread alone is better. Anything else is refused: atomics, calls, loops by each thread's own count, private arrays,
-// divisions of integers in a loop.
+// Then no loop of a thread alone is better. Loops by each thread's own count, or with decisions of its own, become loops that all go through alike
+// first, where that can be (rounds.cpp). Anything else is refused: atomics, calls, private arrays, divisions of integers in a loop.
 
 #include "shapes.h"
 #include "llvm/Analysis/CFG.h"
@@ -29,6 +29,7 @@
 #include "llvm/Transforms/Scalar/Scalarizer.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include <numeric>
 
@@ -59,6 +60,8 @@ struct Widening {
   void emit(Instruction &instruction);
   void emitBranch(BranchInst &branch);
   void emitCheck(CastInst &cast);
+  Value *any(Value *condition, ArrayRef<unsigned> of);
+  Value *emitGuardedLoad(CallInst &load, unsigned piece);
   void transpose(Pieces &vectors);
   Value *column(Value *pointer, unsigned lane);
   Pieces loadColumns(LoadInst &load);
@@ -217,6 +220,37 @@ void Widening::storeColumns(StoreInst &store) {
   }
 }
 
+// Whether a condition is true of any thread of some pieces.
+Value *Widening::any(Value *condition, ArrayRef<unsigned> of) {
+  Shape shape = shapes.of(condition);
+  Value *result = nullptr;
+  for (unsigned piece : shape.isCommon() ? ArrayRef(of.front()) : of) {
+    Value *own = shape.isSame() ? number(condition, piece) : lanes(condition, piece);
+    result = result ? builder.CreateOr(result, own) : own;
+  }
+  return shape.isSame() ? result : builder.CreateOrReduce(result);
+}
+
+Value *Widening::emitGuardedLoad(CallInst &load, unsigned piece) {
+  Value *pointer = load.getArgOperand(0), *guard = load.getArgOperand(1);
+  Align alignment = load.getParamAlign(0).valueOrOne();
+  if (shapes.of(&load).kind == Shape::vector) {
+    Constant *nothing = Constant::getNullValue(wide(load.getType()));
+    if (shapes.isConsecutive(pointer, load.getType()))
+      return builder.CreateMaskedLoad(wide(load.getType()), number(pointer, piece), alignment, lanes(guard, piece), nothing);
+    return builder.CreateMaskedGather(wide(load.getType()), lanes(pointer, piece), alignment, lanes(guard, piece), nothing);
+  }
+  // One address: where no thread reads it, zeros are read.
+  Type *type = load.getType();
+  auto *zeros = new GlobalVariable(*thread.getParent(), type, true, GlobalValue::PrivateLinkage, Constant::getNullValue(type));
+  zeros->setAlignment(std::max(alignment, thread.getParent()->getDataLayout().getABITypeAlign(type)));
+  SmallVector<unsigned, 4> of;
+  for (unsigned i = 0; i < tile.pieces; i++)
+    if (shapes.of(&load).isCommon() || i == piece)
+      of.push_back(i);
+  return builder.CreateAlignedLoad(type, builder.CreateSelect(any(guard, of), number(pointer, piece), zeros), alignment);
+}
+
 void Widening::emitBranch(BranchInst &branch) {
   if (branch.isUnconditional()) {
     builder.CreateBr(begins[branch.getSuccessor(0)]);
@@ -337,6 +371,16 @@ void Widening::emit(Instruction &instruction) {
   }
   Pieces all;
   for (unsigned piece = 0; piece < pieces(shape); piece++) {
+    if (isGuardedLoad(instruction)) {
+      all.push_back(emitGuardedLoad(cast<CallInst>(instruction), piece));
+      continue;
+    }
+    if (isAny(instruction)) {
+      SmallVector<unsigned, 4> of(tile.pieces);
+      std::iota(of.begin(), of.end(), 0u);
+      all.push_back(any(instruction.getOperand(0), of));
+      continue;
+    }
     if (shape.kind == Shape::vector) {
       all.push_back(emitVector(instruction, piece));
       continue;
@@ -397,6 +441,7 @@ static unsigned registersKept(const TargetTransformInfo &target, unsigned bits) 
 
 // As many instructions as a region may have that is made into several kinds of tiles.
 constexpr unsigned mostInTiles = 4000;
+constexpr unsigned tileLanes = 16;
 
 // The tiles of a region, best first; none where the rule refuses.
 void Builder::makeTiles(Region &region) {
@@ -419,7 +464,23 @@ void Builder::makeTiles(Region &region) {
   simplify.addPass(SimplifyCFGPass());
   simplify.addPass(InstCombinePass());
   simplify.addPass(LoopSimplifyPass());
+  simplify.addPass(LCSSAPass());
   simplify.run(*thread, analyses);
+  bool joined = false;
+  if (const LoopInfo &loops = analyses.getResult<LoopAnalysis>(*thread); !loops.empty()) {
+    TileLayout row{tileLanes, 4, false};
+    Shapes shapes(*thread, row, loops, analyses.getResult<TargetLibraryAnalysis>(*thread));
+    shapes.find();
+    joined = joinRounds(shapes);
+  }
+  if (joined) {
+    analyses.invalidate(*thread, PreservedAnalyses::none());
+    FunctionPassManager again;
+    again.addPass(SimplifyCFGPass());
+    again.addPass(InstCombinePass());
+    again.addPass(LoopSimplifyPass());
+    again.run(*thread, analyses);
+  }
   const LoopInfo &loops = analyses.getResult<LoopAnalysis>(*thread);
   const TargetLibraryInfo &library = analyses.getResult<TargetLibraryAnalysis>(*thread);
   const TargetTransformInfo &target = analyses.getResult<TargetIRAnalysis>(*thread);
@@ -430,8 +491,9 @@ void Builder::makeTiles(Region &region) {
       region.tiles.push_back({layout, Widening(shapes).run()});
   };
   if (!loops.empty()) {
-    constexpr unsigned lanes = 16;
-    TileLayout most{lanes, 4, false};
+    constexpr unsigned lanes = tileLanes;
+    // Threads that go through a loop together wait for the one with most rounds.
+    TileLayout most{lanes, joined ? 2u : 4u, false};
     Shapes shapes(*thread, most, loops, library);
     shapes.find();
     unsigned kept = registersKept(target, shapes.bitsKept() * lanes);
