@@ -31,6 +31,7 @@ const SOURCES: &[&str] = &[
     "MTLFunctionConstantValues",
     "MTLFunctionStitching",
     "MTLHeap",
+    "MTLIO",
     "MTLIndirectCommandBuffer",
     "MTLLibrary",
     "MTLLogState",

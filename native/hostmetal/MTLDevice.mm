@@ -588,6 +588,46 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   return [[HostMTLBinaryArchive alloc] initWithDevice:self descriptor:descriptor error:error];
 }
 
+// ------------------------------------------------------------------ files
+
+- (id<MTLIOCommandQueue>)newIOCommandQueueWithDescriptor:(MTLIOCommandQueueDescriptor *)descriptor error:(NSError **)error {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  HM_REQUIRE([descriptor maxCommandBufferCount] > 0, "maxCommandBufferCount must be > 0");
+  HM_REQUIRE((NSUInteger)[descriptor type] <= MTLIOCommandQueueTypeSerial, "unknown type of I/O command queue");
+  HM_REQUIRE((NSUInteger)[descriptor priority] <= MTLIOPriorityLow, "unknown priority");
+  if (error) *error = nil;
+  return [[HostMTLIOCommandQueue alloc] initWithDevice:_engine descriptor:descriptor error:error];
+}
+
+- (id<MTLIOFileHandle>)newIOFileHandleWithURL:(NSURL *)url error:(NSError **)error {
+  HM_REQUIRE(url != nil, "the URL must not be nil");
+  if (error) *error = nil;
+  NSString *const path = [self pathOf:url domain:MTLIOErrorDomain code:MTLIOErrorURLInvalid error:error];
+  return path ? [[HostMTLIOFileHandle alloc] initWithPath:path error:error] : nil;
+}
+
+- (id<MTLIOFileHandle>)newIOFileHandleWithURL:(NSURL *)url
+                            compressionMethod:(MTLIOCompressionMethod)compressionMethod
+                                        error:(NSError **)error {
+  HM_REQUIRE(url != nil, "the URL must not be nil");
+  HM_REQUIRE((NSUInteger)compressionMethod <= MTLIOCompressionMethodLZBitmap, "unknown compression method");
+  NSString *const text =
+      [NSString stringWithFormat:@"%@: compressed files are not supported: their format is Apple's", [url path]];
+  if (error)
+    *error = [NSError errorWithDomain:MTLIOErrorDomain code:MTLIOErrorInternal userInfo:@{NSLocalizedDescriptionKey : text}];
+  return nil;
+}
+
+- (id<MTLIOFileHandle>)newIOHandleWithURL:(NSURL *)url error:(NSError **)error {
+  return [self newIOFileHandleWithURL:url error:error];
+}
+
+- (id<MTLIOFileHandle>)newIOHandleWithURL:(NSURL *)url
+                        compressionMethod:(MTLIOCompressionMethod)compressionMethod
+                                    error:(NSError **)error {
+  return [self newIOFileHandleWithURL:url compressionMethod:compressionMethod error:error];
+}
+
 // ------------------------------------------------------------------ pipelines
 
 - (void)requireFunction:(id<MTLFunction>)function selector:(SEL)selector {

@@ -34,6 +34,9 @@ typedef struct HMCommandBuffer_s *HMCommandBuffer;
 typedef struct HMEncoder_s *HMEncoder;
 typedef struct HMEvent_s *HMEvent;
 typedef struct HMFence_s *HMFence;
+typedef struct HMIOFile_s *HMIOFile;
+typedef struct HMIOQueue_s *HMIOQueue;
+typedef struct HMIOCommandBuffer_s *HMIOCommandBuffer;
 typedef struct HMLog_s *HMLog;
 
 // A failure: code in the error domain that the called object implies (MTLLibraryError, MTLCommandBufferError, ...) and its
@@ -492,7 +495,7 @@ const char *hm_blit_copy_texture(HMEncoder encoder, const HMPlace *source, const
 const char *hm_blit_generate_mipmaps(HMEncoder encoder, HMTexture texture);
 const char *hm_blit_fill(HMEncoder encoder, HMBuffer buffer, uint64_t offset, uint64_t length, uint8_t value);
 
-// -------------------------------------------------------------- events, fences, time
+// -------------------------------------------------------------- events, fences
 // A number that only grows, from 0. A shared one may be used with other devices than its own.
 HMEvent hm_event_create(HMDevice device, bool shared);
 HMEvent hm_event_share(HMEvent event);  // one reference more
@@ -516,6 +519,44 @@ void hm_fence_release(HMFence fence);
 const char *hm_encoder_update_fence(HMEncoder encoder, HMFence fence);
 const char *hm_encoder_wait_for_fence(HMEncoder encoder, HMFence fence);
 
+// -------------------------------------------------------------- files
+// Misuse is answered as by command buffers; what cannot be loaded is an error of the command buffer.
+HMIOFile hm_io_file_open(const char *path, HMError *error);  // a regular file; NULL with the error (MTLIOError)
+void hm_io_file_release(HMIOFile file);
+typedef struct HMIOQueueDescriptor {
+  uint64_t max_command_buffers;  // uncompleted
+  uint64_t max_commands;         // loads at the same time; 0 for no limit
+  bool serial;
+  uint32_t priority;  // MTLIOPriority
+} HMIOQueueDescriptor;
+// NULL when the device was removed, or where the rules of faults say so.
+HMIOQueue hm_io_queue_create(HMDevice device, const HMIOQueueDescriptor *descriptor);
+void hm_io_queue_release(HMIOQueue queue);
+void hm_io_queue_barrier(HMIOQueue queue);
+// Blocks while max_command_buffers of the queue are uncompleted. NULL where the rules of faults say so.
+HMIOCommandBuffer hm_io_create(HMIOQueue queue);
+void hm_io_release(HMIOCommandBuffer command_buffer);
+const char *hm_io_load_bytes(HMIOCommandBuffer command_buffer, void *bytes, uint64_t size, HMIOFile file, uint64_t offset);
+const char *hm_io_load_buffer(HMIOCommandBuffer command_buffer, HMBuffer buffer, uint64_t at, uint64_t size, HMIOFile file,
+                              uint64_t offset);
+// distances: bytes per row and per image in the file, 0 where there is one.
+const char *hm_io_load_texture(HMIOCommandBuffer command_buffer, const HMPlace *place, const uint64_t size[3],
+                               const uint64_t distances[2], HMIOFile file, uint64_t offset);
+const char *hm_io_copy_status(HMIOCommandBuffer command_buffer, HMBuffer buffer, uint64_t offset);  // 8 bytes, once it is final
+const char *hm_io_barrier(HMIOCommandBuffer command_buffer);
+// Of shared events. A signal waits for all before it; what is behind the last load is made when the status is final.
+const char *hm_io_signal(HMIOCommandBuffer command_buffer, HMEvent event, uint64_t value);
+const char *hm_io_wait_event(HMIOCommandBuffer command_buffer, HMEvent event, uint64_t value);
+const char *hm_io_enqueue(HMIOCommandBuffer command_buffer);
+// completed is called exactly once with context, on a thread of the engine, after the status is final and before
+// hm_io_wait_completed returns. It may be NULL.
+const char *hm_io_commit(HMIOCommandBuffer command_buffer, HMNotify completed, void *context);
+const char *hm_io_wait_completed(HMIOCommandBuffer command_buffer);
+void hm_io_cancel(HMIOCommandBuffer command_buffer);  // what has not begun to load
+uint32_t hm_io_status(HMIOCommandBuffer command_buffer);  // MTLIOStatus
+bool hm_io_error(HMIOCommandBuffer command_buffer, HMError *error);  // once the status is Error; false otherwise
+
+// -------------------------------------------------------------- time
 uint64_t hm_clock_now(void);  // nanoseconds of CLOCK_MONOTONIC
 // Writes that time to the element of 8 bytes at index, when execution comes here or to the encoder's end.
 const char *hm_encoder_sample(HMEncoder encoder, HMBuffer samples, uint64_t index, bool at_end);

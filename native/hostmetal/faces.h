@@ -420,6 +420,25 @@ MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *b
 - (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMFence)engine;
 @end
 
+// An open file. nil with the error.
+@interface HostMTLIOFileHandle : NSObject <MTLIOFileHandle> {
+ @public
+  HMIOFile _engine;
+ @private
+  NSString *_label;
+}
+- (instancetype)initWithPath:(NSString *)path error:(NSError **)error;
+@end
+
+// nil with the error. The descriptor has been checked.
+@interface HostMTLIOCommandQueue : NSObject <MTLIOCommandQueue> {
+  HMIOQueue _engine;
+  id<MTLIOScratchBufferAllocator> _scratchBufferAllocator;
+  NSString *_label;
+}
+- (instancetype)initWithDevice:(HMDevice)device descriptor:(MTLIOCommandQueueDescriptor *)descriptor error:(NSError **)error;
+@end
+
 // Its samples are a buffer of the engine, 8 bytes each.
 @interface HostMTLCounterSampleBuffer : NSObject <MTLCounterSampleBuffer> {
  @public

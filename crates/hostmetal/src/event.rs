@@ -1,7 +1,7 @@
 //! MTLEvent and MTLSharedEvent: a number that only grows, and who waits until it has reached a value.
 //!
-//! Command buffers wait without a thread: their queue is parked here, and whoever makes the number large enough has a
-//! worker go on with it. Host threads sleep. Notifications are called by whoever makes the number large enough.
+//! Command buffers wait without a thread: their queue (of I/O command buffers, they themselves) is parked here, and whoever makes the
+//! number large enough has a worker go on with it. Host threads sleep. Notifications are called by whoever makes the number large enough.
 //! A parked queue is given up when it has waited as long as a command buffer may run (HOSTMETAL_WATCHDOG), or its device has gone.
 //! <https://developer.apple.com/documentation/metal/about-synchronization-events>
 
@@ -15,6 +15,7 @@ use crate::command::{self, ErrorCode, Failure};
 use crate::device::Device;
 use crate::executor::event as word;
 use crate::executor::guard::{self, watchdog_limit};
+use crate::io;
 use crate::queue::Queue;
 
 /// An MTLEvent or MTLSharedEvent.
@@ -31,16 +32,40 @@ pub(crate) struct Event {
 
 #[derive(Default)]
 struct Waiting {
-    queues: Vec<Parked>,
+    parked: Vec<Parked>,
     notifications: Vec<(u64, Notification)>,
 }
 
-/// A queue whose command buffer waits.
+/// What waits.
 struct Parked {
     /// Of this wait.
     number: u64,
     value: u64,
-    queue: Arc<Queue>,
+    waiter: Waiter,
+}
+
+/// Who waits without a thread.
+pub(crate) enum Waiter {
+    Queue(Arc<Queue>),
+    /// A command buffer and its ticket.
+    Io(Arc<io::CommandBuffer>, u64),
+}
+
+impl Waiter {
+    fn device(&self) -> &'static Device {
+        match self {
+            Waiter::Queue(queue) => queue.device,
+            Waiter::Io(buffer, _) => buffer.queue.device,
+        }
+    }
+
+    /// The wait is over, or has failed.
+    fn resume(self, failure: Option<Failure>) {
+        match self {
+            Waiter::Queue(queue) => queue.resume(failure),
+            Waiter::Io(buffer, ticket) => buffer.resume(ticket, failure.map(|failure| failure.text)),
+        }
+    }
 }
 
 /// Called once with the event and its value, or dropped with the event; does not block.
@@ -93,55 +118,66 @@ impl Event {
         }
         self.value.store(value, Ordering::Release);
         self.grown.notify_all();
-        let queues: Vec<Parked> = waiting.queues.extract_if(.., |parked| parked.value <= value).collect();
+        let queues: Vec<Parked> = waiting.parked.extract_if(.., |parked| parked.value <= value).collect();
         let mut called: Vec<_> = waiting.notifications.extract_if(.., |(at, _)| *at <= value).collect();
         drop(waiting);
         if !queues.is_empty() {
             let mut deadlines = deadlines();
             queues.iter().for_each(|parked| drop(deadlines.remove(&parked.number)));
         }
-        queues.into_iter().for_each(|parked| parked.queue.resume(None));
+        queues.into_iter().for_each(|parked| parked.waiter.resume(None));
         called.sort_by_key(|(at, _)| *at);
         called.into_iter().for_each(|(_, notification)| notification(self.clone(), value));
     }
 
-    /// Has the queue go on when the value is reached, or has taken too long; false, and nothing is done, when it is reached
-    /// already.
-    pub(crate) fn park(self: &Arc<Event>, value: u64, queue: &Arc<Queue>) -> bool {
+    /// Has who waits go on when the value is reached, or has taken too long, and returns the number of the wait; None, and nothing is
+    /// done, when it is reached already.
+    pub(crate) fn park(self: &Arc<Event>, value: u64, waiter: Waiter) -> Option<u64> {
+        let device = waiter.device();
         let number = WAITS.fetch_add(1, Ordering::Relaxed) + 1;
         let limit = watchdog_limit().map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
         // First, so that a signal finds it; the watchdog finds nothing here before the queue is listed.
         let end = limit.map_or(u64::MAX, |limit| word::now().saturating_add(limit));
-        deadlines().insert(number, (end, self.clone(), queue.device));
+        deadlines().insert(number, (end, self.clone(), device));
         let mut waiting = self.waiting();
         if self.value() >= value {
             drop(waiting);
             deadlines().remove(&number);
-            return false;
+            return None;
         }
-        waiting.queues.push(Parked { number, value, queue: queue.clone() });
+        waiting.parked.push(Parked { number, value, waiter });
         drop(waiting);
         if limit.is_some() {
             guard::watch();
         }
         // Whoever removes the device, or the watchdog, may have looked before the queue was listed.
-        if queue.device.removed() {
+        if device.removed() {
             drop(deadlines().remove(&number));
-            self.give_up(number, |_| queue.device.failure());
+            self.give_up(number, |_| device.failure());
         } else if !deadlines().contains_key(&number) {
             self.give_up(number, |value| self.timeout(value));
         }
-        true
+        Some(number)
+    }
+
+    /// Drops a wait, if it is not over; nobody goes on.
+    pub(crate) fn forget(&self, number: u64) {
+        drop(deadlines().remove(&number));
+        let mut waiting = self.waiting();
+        let position = waiting.parked.iter().position(|parked| parked.number == number);
+        let parked = position.map(|position| waiting.parked.swap_remove(position));
+        drop(waiting);
+        drop(parked);
     }
 
     /// Ends a wait that is not over, for a value that `why` is told.
     fn give_up(&self, number: u64, why: impl FnOnce(u64) -> Failure) {
         let mut waiting = self.waiting();
-        let position = waiting.queues.iter().position(|parked| parked.number == number);
-        let parked = position.map(|position| waiting.queues.swap_remove(position));
+        let position = waiting.parked.iter().position(|parked| parked.number == number);
+        let parked = position.map(|position| waiting.parked.swap_remove(position));
         drop(waiting);
-        let Some(Parked { value, queue, .. }) = parked else { return };
-        queue.resume(Some(why(value)));
+        let Some(Parked { value, waiter, .. }) = parked else { return };
+        waiter.resume(Some(why(value)));
     }
 
     /// Why a wait for a value is given up that took too long.

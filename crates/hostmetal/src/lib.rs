@@ -6,6 +6,7 @@
 //! ffi -> library -> msl            source to loaded kernels
 //!     -> queue -> command -> encode   what programs record and commit
 //!     -> event                      what they wait for
+//!     -> io                         what is read from files
 //!     -> executor                   pool of workers, barriers, faults
 //!     -> device, memory, heap, pipeline
 //!     -> faults                     what shall fail on purpose
@@ -34,6 +35,7 @@ pub mod faults;
 pub mod ffi;
 mod functions;
 mod heap;
+mod io;
 mod library;
 mod memory;
 mod mipmap;

@@ -640,6 +640,19 @@ impl Texture {
         Ok((Rows { source, destination, width: width as usize, height, depth }, touched))
     }
 
+    /// The bytes of a row of a region, and how far rows and images of memory are apart that it is copied to or from, which may be
+    /// given as 0.
+    pub(crate) fn distances(
+        &self,
+        at: (u64, u64),
+        region: Region,
+        (row, image): (u64, u64),
+    ) -> Result<(u64, u64, u64), Misuse> {
+        let memory = Linear { bytes: std::ptr::null_mut(), row, image };
+        let (rows, _) = self.rows(at, region, memory, true)?;
+        Ok((rows.width as u64, rows.source.row, rows.source.image))
+    }
+
     /// Copies the host's bytes to texels.
     ///
     /// # Safety

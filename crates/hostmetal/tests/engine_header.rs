@@ -12,6 +12,7 @@ const SOURCES: &[&str] = &[
     include_str!("../src/ffi/faults.rs"),
     include_str!("../src/ffi/functions.rs"),
     include_str!("../src/ffi/heap.rs"),
+    include_str!("../src/ffi/io.rs"),
     include_str!("../src/ffi/log.rs"),
     include_str!("../src/ffi/stitch.rs"),
     include_str!("../src/ffi/submit.rs"),

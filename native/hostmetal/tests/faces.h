@@ -106,6 +106,7 @@ extern const FaceCase stitching_cases[];  // functions made of calls of others
 extern const FaceCase dispatch_cases[];  // our libdispatch
 extern const FaceCase residency_cases[];  // residency sets, resources that encoders are told of
 extern const FaceCase event_cases[];     // events, fences, samples, passes, capture
+extern const FaceCase io_cases[];        // what is loaded from files
 extern const FaceCase log_cases[];       // messages of kernels
 extern const FaceCase fault_cases[];     // what fails on purpose
 // These are run in processes of their own.

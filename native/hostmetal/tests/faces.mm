@@ -31,6 +31,7 @@ const std::vector<const FaceCase *> groups[] = {
         dispatch_cases,
         residency_cases,
         event_cases,
+        io_cases,
         log_cases,
         fault_cases,
     },

@@ -234,6 +234,33 @@ void a_device_goes_while_threads_use_it() {
     CHECK(hostmetal_add_device(0));
   }
 }
+void a_device_that_has_gone_loads_nothing() {
+  Folder folder;
+  id<MTLDevice> device = at(1);
+  CHECK([[NSData dataWithBytes:"0123456789" length:10] writeToFile:folder.file(@"digits") atomically:NO]);
+  id<MTLIOFileHandle> source = [[device newIOFileHandleWithURL:folder.url(@"digits") error:nullptr] autorelease];
+  MTLIOCommandQueueDescriptor *settings = [[[MTLIOCommandQueueDescriptor alloc] init] autorelease];
+  id<MTLIOCommandQueue> loads = [[device newIOCommandQueueWithDescriptor:settings error:nullptr] autorelease];
+  id<MTLBuffer> target = [[device newBufferWithLength:10 options:0] autorelease];
+  id<MTLIOCommandBuffer> waiting = [loads commandBuffer], late = [loads commandBuffer];
+  [waiting waitForEvent:[[device newSharedEvent] autorelease] value:1];
+  [waiting loadBuffer:target offset:0 size:10 sourceHandle:source sourceHandleOffset:0];
+  [waiting commit];
+  CHECK(hostmetal_remove_device(1));
+  [late loadBuffer:target offset:0 size:10 sourceHandle:source sourceHandleOffset:0];
+  [late commit];
+  for (id<MTLIOCommandBuffer> commands in @[ waiting, late ]) {
+    [commands waitUntilCompleted];
+    CHECK_EQUAL([commands status], MTLIOStatusError);
+    check_error([commands error], MTLIOErrorDomain, MTLIOErrorInternal, @"was removed");
+  }
+  CHECK_EQUAL(*(const char *)[target contents], 0);
+  NSError *error = nil;
+  CHECK([device newIOCommandQueueWithDescriptor:settings error:&error] == nil);
+  check_error(error, MTLIOErrorDomain, MTLIOErrorInternal, @"makes no I/O command queue");
+  CHECK(hostmetal_add_device(1));
+}
+
 }  // namespace
 
 #define CASE(name) {#name, name}
@@ -242,6 +269,7 @@ const FaceCase removal_cases[] = {
     CASE(observers_are_told_in_order),
     CASE(a_device_that_has_gone_makes_nothing),
     CASE(what_runs_ends),
+    CASE(a_device_that_has_gone_loads_nothing),
     CASE(a_device_goes_while_threads_use_it),
     {nullptr, nullptr},
 };

@@ -29,7 +29,7 @@ use crate::device::{Device, SIMD_WIDTH, worker_threads};
 use crate::encode::indirect::resolve;
 use crate::encode::sync::{read_grids, write_sample};
 use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
-use crate::event::Event;
+use crate::event::{Event, Waiter};
 use crate::faults;
 use crate::memory::GUARD;
 
@@ -97,7 +97,7 @@ pub(crate) fn execute(worker: &mut Worker, mut execution: Execution) -> Ran {
             Ok(Ok(Some((event, value)))) => {
                 let queue = execution.command_buffer.queue.clone();
                 queue.park(execution);
-                if event.park(value, &queue) {
+                if event.park(value, Waiter::Queue(queue.clone())).is_some() {
                     return Ran::Parked;
                 }
                 execution = queue.unpark();

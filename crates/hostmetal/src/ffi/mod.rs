@@ -13,6 +13,7 @@ mod compile;
 mod faults;
 mod functions;
 mod heap;
+mod io;
 mod log;
 mod stitch;
 mod submit;
@@ -26,6 +27,7 @@ pub use compile::*;
 pub use faults::*;
 pub use functions::*;
 pub use heap::*;
+pub use io::*;
 pub use log::*;
 pub use stitch::*;
 pub use submit::*;
@@ -134,6 +136,12 @@ handles! {
     HMEvent => Event;
     /// An MTLFence.
     HMFence => Fence;
+    /// An MTLIOFileHandle.
+    HMIOFile => crate::io::File;
+    /// An MTLIOCommandQueue.
+    HMIOQueue => crate::io::Queue;
+    /// An MTLIOCommandBuffer.
+    HMIOCommandBuffer => crate::io::CommandBuffer;
     /// An MTLLogState.
     HMLog => Log;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #import <Metal/MTLComputePipeline.h>
 #import <Metal/MTLCounters.h>
+#import <Metal/MTLIOCompressor.h>
 #import <Metal/MTLLibrary.h>
 #import <Metal/MTLPixelFormat.h>
 #import <Metal/MTLResource.h>
@@ -14,6 +15,8 @@ NS_ASSUME_NONNULL_BEGIN
 @protocol MTLBinaryArchive, MTLDevice, MTLDynamicLibrary, MTLCommandQueue, MTLBuffer, MTLHeap, MTLResidencySet, MTLSamplerState, MTLTexture;
 @class MTLCommandQueueDescriptor, MTLLogStateDescriptor, MTLSharedEventHandle, MTLSharedTextureHandle;
 @protocol MTLEvent, MTLFence, MTLLogState, MTLSharedEvent;
+@class MTLIOCommandQueueDescriptor;
+@protocol MTLIOCommandQueue, MTLIOFileHandle;
 
 // The first device; +1. nil on a machine without one.
 MTL_EXTERN id<MTLDevice> _Nullable MTLCreateSystemDefaultDevice(void) API_AVAILABLE(macos(10.11)) NS_RETURNS_RETAINED;
@@ -189,6 +192,23 @@ API_AVAILABLE(macos(10.11))
 
 - (nullable id<MTLLogState>)newLogStateWithDescriptor:(MTLLogStateDescriptor *)descriptor
                                                 error:(__autoreleasing NSError **)error API_AVAILABLE(macos(15.0));
+
+- (nullable id<MTLIOCommandQueue>)newIOCommandQueueWithDescriptor:(MTLIOCommandQueueDescriptor *)descriptor
+                                                            error:(__autoreleasing NSError **)error
+    API_AVAILABLE(macos(13.0));
+- (nullable id<MTLIOFileHandle>)newIOFileHandleWithURL:(NSURL *)url
+                                                 error:(__autoreleasing NSError **)error API_AVAILABLE(macos(14.0));
+// An error: the files are of a format of Apple's.
+- (nullable id<MTLIOFileHandle>)newIOFileHandleWithURL:(NSURL *)url
+                                     compressionMethod:(MTLIOCompressionMethod)compressionMethod
+                                                 error:(__autoreleasing NSError **)error API_AVAILABLE(macos(14.0));
+- (nullable id<MTLIOFileHandle>)newIOHandleWithURL:(NSURL *)url
+                                             error:(__autoreleasing NSError **)error
+    API_DEPRECATED_WITH_REPLACEMENT("newIOFileHandleWithURL:error:", macos(13.0, 14.0));
+- (nullable id<MTLIOFileHandle>)newIOHandleWithURL:(NSURL *)url
+                                 compressionMethod:(MTLIOCompressionMethod)compressionMethod
+                                             error:(__autoreleasing NSError **)error
+    API_DEPRECATED_WITH_REPLACEMENT("newIOFileHandleWithURL:compressionMethod:error:", macos(13.0, 14.0));
 
 - (nullable id<MTLFence>)newFence API_AVAILABLE(macos(10.13));
 - (nullable id<MTLEvent>)newEvent API_AVAILABLE(macos(10.14));

@@ -30,6 +30,9 @@
 #import <Metal/MTLFunctionLog.h>
 #import <Metal/MTLFunctionStitching.h>
 #import <Metal/MTLHeap.h>
+#import <Metal/MTLIOCommandBuffer.h>
+#import <Metal/MTLIOCommandQueue.h>
+#import <Metal/MTLIOCompressor.h>
 #import <Metal/MTLIndirectCommandBuffer.h>
 #import <Metal/MTLIndirectCommandEncoder.h>
 #import <Metal/MTLLibrary.h>
