@@ -9,6 +9,24 @@
   return ((HostMTLBuffer *)buffer)->_engine;
 }
 
+// What is copied from may be a view of another device's.
+- (HMBuffer)sourceBuffer:(id<MTLBuffer>)buffer selector:(SEL)selector {
+  static const Class remoteClass = [HostMTLRemoteBuffer class];
+  if (object_getClass(buffer) == remoteClass) return ((HostMTLBuffer *)buffer)->_engine;
+  return [self engineBuffer:buffer selector:selector];
+}
+
+- (HMPlace)sourcePlace:(id<MTLTexture>)texture
+                 slice:(NSUInteger)slice
+                 level:(NSUInteger)level
+                origin:(MTLOrigin)origin
+              selector:(SEL)selector {
+  static const Class remoteClass = [HostMTLRemoteTexture class];
+  if (object_getClass(texture) == remoteClass)
+    return {((HostMTLTexture *)texture)->_engine, slice, level, {origin.x, origin.y, origin.z}};
+  return [self place:texture slice:slice level:level origin:origin selector:selector];
+}
+
 - (HMPlace)place:(id<MTLTexture>)texture
            slice:(NSUInteger)slice
            level:(NSUInteger)level
@@ -40,7 +58,7 @@
               toBuffer:(id<MTLBuffer>)destination
      destinationOffset:(NSUInteger)destinationOffset
                   size:(NSUInteger)size {
-  HMBuffer from = [self engineBuffer:source selector:_cmd];
+  HMBuffer from = [self sourceBuffer:source selector:_cmd];
   HMBuffer to = [self engineBuffer:destination selector:_cmd];
   HM_CHECK(hm_blit_copy(_engine, from, sourceOffset, to, destinationOffset, size));
 }
@@ -54,7 +72,7 @@
        destinationSlice:(NSUInteger)slice
        destinationLevel:(NSUInteger)level
       destinationOrigin:(MTLOrigin)origin {
-  const HMLayout from = {[self engineBuffer:source selector:_cmd], sourceOffset, sourceBytesPerRow, sourceBytesPerImage};
+  const HMLayout from = {[self sourceBuffer:source selector:_cmd], sourceOffset, sourceBytesPerRow, sourceBytesPerImage};
   const HMPlace to = [self place:destination slice:slice level:level origin:origin selector:_cmd];
   const uint64_t size[3] = {sourceSize.width, sourceSize.height, sourceSize.depth};
   HM_CHECK(hm_blit_copy_to_texture(_engine, &from, &to, size));
@@ -69,7 +87,7 @@
            destinationOffset:(NSUInteger)destinationOffset
       destinationBytesPerRow:(NSUInteger)bytesPerRow
     destinationBytesPerImage:(NSUInteger)bytesPerImage {
-  const HMPlace from = [self place:source slice:slice level:level origin:origin selector:_cmd];
+  const HMPlace from = [self sourcePlace:source slice:slice level:level origin:origin selector:_cmd];
   const HMLayout to = {[self engineBuffer:destination selector:_cmd], destinationOffset, bytesPerRow, bytesPerImage};
   const uint64_t size[3] = {sourceSize.width, sourceSize.height, sourceSize.depth};
   HM_CHECK(hm_blit_copy_from_texture(_engine, &from, &to, size));
@@ -84,7 +102,7 @@
        destinationSlice:(NSUInteger)slice
        destinationLevel:(NSUInteger)level
       destinationOrigin:(MTLOrigin)origin {
-  const HMPlace from = [self place:source slice:sourceSlice level:sourceLevel origin:sourceOrigin selector:_cmd];
+  const HMPlace from = [self sourcePlace:source slice:sourceSlice level:sourceLevel origin:sourceOrigin selector:_cmd];
   const HMPlace to = [self place:destination slice:slice level:level origin:origin selector:_cmd];
   const uint64_t size[3] = {sourceSize.width, sourceSize.height, sourceSize.depth};
   HM_CHECK(hm_blit_copy_texture(_engine, &from, &to, size));
@@ -114,7 +132,7 @@
              sliceCount:(NSUInteger)sliceCount
              levelCount:(NSUInteger)levelCount {
   const MTLOrigin origin = MTLOriginMake(0, 0, 0);
-  HMPlace from = [self place:source slice:sourceSlice level:sourceLevel origin:origin selector:_cmd];
+  HMPlace from = [self sourcePlace:source slice:sourceSlice level:sourceLevel origin:origin selector:_cmd];
   HMPlace to = [self place:destination slice:slice level:level origin:origin selector:_cmd];
   const auto holds = [](NSUInteger first, NSUInteger count, NSUInteger all) { return first <= all && count <= all - first; };
   HM_REQUIRE(holds(sourceSlice, sliceCount, hostmetal_slices(source)) && holds(slice, sliceCount, hostmetal_slices(destination)),

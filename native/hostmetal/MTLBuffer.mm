@@ -44,6 +44,24 @@
   return made;
 }
 
+- (id<MTLBuffer>)newRemoteBufferViewForDevice:(id<MTLDevice>)device {
+  HM_REQUIRE([device isKindOfClass:[HostMTLDevice class]], "the device must not be nil");
+  HM_REQUIRE([self storageMode] == MTLStorageModePrivate, "the buffer must have private storage");
+  const char *misuse = nullptr;
+  HMBuffer view = hm_buffer_create_remote(_engine, ((HostMTLDevice *)device)->_engine, &misuse);
+  HM_CHECK(misuse);
+  HostMTLRemoteBuffer *made = [[HostMTLRemoteBuffer alloc] initWithDevice:(HostMTLDevice *)device
+                                                                   engine:view
+                                                                     heap:nil
+                                                                  options:_resourceOptions];
+  made->_storageBuffer = [self retain];
+  return made;
+}
+
+- (id<MTLBuffer>)remoteStorageBuffer {
+  return nil;
+}
+
 - (void)didModifyRange:(NSRange)range {
   HM_REQUIRE([self storageMode] == MTLStorageModeManaged, "is for buffers of managed storage");
   const NSUInteger length = [self length];
@@ -62,6 +80,32 @@
 
 - (void)dealloc {
   hm_buffer_release(_engine);
+  [super dealloc];
+}
+@end
+
+@implementation HostMTLRemoteBuffer
+- (id<MTLBuffer>)remoteStorageBuffer {
+  return _storageBuffer;
+}
+
+// Kernels of this device cannot reach it.
+- (MTLGPUAddress)gpuAddress {
+  return 0;
+}
+
+- (id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor
+                                    offset:(NSUInteger)offset
+                               bytesPerRow:(NSUInteger)bytesPerRow {
+  HM_REQUIRE(false, "a remote view is only the source of copies");
+}
+
+- (id<MTLBuffer>)newRemoteBufferViewForDevice:(id<MTLDevice>)device {
+  HM_REQUIRE(false, "a remote view is only the source of copies");
+}
+
+- (void)dealloc {
+  [_storageBuffer release];
   [super dealloc];
 }
 @end

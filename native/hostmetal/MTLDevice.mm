@@ -57,6 +57,15 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 - (NSUInteger)locationNumber {
   return _info.location_number;
 }
+- (uint64_t)peerGroupID {
+  return _info.peer_group;
+}
+- (uint32_t)peerIndex {
+  return _info.peer_index;
+}
+- (uint32_t)peerCount {
+  return _info.peer_count;
+}
 // 0 where no memory is apart, or the rate is not known (Apple, maxTransferRate).
 - (uint64_t)maxTransferRate {
   return 0;
@@ -83,16 +92,6 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   return hm_compilers();
 }
 
-// No device here has peers: each works with its own resources only.
-- (uint64_t)peerGroupID {
-  return 0;
-}
-- (uint32_t)peerIndex {
-  return 0;
-}
-- (uint32_t)peerCount {
-  return 0;
-}
 
 // ------------------------------------------------------------------ features
 

@@ -282,6 +282,25 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
   return view;
 }
 
+- (id<MTLTexture>)newRemoteTextureViewForDevice:(id<MTLDevice>)device {
+  HM_REQUIRE([device isKindOfClass:[HostMTLDevice class]], "the device must not be nil");
+  HM_REQUIRE([self storageMode] == MTLStorageModePrivate, "the texture must have private storage");
+  const char *misuse = nullptr;
+  HMTexture view = hm_texture_create_remote(_engine, ((HostMTLDevice *)device)->_engine, &misuse);
+  HM_CHECK(misuse);
+  HostMTLRemoteTexture *made = [[HostMTLRemoteTexture alloc] initWithDevice:(HostMTLDevice *)device
+                                                                     engine:view
+                                                                       heap:nil
+                                                                 descriptor:&_info
+                                                                    options:_resourceOptions];
+  made->_storageTexture = [self retain];
+  return made;
+}
+
+- (id<MTLTexture>)remoteStorageTexture {
+  return nil;
+}
+
 - (MTLResourceID)gpuResourceID {
   return (MTLResourceID){hm_texture_handle(_engine)};
 }
@@ -290,6 +309,34 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
   hm_texture_release(_engine);
   [_parentTexture release];
   [_buffer release];
+  [super dealloc];
+}
+@end
+
+@implementation HostMTLRemoteTexture
+- (id<MTLTexture>)remoteStorageTexture {
+  return _storageTexture;
+}
+
+// Kernels of this device cannot reach it.
+- (MTLResourceID)gpuResourceID {
+  return (MTLResourceID){0};
+}
+
+- (id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat
+                                    textureType:(MTLTextureType)textureType
+                                         levels:(NSRange)levelRange
+                                         slices:(NSRange)sliceRange
+                                        swizzle:(MTLTextureSwizzleChannels)swizzle {
+  HM_REQUIRE(false, "a remote view is only the source of copies");
+}
+
+- (id<MTLTexture>)newRemoteTextureViewForDevice:(id<MTLDevice>)device {
+  HM_REQUIRE(false, "a remote view is only the source of copies");
+}
+
+- (void)dealloc {
+  [_storageTexture release];
   [super dealloc];
 }
 @end

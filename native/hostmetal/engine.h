@@ -59,6 +59,8 @@ typedef struct HMDeviceInfo {
   uint64_t location;  // MTLDeviceLocation
   uint64_t location_number;
   bool low_power;
+  uint64_t peer_group;  // 0 for none, as are the next two
+  uint32_t peer_index, peer_count;
 } HMDeviceInfo;
 // 0 when the environment asks for devices that cannot be, which a line on stderr tells.
 size_t hm_devices(HMDevice *devices, size_t most);  // those that are there: writes at most `most`, returns how many there are
@@ -89,6 +91,8 @@ typedef void (*HMDeallocate)(void *context, void *bytes, uint64_t length);
 HMBuffer hm_buffer_create(HMDevice device, uint64_t length);
 // Uses bytes in place; deallocate (may be NULL) runs once, on any thread, when the last reference is gone.
 HMBuffer hm_buffer_create_no_copy(HMDevice device, void *bytes, uint64_t length, HMDeallocate deallocate, void *context);
+// The same memory as another device of the peer group sees it; NULL with *misuse set for any other device.
+HMBuffer hm_buffer_create_remote(HMBuffer buffer, HMDevice device, const char **misuse);
 void *hm_buffer_contents(HMBuffer buffer);
 uint64_t hm_buffer_length(HMBuffer buffer);
 uint64_t hm_buffer_allocated_size(HMBuffer buffer);
@@ -119,6 +123,7 @@ HMTexture hm_texture_create_linear(HMBuffer buffer, const HMTextureDescriptor *d
 // Shares the texture's memory: first and count of levels and of slices. The swizzle is of what the texture's gives.
 HMTexture hm_texture_create_view(HMTexture texture, uint32_t pixel_format, uint32_t texture_type, const uint64_t levels[2],
                                  const uint64_t slices[2], const uint8_t swizzle[4], const char **misuse);
+HMTexture hm_texture_create_remote(HMTexture texture, HMDevice device, const char **misuse);  // as hm_buffer_create_remote
 // That of its texels, and its usage: a view with another swizzle cannot be written.
 void hm_texture_swizzle(HMTexture texture, uint8_t swizzle[4]);
 uint32_t hm_texture_usage(HMTexture texture);

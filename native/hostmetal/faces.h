@@ -134,6 +134,13 @@ void hostmetal_call_out(const char *what, void (^work)(void));
                        options:(MTLResourceOptions)options;
 @end
 
+// Another device's buffer, which is kept. A class of its own, so that all but the source of a copy refuses it; so is a texture's.
+@interface HostMTLRemoteBuffer : HostMTLBuffer {
+ @public
+  HostMTLBuffer *_storageBuffer;
+}
+@end
+
 @interface HostMTLResidencySet : NSObject <MTLResidencySet> {
   HostMTLDevice *_device;
   NSString *_label;
@@ -182,6 +189,12 @@ void hostmetal_call_out(const char *what, void (^work)(void));
 - (void)setBuffer:(HostMTLBuffer *)buffer offset:(NSUInteger)offset bytesPerRow:(NSUInteger)bytesPerRow;
 - (void)setShareable;
 - (HostMTLTexture *)newShared;  // another texture of the same memory
+@end
+
+@interface HostMTLRemoteTexture : HostMTLTexture {
+ @public
+  HostMTLTexture *_storageTexture;
+}
 @end
 
 @interface MTLSharedTextureHandle (Engine)

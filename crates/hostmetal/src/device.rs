@@ -38,11 +38,32 @@ pub(crate) struct Device {
     pub(crate) registry_id: u64,
     /// Among the devices at the same location.
     pub(crate) location_number: u64,
+    pub(crate) peers: Peers,
     pub(crate) settings: Settings,
     pub(crate) texts: Texts,
     allocated: AtomicU64,
     volatile: Mutex<VolatilePages>,
     removed: AtomicBool,
+}
+
+/// A device among those whose memory it can copy from (MTLDevice.peerGroupID); all 0 where it is alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Peers {
+    pub(crate) group: u64,
+    pub(crate) index: u32,
+    pub(crate) count: u32,
+}
+
+impl Peers {
+    /// Of a device whose group, and those of all, these are.
+    fn of(number: usize, groups: &[u64]) -> Peers {
+        let group = groups[number];
+        let among = |groups: &[u64]| groups.iter().filter(|other| **other == group).count() as u32;
+        match among(groups) {
+            count if group > 0 && count > 1 => Peers { group, index: among(&groups[..number]), count },
+            _ => Peers::default(),
+        }
+    }
 }
 
 /// What exceptions say of a device's own limits.
@@ -168,7 +189,11 @@ fn list() -> MutexGuard<'static, Devices> {
         let processor = processor_name();
         let location_number =
             |number: usize| all[..number].iter().filter(|other| other.location == all[number].location).count() as u64;
-        let one = |number| Device::new(number, all.len(), &processor, location_number(number), all[number].clone());
+        let groups: Vec<u64> = all.iter().map(|settings| settings.peer_group).collect();
+        let one = |number| Device {
+            peers: Peers::of(number, &groups),
+            ..Device::new(number, all.len(), &processor, location_number(number), all[number].clone())
+        };
         let all: Vec<&'static Device> = (0..all.len()).map(|number| &*Box::leak(Box::new(one(number)))).collect();
         Mutex::new(Devices { present: all.iter().copied().map(Some).collect(), all })
     });
@@ -210,6 +235,7 @@ impl Device {
             name: text(name),
             registry_id: REGISTRY_ID + number as u64,
             location_number,
+            peers: Peers::default(),
             texts: Texts {
                 memory_length: text(format!("length must be <= {memory} bytes.")),
                 memory_of_dispatch: text(format!(
@@ -234,6 +260,7 @@ impl Device {
             name: old.name.clone(),
             registry_id: REGISTRY_ID + made,
             location_number: old.location_number,
+            peers: old.peers,
             texts: Texts {
                 memory_length: memory_length.clone(),
                 memory_of_dispatch: memory_of_dispatch.clone(),
@@ -244,6 +271,11 @@ impl Device {
             volatile: Mutex::default(),
             removed: AtomicBool::new(false),
         }
+    }
+
+    /// Whether it may copy from another's memory.
+    pub(crate) fn is_peer_of(&self, other: &Device) -> bool {
+        self.number != other.number && self.peers.group > 0 && self.peers.group == other.peers.group
     }
 
     /// Whether it has gone.

@@ -155,6 +155,8 @@ pub(crate) struct Buffer {
 enum Storage {
     Own(Arc<Pages>),
     Heap(Piece),
+    /// Another device's.
+    Remote(Arc<Buffer>),
     Borrowed {
         /// Bytes of the device's account, given back on drop.
         charged: u64,
@@ -210,6 +212,15 @@ impl Buffer {
         Some(Buffer { device, contents: bytes, length, storage: Storage::Borrowed { charged, deallocate, context } })
     }
 
+    /// The same memory as one of another device sees it.
+    pub(crate) fn remote(buffer: Arc<Buffer>, device: &'static Device) -> Result<Buffer, Misuse> {
+        if !device.is_peer_of(buffer.device) {
+            return Err(c"the device must be another one of the same peer group.");
+        }
+        let Buffer { contents, length, .. } = *buffer;
+        Ok(Buffer { device, contents, length, storage: Storage::Remote(buffer) })
+    }
+
     pub(crate) fn device(&self) -> &'static Device {
         self.device
     }
@@ -228,6 +239,7 @@ impl Buffer {
         match &self.storage {
             Storage::Own(pages) => pages.length(),
             Storage::Heap(piece) => piece.length(),
+            Storage::Remote(_) => 0,
             Storage::Borrowed { charged, .. } => *charged,
         }
     }
@@ -246,6 +258,7 @@ impl Buffer {
         match &self.storage {
             Storage::Own(pages) => pages.set_purgeable(new),
             Storage::Heap(piece) => piece.heap().pages().set_purgeable(None),
+            Storage::Remote(buffer) => buffer.set_purgeable(None),
             Storage::Borrowed { .. } => Purgeable::NonVolatile,
         }
     }

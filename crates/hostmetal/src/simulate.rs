@@ -45,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) family: Family,
     pub(crate) location: Location,
     pub(crate) low_power: bool,
+    /// 0 for none.
+    pub(crate) peer_group: u64,
     /// Whether what is harmless on a GPU, but against Metal's rules, is misuse.
     pub(crate) validation: bool,
     /// It is removed when so many command buffers were committed and the next one begins to run.
@@ -117,6 +119,7 @@ impl Settings {
             family: Family::Apple(7),
             location: Location::BuiltIn,
             low_power: false,
+            peer_group: 0,
             validation: true,
             removed_after: None,
         }
@@ -176,6 +179,10 @@ impl Settings {
                         "no" => false,
                         _ => return Err(of("expected yes or no".to_owned())),
                     };
+                }
+                "peer_group" => {
+                    let number = value.parse().ok().filter(|number| *number > 0);
+                    self.peer_group = number.ok_or_else(|| of("expected a number from 1".to_owned()))?;
                 }
                 "removed_after" => {
                     let number = value.parse().map_err(|_| of("expected a number of command buffers".to_owned()))?;
@@ -254,6 +261,7 @@ mod tests {
         assert_eq!(changed("family=mac2"), Settings { family: Family::Mac2, ..whole.clone() });
         assert_eq!(changed("location=slot"), Settings { location: Location::Slot, ..whole.clone() });
         assert_eq!(changed("low_power=yes"), Settings { low_power: true, ..whole.clone() });
+        assert_eq!(changed("peer_group=7"), Settings { peer_group: 7, ..whole.clone() });
         assert_eq!(changed("removed_after=3"), Settings { removed_after: Some(3), ..whole.clone() });
         let several = Settings { max_threads: 32, location: Location::External, ..whole };
         assert_eq!(changed(" max_threads = 32 , location = external "), several);
@@ -295,6 +303,7 @@ mod tests {
             ("HOSTMETAL_DEVICE_0", "family=apple8", "family: expected apple2 to apple7"),
             ("HOSTMETAL_DEVICE_0", "location=moon", "location: expected built-in"),
             ("HOSTMETAL_DEVICE_0", "low_power=1", "low_power: expected yes or no"),
+            ("HOSTMETAL_DEVICE_0", "peer_group=0", "peer_group: expected a number from 1"),
             ("HOSTMETAL_FAULTS", "buffer:device=1", "`buffer:device=1`: device: there is no device 1: they are 0 to 0"),
             ("HOSTMETAL_DEVICE_0", "removed_after=-1", "removed_after: expected a number of command buffers"),
         ] {

@@ -535,6 +535,12 @@ impl Texture {
         Ok(Texture { swizzled: self.swizzled || view.swizzled, ..view })
     }
 
+    /// The same texels as another device sees them.
+    pub(crate) fn remote(&self, device: &'static Device) -> Result<Texture, Misuse> {
+        let memory = Arc::new(Buffer::remote(self.memory.clone(), device)?);
+        Ok(Texture { swizzled: self.swizzled, ..Texture::of(memory, self.texels().clone(), self.descriptor) })
+    }
+
     pub(crate) fn device(&self) -> &'static Device {
         self.memory.device()
     }

@@ -34,9 +34,10 @@ const PROCESSES: [Process; 8] = [
             (
                 "HOSTMETAL_DEVICE_1",
                 "name=small one,memory=16M,max_buffer=8M,working_set=12M,threadgroup_memory=16K,max_threads=256,\
-                 family=mac2,location=external,low_power=yes",
+                 family=mac2,location=external,low_power=yes,peer_group=6",
             ),
-            ("HOSTMETAL_DEVICE_2", "family=apple3,location=external"),
+            ("HOSTMETAL_DEVICE_0", "peer_group=5"),
+            ("HOSTMETAL_DEVICE_2", "family=apple3,location=external,peer_group=5"),
         ],
         says: &[],
     },

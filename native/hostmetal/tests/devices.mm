@@ -2,6 +2,7 @@
 #import "faces.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -46,6 +47,115 @@ void encode(id<MTLDevice> device, void (^record)(id<MTLComputeCommandEncoder> en
   CHECK_EQUAL([commandBuffer status], MTLCommandBufferStatusCompleted);
 }
 
+// What copy records runs on a queue of the device.
+void copy(id<MTLDevice> device, void (^record)(id<MTLBlitCommandEncoder> encoder)) {
+  id<MTLCommandBuffer> commandBuffer = [[[device newCommandQueue] autorelease] commandBuffer];
+  id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
+  @try {
+    record(encoder);
+  } @finally {
+    [encoder endEncoding];
+  }
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  CHECK_EQUAL([commandBuffer status], MTLCommandBufferStatusCompleted);
+}
+
+// ------------------------------------------------------------------ peers: devices 0 and 2
+
+void peers_tell_of_their_group() {
+  CHECK_EQUAL([at(0) peerGroupID], 5);
+  CHECK_EQUAL([at(2) peerGroupID], 5);
+  CHECK_EQUAL([at(0) peerCount], 2);
+  CHECK_EQUAL([at(2) peerCount], 2);
+  CHECK_EQUAL([at(0) peerIndex], 0);
+  CHECK_EQUAL([at(2) peerIndex], 1);
+  // A group of one is none.
+  CHECK([at(1) peerGroupID] == 0 && [at(1) peerIndex] == 0 && [at(1) peerCount] == 0);
+}
+
+void peers_copy_from_remote_views() {
+  const NSUInteger length = 1 << 16;
+  id<MTLBuffer> there = [[at(2) newBufferWithLength:length options:MTLResourceStorageModePrivate] autorelease];
+  id<MTLBuffer> here = buffer(at(0), length);
+  copy(at(2), ^(id<MTLBlitCommandEncoder> encoder) {
+    [encoder fillBuffer:there range:NSMakeRange(0, length) value:7];
+    [encoder fillBuffer:there range:NSMakeRange(100, 28) value:9];
+  });
+  const NSUInteger before = [at(0) currentAllocatedSize];
+  id<MTLBuffer> view = [there newRemoteBufferViewForDevice:at(0)];
+  CHECK([view device] == at(0) && [view remoteStorageBuffer] == there && [there remoteStorageBuffer] == nil);
+  CHECK([view length] == length && [view storageMode] == MTLStorageModePrivate && [view contents] == nullptr);
+  CHECK_EQUAL([view allocatedSize], 0);
+  CHECK_EQUAL([at(0) currentAllocatedSize], before);
+  copy(at(0), ^(id<MTLBlitCommandEncoder> encoder) {
+    [encoder copyFromBuffer:view sourceOffset:100 toBuffer:here destinationOffset:1 size:length - 100];
+  });
+  const uint8_t *bytes = (const uint8_t *)[here contents];
+  CHECK(bytes[0] == 0 && bytes[1] == 9 && bytes[28] == 9 && bytes[29] == 7 && bytes[length - 100] == 7 && bytes[length - 99] == 0);
+  // What is written later is seen too: it is the same memory.
+  copy(at(2), ^(id<MTLBlitCommandEncoder> encoder) { [encoder fillBuffer:there range:NSMakeRange(0, 16) value:3]; });
+  copy(at(0), ^(id<MTLBlitCommandEncoder> encoder) {
+    [encoder copyFromBuffer:view sourceOffset:0 toBuffer:here destinationOffset:0 size:16];
+  });
+  CHECK(bytes[0] == 3 && bytes[15] == 3 && bytes[16] == 9);
+  [view release];
+}
+
+void peers_copy_from_remote_textures() {
+  MTLTextureDescriptor *wanted = [MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR8Uint width:64 height:4 mipmapped:NO];
+  [wanted setStorageMode:MTLStorageModePrivate];
+  id<MTLTexture> there = [[at(0) newTextureWithDescriptor:wanted] autorelease];
+  id<MTLTexture> mine = [[at(2) newTextureWithDescriptor:wanted] autorelease];
+  id<MTLBuffer> from = buffer(at(0), 256), to = buffer(at(2), 256);
+  for (int i = 0; i < 256; i++) ((uint8_t *)[from contents])[i] = (uint8_t)(i * 3);
+  const MTLSize size = MTLSizeMake(64, 4, 1);
+  const MTLOrigin origin = MTLOriginMake(0, 0, 0);
+  copy(at(0), ^(id<MTLBlitCommandEncoder> encoder) {
+    [encoder copyFromBuffer:from sourceOffset:0 sourceBytesPerRow:64 sourceBytesPerImage:256 sourceSize:size toTexture:there destinationSlice:0
+           destinationLevel:0 destinationOrigin:origin];
+  });
+  id<MTLTexture> view = [there newRemoteTextureViewForDevice:at(2)];
+  CHECK([view device] == at(2) && [view remoteStorageTexture] == there && [there remoteStorageTexture] == nil && [view width] == 64);
+  copy(at(2), ^(id<MTLBlitCommandEncoder> encoder) {
+    [encoder copyFromTexture:view toTexture:mine];
+    [encoder copyFromTexture:mine sourceSlice:0 sourceLevel:0 sourceOrigin:origin sourceSize:size toBuffer:to destinationOffset:0
+        destinationBytesPerRow:64 destinationBytesPerImage:256];
+  });
+  CHECK(memcmp([from contents], [to contents], 256) == 0);
+  [view release];
+}
+
+void remote_views_are_sources_alone() {
+  id<MTLBuffer> there = [[at(2) newBufferWithLength:256 options:MTLResourceStorageModePrivate] autorelease];
+  id<MTLBuffer> view = [[there newRemoteBufferViewForDevice:at(0)] autorelease];
+  id<MTLBuffer> here = buffer(at(0), 256);
+  CHECK_RAISES([there newRemoteBufferViewForDevice:at(1)], @"newRemoteBufferViewForDevice:", @"peer group");
+  CHECK_RAISES([there newRemoteBufferViewForDevice:at(2)], @"newRemoteBufferViewForDevice:", @"another one of the same peer group");
+  CHECK_RAISES([there newRemoteBufferViewForDevice:nil], @"newRemoteBufferViewForDevice:", @"must not be nil");
+  CHECK_RAISES([here newRemoteBufferViewForDevice:at(2)], @"newRemoteBufferViewForDevice:", @"private storage");
+  CHECK_RAISES([view newRemoteBufferViewForDevice:at(2)], @"newRemoteBufferViewForDevice:", @"source of copies");
+  CHECK_RAISES(copy(at(0), ^(id<MTLBlitCommandEncoder> encoder) { [encoder fillBuffer:view range:NSMakeRange(0, 4) value:1]; }),
+               @"fillBuffer:range:value:", @"the buffer must be one of this device");
+  CHECK_RAISES(copy(at(0), ^(id<MTLBlitCommandEncoder> encoder) {
+                 [encoder copyFromBuffer:here sourceOffset:0 toBuffer:view destinationOffset:0 size:4];
+               }), @"copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:", @"the buffer must be one of this device");
+  CHECK_RAISES(copy(at(2), ^(id<MTLBlitCommandEncoder> encoder) {
+                 [encoder copyFromBuffer:view sourceOffset:0 toBuffer:there destinationOffset:0 size:4];
+               }), @"copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:", @"different device");
+  CHECK_RAISES(encode(at(0), ^(id<MTLComputeCommandEncoder> encoder) {
+                 @try {
+                   [encoder setBuffer:view offset:0 atIndex:0];
+                 } @finally {
+                   [encoder endEncoding];
+                 }
+               }), @"setBuffer:offset:atIndex:", @"not one of this device");
+  MTLTextureDescriptor *shared = [MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR8Uint width:4 height:4 mipmapped:NO];
+  [shared setStorageMode:MTLStorageModeShared];
+  CHECK_RAISES([[[at(0) newTextureWithDescriptor:shared] autorelease] newRemoteTextureViewForDevice:at(2)], @"newRemoteTextureViewForDevice:",
+               @"private storage");
+}
+
 // ------------------------------------------------------------------ what they tell
 
 void each_device_tells_of_itself() {
@@ -69,8 +179,6 @@ void each_device_tells_of_itself() {
   CHECK(![at(0) isRemovable] && [at(1) isRemovable]);
   CHECK([at(0) hasUnifiedMemory] && ![at(1) hasUnifiedMemory]);
   for (NSUInteger i = 0; i < 3; i++) {
-    CHECK_EQUAL([at(i) peerGroupID], 0);
-    CHECK_EQUAL([at(i) peerCount], 0);
     CHECK([[[at(i) architecture] name] isEqualToString:@"hostmetal"]);
   }
 }
@@ -386,6 +494,10 @@ void wrong_settings_leave_no_device() {
 
 #define CASE(name) {#name, name}
 const FaceCase device_cases[] = {
+    CASE(peers_tell_of_their_group),
+    CASE(peers_copy_from_remote_views),
+    CASE(peers_copy_from_remote_textures),
+    CASE(remote_views_are_sources_alone),
     CASE(each_device_tells_of_itself),
     CASE(each_device_tells_its_own_limits),
     CASE(each_device_has_its_own_account),

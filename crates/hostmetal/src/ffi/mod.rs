@@ -253,6 +253,12 @@ pub struct HMDeviceInfo {
     pub location_number: u64,
     /// Of a machine's GPUs, the one to use when power counts.
     pub low_power: bool,
+    /// 0 for none, as are the next two.
+    pub peer_group: u64,
+    /// In its group.
+    pub peer_index: u32,
+    /// Devices of its group.
+    pub peer_count: u32,
 }
 
 fn handle_of(device: &'static Device) -> HMDevice {
@@ -346,6 +352,9 @@ pub unsafe extern "C" fn hm_device_info(device: HMDevice, info: *mut HMDeviceInf
         },
         location_number: device.location_number,
         low_power: device.settings.low_power,
+        peer_group: device.peers.group,
+        peer_index: device.peers.index,
+        peer_count: device.peers.count,
     };
     // SAFETY: as the module says.
     unsafe { put(info, value) };
@@ -406,6 +415,30 @@ pub unsafe extern "C" fn hm_buffer_create_no_copy(
     // SAFETY: the caller promises what `borrowed` asks for.
     let buffer = unsafe { Buffer::borrowed(device, bytes, length, deallocate, context) };
     buffer.map_or(HMBuffer::NULL, |buffer| give(Arc::new(buffer)))
+}
+
+/// The same memory as another device of the peer group sees it; NULL with *misuse set for any other device.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_buffer_create_remote(
+    buffer: HMBuffer,
+    device: HMDevice,
+    misuse: *mut *const c_char,
+) -> HMBuffer {
+    // SAFETY: as the module says.
+    let device = unsafe { device_of(device) };
+    // SAFETY: as the module says.
+    let buffer = unsafe { share(buffer) };
+    let (handle, text) = match buffer.map(|buffer| Buffer::remote(buffer, device)) {
+        Some(Ok(view)) => (give(Arc::new(view)), ptr::null()),
+        Some(Err(text)) => (HMBuffer::NULL, text.as_ptr()),
+        None => (HMBuffer::NULL, ptr::null()),
+    };
+    // SAFETY: as the module says.
+    unsafe { put(misuse, text) };
+    handle
 }
 
 /// Address of the first byte.

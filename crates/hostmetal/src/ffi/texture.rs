@@ -198,6 +198,24 @@ pub unsafe extern "C" fn hm_texture_create_view(
     unsafe { made(result.map(Some), misuse) }
 }
 
+/// The same texels as another device of the peer group sees them; NULL with *misuse set for any other device.
+///
+/// # Safety
+/// As the module above says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_texture_create_remote(
+    texture: HMTexture,
+    device: HMDevice,
+    misuse: *mut *const c_char,
+) -> HMTexture {
+    // SAFETY: as the module above says.
+    let device = unsafe { device_of(device) };
+    // SAFETY: as the module above says.
+    let result = unsafe { borrow(texture) }.remote(device);
+    // SAFETY: as the module above says.
+    unsafe { made(result.map(Some), misuse) }
+}
+
 /// What kernels get for the components of its texels.
 ///
 /// # Safety

@@ -18,6 +18,9 @@ API_AVAILABLE(macos(10.11))
 - (void)didModifyRange:(NSRange)range API_AVAILABLE(macos(10.11));
 - (void)addDebugMarker:(NSString *)marker range:(NSRange)range API_AVAILABLE(macos(10.12));
 - (void)removeAllDebugMarkers API_AVAILABLE(macos(10.12));
+// Of private storage, for a device of the same peer group, which can only copy from it.
+- (nullable id<MTLBuffer>)newRemoteBufferViewForDevice:(id<MTLDevice>)device API_AVAILABLE(macos(10.15));
+@property(nullable, readonly) id<MTLBuffer> remoteStorageBuffer API_AVAILABLE(macos(10.15));
 @property(readonly) MTLGPUAddress gpuAddress API_AVAILABLE(macos(13.0));
 @end
 

@@ -158,6 +158,9 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) uint64_t recommendedMaxWorkingSetSize API_AVAILABLE(macos(10.12));
 @property(readonly) MTLDeviceLocation location API_AVAILABLE(macos(10.15));
 @property(readonly) NSUInteger locationNumber API_AVAILABLE(macos(10.15));
+@property(readonly) uint64_t peerGroupID API_AVAILABLE(macos(10.15));
+@property(readonly) uint32_t peerIndex API_AVAILABLE(macos(10.15));
+@property(readonly) uint32_t peerCount API_AVAILABLE(macos(10.15));
 @property(readonly) uint64_t maxTransferRate API_AVAILABLE(macos(10.15));
 @property(readonly) NSUInteger currentAllocatedSize API_AVAILABLE(macos(10.13));
 @property(readonly) NSUInteger maxThreadgroupMemoryLength API_AVAILABLE(macos(10.13));
@@ -166,9 +169,6 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) MTLArgumentBuffersTier argumentBuffersSupport API_AVAILABLE(macos(10.13));
 @property(readonly) NSUInteger maxArgumentBufferSamplerCount API_AVAILABLE(macos(10.14));
 @property(readonly) BOOL supports32BitFloatFiltering API_AVAILABLE(macos(11.0));
-@property(readonly) uint64_t peerGroupID API_AVAILABLE(macos(10.15));
-@property(readonly) uint32_t peerIndex API_AVAILABLE(macos(10.15));
-@property(readonly) uint32_t peerCount API_AVAILABLE(macos(10.15));
 @property(readonly, getter=isDepth24Stencil8PixelFormatSupported) BOOL depth24Stencil8PixelFormatSupported
     API_AVAILABLE(macos(10.11));
 @property(readonly, getter=areRasterOrderGroupsSupported) BOOL rasterOrderGroupsSupported API_AVAILABLE(macos(10.13));

@@ -152,6 +152,9 @@ API_AVAILABLE(macos(10.11))
             withBytes:(const void *)pixelBytes
           bytesPerRow:(NSUInteger)bytesPerRow;
 - (nullable MTLSharedTextureHandle *)newSharedTextureHandle API_AVAILABLE(macos(10.14));
+// Of private storage, for a device of the same peer group, which can only copy from it.
+- (nullable id<MTLTexture>)newRemoteTextureViewForDevice:(id<MTLDevice>)device API_AVAILABLE(macos(10.15));
+@property(nullable, readonly) id<MTLTexture> remoteStorageTexture API_AVAILABLE(macos(10.15));
 - (nullable id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat;
 - (nullable id<MTLTexture>)newTextureViewWithPixelFormat:(MTLPixelFormat)pixelFormat
                                              textureType:(MTLTextureType)textureType
