@@ -2,7 +2,7 @@
 //!
 //! Dependants get `DEP_HOSTMETAL_CXX` (the clang++), `DEP_HOSTMETAL_OBJCXX_FLAGS` (its flags, U+001F between them) and
 //! `DEP_HOSTMETAL_INCLUDE` (the folder that holds `Metal/Metal.h`). `DCMETAL_CLANGXX` names another clang++; whichever it is, it
-//! is tried first. `DCMETAL_SANITIZE=address|thread|undefined` builds instrumented. Only sources whose text, headers or
+//! is tried first. `DCMETAL_SANITIZE=address|thread|undefined` builds instrumented; the LLVM pass with `undefined` alone, where it traps. Only sources whose text, headers or
 //! flags changed are compiled again. On macOS and for docs.rs the script does nothing.
 
 use std::env;
@@ -288,6 +288,10 @@ fn build_pass() {
         "-D__STDC_LIMIT_MACROS",
     ]);
     command.args(["-D__STDC_FORMAT_MACROS", "-fvisibility=hidden", "-isystem"]).arg(include);
+    if env::var("DCMETAL_SANITIZE").is_ok_and(|kind| kind == "undefined") {
+        // The clang that loads it has no run-time library of a sanitizer: it ends with SIGILL, and its backtrace.
+        command.args(["-fsanitize=undefined", "-fno-sanitize=vptr", "-fsanitize-trap=undefined", "-DHOSTMETAL_PLANTS"]);
+    }
     command.args(&sources).arg("-o").arg(&file);
     // As for the classes: only what changed is compiled again.
     let mut made_with = format!("{command:?} {}", version(&clang));

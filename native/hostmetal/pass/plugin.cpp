@@ -25,6 +25,9 @@
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
+#include <climits>
+#include <cstdlib>
+
 using namespace llvm;
 
 namespace hostmetal {
@@ -67,8 +70,20 @@ void signArtefact(Module &module, const char *engine) {
   new GlobalVariable(module, text->getType(), true, GlobalValue::ExternalLinkage, text, engineName);
 }
 
+#ifdef HOSTMETAL_PLANTS
+// A mistake made on purpose, by which scripts/sanitize/run sees that mistakes of the pass are reported.
+void plant() {
+  volatile int largest = INT_MAX;
+  if (getenv("HOSTMETAL_PASS_PLANT"))
+    largest = largest + 1;
+}
+#else
+void plant() {}
+#endif
+
 struct Prepare : PassInfoMixin<Prepare> {
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    plant();
     Kernel kernel;
     Refusal refusal = findKernel(module, kernel);
     if (!refusal)
