@@ -157,7 +157,7 @@ pub struct Report {
 
 const NOT_COVERED: [&str; 4] = [
     "Comparisons with other implementations (OpenCL's, plain C++, clang): they need these implementations; `cargo bench -p dcmetal-benches` makes them.",
-    "Rooflines of calls: a call of a function moves nothing that has one. That time grows with the number of calls, and that every call had its effect, is checked instead.",
+    "Rooflines of round trips, look-ups and processes, which are times and no rates: that time grows with the number of calls, and that every call had its effect, is checked instead.",
     "Time on the device alone: figures are what the host waits for, launches included.",
     "Energy, and speed after hours of load.",
 ];

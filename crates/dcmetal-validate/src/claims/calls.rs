@@ -1,13 +1,14 @@
 //! Claims on what a call costs the host: look-ups, command buffers, launches, submissions.
 
 use std::hint::black_box;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dcmetal::{Accelerator, Batch, Buffer, Grid, Kernel, Result, StreamLimits, args};
 
 use super::Bench;
 use crate::measure::Calls;
-use crate::{Measured, Refusal, c_abi, time};
+use crate::{Measured, Rate, Refusal, SLACK, c_abi, time};
 
 /// Adds one to a number: what was launched can be counted.
 const COUNT: &str = "kernel void count(device uint* y [[buffer(0)]]) { y[0] += 1u; }";
@@ -112,6 +113,7 @@ pub(super) fn encode(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
         Ok::<_, dcmetal::Error>(record)
     })?;
     let mut measured = Measured::of_calls(calls, counter.verify()?);
+    measured.rates.push(beside(1.0 / measured.value, &bare_dispatches(bench)?));
     let share = format!("{:.2} of the time of encoding", ran.as_secs_f64() / recorded.as_secs_f64());
     measured.apart.push(("submission and execution of the batches".to_owned(), share));
     Ok(measured)
@@ -193,6 +195,7 @@ pub(super) fn dispatches(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
     let mut measured = Measured::of_calls(calls, counter.verify()?).a_second();
     let rate = measured.value * given.as_secs_f64() / done.as_secs_f64();
     measured.apart.push(("until all have run".to_owned(), crate::figure(rate, crate::Unit::PerSecond)));
+    measured.rates.push(beside(measured.value, &bare_dispatches(bench)?));
     Ok(measured)
 }
 
@@ -207,5 +210,126 @@ pub(super) fn submissions(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
         drop(counter.y.read()?);
         Ok::<_, dcmetal::Error>(start.elapsed())
     })?;
-    Ok(Measured::of_calls(calls, counter.verify()?).a_second())
+    let mut measured = Measured::of_calls(calls, counter.verify()?).a_second();
+    measured.rates.push(beside(measured.value, &bare_command_buffers(bench)?));
+    Ok(measured)
+}
+
+/// The most calls in a second, of those that a claim cannot do without.
+struct Bare {
+    a_second: f64,
+    what: &'static str,
+}
+
+/// A rate of calls beside that of the bare ones. Those are of the fastest turn, since nothing makes a turn too short.
+fn beside(rate: f64, bare: &Bare) -> Rate {
+    let (value, roof) = (rate / 1e6, bare.a_second / 1e6);
+    Rate { value, roof, slack: SLACK, unit: "million/s", roof_is: bare.what.to_owned() }
+}
+
+impl Bare {
+    fn of(calls: &Calls, what: &'static str) -> Bare {
+        Bare { a_second: 1.0 / calls.seconds.best, what }
+    }
+}
+
+/// Dispatches through the C ABI that set nothing and look for no conflicts: any launch makes one.
+fn bare_dispatches(bench: &mut Bench<'_>) -> Result<Bare, Refusal> {
+    let device = c_abi::Device::open();
+    let (pipeline, buffer) = (device.pipeline(COUNT, "count"), device.buffer(4));
+    let mut wanted = 0u32;
+    let Ok(calls) = Calls::time(bench.many(), |n| {
+        let mut spent = Duration::ZERO;
+        for first in (0..n).step_by(LAUNCHES as usize) {
+            let launches = LAUNCHES.min(n - first);
+            wanted = wanted.wrapping_add(launches as u32);
+            let mut command_buffer = device.command_buffer();
+            let start = Instant::now();
+            device.encode(&mut command_buffer, &pipeline, &buffer, launches);
+            spent += start.elapsed();
+            device.finish(command_buffer);
+        }
+        Ok::<_, std::convert::Infallible>(spent)
+    });
+    let counted = buffer.first_u32();
+    if counted != wanted {
+        return Err(Refusal::Broken(format!("the roofline's dispatches counted to {counted}, not to {wanted}")));
+    }
+    Ok(Bare::of(&calls, "bare dispatches through the C ABI, 1000 an encoder"))
+}
+
+/// Command buffers that may be open at once: few enough for any queue.
+const OPEN: u64 = 32;
+
+/// Command buffers through the C ABI, each made and given a dispatch: any launch by itself needs one, which is committed, run and told of besides.
+fn bare_command_buffers(bench: &mut Bench<'_>) -> Result<Bare, Refusal> {
+    let device = c_abi::Device::open();
+    let (pipeline, buffer) = (device.pipeline(COUNT, "count"), device.buffer(4));
+    let (mut wanted, mut made) = (0u32, Vec::new());
+    let Ok(calls) = Calls::time(bench.many(), |n| {
+        let mut spent = Duration::ZERO;
+        for first in (0..n).step_by(OPEN as usize) {
+            let start = Instant::now();
+            for _ in 0..OPEN.min(n - first) {
+                let mut command_buffer = device.command_buffer();
+                device.encode(&mut command_buffer, &pipeline, &buffer, 1);
+                made.push(command_buffer);
+            }
+            spent += start.elapsed();
+            // The last of them shows that they are what is to be run; the others are let go of.
+            wanted = wanted.wrapping_add(1);
+            made.drain(..).next_back().into_iter().for_each(|last| device.finish(last));
+        }
+        Ok::<_, std::convert::Infallible>(spent)
+    });
+    let counted = buffer.first_u32();
+    if counted != wanted {
+        return Err(Refusal::Broken(format!("the roofline's command buffers counted to {counted}, not to {wanted}")));
+    }
+    Ok(Bare::of(&calls, "bare command buffers through the C ABI, each with a dispatch, not committed"))
+}
+
+/// What a look into a pool, and the way back, cannot do without: a lock that nobody else wants, taken and given back twice.
+pub(super) fn locks(bench: &mut Bench<'_>, rate: f64) -> Result<Rate, Refusal> {
+    let lock = Mutex::new(0u64);
+    let mut wanted = 0;
+    let Ok(calls) = Calls::time(bench.many(), |n| {
+        wanted += 2 * n;
+        let start = Instant::now();
+        for _ in 0..2 * n {
+            *black_box(&lock).lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        }
+        Ok::<_, std::convert::Infallible>(start.elapsed())
+    });
+    let counted = *lock.lock().unwrap_or_else(PoisonError::into_inner);
+    if counted != wanted {
+        return Err(Refusal::Broken(format!("the roofline's locks counted to {counted}, not to {wanted}")));
+    }
+    Ok(beside(rate, &Bare::of(&calls, "a lock that nobody else wants, taken and given back twice")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Goal, Verdict, judge};
+
+    /// A claim that is more often than what it needs cannot be true.
+    #[test]
+    fn no_rate_of_calls_is_above_that_of_the_bare_ones() {
+        let bare = Bare { a_second: 2e6, what: "bare calls" };
+        for (rate, verdict) in [(1e6, Verdict::Reached), (2.9e6, Verdict::Reached), (3.1e6, Verdict::Broken)] {
+            let measured = Measured {
+                value: rate,
+                rates: vec![beside(rate, &bare)],
+                verified: vec!["all".to_owned()],
+                ..Measured::default()
+            };
+            let (got, why) = judge(Goal::AtLeast(1e5), &measured);
+            assert_eq!(got, verdict, "{rate}: {why}");
+            assert_eq!(
+                why.contains("million/s are above the roofline, 2.0000 million/s (bare calls)"),
+                got == Verdict::Broken
+            );
+        }
+    }
 }

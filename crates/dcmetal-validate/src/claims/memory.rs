@@ -115,6 +115,7 @@ pub(super) fn pool_hit(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
     let verified =
         format!("{hits} hits and 1 allocation of {asked} requests; the memory handed out is the one that came back");
     let mut measured = Measured::of_calls(calls, verified);
+    measured.rates.push(super::calls::locks(bench, 1.0 / measured.value)?);
     let gpu = bench.gpu;
     let native = Calls::time(bench.many(), |n| {
         let start = Instant::now();
