@@ -1,7 +1,7 @@
 //! Kernels with barriers and SIMD-group functions: loops that the LLVM pass makes, against a stack per thread, and against PoCL with
 //! the same algorithm in OpenCL C, on the same threads in the same run. Every output is verified before a figure is printed.
 //!
-//! `cargo bench -p dcmetal-benches --bench barriers [-- PART OF A NAME]...`
+//! `cargo bench -p dcmetal-benches --bench barriers [-- [--short] [PART OF A NAME]...]`
 
 #[cfg(target_os = "linux")]
 #[path = "barriers/kernels.rs"]

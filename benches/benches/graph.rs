@@ -1,17 +1,18 @@
 //! Graphs: two equal branches beside the same branches one after the other, in one process by turns; and what a run costs the host the first time
 //! (recording, planning, checking) and again. Outputs are verified.
 //!
-//! Each node is one threadgroup, so that on a CPU a branch by itself keeps one processor busy. Two branches can at best take half the time.
+//! `cargo bench -p dcmetal-benches --bench graph [-- --short]`. Each node is one threadgroup, so that on a CPU a branch by itself keeps one processor busy. Two branches can at best take half the time.
 
 use std::time::{Duration, Instant};
 
 use dcmetal::{Accelerator, Graph, Replay, Submission};
+use dcmetal_benches::is_short;
 use dcmetal_validate::branches::{self, LEN, LENGTH};
 use dcmetal_validate::measure::paired;
 use dcmetal_validate::processors;
 
 fn main() {
-    let short = std::env::args().any(|arg| arg == "--short");
+    let short = is_short();
     let gpu = Accelerator::system_default().expect("a device");
     let kernel = branches::kernel(&gpu).unwrap_or_else(|error| panic!("{error}"));
     let values: Vec<u32> = (0..LEN as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();

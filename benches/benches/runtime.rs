@@ -1,6 +1,8 @@
 //! Parts of the runtime: a pooled buffer, from the shelf and back, by one thread and by several at once, and one that none was idle for, with and without
 //! heaps, beside an allocation of Metal's; a source that was compiled before, and its kernel, and one that an earlier accelerator left in a folder; a launch of a batch and
-//! of a stream, a submission, a round trip; events between submissions, and with the host; what a recovery adds to work.
+//! of a stream, of a group of streams, a submission, a round trip; events between submissions, and with the host; what a recovery adds to work; tuning, and what it found looked up.
+//!
+//! `cargo bench -p dcmetal-benches --bench runtime [-- --test | PART OF A NAME]`
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -8,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dcmetal::{
-    Accelerator, Batch, Buffer, BufferPool, Error, Grid, PoolLimits, Recovery, Result, Retries, StreamLimits, args,
+    Accelerator, Batch, Buffer, BufferPool, Error, Grid, PoolLimits, Recovery, Result, Retries, StreamLimits,
+    ThreadgroupReason, TuneOptions, args,
 };
 
 /// Bytes of each buffer.
@@ -318,5 +321,101 @@ fn recoveries(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, pool, misses, sources, folders, submissions, events, recoveries);
+/// Launches that threads give to streams of a group, each to one of its own or to whichever has the least in flight; all are waited for.
+fn groups(c: &mut Criterion) {
+    let gpu = Accelerator::system_default().expect("a device");
+    let source = "kernel void count(device uint* y [[buffer(0)]]) { y[0] += 1u; }";
+    let count = gpu.compile_msl(source).and_then(|library| library.kernel("count")).expect("it compiles");
+    let mut measured = c.benchmark_group("stream group");
+    measured.throughput(Throughput::Elements(1));
+    for threads in [1, 2, 4] {
+        for chosen in [false, true] {
+            let group = gpu.stream_group(threads, StreamLimits::default());
+            let mut counts: Vec<Buffer<u32>> = (0..threads).map(|_| gpu.buffer_zeroed(1).expect("a buffer")).collect();
+            let mut wanted = 0u32;
+            let which = if chosen { "the least in flight" } else { "its own" };
+            measured.bench_function(format!("a launch of each of {threads} threads to {which}"), |b| {
+                b.iter_custom(|times| {
+                    wanted = wanted.wrapping_add(times as u32);
+                    let start = Instant::now();
+                    std::thread::scope(|scope| {
+                        for (own, y) in group.streams().iter().zip(&mut counts) {
+                            let (group, count) = (&group, &count);
+                            scope.spawn(move || {
+                                for _ in 0..times {
+                                    let stream = if chosen { group.next() } else { own };
+                                    stream.launch(count, Grid::linear(1), args![&mut *y]).expect("nothing fails");
+                                }
+                            });
+                        }
+                    });
+                    group.wait().expect("nothing fails");
+                    start.elapsed()
+                });
+            });
+            for y in &counts {
+                assert_eq!(y.to_vec().expect("it ran"), [wanted], "{threads} threads to {which}");
+            }
+        }
+    }
+    measured.finish();
+}
+
+/// What it takes to find a threadgroup size by measuring, and to launch with what was found beside a size that is named.
+fn tuning(c: &mut Criterion) {
+    const LEN: usize = 4099;
+    let gpu = Accelerator::system_default().expect("a device");
+    let source =
+        "kernel void step(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] = y[i] * 3u + i; }";
+    let values: Vec<u32> = (0..LEN as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    // After n steps 3^n x + (3^n - 1) / 2 i, whose half needs a bit more than there are.
+    let stepped = |steps: u64| -> Vec<u32> {
+        let power = (0..steps).fold(1u64, |power, _| power.wrapping_mul(3) & 0x1_FFFF_FFFF);
+        let half = ((power - 1) / 2) as u32;
+        let of = |(i, x): (u32, &u32)| x.wrapping_mul(power as u32).wrapping_add(half.wrapping_mul(i));
+        (0..).zip(&values).map(of).collect()
+    };
+    let grid = Grid::linear(LEN);
+    // Three runs of each size, however busy the machine; the kernel does not depend on it.
+    let options = TuneOptions { time: Duration::from_secs(600), runs: 3, any_size: true };
+    let mut group = c.benchmark_group("tuning");
+    group.sample_size(10);
+    group.bench_function("measured, three runs of each size", |b| {
+        b.iter_custom(|times| {
+            let mut spent = Duration::ZERO;
+            for _ in 0..times {
+                // A kernel is tuned once; another accelerator knows nothing of it.
+                let gpu = Accelerator::system_default().expect("a device");
+                let kernel = gpu.compile_msl(source).and_then(|library| library.kernel("step")).expect("it compiles");
+                let mut y = gpu.buffer_from(&values).expect("a buffer");
+                let start = Instant::now();
+                let tuning = kernel.tune(grid, args![&mut y], &options).expect("it is measured");
+                spent += start.elapsed();
+                assert!(!tuning.candidates.is_empty(), "{tuning:?}");
+                assert!(y.to_vec().expect("nobody uses it") == values, "what is tuned keeps its buffers");
+            }
+            spent
+        });
+    });
+    let kernel = gpu.compile_msl(source).and_then(|library| library.kernel("step")).expect("it compiles");
+    let mut y = gpu.buffer_from(&values).expect("a buffer");
+    kernel.tune(grid, args![&mut y], &options).expect("it is measured");
+    let choice = kernel.threadgroup_choice(&grid).expect("a choice");
+    assert!(matches!(choice.reason, ThreadgroupReason::Measured { .. }), "{choice}");
+    group.throughput(Throughput::Elements(1));
+    for (name, grid) in [("tuned", grid), ("named", grid.threadgroup(choice.size))] {
+        y.write_from(&values).expect("nobody uses it");
+        let mut launched = 0;
+        group.bench_function(format!("a further launch of a batch, its threadgroups {name}"), |b| {
+            b.iter_custom(|times| {
+                launched += times;
+                batches(&gpu, times, |batch| batch.launch(&kernel, grid, args![&mut y]))
+            });
+        });
+        assert!(y.to_vec().expect("it ran") == stepped(launched), "{name}");
+    }
+    group.finish();
+}
+
+criterion_group!(benches, pool, misses, sources, folders, submissions, groups, events, recoveries, tuning);
 criterion_main!(benches);

@@ -5,3 +5,8 @@
 
 pub mod new_process;
 pub mod opencl;
+
+/// Whether this run only shows that everything works and is right: `--short`, or `--test` for what criterion runs, each of which it calls once then.
+pub fn is_short() -> bool {
+    std::env::args().any(|word| word == "--short" || word == "--test")
+}
