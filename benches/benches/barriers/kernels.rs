@@ -5,7 +5,11 @@ use dcmetal_benches::{is_short, opencl};
 use dcmetal_validate::measure::paired;
 use hostmetal::msl::{Engine, MathMode};
 
+/// So many times fewer threads have those of one dimension in a short run: a stack for each takes seconds.
+const SHORTER: usize = 64;
+
 /// The same work in both languages: over buffers `in`, `more` and `out`, and the number of elements of a row.
+#[derive(Clone, Copy)]
 struct Work {
     name: &'static str,
     msl: &'static str,
@@ -121,6 +125,18 @@ const WORKS: &[Work] = &[
     },
 ];
 
+impl Work {
+    /// All but the matrix.
+    fn shorter(self) -> Work {
+        if self.grid[1] > 1 {
+            return self;
+        }
+        let Work { grid: [threads, ..], input, output, row, .. } = self;
+        let (input, output, row) = (input / SHORTER, output / SHORTER, row / SHORTER as u32);
+        Work { grid: [threads / SHORTER as u64, 1, 1], input, output, row, ..self }
+    }
+}
+
 /// Compares an output with the reference at every place.
 fn verify(work: &Work, who: &str, a: &[f32], b: &[f32], got: &[f32]) {
     assert_eq!(got.len(), work.output, "{}: elements", work.name);
@@ -140,6 +156,7 @@ pub(crate) fn main() {
     // cargo adds `--bench`; anything else is a part of the names of those to run.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     for work in WORKS.iter().filter(|work| wanted.is_empty() || wanted.iter().any(|part| work.name.contains(part))) {
+        let work = &if is_short() { work.shorter() } else { *work };
         let mut random = crate::stdlib::Random(7);
         let mut numbers = || (0..work.input).map(|_| random.between(-1.0, 1.0)).collect::<Vec<f32>>();
         let (a, b) = (numbers(), numbers());

@@ -162,25 +162,23 @@ fn followers_are_settled_by_whoever_ends_last() {
     check(|| {
         let flights = Arc::new([Flight::default(), Flight::default()]);
         let follower = Arc::new(Flight::default());
-        // `settle` of submissions, for one that follows both.
-        let settle = |flights: &[Flight; 2], follower: &Flight| {
-            for flight in flights {
-                if flight.follow(2).is_none() {
-                    return;
-                }
+        // Submissions 0 and 1 follow nobody, and 2 follows both.
+        let settle = |flights: &[Flight; 2], follower: &Flight, at: usize| {
+            let earlier = if at == 2 { &flights[..] } else { &[] };
+            let mut seen = Vec::new();
+            let Some(at) = ending::follow_all(earlier, at, |place, outcome| seen.push((place, outcome))) else {
+                return Vec::new();
+            };
+            if at < 2 {
+                return flights[at].end(at as u32).1;
             }
-            follower.end(9);
+            assert_eq!(seen, [(0, 0), (1, 1)]);
+            follower.end(9).1
         };
         let threads: Vec<_> = (0..3)
             .map(|at| {
                 let (flights, follower) = (Arc::clone(&flights), Arc::clone(&follower));
-                thread::spawn(move || {
-                    if at == 2 {
-                        return settle(&flights, &follower);
-                    }
-                    let (_, followers) = flights[at].end(at as u32);
-                    followers.iter().for_each(|_| settle(&flights, &follower));
-                })
+                thread::spawn(move || ending::settle_all(at, |at| settle(&flights, &follower, at)))
             })
             .collect();
         assert_eq!(follower.wait(), 9);
@@ -222,30 +220,16 @@ fn a_room_lets_in_as_many_as_fit_and_wakes_who_waits() {
 fn a_batch_that_begins_takes_in_who_waits_for_room() {
     check(|| {
         let room = Arc::new(Room::new(1, u64::MAX));
-        // The commands of the batch in the making, if there is one: `opened` and `record` of streams.
+        // The commands of the batch in the making, if there is one.
         let open = Arc::new(sync::Mutex::new(None::<usize>));
         assert!(room.enter(0), "a submission in flight");
         let threads: Vec<_> = (0..2)
             .map(|_| {
                 let (room, open) = (Arc::clone(&room), Arc::clone(&open));
                 thread::spawn(move || {
-                    loop {
-                        let mut state = open.lock().unwrap();
-                        if let Some(commands) = state.as_mut() {
-                            *commands += 1;
-                            return;
-                        }
-                        let begun = room.begun();
-                        drop(state);
-                        if !room.enter(begun) {
-                            continue;
-                        }
-                        let mut state = open.lock().unwrap();
-                        assert!(state.is_none(), "there is one place");
-                        *state = Some(1);
-                        room.begin();
-                        return;
-                    }
+                    let enter = |begun| Ok::<_, ()>(room.enter(begun));
+                    let mut state = room.opened(&open, |state| state, enter, || Ok(0)).expect("nothing fails");
+                    *state.as_mut().expect("it was just opened") += 1;
                 })
             })
             .collect();

@@ -118,6 +118,29 @@ impl<T: Clone, F> Ending<T, F> {
     }
 }
 
+/// Leaves a follower with the first of these that has not ended: `None`. When all have, the follower comes back, and `seen` was told how each ended, by
+/// its place.
+pub(crate) fn follow_all<'a, T: Clone + 'a, F: 'a>(
+    earlier: impl IntoIterator<Item = &'a Ending<T, F>>,
+    mut follower: F,
+    mut seen: impl FnMut(usize, T),
+) -> Option<F> {
+    for (place, ending) in earlier.into_iter().enumerate() {
+        let (back, outcome) = ending.follow(follower)?;
+        follower = back;
+        seen(place, outcome);
+    }
+    Some(follower)
+}
+
+/// Has one settle, and then all that `settle` says followed what settled.
+pub(crate) fn settle_all<F>(first: F, mut settle: impl FnMut(F) -> Vec<F>) {
+    let mut ready = vec![first];
+    while let Some(next) = ready.pop() {
+        ready.extend(settle(next));
+    }
+}
+
 /// Calls a waker, which is the user's code: its panic belongs to no caller here, and the panic hook has reported it.
 pub(crate) fn wake(waker: Waker) {
     let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));

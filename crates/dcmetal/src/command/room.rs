@@ -1,7 +1,7 @@
 //! [`Room`]: how much of a stream's work is uncompleted, and who waits for it to become less.
 //! `tests/models.rs` runs it under shuttle.
 
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, lock};
 
 /// The places of a stream's batches, from the first command to the end on the device.
 pub(crate) struct Room {
@@ -50,6 +50,44 @@ impl Room {
         let enters = state.begun == begun;
         state.submissions += usize::from(enters);
         enters
+    }
+
+    /// A stream's state with a batch in the making: the one that there is, or what `make` makes once `enter` has a place for it, by [`Room::enter`] or
+    /// [`Room::try_enter`].
+    pub(crate) fn opened<'a, S, B, E>(
+        &self,
+        state: &'a Mutex<S>,
+        open: fn(&mut S) -> &mut Option<B>,
+        enter: impl Fn(u64) -> Result<bool, E>,
+        make: impl FnOnce() -> Result<B, E>,
+    ) -> Result<MutexGuard<'a, S>, E> {
+        loop {
+            let mut state = lock(state);
+            if open(&mut state).is_some() {
+                return Ok(state);
+            }
+            let begun = self.begun();
+            // Neither the wait for room nor that for a place in Metal's queue may keep others from closing batches.
+            drop(state);
+            // Where there is none, another thread's batch has begun, which may never close unless this thread fills it.
+            if enter(begun)? {
+                break;
+            }
+        }
+        let batch = make().inspect_err(|_| self.leave(0))?;
+        let mut state = lock(state);
+        match open(&mut state) {
+            // Another thread's; the lock is not needed to give ours back, nor in the way of it.
+            Some(_) => {
+                drop(batch);
+                self.leave(0);
+            }
+            none => {
+                *none = Some(batch);
+                self.begin();
+            }
+        }
+        Ok(state)
     }
 
     /// How many batches have begun, asked under the stream's lock while it has none in the making.

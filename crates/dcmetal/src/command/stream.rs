@@ -410,36 +410,18 @@ impl State {
 impl Shared {
     /// The state with an open batch.
     fn opened(self: &Arc<Self>, patience: Patience) -> Result<MutexGuard<'_, State>> {
-        loop {
-            let state = lock(&self.state);
-            if state.open.is_some() {
-                return Ok(state);
+        let enter = |begun| match patience {
+            Patience::Wait => Ok(self.room.enter(begun)),
+            Patience::Refuse => {
+                let full = |Full { submissions, bytes }| Error::StreamFull { submissions, bytes };
+                self.room.try_enter().map(|()| true).map_err(full)
             }
-            let begun = self.room.begun();
-            // Neither the wait for room nor that for a place in Metal's queue may keep others from closing batches.
-            drop(state);
-            match patience {
-                Patience::Wait if self.room.enter(begun) => break,
-                // Another thread's batch has begun, which may never close unless this thread fills it.
-                Patience::Wait => {}
-                Patience::Refuse => {
-                    let full = |Full { submissions, bytes }| Error::StreamFull { submissions, bytes };
-                    self.room.try_enter().map_err(full)?;
-                    break;
-                }
-            }
-        }
-        let batch = Batch::of_stream(&self.accelerator, Arc::downgrade(self)).inspect_err(|_| self.room.leave(0))?;
-        let mut state = lock(&self.state);
-        if state.open.is_some() {
-            // Another thread's; the lock is not needed to give ours back, nor in the way of it.
-            drop(batch);
-            self.room.leave(0);
-        } else {
-            state.open = Some(Open { batch, commands: 0, bytes: 0, due: None, event: None, of_group: Vec::new() });
-            self.room.begin();
-        }
-        Ok(state)
+        };
+        let make = || {
+            let batch = Batch::of_stream(&self.accelerator, Arc::downgrade(self))?;
+            Ok(Open { batch, commands: 0, bytes: 0, due: None, event: None, of_group: Vec::new() })
+        };
+        self.room.opened(&self.state, |state| &mut state.open, enter, make)
     }
 
     /// A command was recorded.

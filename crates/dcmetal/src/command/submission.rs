@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use super::ending::{Ending, wake};
+use super::ending::{Ending, follow_all, settle_all, wake};
 use super::history::History;
 use super::room::Room;
 use super::stream;
@@ -386,16 +386,14 @@ impl Inflight {
 
     /// Metal's completion handler: `own` is the command buffer's outcome. Tells the logger and wakers last, so it is not to be called under locks.
     pub(crate) fn complete(self: Arc<Self>, own: Own) {
-        let (mut ready, mut told) = (vec![(self, own)], Told::default());
-        while let Some((flight, own)) = ready.pop() {
-            ready.extend(flight.settle(own, &mut told));
-        }
+        let mut told = Told::default();
+        settle_all((self, own), |(flight, own)| flight.settle(own, &mut told));
         told.tell();
     }
 
     /// Settles, unless a submission it depends on has to settle first. Returns those that waited for this one.
     fn settle(self: Arc<Self>, own: Own, told: &mut Told) -> Vec<(Arc<Inflight>, Own)> {
-        let (mut flight, mut own, mut cause) = (self, own, None);
+        let (flight, mut cause) = (self, None);
         // What failed by itself waits for nobody: two that wait for each other's events may both fail, by a timeout.
         let (mut after, before, events) = if own.is_ok() {
             let state = lock(&flight.state);
@@ -413,7 +411,7 @@ impl Inflight {
         // Those who signaled what this one waited for, and fail.
         let owing = waits.clone().flat_map(|(event, value)| event.owing(value, &flight)).collect();
         let doom = Inflight::doom(owing, &mut told.events);
-        let mut earlier: Vec<_> = after
+        let mut earlier: Vec<(&str, Arc<Inflight>)> = after
             .into_iter()
             .enumerate()
             .map(|(number, earlier)| (if number < used { USED_FAULTED } else { STREAM_FAULTED }, earlier))
@@ -423,13 +421,16 @@ impl Inflight {
             Some(Doom::Event(error)) => cause = Some((WAITED_FAULTED, error)),
             None => (),
         }
-        for (text, earlier) in earlier {
-            let Some((back, outcome)) = earlier.ending.follow((flight, own)) else { return Vec::new() };
-            (flight, own) = back;
+        let mut first = None;
+        let seen = |place: usize, outcome: Result<(), Arc<SubmissionError>>| {
             if let Err(error) = outcome {
-                cause = cause.or(Some((text, error)));
+                first.get_or_insert((earlier[place].0, error));
             }
-        }
+        };
+        let endings = earlier.iter().map(|(_, earlier)| &earlier.ending);
+        let Some((flight, own)) = follow_all(endings, (flight, own), seen) else { return Vec::new() };
+        drop(earlier);
+        cause = cause.or(first);
         let early = waits.clone().find_map(|(event, value)| event.fault(value));
         let mut held = {
             let mut state = lock(&flight.state);
