@@ -153,6 +153,9 @@ fn verify(work: &Work, who: &str, a: &[f32], b: &[f32], got: &[f32]) {
 
 pub(crate) fn main() {
     let queue = Queue::new();
+    if is_short() {
+        println!("short: of 4 Mi threads a {SHORTER}th, and one turn of each side");
+    }
     // cargo adds `--bench`; anything else is a part of the names of those to run.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     for work in WORKS.iter().filter(|work| wanted.is_empty() || wanted.iter().any(|part| work.name.contains(part))) {
