@@ -302,6 +302,9 @@ void graphs_that_make_nothing_are_named() {
   CHECK(stitched(@[ fine, [[fine copy] autorelease] ], all, &error) == nil);
   CHECK_CONTAINS([error localizedDescription], @"there are several graphs of the name 'g'");
   CHECK([stitched(@[ fine ], [all arrayByAddingObjectsFromArray:all]) functionNames].count == 1);
+  // They keep themselves.
+  [endless setArguments:@[]];
+  [waits setControlDependencies:@[]];
 }
 
 void misuse_is_raised() {
