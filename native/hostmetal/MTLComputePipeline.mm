@@ -274,6 +274,15 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
   [self setPreloadedLibraries:libraries ? libraries : @[]];
 }
 
+- (MTLShaderValidation)shaderValidation {
+  return (MTLShaderValidation)_shaderValidation;
+}
+
+- (void)setShaderValidation:(MTLShaderValidation)validation {
+  HM_REQUIRE(validation >= MTLShaderValidationDefault && validation <= MTLShaderValidationDisabled, "unknown kind of shader validation");
+  _shaderValidation = validation;
+}
+
 - (MTLLinkedFunctions *)linkedFunctions {
   if (!_linkedFunctions) _linkedFunctions = [[MTLLinkedFunctions alloc] init];
   return _linkedFunctions;
@@ -299,6 +308,7 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
   [copy setSupportAddingBinaryFunctions:_supportAddingBinaryFunctions];
   [copy setMaxCallStackDepth:_maxCallStackDepth];
   [copy setSupportIndirectCommandBuffers:_supportIndirectCommandBuffers];
+  copy->_shaderValidation = _shaderValidation;
   return copy;
 }
 
@@ -315,6 +325,7 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
   _supportAddingBinaryFunctions = NO;
   _maxCallStackDepth = 1;
   _supportIndirectCommandBuffers = NO;
+  _shaderValidation = MTLShaderValidationDefault;
 }
 
 - (void)dealloc {
@@ -346,6 +357,10 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
     hm_pipeline_info(engine, &_info);
   }
   return self;
+}
+
+- (MTLShaderValidation)shaderValidation {
+  return MTLShaderValidationDisabled;
 }
 
 - (id<MTLDevice>)device {

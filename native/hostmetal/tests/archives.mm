@@ -228,6 +228,8 @@ void a_pipeline_s_descriptor_has_metal_s_defaults_and_is_copied() {
   [[made buffers] setObject:immutable atIndexedSubscript:2];
   [immutable setMutability:MTLMutabilityDefault];
   [made setMaxCallStackDepth:3];
+  [made setShaderValidation:MTLShaderValidationEnabled];
+  CHECK_RAISES([made setShaderValidation:(MTLShaderValidation)3], @"setShaderValidation:", @"unknown");
   MTLComputePipelineDescriptor *copy = [[made copy] autorelease];
   [made reset];
   CHECK_EQUAL([made maxCallStackDepth], 1);
@@ -235,6 +237,8 @@ void a_pipeline_s_descriptor_has_metal_s_defaults_and_is_copied() {
   CHECK_EQUAL([[[copy buffers] objectAtIndexedSubscript:0] mutability], MTLMutabilityMutable);
   CHECK_EQUAL([[[copy buffers] objectAtIndexedSubscript:2] mutability], MTLMutabilityImmutable);
   CHECK_EQUAL([copy maxCallStackDepth], 3);
+  CHECK([made shaderValidation] == MTLShaderValidationDefault && [copy shaderValidation] == MTLShaderValidationEnabled);
+  CHECK_EQUAL([pipeline(copy, MTLPipelineOptionNone, nullptr) shaderValidation], MTLShaderValidationDisabled);
   check_result(pipeline(copy, MTLPipelineOptionNone, nullptr), 10, 14);
 }
 

@@ -31,6 +31,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   BOOL _supportAddingBinaryFunctions;
   NSUInteger _maxCallStackDepth;
   BOOL _supportIndirectCommandBuffers;
+  NSInteger _shaderValidation;  // MTLShaderValidation
 }
 @property(nullable, copy, nonatomic) NSString *label;
 @property(nullable, readwrite, nonatomic, strong) id<MTLFunction> computeFunction;
@@ -46,6 +47,8 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readwrite, nonatomic) BOOL supportAddingBinaryFunctions API_AVAILABLE(macos(11.0));
 @property(readwrite, nonatomic) NSUInteger maxCallStackDepth API_AVAILABLE(macos(11.0));
 @property(readwrite, nonatomic) BOOL supportIndirectCommandBuffers API_AVAILABLE(macos(11.0));
+// Changes nothing: there is no such validation.
+@property(readwrite, nonatomic) MTLShaderValidation shaderValidation API_AVAILABLE(macos(15.0));
 - (void)reset;
 @end
 
@@ -58,6 +61,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) NSUInteger staticThreadgroupMemoryLength API_AVAILABLE(macos(10.13));
 - (NSUInteger)imageblockMemoryLengthForDimensions:(MTLSize)imageblockDimensions API_AVAILABLE(macos(11.0));
 @property(readonly) BOOL supportIndirectCommandBuffers API_AVAILABLE(macos(11.0));
+@property(readonly, nonatomic) MTLShaderValidation shaderValidation API_AVAILABLE(macos(15.0));  // always disabled
 @property(readonly) MTLResourceID gpuResourceID API_AVAILABLE(macos(13.0));
 - (nullable id<MTLFunctionHandle>)functionHandleWithFunction:(id<MTLFunction>)function API_AVAILABLE(macos(11.0));
 - (nullable id<MTLComputePipelineState>)

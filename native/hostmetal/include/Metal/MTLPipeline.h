@@ -10,6 +10,12 @@ typedef NS_ENUM(NSUInteger, MTLMutability) {
   MTLMutabilityImmutable = 2,
 } API_AVAILABLE(macos(10.13));
 
+typedef NS_ENUM(NSInteger, MTLShaderValidation) {
+  MTLShaderValidationDefault = 0,
+  MTLShaderValidationEnabled = 1,
+  MTLShaderValidationDisabled = 2,
+} API_AVAILABLE(macos(15.0));
+
 // A promise about the buffer's content while it is bound, which hostmetal makes no use of.
 MTL_EXPORT API_AVAILABLE(macos(10.13))
 @interface MTLPipelineBufferDescriptor : NSObject <NSCopying> {
