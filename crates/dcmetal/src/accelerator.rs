@@ -496,6 +496,11 @@ impl Accelerator {
         self.shared.staging.stats()
     }
 
+    /// Releases idle memory of [`staging_stats`](Accelerator::staging_stats), the largest first, until at most `idle_bytes` are kept. Returns the bytes released.
+    pub fn trim_staging(&self, idle_bytes: u64) -> u64 {
+        self.shared.staging.trim(idle_bytes)
+    }
+
     /// Of the pools that live, each with its number.
     pub(crate) fn pool_stats(&self) -> Vec<(u64, PoolStats)> {
         lock(&self.shared.pools).list.iter().filter_map(|(number, pool)| Some((*number, pool.stats()?))).collect()

@@ -95,10 +95,18 @@ impl<E: Send, S: Fn(usize) -> Result<(), E> + Sync> Row<'_, E, S> {
                     Ok(Err(error)) => Some(Failure::Error(error)),
                     Err(payload) => Some(Failure::Panic(payload)),
                 };
-                if failure.is_some() && at < state.end {
-                    (state.end, state.failure) = (at, failure);
+                let mut dropped = failure;
+                if dropped.is_some() && at < state.end {
+                    state.end = at;
+                    std::mem::swap(&mut state.failure, &mut dropped);
                 }
                 self.changed.notify_all();
+                // The user's value may do anything when it is dropped, a panic too.
+                if dropped.is_some() {
+                    drop(state);
+                    drop(dropped);
+                    state = lock(&self.state);
+                }
             } else if state.running == 0 {
                 return;
             } else {

@@ -69,6 +69,10 @@ impl Staging {
             .map_err(|failure| no_memory(accelerator, bytes, failure))
     }
 
+    pub(crate) fn trim(&self, idle_bytes: u64) -> u64 {
+        self.shelves.trim(idle_bytes)
+    }
+
     pub(crate) fn stats(&self) -> PoolStats {
         self.shelves.stats()
     }

@@ -18,7 +18,7 @@ use hostmetal::{faults, ffi};
 use crate::common::{Random, limits};
 use crate::live::allocations;
 use crate::works::{KEPT, Progress, SITES, Stage, WORKS, Work, is_there};
-use crate::{injected, input, is_sanitized, nothing_is_lent, set, until};
+use crate::{all_is_given_back, injected, input, is_sanitized, nothing_is_lent, set};
 
 // ---------------------------------------------------------------- the faults
 
@@ -179,7 +179,7 @@ fn run((work, device): (&Work, usize), rules: &str, seed: u64, words: &mut Strin
         let before = allocations();
         set(rules);
         let ran = once((work, device), seed, &progress, words);
-        until("all memory is given back", || all.iter().map(Accelerator::allocated_bytes).sum::<u64>() <= bytes);
+        all_is_given_back(&all, bytes);
         // Devices that were removed stay, and others came in their places.
         let before = before + ran.removed * REMOVAL.get().expect("it was measured");
         let start = Instant::now();

@@ -12,7 +12,7 @@ use hostmetal::{faults, ffi};
 use crate::common::{Random, limits};
 use crate::matrix::every_place_is_free;
 use crate::works::{LIMITS, PATIENCE, SITES};
-use crate::{injected, is_sanitized, nothing_is_lent, set, until};
+use crate::{all_is_given_back, injected, is_sanitized, nothing_is_lent, set};
 
 const SOURCE: &str = "
 #include <metal_stdlib>
@@ -89,7 +89,7 @@ pub(crate) fn programs() {
         }
         nothing_is_lent(&pool);
         drop(pool);
-        until("all memory is given back", || all.iter().map(Accelerator::allocated_bytes).sum::<u64>() <= before);
+        all_is_given_back(&all, before);
         all_outcomes.read += outcomes.read;
         all_outcomes.refused_reads += outcomes.refused_reads;
         all_outcomes.done += outcomes.done;
