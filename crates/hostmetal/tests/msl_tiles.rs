@@ -204,6 +204,34 @@ const TILED: &[(&str, Reference)] = &[
                 .wrapping_add(g * 3)
         },
     ),
+    // Promises that hold of the threads of a condition alone, which the first of a tile do not meet.
+    (
+        "int j = int(x) - 3; uint s = 0; if (j >= 0 && j < 1000) { const device uint *q = a + j * 4; uint k = 0; do { uint v = q[k]; s = s * 3 + v; if (v == p[0]) break; } while (++k < n); } out[i] = s;",
+        |t| {
+            let mut s = 0u32;
+            if (3..1003).contains(&t.x) {
+                for k in 0..N {
+                    let v = t.a[((t.x - 3) * 4 + k) as usize];
+                    s = s.wrapping_mul(3).wrapping_add(v);
+                    if v == P[0] {
+                        break;
+                    }
+                }
+            }
+            s
+        },
+    ),
+    // Quotients by what a row alone has, when other rows still go on.
+    ("uint s = 0, k = 0; do { s = s * 3 + 1000 / (y + 1 - k); k++; } while (k <= y && s != x); out[i] = s;", |t| {
+        let (mut s, mut k) = (0u32, 0);
+        loop {
+            s = s.wrapping_mul(3).wrapping_add(1000 / (t.y + 1 - k));
+            k += 1;
+            if k > t.y || s == t.x {
+                return s;
+            }
+        }
+    }),
     // A quotient of what is the same for all, in a round that some thread does.
     ("uint s = 0; for (uint k = 0; k < x % 5 + 1; k++) s = s * 3 + p[0] * 1000 / (k + p[2] - 3); out[i] = s;", |t| {
         (0..t.x % 5 + 1).fold(0u32, |s, k| s.wrapping_mul(3).wrapping_add(3000 / (k + 1)))
@@ -492,6 +520,16 @@ fn in_tiles(kernels: &[(&str, Reference)], shapes: &[Shape], tiled: bool, text: 
 
 /// Kernels that get no tiles, and what they leave in `out[i]`.
 const PLAIN: &[(&str, Reference)] = &[
+    // A cycle that is entered in two places.
+    (
+        "uint s = 0, c = n; switch (x & 1) { case 0: do { s = s * 3 + 1; case 1: s += c; } while (--c); } out[i] = s;",
+        |t| {
+            (0..N).fold(0u32, |s, round| {
+                let first = if t.x & 1 == 0 || round > 0 { s.wrapping_mul(3).wrapping_add(1) } else { s };
+                first.wrapping_add(N - round)
+            })
+        },
+    ),
     // Each thread's own count, with reads from anywhere; with quotients; around another loop; with writes.
     (
         "uint s = 0; for (uint k = 0; k < x % 7; k++) s += a[a[x + k] & 0xffff] + a[a[x * 3 + k] & 0xff]; out[i] = s;",

@@ -97,6 +97,11 @@ bool Rounds::isPossible() {
   LoopBlocksRPO blocks(&loop);
   blocks.perform(&loops);
   order.assign(blocks.begin(), blocks.end());
+  // A round comes to each block once: there may be cycles that are no loops.
+  for (unsigned i = 1; i < order.size(); i++)
+    for (BasicBlock *from : predecessors(order[i]))
+      if (std::find(order.begin(), order.begin() + i, from) == order.begin() + i)
+        return false;
   return all_of(order, [&](BasicBlock *block) {
     return all_of(*block, [&](const Instruction &instruction) { return isPossible(instruction); });
   });
@@ -245,6 +250,15 @@ void Rounds::leave(Value *first, Value *again) {
 }
 
 void Rounds::join() {
+  // What was promised of the threads that come before the loop and behind it: all come there now.
+  SmallVector<BasicBlock *, 4> around;
+  if (guard)
+    around.push_back(before);
+  if (guard || exits.size() > 1)
+    around.append(exits.begin(), exits.end());
+  for (BasicBlock *block : around)
+    for (Instruction &instruction : *block)
+      instruction.dropPoisonGeneratingAnnotations();
   PHINode *active = PHINode::Create(builder.getInt1Ty(), 2, "", header->begin());
   Value *first = builder.getTrue();
   if (guard) {

@@ -284,6 +284,14 @@ static bool isNumber(const Type *type) {
          type->isIntegerTy(16) || type->isIntegerTy(32) || type->isIntegerTy(64);
 }
 
+// Whether all pieces of a tile can do what one of them comes to. In rounds that some threads are through with already (rounds.cpp), a piece may be of such
+// threads alone, and a quotient of what it has then can fault.
+bool Shapes::isForEachPiece(const Instruction &instruction) const {
+  const Loop *loop = loops.getLoopFor(instruction.getParent());
+  bool joined = loop && any_of(loop->blocks(), [](const BasicBlock *block) { return any_of(*block, isAny); });
+  return !joined || of(&instruction).isCommon() || !instruction.isIntDivRem() || isSafeToSpeculativelyExecute(&instruction);
+}
+
 // Whether an instruction whose value is a vector can be made.
 bool Shapes::hasVectorForm(const Instruction &instruction) const {
   if (!isNumber(instruction.getType()) || !all_of(instruction.operands(), [](const Use &operand) {
@@ -347,6 +355,8 @@ bool Shapes::fits(const Instruction &instruction) const {
   auto *load = dyn_cast<LoadInst>(&instruction);
   bool guarded = isGuardedLoad(instruction);
   if (load ? !load->isSimple() : instruction.mayReadOrWriteMemory() && !guarded)
+    return false;
+  if (!isForEachPiece(instruction))
     return false;
   if (of(&instruction).kind == Shape::vector)
     return hasVectorForm(instruction);

@@ -52,6 +52,7 @@ private:
   Shape pointer(const GetElementPtrInst &step) const;
   bool fits(const Instruction &instruction) const;
   bool hasVectorForm(const Instruction &instruction) const;
+  bool isForEachPiece(const Instruction &instruction) const;
   bool inOrder(const Value *pointer, Type *type) const;
   bool isByPosition(const Value *value, unsigned depth) const;
 };
