@@ -150,7 +150,7 @@ void callCompleted(void *context) {
                   size:(NSUInteger)size
           sourceHandle:(id<MTLIOFileHandle>)sourceHandle
     sourceHandleOffset:(NSUInteger)sourceHandleOffset {
-  HM_REQUIRE([(id)buffer isKindOfClass:[HostMTLBuffer class]], "buffer must be one of hostmetal's");
+  HM_REQUIRE(object_getClass(buffer) == [HostMTLBuffer class], "buffer must be one of hostmetal's, and no remote view");
   HM_CHECK(hm_io_load_buffer(_engine, ((HostMTLBuffer *)buffer)->_engine, offset, size,
                              [self fileOf:sourceHandle selector:_cmd], sourceHandleOffset));
 }
@@ -164,7 +164,7 @@ void callCompleted(void *context) {
       destinationOrigin:(MTLOrigin)destinationOrigin
            sourceHandle:(id<MTLIOFileHandle>)sourceHandle
      sourceHandleOffset:(NSUInteger)sourceHandleOffset {
-  HM_REQUIRE([(id)texture isKindOfClass:[HostMTLTexture class]], "texture must be one of hostmetal's");
+  HM_REQUIRE(object_getClass(texture) == [HostMTLTexture class], "texture must be one of hostmetal's, and no remote view");
   const HMPlace place = {((HostMTLTexture *)texture)->_engine,
                          slice,
                          level,
@@ -176,7 +176,7 @@ void callCompleted(void *context) {
 }
 
 - (void)copyStatusToBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset {
-  HM_REQUIRE([(id)buffer isKindOfClass:[HostMTLBuffer class]], "buffer must be one of hostmetal's");
+  HM_REQUIRE(object_getClass(buffer) == [HostMTLBuffer class], "buffer must be one of hostmetal's, and no remote view");
   HM_CHECK(hm_io_copy_status(_engine, ((HostMTLBuffer *)buffer)->_engine, offset));
 }
 

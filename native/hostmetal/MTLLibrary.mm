@@ -390,6 +390,22 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
   return [[HostMTLArgumentEncoder alloc] initWithDevice:device engine:arguments];
 }
 
+// What the argument is, of a kernel that makes a pipeline as it is.
+- (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)index reflection:(MTLAutoreleasedArgument *)reflection {
+  id<MTLArgumentEncoder> encoder = [self newArgumentEncoderWithBufferIndex:index];
+  if (!reflection) return encoder;
+  *reflection = nil;
+  MTLComputePipelineReflection *all = nil;
+  const MTLPipelineOption options = MTLPipelineOptionBindingInfo | MTLPipelineOptionBufferTypeInfo;
+  [[[self device] newComputePipelineStateWithFunction:self options:options reflection:&all error:nullptr] release];
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+  for (MTLArgument *argument in [all arguments])
+    if ([argument type] == MTLArgumentTypeBuffer && [argument index] == index) *reflection = argument;
+#pragma clang diagnostic pop
+  return encoder;
+}
+
 - (void)dealloc {
   if (_engine) hm_function_release(_engine);
   [_missing release];

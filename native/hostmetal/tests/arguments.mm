@@ -162,6 +162,23 @@ void an_encoder_writes_the_structure_that_a_kernel_reads() {
   CHECK_EQUAL(second->images[1]._impl, 0);
 }
 
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+void an_encoder_comes_with_its_argument() {
+  id<MTLFunction> kernel = kernel_of(scene);
+  MTLArgument *argument = nil;
+  id<MTLArgumentEncoder> encoder = [[kernel newArgumentEncoderWithBufferIndex:2 reflection:&argument] autorelease];
+  CHECK_EQUAL([encoder encodedLength], sizeof(Scene));
+  CHECK_EQUAL([argument type], MTLArgumentTypeBuffer);
+  CHECK_EQUAL([argument index], NSUInteger(2));
+  CHECK_EQUAL([argument bufferDataSize], sizeof(Scene));
+  CHECK_EQUAL([[argument bufferStructType] memberByName:@"sun"] != nil, true);
+  encoder = [[kernel newArgumentEncoderWithBufferIndex:2 reflection:nullptr] autorelease];
+  CHECK_EQUAL([encoder encodedLength], sizeof(Scene));
+  CHECK_RAISES([kernel newArgumentEncoderWithBufferIndex:1 reflection:nullptr], @"newArgumentEncoderWithBufferIndex:", @"no buffer argument");
+}
+#pragma clang diagnostic pop
+
 void an_encoder_raises_for_what_does_not_fit() {
   id<MTLFunction> kernel = kernel_of(scene);
   CHECK_RAISES([kernel newArgumentEncoderWithBufferIndex:1], @"newArgumentEncoderWithBufferIndex:", @"no buffer argument");
@@ -291,6 +308,7 @@ const FaceCase argument_cases[] = {
     CASE(a_handle_of_a_texture_that_is_gone_is_an_invalid_resource),
     CASE(a_sampler_without_support_for_argument_buffers_has_no_handle),
     CASE(an_encoder_writes_the_structure_that_a_kernel_reads),
+    CASE(an_encoder_comes_with_its_argument),
     CASE(an_encoder_raises_for_what_does_not_fit),
     CASE(descriptors_describe_an_argument_buffer),
     CASE(reflection_tells_the_members_of_structures),

@@ -150,6 +150,11 @@ void remote_views_are_sources_alone() {
                    [encoder endEncoding];
                  }
                }), @"setBuffer:offset:atIndex:", @"not one of this device");
+  id<MTLIOCommandQueue> queue =
+      [[at(0) newIOCommandQueueWithDescriptor:[[[MTLIOCommandQueueDescriptor alloc] init] autorelease] error:nullptr] autorelease];
+  CHECK_RAISES([[queue commandBuffer] copyStatusToBuffer:view offset:0], @"copyStatusToBuffer:offset:", @"no remote view");
+  CHECK_RAISES([[queue commandBuffer] loadBuffer:view offset:0 size:4 sourceHandle:(id<MTLIOFileHandle>)[NSNull null] sourceHandleOffset:0],
+               @"loadBuffer:offset:size:sourceHandle:sourceHandleOffset:", @"no remote view");
   MTLTextureDescriptor *shared = [MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR8Uint width:4 height:4 mipmapped:NO];
   [shared setStorageMode:MTLStorageModeShared];
   CHECK_RAISES([[[at(0) newTextureWithDescriptor:shared] autorelease] newRemoteTextureViewForDevice:at(2)], @"newRemoteTextureViewForDevice:",

@@ -98,6 +98,40 @@ NSString *const calls = @"[[visible]] int made(int, int);\n"
 
 // ------------------------------------------------------------------ what graphs make
 
+// Words that two sources mean different things by are no common declaration; what one source packs is not packed in the next.
+void sources_that_mean_something_else_are_refused() {
+  NSString *const plain = @"struct P { char c; int i; };\n[[stitchable]] int second(P p) { return p.i; }\n";
+  NSArray *packed = functions(library_of(
+      @"#pragma pack(push, 1)\nstruct P { char c; int i; };\n#pragma pack(pop)\n[[stitchable]] P first(int a, int b) { P p; p.c = a; p.i = b; return p; }\n"));
+  MTLFunctionStitchingGraph *both = graph(@"made", @[], node(@"second", @[ node(@"first", @[ input(0), input(1) ]) ]));
+  NSError *error = nil;
+  CHECK(!stitched(@[ both ], [packed arrayByAddingObjectsFromArray:functions(library_of(plain))], &error));
+  CHECK([[error localizedDescription] rangeOfString:@"redefinition"].length > 0);
+  NSArray *open = functions(library_of(@"#pragma pack(1)\nstruct Q { char c; int i; };\n[[stitchable]] int one(Q q) { return q.i; }\n"
+                                        "[[stitchable]] Q of(int a, int b) { Q q; q.c = a; q.i = b; return q; }\n"));
+  NSArray *wide = functions(library_of(@"struct R { char c; int i; };\n[[stitchable]] int size(R r) { return r.i; }\n"
+                                        "[[stitchable]] R wide(int i) { R r; r.c = 1; r.i = i * 5; return r; }\n"));
+  Node *q = node(@"one", @[ node(@"of", @[ input(0), input(1) ]) ]);
+  id<MTLLibrary> made = stitched(@[ graph(@"made", @[], node(@"size", @[ node(@"wide", @[ q ]) ])) ], [open arrayByAddingObjectsFromArray:wide]);
+  CHECK_VALUES(pipeline(function(library_of(calls), @"k"), @[ function(made, @"made") ]), 15);
+}
+
+// A helper of one source, whose name another's function has, and begins with the name of its own.
+void helpers_are_no_functions_of_others() {
+  NSArray *one = functions(library_of(@"int tone_map_curve(int x) { return x + 1000; }\n[[stitchable]] int tone(int x) { return tone_map_curve(x); }\n"));
+  NSArray *other = functions(library_of(@"[[stitchable]] int tone_map_curve(int x, int y) { return 2 * x + y; }\n"
+                                         "[[stitchable]] int tone_map_curve_of(int x) { return x; }\n"));
+  NSArray *third = functions(library_of(@"[[stitchable]] int tone_map_curve(int x) { return 7 * x; }\n"));
+  Node *inner = node(@"tone", @[ input(0) ]);
+  id<MTLLibrary> made = stitched(@[ graph(@"made", @[ inner ], node(@"tone_map_curve", @[ inner, input(1) ])) ],
+                                 [one arrayByAddingObjectsFromArray:other]);
+  CHECK_VALUES(pipeline(function(library_of(calls), @"k"), @[ function(made, @"made") ]), 2 * (i + 1000) + 3);
+  made = stitched(@[ graph(@"single", @[ inner ], node(@"tone_map_curve", @[ inner ])) ], [one arrayByAddingObjectsFromArray:third]);
+  id<MTLLibrary> kernels = library_of(@"[[visible]] int single(int);\nkernel void k(device int *out [[buffer(0)]], "
+                                       "uint i [[thread_position_in_grid]]) { out[i] = single(int(i)); }\n");
+  CHECK_VALUES(pipeline(function(kernels, @"k"), @[ function(made, @"single") ]), 7 * (i + 1000));
+}
+
 // (a + b)^2 * b: a node's value is taken by several.
 void graphs_make_functions() {
   id<MTLLibrary> library = library_of(arithmetic);
@@ -341,6 +375,8 @@ void descriptors_are_copied() {
 #define CASE(name) {#name, name}
 const FaceCase stitching_cases[] = {
     CASE(graphs_make_functions),
+    CASE(sources_that_mean_something_else_are_refused),
+    CASE(helpers_are_no_functions_of_others),
     CASE(values_pass_through_several_types),
     CASE(functions_come_from_several_libraries),
     CASE(a_stitched_function_keeps_its_functions),

@@ -105,8 +105,8 @@ impl Dynamic {
 impl Dynamic {
     /// Of what it defines only the functions of one name.
     pub(super) fn only(mut self, name: &str) -> Dynamic {
-        let part = format!("{}{name}", name.len());
-        self.module.exported.retain(|symbol| symbol.contains(&part));
+        let own = name.rsplit("::").next().unwrap_or(name);
+        self.module.exported.retain(|symbol| symbol == own || own_name(symbol) == Some(own));
         self.key = fingerprint(&[&self.key, name, if self.sealed { "sealed" } else { "" }]);
         self
     }
@@ -192,6 +192,23 @@ fn walk<'a>(roots: &'a [Arc<Dynamic>], wanted: &mut dyn FnMut(&'a Arc<Dynamic>) 
         }
     }
     None
+}
+
+/// The name of a function without its scopes, of the symbol that it has in an object (Itanium C++ ABI 5.1).
+fn own_name(symbol: &str) -> Option<&str> {
+    let encoding = symbol.strip_prefix("_Z")?;
+    let nested = encoding.strip_prefix('N');
+    let mut rest = nested.unwrap_or(encoding).trim_start_matches(['r', 'V', 'K']);
+    let mut own = None;
+    while let Some(digits) = rest.find(|c: char| !c.is_ascii_digit()).filter(|&digits| digits > 0) {
+        let end = digits + rest[..digits].parse::<usize>().ok()?;
+        own = Some(rest.get(digits..end)?);
+        rest = &rest[end..];
+        if nested.is_none() {
+            break;
+        }
+    }
+    own
 }
 
 /// What the runtime and LLVM define: the kernel's object has them once.
@@ -505,6 +522,22 @@ impl File {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_are_told_by_their_own_names() {
+        for (symbol, name) in [
+            ("_Z4tonef", Some("tone")),
+            ("_Z14tone_map_curvef", Some("tone_map_curve")),
+            ("_Z6helper4tone", Some("helper")),
+            ("_ZN1n5timesEii", Some("times")),
+            ("_ZN5outer5inner4toneE6Struct", Some("tone")),
+            ("_Z2idIfET_S0_", Some("id")),
+            ("_Z99f", None),
+            ("tone", None),
+        ] {
+            assert_eq!(own_name(symbol), name, "{symbol}");
+        }
+    }
 
     #[test]
     fn names_are_told_from_what_looks_like_them() {

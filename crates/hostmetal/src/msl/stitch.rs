@@ -351,6 +351,10 @@ impl Inner {
         let own: HashMap<usize, _> = own.map(|one| (one.start, one)).collect();
         let mut around: Vec<String> = Vec::new();
         let mut statement = String::new();
+        // What the same words mean something else by: how structures are packed, whose names are used.
+        let mut meaning = String::new();
+        // No source's packing is the next one's.
+        text.push_str("#pragma pack(push)\n");
         let mut i = 0;
         while i < stream.len() {
             if let Some(&end) = statements.get(&i) {
@@ -364,6 +368,12 @@ impl Inner {
                     continue;
                 }
                 match stream.at(i) {
+                    pragma if stream.kind(i) == Some(Kind::Pragma) => {
+                        if pragma.contains("pack") {
+                            meaning.push_str(pragma);
+                        }
+                    }
+                    ";" if statement.starts_with("using ") => meaning.push_str(&std::mem::take(&mut statement)),
                     "{" => around.push(std::mem::take(&mut statement)),
                     "}" => drop(around.pop()),
                     ";" => statement.clear(),
@@ -381,7 +391,7 @@ impl Inner {
                     }
                     _ => copy(stream, i, end + 1),
                 };
-                if known.insert((around.concat(), declared.clone())) {
+                if known.insert((meaning.clone() + &around.concat(), declared.clone())) {
                     text.push_str(&declared);
                     text.push('\n');
                 }
@@ -389,6 +399,6 @@ impl Inner {
             statement.clear();
             i = end + 1;
         }
-        text.push('\n');
+        text.push_str("\n#pragma pack(pop)\n");
     }
 }

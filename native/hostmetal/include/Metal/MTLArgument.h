@@ -134,6 +134,11 @@ MTL_EXPORT API_DEPRECATED("Use MTLBinding subtypes instead", macos(10.11, 13.0))
 @property(readonly) NSUInteger arrayLength API_AVAILABLE(macos(10.13));
 @end
 
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+typedef __autoreleasing MTLArgument *_Nullable MTLAutoreleasedArgument;
+#pragma clang diagnostic pop
+
 API_AVAILABLE(macos(13.0))
 @protocol MTLBinding <NSObject>
 @property(readonly) NSString *name;

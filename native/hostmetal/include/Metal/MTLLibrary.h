@@ -1,5 +1,6 @@
 // Compiled source, its functions and compile options. https://developer.apple.com/documentation/metal/mtllibrary
 #pragma once
+#import <Metal/MTLArgument.h>
 #import <Metal/MTLDataType.h>
 #import <Metal/MTLFunctionDescriptor.h>
 
@@ -141,6 +142,10 @@ API_AVAILABLE(macos(10.11))
     NSDictionary<NSString *, MTLFunctionConstant *> *functionConstantsDictionary API_AVAILABLE(macos(10.12));
 @property(readonly) MTLFunctionOptions options API_AVAILABLE(macos(11.0));
 - (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)bufferIndex API_AVAILABLE(macos(10.13));
+// The reflection is nil of a kernel that needs more than itself for a pipeline.
+- (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)bufferIndex
+                                                 reflection:(MTLAutoreleasedArgument *_Nullable)reflection
+    API_DEPRECATED("Use MTLDevice's newArgumentEncoderWithBufferBinding: instead", macos(10.13, 13.0));
 @end
 
 API_AVAILABLE(macos(10.11))
