@@ -37,9 +37,8 @@ struct Rounds {
   SmallVector<BasicBlock *, 4> exits;
   // Whether a thread takes an edge, in each round.
   std::map<Edge, Value *> taken;
-  // The branch before a loop that some threads do not come to, and the block where all meet behind it.
+  // The branch before a loop that some threads do not come to, but to where its ends lead.
   BranchInst *guard = nullptr;
-  BasicBlock *meeting = nullptr;
   IRBuilder<> builder{context};
 
   Rounds(Loop &loop_, const LoopInfo &loops_) : loop(loop_), loops(loops_) {}
@@ -114,10 +113,8 @@ void Rounds::findGuard() {
   if (!branch || branch->isUnconditional() || !isForAll(before) || !endsAlike())
     return;
   BasicBlock *next = exits.front()->getUniqueSuccessor();
-  if (next != before && (branch->getSuccessor(0) == next || branch->getSuccessor(1) == next)) {
+  if (next != before && (branch->getSuccessor(0) == next || branch->getSuccessor(1) == next))
     guard = branch;
-    meeting = next;
-  }
 }
 
 CallInst *Rounds::any(Value *condition) {
@@ -209,7 +206,7 @@ Value *Rounds::isTaken(const BasicBlock *exit) {
 
 // What threads leave with, and the way from one end to the next.
 void Rounds::leave(Value *first, Value *again) {
-  BasicBlock *common = exits.size() > 1 ? exits.front()->getUniqueSuccessor() : meeting;
+  BasicBlock *common = exits.size() > 1 || guard ? exits.front()->getUniqueSuccessor() : nullptr;
   std::vector<Value *> left;
   builder.SetInsertPoint(latch->getTerminator());
   for (BasicBlock *exit : exits) {
@@ -267,7 +264,7 @@ void Rounds::join() {
     first = straight ? guard->getCondition() : builder.CreateNot(guard->getCondition());
     guard->setCondition(any(first));
     guard->setSuccessor(0, before);
-    guard->setSuccessor(1, meeting);
+    guard->setSuccessor(1, exits.front()->getUniqueSuccessor());
   }
   active->addIncoming(first, before);
   for (BasicBlock *block : order) {

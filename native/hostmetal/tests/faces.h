@@ -58,6 +58,8 @@ inline id<MTLDevice> device() {
 // What these cannot make is noted, and nil. The text of a library goes behind the usual first two lines.
 id<MTLLibrary> library_of(NSString *text, MTLCompileOptions *options = nil);
 id<MTLFunction> kernel_of(NSString *text);  // the library's kernel k
+// Of a pipeline of a kernel that is linked with visible functions.
+MTLComputePipelineDescriptor *linking(id<MTLFunction> kernel, NSArray *functions);
 // With error, what is told there is not noted.
 id<MTLComputePipelineState> pipeline_of(MTLComputePipelineDescriptor *descriptor, NSError **error = nullptr,
                                         MTLPipelineOption option = MTLPipelineOptionNone);

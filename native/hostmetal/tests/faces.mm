@@ -67,6 +67,15 @@ id<MTLFunction> kernel_of(NSString *text) {
   return [[library_of(text) newFunctionWithName:@"k"] autorelease];
 }
 
+MTLComputePipelineDescriptor *linking(id<MTLFunction> kernel, NSArray *functions) {
+  MTLComputePipelineDescriptor *made = [[[MTLComputePipelineDescriptor alloc] init] autorelease];
+  [made setComputeFunction:kernel];
+  MTLLinkedFunctions *linked = [MTLLinkedFunctions linkedFunctions];
+  [linked setFunctions:functions];
+  [made setLinkedFunctions:linked];
+  return made;
+}
+
 id<MTLComputePipelineState> pipeline_of(MTLComputePipelineDescriptor *descriptor, NSError **error, MTLPipelineOption option) {
   NSError *told = nil;
   id<MTLComputePipelineState> made =

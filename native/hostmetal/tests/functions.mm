@@ -8,15 +8,6 @@ id<MTLFunction> function(id<MTLLibrary> library, NSString *name) {
   return [[library newFunctionWithName:name] autorelease];
 }
 
-MTLComputePipelineDescriptor *descriptor(id<MTLFunction> kernel, NSArray *functions) {
-  MTLComputePipelineDescriptor *made = [[[MTLComputePipelineDescriptor alloc] init] autorelease];
-  [made setComputeFunction:kernel];
-  MTLLinkedFunctions *linked = [MTLLinkedFunctions linkedFunctions];
-  [linked setFunctions:functions];
-  [made setLinkedFunctions:linked];
-  return made;
-}
-
 // The pipeline's handles of the functions, in their order, and an empty place behind them.
 id<MTLVisibleFunctionTable> table(id<MTLComputePipelineState> state, NSArray *functions) {
   MTLVisibleFunctionTableDescriptor *made = [MTLVisibleFunctionTableDescriptor visibleFunctionTableDescriptor];
@@ -80,7 +71,7 @@ void kernels_call_functions_of_tables() {
   CHECK_EQUAL([function(own, @"minus") functionType], MTLFunctionTypeVisible);
   CHECK([device() supportsFunctionPointers] && ![device() supportsFunctionPointersFromRender]);
   NSArray *all = [NSArray arrayWithObjects:function(own, @"add"), function(own, @"times"), function(own, @"minus"), nil];
-  id<MTLComputePipelineState> state = pipeline_of(descriptor(function(own, @"k"), all));
+  id<MTLComputePipelineState> state = pipeline_of(linking(function(own, @"k"), all));
   id<MTLVisibleFunctionTable> made = table(state, all);
   CHECK_VALUES(state, made, i % 3 == 0 ? i + 100 : i % 3 == 1 ? i * 3 : -i);
   id<MTLFunctionHandle> handle = [state functionHandleWithFunction:[all lastObject]];
@@ -99,7 +90,7 @@ void functions_come_from_other_libraries() {
   NSString *const rounds = @"[[visible]] int rounds(int x) { float big = 16777216.0f + float(x >> 20); return int((big + float(x)) - big); }\n";
   id<MTLLibrary> one = library_of(functions), two = library_of(rounds, safe);
   id<MTLLibrary> kernels = library_of(calls);
-  MTLComputePipelineDescriptor *made = descriptor(function(kernels, @"k"), @[ function(one, @"add") ]);
+  MTLComputePipelineDescriptor *made = linking(function(kernels, @"k"), @[ function(one, @"add") ]);
   id<MTLFunction> binary = function(two, @"rounds");
   [[made linkedFunctions] setBinaryFunctions:@[ binary ]];
   id<MTLComputePipelineState> state = pipeline_of(made);
@@ -123,7 +114,7 @@ void arguments_are_of_every_kind() {
        "  Signature *f = table[i / 32]; int made = call(f, out + i, int(i)); out[i] += made; }\n";
   id<MTLLibrary> own = library_of(source);
   NSArray *all = [NSArray arrayWithObjects:function(own, @"f"), function(own, @"g"), nil];
-  id<MTLComputePipelineState> state = pipeline_of(descriptor(function(own, @"k"), all));
+  id<MTLComputePipelineState> state = pipeline_of(linking(function(own, @"k"), all));
   CHECK_VALUES(state, table(state, all), i < 32 ? i + 4 + 6 + (i % 2 == 0 ? 7 : 8) * 1000 + i + 320 : i * 1000 + 1000);
 }
 
@@ -149,13 +140,13 @@ void functions_call_functions() {
   [values setConstantValue:&extra type:MTLDataTypeInt atIndex:0];
   id<MTLFunction> last = [[own newFunctionWithName:@"last" constantValues:values error:nullptr] autorelease];
   NSArray *all = [NSArray arrayWithObjects:function(own, @"sum"), last, nil];
-  MTLComputePipelineDescriptor *made = descriptor(function(kernels, @"k"), all);
+  MTLComputePipelineDescriptor *made = linking(function(kernels, @"k"), all);
   [made setMaxCallStackDepth:70];
   id<MTLComputePipelineState> state = pipeline_of(made);
   CHECK_VALUES(state, table(state, all), i * (i + 1) / 2 + 7 + 1000);
   // Without its constant a function cannot be linked.
   NSError *error = nil;
-  CHECK(pipeline_of(descriptor(function(kernels, @"k"), @[ function(own, @"last") ]), &error) == nil);
+  CHECK(pipeline_of(linking(function(kernels, @"k"), @[ function(own, @"last") ]), &error) == nil);
   CHECK_CONTAINS([error localizedDescription], @"extra");
 }
 
@@ -167,7 +158,7 @@ void threads_that_wait_call_functions_too() {
        "  int other = table[1](all[31 - l]); out[i] = simd_sum(l == 0 ? other : 0) * 0 + other; }\n";
   id<MTLLibrary> own = library_of([functions stringByAppendingString:source]);
   NSArray *all = [NSArray arrayWithObjects:function(own, @"add"), function(own, @"times"), nil];
-  id<MTLComputePipelineState> state = pipeline_of(descriptor(function(own, @"k"), all));
+  id<MTLComputePipelineState> state = pipeline_of(linking(function(own, @"k"), all));
   CHECK_VALUES(state, table(state, all), ({
     const int from = i / 32 * 32 + 31 - i % 32;
     3 * (from % 2 == 0 ? from + 100 : from * 3);
@@ -183,7 +174,7 @@ void tables_lie_in_argument_buffers() {
   id<MTLLibrary> own = library_of([functions stringByAppendingString:source]);
   NSArray *all = [NSArray arrayWithObjects:function(own, @"add"), function(own, @"times"), nil];
   id<MTLFunction> kernel = function(own, @"k");
-  id<MTLComputePipelineState> state = pipeline_of(descriptor(kernel, all));
+  id<MTLComputePipelineState> state = pipeline_of(linking(kernel, all));
   id<MTLArgumentEncoder> encoder = [[kernel newArgumentEncoderWithBufferIndex:1] autorelease];
   id<MTLBuffer> arguments = buffer([encoder encodedLength]), out = buffer(64 * sizeof(int));
   const id<MTLVisibleFunctionTable> tables[] = {table(state, all), table(state, [NSArray arrayWithObject:[all lastObject]])};
@@ -220,7 +211,7 @@ void calls_of_nothing_end_the_command_buffer() {
                                                   waits];
     id<MTLLibrary> own = library_of([functions stringByAppendingString:source]);
     NSArray *all = [NSArray arrayWithObject:function(own, @"add")];
-    id<MTLComputePipelineState> state = pipeline_of(descriptor(function(own, @"k"), all));
+    id<MTLComputePipelineState> state = pipeline_of(linking(function(own, @"k"), all));
     id<MTLVisibleFunctionTable> made = table(state, all);
     id<MTLBuffer> at = buffer(4), out = buffer(64 * sizeof(int));
     // An empty place, one behind the end, one that was emptied.
@@ -247,16 +238,16 @@ void what_cannot_be_linked_is_named() {
                                    "[[visible]] int waits_too(int x) { threadgroup_barrier(mem_flags::mem_none); return x; }\n");
   for (NSString *name in [NSArray arrayWithObjects:@"waits", @"waits_too", nil]) {
     error = nil;
-    CHECK(pipeline_of(descriptor(function(own, @"k"), @[ function(others, name) ]), &error) == nil);
+    CHECK(pipeline_of(linking(function(own, @"k"), @[ function(others, name) ]), &error) == nil);
     CHECK_EQUAL([error code], MTLLibraryErrorCompileFailure);
     CHECK_CONTAINS([error localizedDescription], ([NSString stringWithFormat:@"visible function '%@' may reach a barrier", name]));
   }
-  CHECK(pipeline_of(descriptor(function(own, @"k"), @[ function(own, @"k") ]), &error) == nil);
+  CHECK(pipeline_of(linking(function(own, @"k"), @[ function(own, @"k") ]), &error) == nil);
   CHECK_CONTAINS([error localizedDescription], @"there is no visible function named 'k'");
-  CHECK(pipeline_of(descriptor(function(own, @"add"), nil), &error) == nil);
+  CHECK(pipeline_of(linking(function(own, @"add"), nil), &error) == nil);
   CHECK_CONTAINS([error localizedDescription], @"there is no kernel named 'add'");
   // A private function has no handle, nor has one that was not linked.
-  MTLComputePipelineDescriptor *made = descriptor(function(own, @"k"), nil);
+  MTLComputePipelineDescriptor *made = linking(function(own, @"k"), nil);
   id<MTLFunction> add = function(own, @"add");
   [[made linkedFunctions] setPrivateFunctions:@[ add ]];
   id<MTLComputePipelineState> state = pipeline_of(made);
@@ -280,10 +271,10 @@ void kernels_call_linked_functions_by_name() {
   id<MTLLibrary> two = library_of(@"int inner(int x) { return x * 3; }\n[[visible]] int g(int x) { return inner(x); }\n");
   id<MTLLibrary> calls_on = library_of(@"[[visible]] int g(int x);\nnamespace n { [[visible]] int h(int x) { return g(x) * 2; } }\n");
   // Each pipeline has its own; what a library has besides is its own.
-  CHECK_VALUES(pipeline_of(descriptor(function(kernels, @"k"), @[ function(one, @"g") ])), nil, i + 101);
-  CHECK_VALUES(pipeline_of(descriptor(function(kernels, @"k"), @[ function(two, @"g") ])), nil, i * 3 + 1);
-  CHECK_VALUES(pipeline_of(descriptor(function(kernels, @"none"), nil)), nil, i);
-  MTLComputePipelineDescriptor *made = descriptor(function(kernels, @"both"), @[ function(two, @"g") ]);
+  CHECK_VALUES(pipeline_of(linking(function(kernels, @"k"), @[ function(one, @"g") ])), nil, i + 101);
+  CHECK_VALUES(pipeline_of(linking(function(kernels, @"k"), @[ function(two, @"g") ])), nil, i * 3 + 1);
+  CHECK_VALUES(pipeline_of(linking(function(kernels, @"none"), nil)), nil, i);
+  MTLComputePipelineDescriptor *made = linking(function(kernels, @"both"), @[ function(two, @"g") ]);
   [[made linkedFunctions] setPrivateFunctions:@[ function(one, @"h") ]];
   CHECK_VALUES(pipeline_of(made), nil, -(i ^ 1) * 3);
   // Functions of the pipeline define what its other functions declare.
@@ -292,7 +283,7 @@ void kernels_call_linked_functions_by_name() {
   // Those that are not given define nothing, though their library is there.
   for (NSArray *given in [NSArray arrayWithObjects:@[], @[ function(one, @"h") ], nil]) {
     error = nil;
-    CHECK(pipeline_of(descriptor(function(kernels, @"k"), given), &error) == nil);
+    CHECK(pipeline_of(linking(function(kernels, @"k"), given), &error) == nil);
     CHECK_EQUAL([error code], MTLLibraryErrorCompileFailure);
     CHECK_CONTAINS([error localizedDescription], @"program_source:5:93: error: visible function 'g' is only declared, and the pipeline links none of that name and type");
   }
@@ -307,8 +298,8 @@ void kernels_call_linked_functions_by_name() {
   const int seven = 7;
   [values setConstantValue:&seven type:MTLDataTypeInt atIndex:0];
   id<MTLFunction> always = [[constants newFunctionWithName:@"g" constantValues:values error:nullptr] autorelease];
-  CHECK_VALUES(pipeline_of(descriptor(function(kernels, @"k"), @[ always ])), nil, 8);
-  CHECK_VALUES(pipeline_of(descriptor(function(kernels, @"k"), @[ function(constants, @"g") ])), nil, i + 1);
+  CHECK_VALUES(pipeline_of(linking(function(kernels, @"k"), @[ always ])), nil, 8);
+  CHECK_VALUES(pipeline_of(linking(function(kernels, @"k"), @[ function(constants, @"g") ])), nil, i + 1);
   // Archives hold such pipelines.
   id<MTLBinaryArchive> archive =
       [[device() newBinaryArchiveWithDescriptor:[[[MTLBinaryArchiveDescriptor alloc] init] autorelease] error:nullptr] autorelease];
@@ -321,7 +312,7 @@ void kernels_call_linked_functions_by_name() {
 void misuse_is_raised() {
   id<MTLLibrary> own = library_of([functions stringByAppendingString:calls]);
   NSArray *all = [NSArray arrayWithObject:function(own, @"add")];
-  id<MTLComputePipelineState> state = pipeline_of(descriptor(function(own, @"k"), all));
+  id<MTLComputePipelineState> state = pipeline_of(linking(function(own, @"k"), all));
   id<MTLVisibleFunctionTable> made = table(state, all);
   CHECK_RAISES([made setFunction:nil atIndex:2], @"setFunction:atIndex:", @"functionCount");
   CHECK_RAISES([state newVisibleFunctionTableWithDescriptor:[MTLVisibleFunctionTableDescriptor visibleFunctionTableDescriptor]],
@@ -351,7 +342,7 @@ void misuse_is_raised() {
 void pipelines_are_given_more_functions() {
   id<MTLLibrary> own = library_of([functions stringByAppendingString:calls]);
   id<MTLFunction> add = function(own, @"add"), times = function(own, @"times");
-  MTLComputePipelineDescriptor *made = descriptor(function(own, @"k"), @[ add ]);
+  MTLComputePipelineDescriptor *made = linking(function(own, @"k"), @[ add ]);
   [made setSupportAddingBinaryFunctions:YES];
   [made setLabel:@"mine"];
   id<MTLComputePipelineState> state = pipeline_of(made);
@@ -391,7 +382,7 @@ void archives_hold_functions() {
   [wanted setOptions:MTLFunctionOptionCompileToBinary];
   NSError *error = nil;
   id<MTLFunction> add = [[own newFunctionWithDescriptor:wanted error:&error] autorelease];
-  MTLComputePipelineDescriptor *made = descriptor(function(own, @"k"), @[ add ]);
+  MTLComputePipelineDescriptor *made = linking(function(own, @"k"), @[ add ]);
   CHECK([archive addComputePipelineFunctionsWithDescriptor:made error:&error]);
   [made setBinaryArchives:@[ archive ]];
   id<MTLComputePipelineState> state = pipeline_of(made, &error, MTLPipelineOptionFailOnBinaryArchiveMiss);

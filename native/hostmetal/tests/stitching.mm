@@ -45,15 +45,6 @@ id<MTLLibrary> stitched(NSArray *graphs, NSArray *functions, NSError **error = n
   return made;
 }
 
-MTLComputePipelineDescriptor *pipeline(id<MTLFunction> kernel, NSArray *functions) {
-  MTLComputePipelineDescriptor *made = [[[MTLComputePipelineDescriptor alloc] init] autorelease];
-  [made setComputeFunction:kernel];
-  MTLLinkedFunctions *linked = [MTLLinkedFunctions linkedFunctions];
-  [linked setFunctions:functions];
-  [made setLinkedFunctions:linked];
-  return made;
-}
-
 // 64 threads in threadgroups of 32; buffer 0 is written to, the table of the functions is at 1.
 void check_values(MTLComputePipelineDescriptor *descriptor, const char *file, int line, int (*value)(int)) {
   id<MTLComputePipelineState> state = pipeline_of(descriptor);
@@ -113,7 +104,7 @@ void sources_that_mean_something_else_are_refused() {
                                         "[[stitchable]] R wide(int i) { R r; r.c = 1; r.i = i * 5; return r; }\n"));
   Node *q = node(@"one", @[ node(@"of", @[ input(0), input(1) ]) ]);
   id<MTLLibrary> made = stitched(@[ graph(@"made", @[], node(@"size", @[ node(@"wide", @[ q ]) ])) ], [open arrayByAddingObjectsFromArray:wide]);
-  CHECK_VALUES(pipeline(function(library_of(calls), @"k"), @[ function(made, @"made") ]), 15);
+  CHECK_VALUES(linking(function(library_of(calls), @"k"), @[ function(made, @"made") ]), 15);
 }
 
 // A helper of one source, whose name another's function has, and begins with the name of its own.
@@ -125,11 +116,11 @@ void helpers_are_no_functions_of_others() {
   Node *inner = node(@"tone", @[ input(0) ]);
   id<MTLLibrary> made = stitched(@[ graph(@"made", @[ inner ], node(@"tone_map_curve", @[ inner, input(1) ])) ],
                                  [one arrayByAddingObjectsFromArray:other]);
-  CHECK_VALUES(pipeline(function(library_of(calls), @"k"), @[ function(made, @"made") ]), 2 * (i + 1000) + 3);
+  CHECK_VALUES(linking(function(library_of(calls), @"k"), @[ function(made, @"made") ]), 2 * (i + 1000) + 3);
   made = stitched(@[ graph(@"single", @[ inner ], node(@"tone_map_curve", @[ inner ])) ], [one arrayByAddingObjectsFromArray:third]);
   id<MTLLibrary> kernels = library_of(@"[[visible]] int single(int);\nkernel void k(device int *out [[buffer(0)]], "
                                        "uint i [[thread_position_in_grid]]) { out[i] = single(int(i)); }\n");
-  CHECK_VALUES(pipeline(function(kernels, @"k"), @[ function(made, @"single") ]), 7 * (i + 1000));
+  CHECK_VALUES(linking(function(kernels, @"k"), @[ function(made, @"single") ]), 7 * (i + 1000));
 }
 
 // (a + b)^2 * b: a node's value is taken by several.
@@ -148,8 +139,8 @@ void graphs_make_functions() {
     CHECK_EQUAL([one functionType], MTLFunctionTypeVisible);
     CHECK([[one name] isEqualToString:@"made"] && [one device] == device());
     id<MTLLibrary> kernels = library_of(calls);
-    CHECK_VALUES(pipeline(function(kernels, @"k"), @[ one ]), (i + 3) * (i + 3) * 3);
-    CHECK_VALUES(pipeline(function(kernels, @"t"), @[ one ]), (i + 3) * (i + 3) * 3);
+    CHECK_VALUES(linking(function(kernels, @"k"), @[ one ]), (i + 3) * (i + 3) * 3);
+    CHECK_VALUES(linking(function(kernels, @"t"), @[ one ]), (i + 3) * (i + 3) * 3);
   }
 }
 
@@ -158,7 +149,7 @@ void values_pass_through_several_types() {
   id<MTLLibrary> library = library_of(arithmetic);
   Node *up = node(@"round_up", @[ node(@"half_of", @[ node(@"add", @[ input(1), input(0) ]) ]) ]);
   id<MTLLibrary> made = stitched(@[ graph(@"made", @[], up) ], functions(library));
-  CHECK_VALUES(pipeline(function(library_of(calls), @"k"), @[ function(made, @"made") ]), (i + 3 + 1) / 2);
+  CHECK_VALUES(linking(function(library_of(calls), @"k"), @[ function(made, @"made") ]), (i + 3 + 1) / 2);
 }
 
 // Each library's functions are its own, though they are named alike; what both declare is there once.
@@ -172,8 +163,8 @@ void functions_come_from_several_libraries() {
   Node *output = node(@"both", @[ node(@"pair", @[ input(0), input(1) ]) ]);
   id<MTLLibrary> made = stitched(@[ graph(@"made", @[], output) ], @[ function(one, @"pair"), function(two, @"both") ]);
   id<MTLLibrary> kernels = library_of(calls);
-  CHECK_VALUES(pipeline(function(kernels, @"k"), @[ function(made, @"made") ]), (i + 10) * 1000 + 13);
-  CHECK_VALUES(pipeline(function(kernels, @"t"), @[ function(made, @"made") ]), (i + 10) * 1000 + 13);
+  CHECK_VALUES(linking(function(kernels, @"k"), @[ function(made, @"made") ]), (i + 10) * 1000 + 13);
+  CHECK_VALUES(linking(function(kernels, @"t"), @[ function(made, @"made") ]), (i + 10) * 1000 + 13);
   // Types that differ are two.
   id<MTLLibrary> other = library_of(@"struct Pair { float first, second; };\n[[stitchable]] int both(Pair p) { return int(p.first); }\n");
   NSError *error = nil;
@@ -191,7 +182,7 @@ void a_stitched_function_keeps_its_functions() {
        "kernel void k(device int *out [[buffer(0)]], visible_function_table<int(int, int)> table [[buffer(1)]],\n"
        "              uint i [[thread_position_in_grid]]) { out[i] = i % 2 ? made(int(i), 3) - part(int(i), 3) : table[0](int(i), 3); }\n");
   NSArray *all = @[ function(made, @"made"), function(others, @"part") ];
-  CHECK_VALUES(pipeline(function(kernels, @"k"), all), i % 2 ? -999 * i : i + 3);
+  CHECK_VALUES(linking(function(kernels, @"k"), all), i % 2 ? -999 * i : i + 3);
 }
 
 void stitched_functions_are_stitched_again() {
@@ -204,8 +195,8 @@ void stitched_functions_are_stitched_again() {
   Node *output = node(@"add", @[ node(@"twice", @[ node(@"inner", @[ input(0), input(1) ]) ]), input(0) ]);
   id<MTLLibrary> made = stitched(@[ graph(@"made", @[], output) ], all);
   id<MTLLibrary> kernels = library_of(calls);
-  CHECK_VALUES(pipeline(function(kernels, @"k"), @[ function(made, @"made") ]), 2 * (i + 3) * (i + 3) + i);
-  CHECK_VALUES(pipeline(function(kernels, @"t"), @[ function(made, @"made") ]), 2 * (i + 3) * (i + 3) + i);
+  CHECK_VALUES(linking(function(kernels, @"k"), @[ function(made, @"made") ]), 2 * (i + 3) * (i + 3) + i);
+  CHECK_VALUES(linking(function(kernels, @"t"), @[ function(made, @"made") ]), 2 * (i + 3) * (i + 3) + i);
 }
 
 // Functions with effects are called once each, behind those that they depend on.
@@ -227,10 +218,10 @@ void nodes_are_called_in_their_order() {
   for (Node *output in [NSArray arrayWithObjects:last, nil]) {
     id<MTLLibrary> made =
         stitched(@[ graph(@"store", nodes, output), graph(@"load", nodes, node(@"current", @[ input(0) ], @[ last ])) ], all);
-    CHECK_VALUES(pipeline(function(kernels, @"k"), functions(made)), i * 1000 + 231);
+    CHECK_VALUES(linking(function(kernels, @"k"), functions(made)), i * 1000 + 231);
   }
   id<MTLLibrary> made = stitched(@[ graph(@"store", nodes, nil), graph(@"load", nodes, node(@"current", @[ input(0) ], nodes)) ], all);
-  CHECK_VALUES(pipeline(function(kernels, @"k"), functions(made)), i * 1000 + 231);
+  CHECK_VALUES(linking(function(kernels, @"k"), functions(made)), i * 1000 + 231);
 }
 
 // A function is found by its own name: host_name, specializedName, and with the values of its constants.
@@ -250,7 +241,7 @@ void functions_are_called_as_the_program_calls_them() {
   NSArray *all = @[ five_times, function(library, @"plus") ];
   Node *output = node(@"plus", @[ node(@"scale5", @[ input(0) ]), input(1) ]);
   id<MTLLibrary> made = stitched(@[ graph(@"made", @[], output) ], all);
-  CHECK_VALUES(pipeline(function(library_of(calls), @"t"), @[ function(made, @"made") ]), 5 * i + 3);
+  CHECK_VALUES(linking(function(library_of(calls), @"t"), @[ function(made, @"made") ]), 5 * i + 3);
   NSError *error = nil;
   CHECK(stitched(@[ graph(@"made", @[], node(@"scale", @[ input(0) ])) ], all, &error) == nil);
   CHECK_CONTAINS([error localizedDescription], @"node 0 ('scale') of the graph 'made': there is no such function in the descriptor's functions");
