@@ -25,6 +25,10 @@
   return (uint64_t)hm_buffer_contents(_engine);
 }
 
+- (MTLBufferSparseTier)sparseBufferTier {
+  return MTLBufferSparseTierNone;
+}
+
 - (id<MTLTexture>)newTextureWithDescriptor:(MTLTextureDescriptor *)descriptor
                                     offset:(NSUInteger)offset
                                bytesPerRow:(NSUInteger)bytesPerRow {
@@ -39,6 +43,7 @@
                                                          engine:texture
                                                            heap:_heap
                                                      descriptor:&info
+                                                      optimized:[descriptor allowGPUOptimizedContents]
                                                         options:_resourceOptions];
   [made setBuffer:self offset:offset bytesPerRow:bytesPerRow];
   return made;

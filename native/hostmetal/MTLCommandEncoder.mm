@@ -54,6 +54,11 @@
   HM_CHECK(hm_encoder_pop_group(_engine));
 }
 
+- (void)barrierAfterQueueStages:(MTLStages)afterQueueStages beforeStages:(MTLStages)beforeStages {
+  HM_REQUIRE(afterQueueStages != 0 && beforeStages != 0, "there must be stages after and before the barrier");
+  [self requireOpen:_cmd];
+}
+
 - (HMFence)engineFence:(id<MTLFence>)fence selector:(SEL)selector {
   if (object_getClass(fence) != [HostMTLFence class]) hostmetal_raise(self, selector, "the fence must be one of this device");
   return ((HostMTLFence *)fence)->_engine;

@@ -393,6 +393,13 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
   return nil;
 }
 
+- (id<MTLFunctionHandle>)functionHandleWithName:(NSString *)name {
+  HM_REQUIRE(name != nil, "the name must not be nil");
+  for (HostMTLFunctionHandle *handle in _handles)
+    if ([[handle name] isEqualToString:name]) return handle;
+  return nil;
+}
+
 - (id<MTLVisibleFunctionTable>)newVisibleFunctionTableWithDescriptor:(MTLVisibleFunctionTableDescriptor *)descriptor {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
   const char *misuse = nullptr;
@@ -419,7 +426,7 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
   return made;
 }
 
-- (MTLComputePipelineReflection *)makeReflection {
+- (MTLComputePipelineReflection *)reflection {
   return [[[MTLComputePipelineReflection alloc] initWithPipeline:_engine count:_info.binding_count] autorelease];
 }
 

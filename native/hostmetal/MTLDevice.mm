@@ -132,6 +132,9 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 - (BOOL)supportsFunctionPointersFromRender {
   return NO;
 }
+- (BOOL)supportsPlacementSparse {
+  return NO;
+}
 - (BOOL)supportsRaytracing {
   return NO;
 }
@@ -243,6 +246,10 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 - (void)sampleTimestamps:(MTLTimestamp *)cpu gpuTimestamp:(MTLTimestamp *)gpu {
   HM_REQUIRE(cpu != nullptr && gpu != nullptr, "the pointers must not be NULL");
   *cpu = *gpu = hm_clock_now();
+}
+
+- (uint64_t)queryTimestampFrequency {
+  return 1000000000;
 }
 
 // ------------------------------------------------------------------ buffers
@@ -397,6 +404,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
                                          engine:texture
                                            heap:nil
                                      descriptor:&info
+                                      optimized:[descriptor allowGPUOptimizedContents]
                                         options:[descriptor resourceOptions]];
 }
 
@@ -705,7 +713,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   HostMTLComputePipelineState *state =
       [[HostMTLComputePipelineState alloc] initWithDevice:self engine:pipeline handles:handles descriptor:descriptor];
   if (reflection && (options & (MTLPipelineOptionBindingInfo | MTLPipelineOptionBufferTypeInfo)))
-    *reflection = [state makeReflection];
+    *reflection = [state reflection];
   return state;
 }
 

@@ -139,6 +139,11 @@ void callReached(void *context, HMEvent event, uint64_t value) {
   return self;
 }
 
++ (MTLSharedEventListener *)sharedListener {
+  static MTLSharedEventListener *const shared = [[MTLSharedEventListener alloc] init];
+  return shared;
+}
+
 - (void)dealloc {
   if (_dispatchQueue) dispatch_release(_dispatchQueue);
   [super dealloc];

@@ -120,6 +120,7 @@ HM_MODE(MTLStorageMode, storageMode, StorageMode)
                                          engine:texture
                                            heap:self
                                      descriptor:&info
+                                      optimized:[descriptor allowGPUOptimizedContents]
                                         options:_resourceOptions];
 }
 

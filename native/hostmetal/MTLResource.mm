@@ -57,6 +57,11 @@ HM_MODE(MTLStorageMode, storageMode, StorageMode)
   return hm_buffer_is_aliasable(_memory);
 }
 
+- (kern_return_t)setOwnerWithIdentity:(task_id_token_t)identity {
+  (void)identity;
+  return KERN_NOT_SUPPORTED;
+}
+
 - (void)dealloc {
   [_heap release];
   [_label release];

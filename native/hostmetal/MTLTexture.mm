@@ -87,6 +87,25 @@ HM_MODES_TO_SET
 }
 @end
 
+@implementation MTLTextureViewDescriptor
+@synthesize pixelFormat = _pixelFormat, textureType = _textureType, levelRange = _levelRange, sliceRange = _sliceRange, swizzle = _swizzle;
+
+- (instancetype)init {
+  if ((self = [super init])) _swizzle = MTLTextureSwizzleChannelsDefault;
+  return self;
+}
+
+- (id)copyWithZone:(NSZone *)zone {
+  MTLTextureViewDescriptor *copy = [[[self class] allocWithZone:zone] init];
+  [copy setPixelFormat:_pixelFormat];
+  [copy setTextureType:_textureType];
+  [copy setLevelRange:_levelRange];
+  [copy setSliceRange:_sliceRange];
+  [copy setSwizzle:_swizzle];
+  return copy;
+}
+@end
+
 // Faces of an element: six slices of a cube are one.
 NSUInteger hostmetal_faces(uint32_t textureType) {
   return textureType == MTLTextureTypeCube || textureType == MTLTextureTypeCubeArray ? 6 : 1;
@@ -98,18 +117,21 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
 
 @implementation HostMTLTexture
 @synthesize parentTexture = _parentTexture, parentRelativeLevel = _parentRelativeLevel,
-            parentRelativeSlice = _parentRelativeSlice, buffer = _buffer, bufferOffset = _bufferOffset, bufferBytesPerRow = _bufferBytesPerRow;
+            parentRelativeSlice = _parentRelativeSlice, buffer = _buffer, bufferOffset = _bufferOffset, bufferBytesPerRow = _bufferBytesPerRow,
+            allowGPUOptimizedContents = _allowGPUOptimizedContents;
 
 - (instancetype)initWithDevice:(HostMTLDevice *)device
                         engine:(HMTexture)engine
                           heap:(HostMTLHeap *)heap
                     descriptor:(const HMTextureDescriptor *)descriptor
+                     optimized:(BOOL)optimized
                        options:(MTLResourceOptions)options {
   if ((self = [super initWithDevice:device memory:hm_texture_memory(engine) heap:heap options:options])) {
     _engine = engine;
     _info = *descriptor;
     _info.usage = hm_texture_usage(engine);
     hm_texture_swizzle(engine, _info.swizzle);
+    _allowGPUOptimizedContents = optimized;
   }
   return self;
 }
@@ -157,6 +179,24 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
 }
 - (BOOL)isShareable {
   return _shareable;
+}
+- (BOOL)isSparse {
+  return NO;
+}
+- (NSUInteger)firstMipmapInTail {
+  return _info.levels;
+}
+- (NSUInteger)tailSizeInBytes {
+  return 0;
+}
+- (MTLTextureSparseTier)sparseTextureTier {
+  return MTLTextureSparseTierNone;
+}
+- (id<MTLResource>)rootResource {
+  HostMTLTexture *root = self;
+  while (root->_parentTexture) root = (HostMTLTexture *)root->_parentTexture;
+  if (root->_buffer) return root->_buffer;
+  return root == self ? nil : root;
 }
 // Only a target of rendering: nothing here is.
 - (BOOL)isFramebufferOnly {
@@ -224,7 +264,12 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
   HMTexture engine =
       hm_texture_create_view(_engine, _info.pixel_format, _info.texture_type, levels, slices, as_they_are, &misuse);
   HM_CHECK(misuse);
-  HostMTLTexture *made = [[HostMTLTexture alloc] initWithDevice:_device engine:engine heap:nil descriptor:&_info options:_resourceOptions];
+  HostMTLTexture *made = [[HostMTLTexture alloc] initWithDevice:_device
+                                                         engine:engine
+                                                           heap:nil
+                                                     descriptor:&_info
+                                                      optimized:_allowGPUOptimizedContents
+                                                        options:_resourceOptions];
   [made setShareable];
   return made;
 }
@@ -275,11 +320,21 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
                                                          engine:engine
                                                            heap:_heap
                                                      descriptor:&info
+                                                      optimized:_allowGPUOptimizedContents
                                                         options:_resourceOptions];
   view->_parentTexture = [self retain];
   view->_parentRelativeLevel = levelRange.location;
   view->_parentRelativeSlice = sliceRange.location;
   return view;
+}
+
+- (id<MTLTexture>)newTextureViewWithDescriptor:(MTLTextureViewDescriptor *)descriptor {
+  HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
+  return [self newTextureViewWithPixelFormat:[descriptor pixelFormat]
+                                 textureType:[descriptor textureType]
+                                      levels:[descriptor levelRange]
+                                      slices:[descriptor sliceRange]
+                                     swizzle:[descriptor swizzle]];
 }
 
 - (id<MTLTexture>)newRemoteTextureViewForDevice:(id<MTLDevice>)device {
@@ -292,6 +347,7 @@ NSUInteger hostmetal_slices(id<MTLTexture> texture) {
                                                                      engine:view
                                                                        heap:nil
                                                                  descriptor:&_info
+                                                                  optimized:_allowGPUOptimizedContents
                                                                     options:_resourceOptions];
   made->_storageTexture = [self retain];
   return made;

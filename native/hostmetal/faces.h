@@ -178,13 +178,14 @@ void hostmetal_call_out(const char *what, void (^work)(void));
   NSUInteger _parentRelativeLevel, _parentRelativeSlice;
   id<MTLBuffer> _buffer;
   NSUInteger _bufferOffset, _bufferBytesPerRow;
-  BOOL _shareable;
+  BOOL _shareable, _allowGPUOptimizedContents;
 }
 // Takes engine. Checks options first. heap may be nil.
 - (instancetype)initWithDevice:(HostMTLDevice *)device
                         engine:(HMTexture)engine
                           heap:(HostMTLHeap *)heap
                     descriptor:(const HMTextureDescriptor *)descriptor
+                     optimized:(BOOL)optimized
                        options:(MTLResourceOptions)options;
 - (void)setBuffer:(HostMTLBuffer *)buffer offset:(NSUInteger)offset bytesPerRow:(NSUInteger)bytesPerRow;
 - (void)setShareable;
@@ -401,7 +402,6 @@ MTLPointerType *hostmetal_pointer_type(HMArguments arguments, const HMBinding *b
                         engine:(HMPipeline)engine
                        handles:(NSArray *)handles
                     descriptor:(MTLComputePipelineDescriptor *)descriptor;  // nil for the defaults
-- (MTLComputePipelineReflection *)makeReflection;  // autoreleased
 @end
 
 // Two of one engine event (one made of a handle, one given to a notification) are equal.

@@ -133,12 +133,16 @@ void listeners_are_told_in_order_on_their_queue() {
 void a_listener_has_a_queue_of_its_own() {
   MTLSharedEventListener *listener = [[[MTLSharedEventListener alloc] init] autorelease];
   CHECK([listener dispatchQueue] != nil);
-  id<MTLSharedEvent> event = sharedEvent(), answer = sharedEvent();
-  [event notifyListener:listener
-                atValue:1
-                  block:^(id<MTLSharedEvent>, uint64_t value) { [answer setSignaledValue:value]; }];
-  [event setSignaledValue:1];
-  CHECK([answer waitUntilSignaledValue:1 timeoutMS:LONG]);
+  CHECK([MTLSharedEventListener sharedListener] == [MTLSharedEventListener sharedListener]);
+  CHECK([[MTLSharedEventListener sharedListener] dispatchQueue] != [listener dispatchQueue]);
+  for (MTLSharedEventListener *one in @[ listener, [MTLSharedEventListener sharedListener] ]) {
+    id<MTLSharedEvent> event = sharedEvent(), answer = sharedEvent();
+    [event notifyListener:one
+                  atValue:1
+                    block:^(id<MTLSharedEvent>, uint64_t value) { [answer setSignaledValue:value]; }];
+    [event setSignaledValue:1];
+    CHECK([answer waitUntilSignaledValue:1 timeoutMS:LONG]);
+  }
 }
 
 void a_notification_that_never_comes_goes_with_its_event() {
@@ -324,6 +328,7 @@ void the_device_counts_time() {
   CHECK(cpu > 0 && gpu == cpu);
   [device() sampleTimestamps:&later gpuTimestamp:&gpu];
   CHECK(later >= cpu);
+  CHECK_EQUAL([device() queryTimestampFrequency], 1000000000);
 }
 
 void sample_buffers_are_made_by_descriptor() {

@@ -76,6 +76,8 @@ void kernels_call_functions_of_tables() {
   CHECK_VALUES(state, made, i % 3 == 0 ? i + 100 : i % 3 == 1 ? i * 3 : -i);
   id<MTLFunctionHandle> handle = [state functionHandleWithFunction:[all lastObject]];
   CHECK([[handle name] isEqualToString:@"minus"] && [handle device] == device());
+  CHECK([state functionHandleWithName:@"minus"] == handle && [state functionHandleWithName:@"k"] == nil);
+  CHECK_RAISES([state functionHandleWithName:(NSString *)nil], @"functionHandleWithName:", @"nil");
   CHECK_EQUAL([handle functionType], MTLFunctionTypeVisible);
   // Other functions in the same places.
   const id<MTLFunctionHandle> turned[] = {handle, handle};

@@ -252,6 +252,11 @@ void reflection_lists_the_arguments() {
                                                                                error:&error] autorelease];
   CHECK(state && !error);
   CHECK_EQUAL([[reflection bindings] count], 3);
+  // The state has it whatever was asked for.
+  NSArray *later = [[[[device() newComputePipelineStateWithFunction:function(@"total") error:nullptr] autorelease] reflection] bindings];
+  CHECK_EQUAL([later count], 3);
+  for (NSUInteger i = 0; i < [later count]; i++)
+    CHECK([[(id<MTLBinding>)[later objectAtIndex:i] name] isEqualToString:[(id<MTLBinding>)[[reflection bindings] objectAtIndex:i] name]]);
   for (id<MTLBinding> binding in [reflection bindings]) {
     CHECK([binding isUsed] && [binding isArgument]);
     if ([[binding name] isEqualToString:@"values"]) {

@@ -439,18 +439,21 @@ void misuse_of_an_encoder_raises() {
   CHECK_RAISES([encoder popDebugGroup], @"popDebugGroup", @"");
   CHECK_RAISES([encoder memoryBarrierWithScope:MTLBarrierScopeRenderTargets], @"memoryBarrierWithScope:", @"render targets");
   CHECK_RAISES([encoder insertDebugSignpost:(NSString *)nil], @"insertDebugSignpost:", @"nil");
+  CHECK_RAISES([encoder barrierAfterQueueStages:(MTLStages)0 beforeStages:MTLStageAll], @"barrierAfterQueueStages:", @"stages");
   [encoder setLabel:@"of the encoder"];
   CHECK([[encoder label] isEqualToString:@"of the encoder"]);
   [encoder pushDebugGroup:@"group"];
   [encoder insertDebugSignpost:@"signpost"];
   [encoder popDebugGroup];
   [encoder memoryBarrierWithScope:MTLBarrierScopeBuffers];
+  [encoder barrierAfterQueueStages:MTLStageDispatch | MTLStageBlit beforeStages:MTLStageDispatch];
   id<MTLResource> resources[] = {buffer(4)};
   [encoder memoryBarrierWithResources:resources count:1];
   [encoder endEncoding];
   CHECK_RAISES([encoder endEncoding], @"endEncoding", @"");
   CHECK_RAISES([encoder setBuffer:nil offset:0 atIndex:0], @"setBuffer:", @"");
   CHECK_RAISES([encoder insertDebugSignpost:@"late"], @"insertDebugSignpost:", @"ended");
+  CHECK_RAISES([encoder barrierAfterQueueStages:MTLStageAll beforeStages:MTLStageAll], @"barrierAfterQueueStages:", @"ended");
   CHECK_RAISES([encoder pushDebugGroup:@"late"], @"pushDebugGroup:", @"ended");
 }
 

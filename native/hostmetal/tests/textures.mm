@@ -87,11 +87,19 @@ void a_texture_tells_of_itself() {
     CHECK(![t isShareable] && ![t isFramebufferOnly]);
     CHECK_EQUAL([t hazardTrackingMode], MTLHazardTrackingModeTracked);
     CHECK([t sampleCount] == 1 && ![t parentTexture] && ![t buffer]);
+    CHECK([t allowGPUOptimizedContents] && [t sparseTextureTier] == MTLTextureSparseTierNone);
+    CHECK(![t isSparse] && [t firstMipmapInTail] == 2 && [t tailSizeInBytes] == 0);
+    CHECK_EQUAL([t setOwnerWithIdentity:1], KERN_NOT_SUPPORTED);
+    [d setAllowGPUOptimizedContents:NO];
+    id<MTLTexture> other = texture(d);
+    CHECK(![other allowGPUOptimizedContents]);
+    CHECK(![[[other newTextureViewWithPixelFormat:MTLPixelFormatRG16Float] autorelease] allowGPUOptimizedContents]);
     CHECK([t allocatedSize] >= 3 * (8 * 4 + 4 * 2) * 4 && [device() currentAllocatedSize] > before);
     [t setLabel:@"label"];
     CHECK([[t label] isEqualToString:@"label"]);
   }
   CHECK_EQUAL([device() currentAllocatedSize], before);
+  CHECK(![device() supportsPlacementSparse]);
   CHECK([device() readWriteTextureSupport] == MTLReadWriteTextureTier2 && [device() supports32BitFloatFiltering]);
 }
 
@@ -210,6 +218,11 @@ void a_buffers_texture_is_its_bytes() {
   MTLTextureDescriptor *d = flat(MTLPixelFormatR32Uint, 3, 2);
   id<MTLTexture> t = [[b newTextureWithDescriptor:d offset:32 bytesPerRow:16] autorelease];
   CHECK([t buffer] == b && [t bufferOffset] == 32 && [t bufferBytesPerRow] == 16);
+  CHECK([t allowGPUOptimizedContents] && [b sparseBufferTier] == MTLBufferSparseTierNone);
+  CHECK_EQUAL([b setOwnerWithIdentity:1], KERN_NOT_SUPPORTED);
+  // Whose memory it is in the end.
+  CHECK([t rootResource] == b);
+  CHECK([[[t newTextureViewWithPixelFormat:MTLPixelFormatR32Uint] autorelease] rootResource] == b);
   const uint32_t words[6] = {1, 2, 3, 4, 5, 6};
   put(t, words);
   const uint32_t *bytes = (const uint32_t *)[b contents];
@@ -243,6 +256,9 @@ void a_view_shares_the_texels() {
                                      levels:NSMakeRange(1, 2)
                                      slices:NSMakeRange(1, 1)];
     CHECK([view parentTexture] == t && [view parentRelativeLevel] == 1 && [view parentRelativeSlice] == 1);
+    CHECK([t rootResource] == nil && [view rootResource] == t);
+    id<MTLTexture> inner = [[view newTextureViewWithPixelFormat:MTLPixelFormatR32Uint] autorelease];
+    CHECK([inner parentTexture] == view && [inner rootResource] == t);
     CHECK([view width] == 2 && [view mipmapLevelCount] == 2 && [view arrayLength] == 1);
     CHECK_EQUAL([[[t newTextureViewWithPixelFormat:MTLPixelFormatR32Float] autorelease] arrayLength], 2);
     CHECK_RAISES([t newTextureViewWithPixelFormat:MTLPixelFormatR8Uint], @"newTextureView", @"bits");
@@ -288,6 +304,30 @@ void a_view_shares_the_texels() {
   [view getBytes:&word bytesPerRow:4 fromRegion:MTLRegionMake2D(0, 0, 1, 1) mipmapLevel:0];
   CHECK_EQUAL(word, 0x01020304);
   [view release];
+}
+
+void a_view_is_made_of_a_descriptor() {
+  MTLTextureViewDescriptor *v = [[[MTLTextureViewDescriptor alloc] init] autorelease];
+  CHECK_SWIZZLE([v swizzle], Red, Green, Blue, Alpha);
+  [v setPixelFormat:MTLPixelFormatRGBA8Uint];
+  [v setTextureType:MTLTextureType2D];
+  [v setLevelRange:NSMakeRange(1, 2)];
+  [v setSliceRange:NSMakeRange(1, 1)];
+  [v setSwizzle:MTLTextureSwizzleChannelsMake(MTLTextureSwizzleAlpha, MTLTextureSwizzleOne, MTLTextureSwizzleRed, MTLTextureSwizzleZero)];
+  MTLTextureViewDescriptor *copy = [[v copy] autorelease];
+  [v setLevelRange:NSMakeRange(0, 4)];
+  MTLTextureDescriptor *d = flat(MTLPixelFormatR32Uint, 4, 4);
+  [d setTextureType:MTLTextureType2DArray];
+  [d setArrayLength:2];
+  [d setMipmapLevelCount:3];
+  [d setUsage:MTLTextureUsageShaderRead | MTLTextureUsagePixelFormatView];
+  id<MTLTexture> t = texture(d), view = [[t newTextureViewWithDescriptor:copy] autorelease];
+  CHECK([view parentTexture] == t && [view parentRelativeLevel] == 1 && [view parentRelativeSlice] == 1);
+  CHECK([view width] == 2 && [view mipmapLevelCount] == 2 && [view arrayLength] == 1);
+  CHECK([view textureType] == MTLTextureType2D && [view pixelFormat] == MTLPixelFormatRGBA8Uint);
+  CHECK_SWIZZLE([view swizzle], Alpha, One, Red, Zero);
+  CHECK_RAISES([t newTextureViewWithDescriptor:v], @"newTextureView", @"levelRange");
+  CHECK_RAISES([t newTextureViewWithDescriptor:(MTLTextureViewDescriptor *)nil], @"newTextureViewWithDescriptor:", @"nil");
 }
 
 // ------------------------------------------------------------------ samplers
@@ -663,6 +703,7 @@ const FaceCase texture_cases[] = {
     CASE(cubes_depths_and_samples),
     CASE(a_buffers_texture_is_its_bytes),
     CASE(a_view_shares_the_texels),
+    CASE(a_view_is_made_of_a_descriptor),
     CASE(a_swizzle_is_for_reading),
     CASE(a_shared_texture_is_found_by_its_handle),
     CASE(wrong_samplers_are_refused),

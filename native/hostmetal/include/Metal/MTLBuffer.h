@@ -7,6 +7,12 @@ NS_ASSUME_NONNULL_BEGIN
 @class MTLTextureDescriptor;
 @protocol MTLTexture;
 
+// Which sparse buffers there are: none here.
+typedef NS_ENUM(NSInteger, MTLBufferSparseTier) {
+  MTLBufferSparseTierNone = 0,
+  MTLBufferSparseTier1 = 1,
+} API_AVAILABLE(macos(26.0));
+
 API_AVAILABLE(macos(10.11))
 @protocol MTLBuffer <MTLResource>
 @property(readonly) NSUInteger length;
@@ -22,6 +28,7 @@ API_AVAILABLE(macos(10.11))
 - (nullable id<MTLBuffer>)newRemoteBufferViewForDevice:(id<MTLDevice>)device API_AVAILABLE(macos(10.15));
 @property(nullable, readonly) id<MTLBuffer> remoteStorageBuffer API_AVAILABLE(macos(10.15));
 @property(readonly) MTLGPUAddress gpuAddress API_AVAILABLE(macos(13.0));
+@property(readonly) MTLBufferSparseTier sparseBufferTier API_AVAILABLE(macos(26.0));
 @end
 
 NS_ASSUME_NONNULL_END

@@ -63,7 +63,10 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) BOOL supportIndirectCommandBuffers API_AVAILABLE(macos(11.0));
 @property(readonly, nonatomic) MTLShaderValidation shaderValidation API_AVAILABLE(macos(15.0));  // always disabled
 @property(readonly) MTLResourceID gpuResourceID API_AVAILABLE(macos(13.0));
+@property(nullable, readonly) MTLComputePipelineReflection *reflection API_AVAILABLE(macos(26.0));
 - (nullable id<MTLFunctionHandle>)functionHandleWithFunction:(id<MTLFunction>)function API_AVAILABLE(macos(11.0));
+// Of the linked functions.
+- (nullable id<MTLFunctionHandle>)functionHandleWithName:(NSString *)name API_AVAILABLE(macos(26.0));
 - (nullable id<MTLComputePipelineState>)
     newComputePipelineStateWithAdditionalBinaryFunctions:(NSArray<id<MTLFunction>> *)functions
                                                    error:(__autoreleasing NSError **)error API_AVAILABLE(macos(11.0));

@@ -10,9 +10,22 @@
 #define MTL_EXPORT __attribute__((visibility("default")))
 #define MTL_INLINE static inline __attribute__((always_inline))
 
-#ifndef __APPLE__
+#ifdef __APPLE__
+#include <mach/mach.h>
+#else
 typedef double CFTimeInterval;
 typedef NSString *NSErrorUserInfoKey;
+
+// There is no Mach; these are names of its headers (include/macos/mach/mach.h).
+#ifndef HOSTMETAL_MACH_H
+#define HOSTMETAL_MACH_H
+typedef int kern_return_t;
+typedef unsigned int task_id_token_t;
+#endif
+#ifndef KERN_SUCCESS
+#define KERN_SUCCESS 0
+#define KERN_NOT_SUPPORTED 46
+#endif
 
 #ifndef API_AVAILABLE
 #define API_AVAILABLE(...)

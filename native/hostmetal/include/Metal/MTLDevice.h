@@ -184,6 +184,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) BOOL supportsPrimitiveMotionBlur API_AVAILABLE(macos(11.0));
 @property(readonly) BOOL supportsFunctionPointers API_AVAILABLE(macos(11.0));
 @property(readonly) BOOL supportsFunctionPointersFromRender API_AVAILABLE(macos(12.0));
+@property(readonly) BOOL supportsPlacementSparse API_AVAILABLE(macos(26.4));
 
 - (nullable id<MTLCommandQueue>)newCommandQueue;
 - (nullable id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:(NSUInteger)maxCommandBufferCount;
@@ -224,6 +225,7 @@ API_AVAILABLE(macos(10.11))
 // Both are times of one clock, in nanoseconds.
 - (void)sampleTimestamps:(MTLTimestamp *)cpuTimestamp
             gpuTimestamp:(MTLTimestamp *)gpuTimestamp API_AVAILABLE(macos(10.15));
+- (uint64_t)queryTimestampFrequency API_AVAILABLE(macos(26.0));  // ticks of that clock in a second
 
 - (nullable id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options;
 - (nullable id<MTLBuffer>)newBufferWithBytes:(const void *)pointer

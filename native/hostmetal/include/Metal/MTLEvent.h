@@ -22,6 +22,8 @@ MTL_EXPORT API_AVAILABLE(macos(10.14))
 - (instancetype)init;
 - (instancetype)initWithDispatchQueue:(dispatch_queue_t)dispatchQueue;
 @property(readonly) dispatch_queue_t dispatchQueue;
+// One for the whole process, with a serial queue of its own.
++ (MTLSharedEventListener *)sharedListener API_AVAILABLE(macos(26.0));
 @end
 
 // Stands for an event where another event is made of it, in this process.

@@ -67,6 +67,8 @@ API_AVAILABLE(macos(10.11))
 - (MTLPurgeableState)setPurgeableState:(MTLPurgeableState)state;
 - (void)makeAliasable API_AVAILABLE(macos(10.13));
 - (BOOL)isAliasable API_AVAILABLE(macos(10.13));
+// Whose account of memory the resource is on is for Mach to say: KERN_NOT_SUPPORTED here.
+- (kern_return_t)setOwnerWithIdentity:(task_id_token_t)task_id_token API_AVAILABLE(macos(14.4));
 @end
 
 NS_ASSUME_NONNULL_END

@@ -64,6 +64,13 @@ typedef NS_ENUM(NSInteger, MTLTextureCompressionType) {
   MTLTextureCompressionTypeLossy = 1,  // for GPUs of the family Apple8 on: refused here
 } API_AVAILABLE(macos(12.5));
 
+// Which sparse textures there are: none here.
+typedef NS_ENUM(NSInteger, MTLTextureSparseTier) {
+  MTLTextureSparseTierNone = 0,
+  MTLTextureSparseTier1 = 1,
+  MTLTextureSparseTier2 = 2,
+} API_AVAILABLE(macos(26.0));
+
 MTL_EXPORT API_AVAILABLE(macos(10.11))
 @interface MTLTextureDescriptor : NSObject <NSCopying> {
  @private
@@ -107,10 +114,29 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readwrite, nonatomic) MTLTextureSwizzleChannels swizzle API_AVAILABLE(macos(10.15));
 @end
 
+// What a view is to be; all of it is asked for, the swizzle alone is that of a whole texture at first.
+MTL_EXPORT API_AVAILABLE(macos(26.0))
+@interface MTLTextureViewDescriptor : NSObject <NSCopying> {
+ @private
+  MTLPixelFormat _pixelFormat;
+  MTLTextureType _textureType;
+  NSRange _levelRange, _sliceRange;
+  MTLTextureSwizzleChannels _swizzle;
+}
+@property(readwrite, nonatomic) MTLPixelFormat pixelFormat;
+@property(readwrite, nonatomic) MTLTextureType textureType;
+@property(readwrite, nonatomic) NSRange levelRange;
+@property(readwrite, nonatomic) NSRange sliceRange;
+@property(readwrite, nonatomic) MTLTextureSwizzleChannels swizzle;
+@end
+
 @class MTLSharedTextureHandle;
 
 API_AVAILABLE(macos(10.11))
 @protocol MTLTexture <MTLResource>
+// Whose memory it is, through all views: a texture, or a linear texture's buffer; nil for one of its own.
+@property(nullable, readonly) id<MTLResource> rootResource
+    API_DEPRECATED("Use parentTexture or buffer instead", macos(10.11, 10.12));
 @property(nullable, readonly) id<MTLTexture> parentTexture API_AVAILABLE(macos(10.11));
 @property(readonly) NSUInteger parentRelativeLevel API_AVAILABLE(macos(10.11));
 @property(readonly) NSUInteger parentRelativeSlice API_AVAILABLE(macos(10.11));
@@ -128,6 +154,15 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) MTLTextureUsage usage;
 @property(readonly, getter=isShareable) BOOL shareable API_AVAILABLE(macos(10.14));
 @property(readonly, getter=isFramebufferOnly) BOOL framebufferOnly;
+// As the descriptor had it.
+@property(readonly) BOOL allowGPUOptimizedContents API_AVAILABLE(macos(10.14));
+// NO, and so no levels in a tail: the first one there is behind the last level, and the tail of no bytes.
+@optional
+@property(readonly) BOOL isSparse API_AVAILABLE(macos(11.0));
+@property(readonly) NSUInteger firstMipmapInTail API_AVAILABLE(macos(11.0));
+@property(readonly) NSUInteger tailSizeInBytes API_AVAILABLE(macos(11.0));
+@required
+@property(readonly) MTLTextureSparseTier sparseTextureTier API_AVAILABLE(macos(26.0));
 @property(readonly) MTLTextureCompressionType compressionType API_AVAILABLE(macos(12.5));
 @property(readonly, nonatomic) MTLTextureSwizzleChannels swizzle API_AVAILABLE(macos(10.15));
 @property(readonly) MTLResourceID gpuResourceID API_AVAILABLE(macos(13.0));
@@ -166,6 +201,7 @@ API_AVAILABLE(macos(10.11))
                                                   levels:(NSRange)levelRange
                                                   slices:(NSRange)sliceRange
                                                  swizzle:(MTLTextureSwizzleChannels)swizzle API_AVAILABLE(macos(10.15));
+- (nullable id<MTLTexture>)newTextureViewWithDescriptor:(MTLTextureViewDescriptor *)descriptor API_AVAILABLE(macos(26.0));
 @end
 
 // Stands for a shared texture where another texture is made of it, in this process.
