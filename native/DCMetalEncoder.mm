@@ -383,6 +383,13 @@ DCMetalStatus dcmetal::check_threadgroup(DCMetalPipeline pipeline, DCMetalSize s
                 "a threadgroup of %llu x %llu x %llu threads is over the %llu of kernel \"%s\"", (ull)size.width,
                 (ull)size.height, (ull)size.depth, (ull)pipeline->max_total_threads, [pipeline->name UTF8String]);
   }
+  MTLSize required = pipeline->required_threads;
+  if (required.width != 0 && (size.width != required.width || size.height != required.height || size.depth != required.depth)) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT,
+                "kernel \"%s\" requires threadgroups of %llu x %llu x %llu threads, not %llu x %llu x %llu",
+                [pipeline->name UTF8String], (ull)required.width, (ull)required.height, (ull)required.depth, (ull)size.width,
+                (ull)size.height, (ull)size.depth);
+  }
   if (pipeline->whole_simdgroups && threads % pipeline->execution_width != 0) {
     return fail(error, DC_METAL_INVALID_ARGUMENT,
                 "the pipeline was promised threadgroups of a multiple of %llu threads, not %llu",

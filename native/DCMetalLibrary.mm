@@ -318,6 +318,9 @@ static void remember_limits(DCMetalPipeline pipeline, id<MTLDevice> device, bool
   pipeline->static_memory = [state staticThreadgroupMemoryLength];
   pipeline->max_memory = [device maxThreadgroupMemoryLength];
   pipeline->max_threads = [device maxThreadsPerThreadgroup];
+#if !defined(__APPLE__) || (defined(__MAC_OS_X_VERSION_MAX_ALLOWED) && __MAC_OS_X_VERSION_MAX_ALLOWED >= 260000)
+  if (@available(macOS 26.0, *)) pipeline->required_threads = [state requiredThreadsPerThreadgroup];
+#endif
   pipeline->whole_simdgroups = whole_simdgroups;
   pipeline->indirect = [state supportIndirectCommandBuffers];
 }

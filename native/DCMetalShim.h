@@ -246,6 +246,7 @@ struct DCMetalPipeline_s {
   uint64_t max_total_threads = 0, execution_width = 0;
   uint64_t static_memory = 0, max_memory = 0;  // of a threadgroup
   MTLSize max_threads = {0, 0, 0};
+  MTLSize required_threads = {0, 0, 0};  // zeros for any
   bool whole_simdgroups = false;
   bool indirect = false;                    // it was made for indirect commands
   uint32_t buffers = 0, memories = 0;       // bit n: the function uses [[buffer(n)]], [[threadgroup(n)]]

@@ -81,6 +81,7 @@ BOOL fail(HMError *failure, NSError **error) {
   const HMStageInput input = stage ? [stage engineInput] : HMStageInput{};
   MTLLinkedFunctions *const linked = [descriptor linkedFunctions];
   NSData *const definitions = [_device definitionsOf:linked selector:_cmd];
+  const MTLSize required = [descriptor requiredThreadsPerThreadgroup];
   const HMPipelineOptions options = {[descriptor maxTotalThreadsPerThreadgroup],
                                      (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
                                      false,
@@ -90,7 +91,8 @@ BOOL fail(HMError *failure, NSError **error) {
                                      [preloaded length] / sizeof(HMDynamic),
                                      (const HMFunction *)[definitions bytes],
                                      [definitions length] / sizeof(HMFunction),
-                                     stage ? &input : nullptr};
+                                     stage ? &input : nullptr,
+                                     {required.width, required.height, required.depth}};
   NSArray *const kinds = @[ [linked functions] ?: @[], [linked binaryFunctions] ?: @[], [linked privateFunctions] ?: @[] ];
   for (NSArray *functions in kinds)
     for (id<MTLFunction> one in functions) {

@@ -255,7 +255,8 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
             stageInputDescriptor = _stageInputDescriptor, buffers = _buffers,
             binaryArchives = _binaryArchives, preloadedLibraries = _preloadedLibraries,
             supportAddingBinaryFunctions = _supportAddingBinaryFunctions,
-            maxCallStackDepth = _maxCallStackDepth, supportIndirectCommandBuffers = _supportIndirectCommandBuffers;
+            maxCallStackDepth = _maxCallStackDepth, supportIndirectCommandBuffers = _supportIndirectCommandBuffers,
+            requiredThreadsPerThreadgroup = _requiredThreadsPerThreadgroup;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -309,6 +310,7 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
   [copy setMaxCallStackDepth:_maxCallStackDepth];
   [copy setSupportIndirectCommandBuffers:_supportIndirectCommandBuffers];
   copy->_shaderValidation = _shaderValidation;
+  copy->_requiredThreadsPerThreadgroup = _requiredThreadsPerThreadgroup;
   return copy;
 }
 
@@ -326,6 +328,7 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
   _maxCallStackDepth = 1;
   _supportIndirectCommandBuffers = NO;
   _shaderValidation = MTLShaderValidationDefault;
+  _requiredThreadsPerThreadgroup = MTLSizeMake(0, 0, 0);
 }
 
 - (void)dealloc {
@@ -369,6 +372,10 @@ HM_DESCRIPTORS(MTLPipelineBufferDescriptor)
 
 - (NSUInteger)maxTotalThreadsPerThreadgroup {
   return _info.max_total_threads_per_threadgroup;
+}
+- (MTLSize)requiredThreadsPerThreadgroup {
+  const uint64_t *const size = _info.required_threads_per_threadgroup;
+  return MTLSizeMake(size[0], size[1], size[2]);
 }
 - (NSUInteger)threadExecutionWidth {
   return _info.thread_execution_width;

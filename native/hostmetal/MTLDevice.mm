@@ -687,6 +687,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   const HMStageInput input = stage ? [stage engineInput] : HMStageInput{};
   MTLLinkedFunctions *const linked = [descriptor linkedFunctions];
   NSData *const definitions = [self definitionsOf:linked selector:selector];
+  const MTLSize required = descriptor ? [descriptor requiredThreadsPerThreadgroup] : MTLSizeMake(0, 0, 0);
   const HMPipelineOptions engineOptions = {[descriptor maxTotalThreadsPerThreadgroup],
                                            (bool)[descriptor threadGroupSizeIsMultipleOfThreadExecutionWidth],
                                            onlyFromArchives,
@@ -696,7 +697,8 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
                                            [preloaded length] / sizeof(HMDynamic),
                                            (const HMFunction *)[definitions bytes],
                                            [definitions length] / sizeof(HMFunction),
-                                           stage ? &input : nullptr};
+                                           stage ? &input : nullptr,
+                                           {required.width, required.height, required.depth}};
   HMError failure = {};
   NSMutableArray *handles = [NSMutableArray array];
   if (![self compileFunctions:[linked functions] options:&engineOptions to:handles error:error selector:selector] ||

@@ -7,7 +7,8 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 @synthesize preprocessorMacros = _preprocessorMacros, languageVersion = _languageVersion, installName = _installName, libraries = _libraries,
             preserveInvariance = _preserveInvariance,
             allowReferencingUndefinedSymbols = _allowReferencingUndefinedSymbols,
-            maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup, enableLogging = _enableLogging;
+            maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup, enableLogging = _enableLogging,
+            requiredThreadsPerThreadgroup = _requiredThreadsPerThreadgroup;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -32,6 +33,7 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
   copy->_allowReferencingUndefinedSymbols = _allowReferencingUndefinedSymbols;
   copy->_maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup;
   copy->_enableLogging = _enableLogging;
+  copy->_requiredThreadsPerThreadgroup = _requiredThreadsPerThreadgroup;
   return copy;
 }
 
@@ -122,6 +124,7 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
   const bool precise = _mathFloatingPointFunctions == MTLMathFloatingPointFunctionsPrecise;
   NSMutableData *libraries = [NSMutableData data];
   [device appendLibraries:_libraries to:libraries selector:@selector(newLibraryWithSource:options:error:)];
+  const MTLSize required = _requiredThreadsPerThreadgroup;
   const char *const installName = _libraryType == MTLLibraryTypeDynamic ? [_installName UTF8String] : nullptr;
   const HMCompileOptions options = {(uint32_t)_mathMode,
                                     precise,
@@ -134,7 +137,8 @@ static NSError *libraryError(MTLLibraryError code, NSString *text) {
                                     _compileSymbolVisibility == MTLCompileSymbolVisibilityHidden,
                                     (bool)_allowReferencingUndefinedSymbols,
                                     (const HMDynamic *)[libraries bytes],
-                                    [libraries length] / sizeof(HMDynamic)};
+                                    [libraries length] / sizeof(HMDynamic),
+                                    {required.width, required.height, required.depth}};
   body(&options);
 }
 @end

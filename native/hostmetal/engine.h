@@ -189,6 +189,7 @@ typedef struct HMCompileOptions {
   bool undefined_symbols;                      // allowReferencingUndefinedSymbols
   const HMDynamic *libraries;                  // linked with it
   size_t library_count;
+  uint64_t required_threads_per_threadgroup[3];  // of all kernels of the library; zeros for none
 } HMCompileOptions;
 // Never NULL-and-silent: on failure returns NULL with code (MTLLibraryError: 3 compile failure, 4 compile warning,
 // 2 internal) and the compiler's log; on success with warnings returns the library and code 4 with the log.
@@ -269,6 +270,7 @@ typedef struct HMPipelineInfo {
   uint64_t static_threadgroup_memory_length;
   uint64_t imageblock_pixel_length;  // 0 where there is no imageblock
   size_t binding_count;
+  uint64_t required_threads_per_threadgroup[3];  // zeros where any size will do
 } HMPipelineInfo;
 typedef struct HMBinding {
   const char *name;     // valid while the pipeline lives
@@ -309,6 +311,7 @@ typedef struct HMPipelineOptions {
   const HMFunction *linked;  // define what the sources only declare
   size_t linked_count;
   const HMStageInput *stage_input;  // NULL for none
+  uint64_t required_threads_per_threadgroup[3];  // zeros for any size
 } HMPipelineOptions;
 // options may be NULL.
 HMPipeline hm_pipeline_create(HMDevice device, HMFunction function, const HMPipelineOptions *options, HMError *error);

@@ -224,6 +224,8 @@ const CASES: &[Case] = &[
         [DCMetalPipeline_Create, DCMetalPipeline_GetMaxTotalThreadsPerThreadgroup]),
     case!(pipeline::pipeline_promise_of_whole_simdgroups_is_checked, "a promise of whole SIMD-groups is enforced",
         [DCMetalPipeline_GetThreadExecutionWidth]),
+    case!(pipeline::pipeline_required_threadgroup_is_checked, "a kernel that requires a size of threadgroups gets no other",
+        [DCMetalComputeEncoder_DispatchThreads]),
     case!(pipeline::pipeline_over_the_devices_limits_is_refused, "too many threads and too much threadgroup memory are errors",
         [DCMetalPipeline_Create, DCMetalDevice_GetMaxThreadsPerThreadgroup,
          DCMetalDevice_GetMaxThreadgroupMemoryLength]),

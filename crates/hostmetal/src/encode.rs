@@ -666,6 +666,11 @@ impl State {
         if total > u64::from(pipeline.max_threads) {
             return Err(c"(threadsPerThreadgroup.width * threadsPerThreadgroup.height * threadsPerThreadgroup.depth) must be <= maxTotalThreadsPerThreadgroup. (kernel threadgroup size limit)");
         }
+        if pipeline.required_threads.is_some_and(|required| required.map(u64::from) != size) {
+            return Err(
+                c"threadsPerThreadgroup must match the requiredThreadsPerThreadgroup of the compute pipeline state.",
+            );
+        }
         if pipeline.whole_simdgroups && !total.is_multiple_of(u64::from(SIMD_WIDTH)) {
             return Err(c"(threadsPerThreadgroup.width * threadsPerThreadgroup.height * threadsPerThreadgroup.depth) must be a multiple of threadExecutionWidth (32): the pipeline was made with threadGroupSizeIsMultipleOfThreadExecutionWidth.");
         }

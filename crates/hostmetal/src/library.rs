@@ -64,6 +64,8 @@ pub(crate) struct Library {
     checked: Checked,
     /// The most threads per threadgroup of all kernels; 0 for no limit.
     max_threads: u64,
+    /// The threadgroup of all kernels; zeros for any.
+    required_threads: [u64; 3],
     /// Sorted by name; none of a dynamic library.
     names: Vec<FunctionNames>,
     /// Those that it was compiled with.
@@ -78,6 +80,8 @@ pub(crate) struct Library {
 pub(crate) struct LibraryOptions {
     /// The most threads per threadgroup of all kernels; 0 for no limit.
     pub(crate) max_threads: u64,
+    /// The threadgroup of all kernels; zeros for any.
+    pub(crate) required_threads: [u64; 3],
     pub(crate) linking: Linking,
     pub(crate) libraries: Vec<Arc<Dynamic>>,
     /// Of a dynamic library.
@@ -104,6 +108,8 @@ pub(crate) struct Function {
 pub(crate) struct PipelineDescriptor<'a> {
     /// The most threads per threadgroup; 0 for no limit besides the kernel's.
     pub(crate) max_threads: u64,
+    /// The threadgroup of every dispatch; zeros for any that the kernel allows.
+    pub(crate) required_threads: [u64; 3],
     pub(crate) whole_simdgroups: bool,
     pub(crate) archives: Archives<'a>,
     pub(crate) preloaded: &'a [Arc<Dynamic>],
@@ -120,12 +126,13 @@ impl Library {
         compile: &CompileOptions,
         options: LibraryOptions,
     ) -> Result<Library, LibraryError> {
-        let LibraryOptions { max_threads, linking, libraries, install_name } = options;
+        let LibraryOptions { max_threads, required_threads, linking, libraries, install_name } = options;
         let most = device.max_threads();
         if max_threads > u64::from(most) {
             let text = format!("maxTotalThreadsPerThreadgroup ({max_threads}) must be <= {most}");
             return Err(LibraryError::new(COMPILE_FAILURE, text));
         }
+        required(required_threads)?;
         let checked = check(source, compile)?;
         let dynamic = match install_name {
             Some(name) => Some(Arc::new(checked.dynamic(&name, linking, &libraries)?)),
@@ -137,7 +144,7 @@ impl Library {
         };
         let kernels = if dynamic.is_some() { &[] } else { checked.kernels() };
         let names = kernels.iter().map(function_names).collect::<Result<_, _>>()?;
-        Ok(Library { device, checked, max_threads, names, libraries, dynamic, stitched: None })
+        Ok(Library { device, checked, max_threads, required_threads, names, libraries, dynamic, stitched: None })
     }
 
     /// The functions that graphs make of others, which go by the names that are given with them.
@@ -161,7 +168,17 @@ impl Library {
         let made = |kernel: &&KernelInfo| graphs.iter().any(|graph| graph.name == kernel.name);
         let names = checked.kernels().iter().filter(made).map(function_names).collect::<Result<_, _>>()?;
         let external = functions.iter().flat_map(|(_, one)| one.library.external()).map(str::to_owned).collect();
-        Ok(Library { device, checked, max_threads: 0, names, libraries, dynamic: None, stitched: Some(external) })
+        let (max_threads, required_threads, dynamic) = (0, [0; 3], None);
+        Ok(Library {
+            device,
+            checked,
+            max_threads,
+            required_threads,
+            names,
+            libraries,
+            dynamic,
+            stitched: Some(external),
+        })
     }
 
     fn linked<'a>(&'a self, preloaded: &'a [Arc<Dynamic>]) -> Linked<'a> {
@@ -212,6 +229,20 @@ impl Library {
         let (kernel, names) = self.find(function)?;
         Some((kernel.constants.get(position)?, names.constants.get(position)?))
     }
+}
+
+/// A requiredThreadsPerThreadgroup; none when there is none.
+fn required(size: [u64; 3]) -> Result<Option<[u32; 3]>, LibraryError> {
+    if size == [0; 3] {
+        return Ok(None);
+    }
+    let narrow = size.map(|n| u32::try_from(n).unwrap_or_default());
+    if narrow.contains(&0) {
+        let [x, y, z] = size;
+        let text = format!("requiredThreadsPerThreadgroup ({x}, {y}, {z}) is no size of a threadgroup");
+        return Err(LibraryError::new(COMPILE_FAILURE, text));
+    }
+    Ok(Some(narrow))
 }
 
 fn function_names(kernel: &KernelInfo) -> Result<FunctionNames, LibraryError> {
@@ -307,6 +338,15 @@ impl Function {
         if self.library.max_threads > 0 {
             let most = self.library.max_threads as u32;
             kernel.max_total_threads = Some(kernel.max_total_threads.map_or(most, |own| own.min(most)));
+        }
+        for given in [self.library.required_threads, descriptor.required_threads] {
+            let Some(size) = required(given)? else { continue };
+            if let Some([x, y, z]) = kernel.required_threads.filter(|own| *own != size) {
+                let [a, b, c] = size;
+                let text = format!("requires threadgroups of {x} x {y} x {z} threads, and of {a} x {b} x {c}");
+                return Err(unfit(format!("Compute function {} {text}", self.name)));
+            }
+            kernel.required_threads = Some(size);
         }
         Pipeline::new(device, kernel, descriptor.max_threads, descriptor.whole_simdgroups)
             .map_err(|unfit| LibraryError::new(COMPILE_FAILURE, unfit.0))
@@ -444,6 +484,7 @@ fn kernel(name: &str, loaded: LoadedKernel) -> Result<Kernel, LibraryError> {
         bindings: bindings.collect::<Result<_, LibraryError>>()?,
         variables: loaded.threadgroup_variables().to_vec(),
         max_total_threads: loaded.max_total_threads(),
+        required_threads: loaded.required_threads(),
         formats: loaded.formats().clone(),
         code: Some(Box::new(loaded)),
     })

@@ -70,6 +70,8 @@ pub struct Kernel {
     pub variables: Vec<ThreadgroupVariable>,
     /// `[[max_total_threads_per_threadgroup(n)]]`.
     pub max_total_threads: Option<u32>,
+    /// `[[required_threads_per_threadgroup(x, y, z)]]`, or what its library or the pipeline's descriptor says.
+    pub required_threads: Option<[u32; 3]>,
     /// Of its messages.
     pub formats: Formats,
     /// Keeps the code in memory.
@@ -98,6 +100,8 @@ pub(crate) struct Pipeline {
     /// Bytes of the variables, a multiple of 16.
     pub(crate) static_memory: u64,
     pub(crate) max_threads: u32,
+    /// The only size of threadgroups.
+    pub(crate) required_threads: Option<[u32; 3]>,
     pub(crate) whole_simdgroups: bool,
     pub(crate) formats: Formats,
     /// Measured picoseconds per thread, 0 before the first run: decides whether a dispatch is worth waking other workers.
@@ -139,13 +143,22 @@ impl Pipeline {
         max_threads: u64,
         whole_simdgroups: bool,
     ) -> Result<Pipeline, Unfit> {
-        let Kernel { name, entry, span, mut bindings, variables, max_total_threads, formats, code } = kernel;
+        let Kernel { name, entry, span, mut bindings, variables, max_total_threads, required_threads, formats, code } =
+            kernel;
         let limit = u64::from(device.max_threads());
         if max_threads > limit {
             return Err(Unfit(format!("maxTotalThreadsPerThreadgroup ({max_threads}) of {name} must be <= {limit}")));
         }
         let own = max_total_threads.map_or(limit, u64::from).clamp(1, limit);
         let max_threads = if max_threads == 0 { own } else { max_threads.min(own) };
+        if let Some([x, y, z]) = required_threads {
+            let total = u64::from(x).saturating_mul(y.into()).saturating_mul(z.into());
+            if total == 0 || total > max_threads {
+                return Err(Unfit(format!(
+                    "the required threadgroup of {name}, {x} x {y} x {z} threads, must have 1 to {max_threads}"
+                )));
+            }
+        }
         for binding in &bindings {
             let places = match binding.kind {
                 BUFFER | THREADGROUP_MEMORY | VISIBLE_FUNCTION_TABLE => SLOTS,
@@ -186,6 +199,7 @@ impl Pipeline {
             variables: placed,
             static_memory: offset.next_multiple_of(16),
             max_threads: max_threads as u32,
+            required_threads,
             whole_simdgroups,
             formats,
             cost: AtomicU64::new(0),

@@ -249,6 +249,7 @@ fn reflection() {
         static_threadgroup_memory_length: 0,
         imageblock_pixel_length: 0,
         binding_count: 0,
+        required_threads_per_threadgroup: [0; 3],
     };
     // SAFETY: the pipeline is valid.
     unsafe { hm_pipeline_info(pipeline.0, &mut info) };

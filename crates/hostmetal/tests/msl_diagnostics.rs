@@ -720,9 +720,14 @@ const CASES: &[Case] = &[
         &["2:24: error: ray tracing is not supported by hostmetal"],
     ),
     rejected(
-        "required threads",
-        "[[required_threads_per_threadgroup(8, 8, 1)]] kernel void k(device int *p) { p[0] = 1; }",
-        &["1:3: error: '[[required_threads_per_threadgroup]]' is not supported by hostmetal"],
+        "required threads along one axis",
+        "[[required_threads_per_threadgroup(8)]] kernel void k(device int *p) { p[0] = 1; }",
+        &["1:3: error: 'required_threads_per_threadgroup' attribute requires exactly 3 arguments"],
+    ),
+    rejected(
+        "required threads of a type",
+        "kernel void k(device int *p) [[required_threads_per_threadgroup(8, 8, 1)]] { p[0] = 1; }",
+        &["1:32: error: 'required_threads_per_threadgroup' attribute cannot be applied to types"],
     ),
     accepted(
         "element access in every address space",

@@ -113,8 +113,12 @@ fn thread_limits_and_threadgroup_variables_are_told() {
         "template <class T, int N> [[kernel, max_total_threads_per_threadgroup(N * sizeof(T))]] void f(device T *a) { a[0] = 1; } template [[host_name(\"k\")]] [[kernel]] decltype(f<half, 48>) f<half, 48>;",
     );
     assert_eq!(of_template.max_total_threads(), Some(96));
+    let exact = kernel(
+        "constant int n = 4; template <int N> [[kernel, required_threads_per_threadgroup(N, max(n, 2), 1)]] void f(device int *a) { a[0] = 1; } template [[host_name(\"k\")]] [[kernel]] decltype(f<8>) f<8>;",
+    );
+    assert_eq!((exact.required_threads(), exact.max_total_threads()), (Some([8, 4, 1]), None));
     let plain = kernel("kernel void k(device int *p) { p[0] = 1; }");
-    assert_eq!(plain.max_total_threads(), None);
+    assert_eq!((plain.max_total_threads(), plain.required_threads()), (None, None));
     assert_eq!(plain.threadgroup_variables(), []);
 
     // Each instantiation has variables of its own; those of code that the kernel does not reach are not counted.

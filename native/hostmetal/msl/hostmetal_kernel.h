@@ -52,7 +52,7 @@ struct hm_binding {
 
 namespace hostmetal {
 
-constexpr unsigned info_version = 5;
+constexpr unsigned info_version = 6;
 
 template <unsigned Count>
 struct info {
@@ -60,6 +60,7 @@ struct info {
   unsigned count;
   unsigned max_threads; // [[max_total_threads_per_threadgroup(n)]], 0 when there is none
   unsigned binding_size;
+  unsigned required_threads[3]; // [[required_threads_per_threadgroup(x, y, z)]], 0 when there is none
   hm_binding bindings[Count ? Count : 1];
 };
 
@@ -638,8 +639,8 @@ struct call {
   }
 
   template <class... P>
-  static constexpr info<count> describe(void (&)(P...), unsigned max_threads) {
-    info<count> table = {info_version, count, max_threads, sizeof(hm_binding), {}};
+  static constexpr info<count> describe(void (&)(P...), unsigned max_threads, unsigned x, unsigned y, unsigned z) {
+    info<count> table = {info_version, count, max_threads, sizeof(hm_binding), {x, y, z}, {}};
     unsigned filled = 0;
     (add<A, P>(table, filled), ...);
     return table;

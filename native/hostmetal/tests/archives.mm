@@ -78,6 +78,7 @@ void options_have_metal_s_defaults_and_are_copied() {
   CHECK_EQUAL([options compileSymbolVisibility], MTLCompileSymbolVisibilityDefault);
   CHECK(![options preserveInvariance] && ![options allowReferencingUndefinedSymbols] && ![options installName]);
   CHECK_EQUAL([options maxTotalThreadsPerThreadgroup], 0);
+  CHECK_EQUAL([options requiredThreadsPerThreadgroup].width, 0);
   [options setFastMathEnabled:NO];
   CHECK_EQUAL([options mathFloatingPointFunctions], MTLMathFloatingPointFunctionsPrecise);
   [options setFastMathEnabled:YES];
@@ -90,6 +91,7 @@ void options_have_metal_s_defaults_and_are_copied() {
   [options setCompileSymbolVisibility:MTLCompileSymbolVisibilityHidden];
   [options setAllowReferencingUndefinedSymbols:YES];
   [options setMaxTotalThreadsPerThreadgroup:96];
+  [options setRequiredThreadsPerThreadgroup:MTLSizeMake(8, 4, 2)];
   MTLCompileOptions *copy = [[options copy] autorelease];
   CHECK_EQUAL([copy mathFloatingPointFunctions], MTLMathFloatingPointFunctionsPrecise);
   CHECK_EQUAL([copy libraryType], MTLLibraryTypeDynamic);
@@ -98,6 +100,8 @@ void options_have_metal_s_defaults_and_are_copied() {
   CHECK_EQUAL([copy optimizationLevel], MTLLibraryOptimizationLevelSize);
   CHECK_EQUAL([copy compileSymbolVisibility], MTLCompileSymbolVisibilityHidden);
   CHECK_EQUAL([copy maxTotalThreadsPerThreadgroup], 96);
+  const MTLSize required = [copy requiredThreadsPerThreadgroup];
+  CHECK(required.width == 8 && required.height == 4 && required.depth == 2);
   CHECK_RAISES([copy setLibraryType:(MTLLibraryType)2], @"setLibraryType:", @"unknown");
   CHECK_RAISES([copy setOptimizationLevel:(MTLLibraryOptimizationLevel)2], @"setOptimizationLevel:", @"unknown");
   CHECK_RAISES([copy setCompileSymbolVisibility:(MTLCompileSymbolVisibility)2], @"setCompileSymbolVisibility:", @"unknown");
@@ -110,6 +114,10 @@ void what_options_ask_for_in_vain_is_named() {
   [many setMaxTotalThreadsPerThreadgroup:1025];
   CHECK([device() newLibraryWithSource:source options:many error:&error] == nil);
   check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, @"maxTotalThreadsPerThreadgroup (1025)");
+  MTLCompileOptions *flat = [[[MTLCompileOptions alloc] init] autorelease];
+  [flat setRequiredThreadsPerThreadgroup:MTLSizeMake(8, 0, 1)];
+  CHECK([device() newLibraryWithSource:source options:flat error:&error] == nil);
+  check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, @"requiredThreadsPerThreadgroup (8, 0, 1)");
 }
 
 void a_library_limits_all_its_kernels() {
@@ -126,6 +134,54 @@ void a_library_limits_all_its_kernels() {
   check_result(state, 10, 14);
   [made setMaxTotalThreadsPerThreadgroup:64];
   CHECK_EQUAL([pipeline(made, MTLPipelineOptionNone, nullptr) maxTotalThreadsPerThreadgroup], 64);
+}
+
+// By the kernel, its library or the pipeline's descriptor.
+void threadgroups_may_have_one_size_only() {
+  NSString *const text = @"kernel void any(device uint *n [[buffer(0)]], uint3 size [[threads_per_threadgroup]]) { n[0] = size.x * 100 + size.y; }\n"
+                          "[[required_threads_per_threadgroup(4, 2, 1)]] kernel void own(device uint *n [[buffer(0)]],\n"
+                          "  uint3 size [[threads_per_threadgroup]]) { n[0] = size.x * 100 + size.y; }\n";
+  const MTLSize four = MTLSizeMake(4, 2, 1), two = MTLSizeMake(2, 4, 1);
+  MTLCompileOptions *options = [[[MTLCompileOptions alloc] init] autorelease];
+  [options setLanguageVersion:MTLLanguageVersion4_0];
+  id<MTLLibrary> plain = library_of(text, options);
+  [options setRequiredThreadsPerThreadgroup:four];
+  id<MTLLibrary> whole = library_of(text, options);
+  const auto made = ^(id<MTLLibrary> of, NSString *name, MTLSize required, NSError **error) {
+    MTLComputePipelineDescriptor *d = [[[MTLComputePipelineDescriptor alloc] init] autorelease];
+    [d setComputeFunction:[[of newFunctionWithName:name] autorelease]];
+    [d setRequiredThreadsPerThreadgroup:required];
+    return pipeline([[d copy] autorelease], MTLPipelineOptionNone, error);
+  };
+  const MTLSize none = MTLSizeMake(0, 0, 0);
+  CHECK_EQUAL([made(plain, @"any", none, nullptr) requiredThreadsPerThreadgroup].width, 0);
+  id<MTLComputePipelineState> const states[] = {made(plain, @"own", none, nullptr), made(whole, @"any", none, nullptr),
+                                                made(plain, @"any", four, nullptr), made(whole, @"own", four, nullptr)};
+  id<MTLBuffer> out = [[device() newBufferWithLength:4 options:MTLResourceStorageModeShared] autorelease];
+  for (id<MTLComputePipelineState> state : states) {
+    const MTLSize required = [state requiredThreadsPerThreadgroup];
+    CHECK(required.width == 4 && required.height == 2 && required.depth == 1);
+    *(uint32_t *)[out contents] = 0;
+    id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+    id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+    [encoder setComputePipelineState:state];
+    [encoder setBuffer:out offset:0 atIndex:0];
+    CHECK_RAISES([encoder dispatchThreads:four threadsPerThreadgroup:two], @"dispatchThreads:", @"requiredThreadsPerThreadgroup");
+    CHECK_RAISES([encoder dispatchThreadgroups:four threadsPerThreadgroup:MTLSizeMake(8, 1, 1)], @"dispatchThreadgroups:",
+                 @"requiredThreadsPerThreadgroup");
+    [encoder dispatchThreadgroups:MTLSizeMake(2, 1, 1) threadsPerThreadgroup:four];
+    [encoder endEncoding];
+    [commandBuffer commit];
+    [commandBuffer waitUntilCompleted];
+    CHECK_EQUAL(*(const uint32_t *)[out contents], 402);
+  }
+  NSError *error = nil;
+  CHECK(!made(plain, @"own", two, &error));
+  check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, @"own requires threadgroups of 4 x 2 x 1 threads, and of 2 x 4 x 1");
+  CHECK(!made(plain, @"any", MTLSizeMake(1, 0, 1), &error));
+  check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, @"requiredThreadsPerThreadgroup (1, 0, 1)");
+  CHECK(!made(plain, @"any", MTLSizeMake(64, 32, 1), &error));
+  check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, @"any, 64 x 32 x 1 threads, must have 1 to 1024");
 }
 
 // ------------------------------------------------------------------ functions
@@ -229,6 +285,7 @@ void a_pipeline_s_descriptor_has_metal_s_defaults_and_is_copied() {
   [immutable setMutability:MTLMutabilityDefault];
   [made setMaxCallStackDepth:3];
   [made setShaderValidation:MTLShaderValidationEnabled];
+  [made setRequiredThreadsPerThreadgroup:MTLSizeMake(2, 1, 1)];
   CHECK_RAISES([made setShaderValidation:(MTLShaderValidation)3], @"setShaderValidation:", @"unknown");
   MTLComputePipelineDescriptor *copy = [[made copy] autorelease];
   [made reset];
@@ -237,6 +294,7 @@ void a_pipeline_s_descriptor_has_metal_s_defaults_and_is_copied() {
   CHECK_EQUAL([[[copy buffers] objectAtIndexedSubscript:0] mutability], MTLMutabilityMutable);
   CHECK_EQUAL([[[copy buffers] objectAtIndexedSubscript:2] mutability], MTLMutabilityImmutable);
   CHECK_EQUAL([copy maxCallStackDepth], 3);
+  CHECK([made requiredThreadsPerThreadgroup].width == 0 && [copy requiredThreadsPerThreadgroup].width == 2);
   CHECK([made shaderValidation] == MTLShaderValidationDefault && [copy shaderValidation] == MTLShaderValidationEnabled);
   CHECK_EQUAL([pipeline(copy, MTLPipelineOptionNone, nullptr) shaderValidation], MTLShaderValidationDisabled);
   check_result(pipeline(copy, MTLPipelineOptionNone, nullptr), 10, 14);
@@ -428,6 +486,7 @@ const FaceCase archive_cases[] = {
     CASE(options_have_metal_s_defaults_and_are_copied),
     CASE(what_options_ask_for_in_vain_is_named),
     CASE(a_library_limits_all_its_kernels),
+    CASE(threadgroups_may_have_one_size_only),
     CASE(a_descriptor_makes_a_function),
     CASE(functions_and_pipelines_come_in_the_background),
     CASE(a_pipeline_s_descriptor_has_metal_s_defaults_and_is_copied),

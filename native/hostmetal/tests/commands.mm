@@ -54,10 +54,11 @@ id<MTLLibrary> library() {
   return made;
 }
 
-id<MTLComputePipelineState> pipeline(NSString *name, BOOL indirect = YES) {
+id<MTLComputePipelineState> pipeline(NSString *name, BOOL indirect = YES, MTLSize required = MTLSizeMake(0, 0, 0)) {
   MTLComputePipelineDescriptor *descriptor = [[[MTLComputePipelineDescriptor alloc] init] autorelease];
   [descriptor setComputeFunction:[[library() newFunctionWithName:name] autorelease]];
   [descriptor setSupportIndirectCommandBuffers:indirect];
+  [descriptor setRequiredThreadsPerThreadgroup:required];
   NSError *error = nil;
   id<MTLComputePipelineState> made = [[device() newComputePipelineStateWithDescriptor:descriptor
                                                                               options:MTLPipelineOptionNone
@@ -378,11 +379,16 @@ NSString *outcome(Job job, uint32_t how, id<MTLIndirectCommandBuffer> all, NSInt
 void what_a_kernel_writes_is_not_believed() {
   id<MTLIndirectCommandBuffer> all = commands(2);
   id<MTLBuffer> out = buffer(16), numbers = digits();
+  const MTLResourceID small = [pipeline(@"step", YES, MTLSizeMake(2, 2, 1)) gpuResourceID];
   id<MTLComputePipelineState> state = pipeline(@"step");
   const Job good = {[all gpuResourceID], [state gpuResourceID], [out gpuAddress], [numbers gpuAddress] + 4, 0};
   NSInteger code = 0;
   CHECK_EQUAL([outcome(good, 0, all, &code) length], 0);
   CHECK_EQUAL(words(out)[0], 1);
+  Job sized = good;
+  sized.pipeline = small;
+  CHECK_CONTAINS(outcome(sized, 0, all, &code), @"a threadgroup of 4 x 1 x 1 threads, where 2 x 2 x 1 are required");
+  CHECK_EQUAL(code, MTLCommandBufferErrorInternal);
   [all resetWithRange:NSMakeRange(0, 2)];
   CHECK_CONTAINS(outcome(good, 1, all, &code), @"command 0 of an indirect command buffer: kernel \"step\": missing Buffer binding at index 1");
   CHECK_EQUAL(code, MTLCommandBufferErrorInternal);

@@ -138,6 +138,28 @@ pub(crate) fn pipeline_promise_of_whole_simdgroups_is_checked() {
     assert_eq!(contents::<u32>(&out), (1..=width as u32 * 3).collect::<Vec<_>>());
 }
 
+pub(crate) fn pipeline_required_threadgroup_is_checked() {
+    let gpu = Gpu::new();
+    let source = "[[required_threads_per_threadgroup(4, 2, 1)]] kernel void fill(device uint *x [[buffer(0)]],\n\
+        uint2 at [[thread_position_in_grid]]) { x[at.y * 4 + at.x] = at.y * 4 + at.x + 1; }";
+    // Metal has the attribute since macOS 26.
+    let library = match gpu.library(source) {
+        Err(_) if cfg!(target_os = "macos") => return,
+        made => made.expect("it compiles"),
+    };
+    let fill = function(&library, "fill", ptr::null_mut()).expect("the function");
+    let pipeline = gpu.pipeline_of(&fill, None).expect("a pipeline");
+    let out = gpu.buffer(32);
+    gpu.compute(|encoder| {
+        set_pipeline(encoder, &pipeline);
+        set_buffer(encoder, &out, 0, 0);
+        refused(DC_METAL_INVALID_ARGUMENT, dispatch_threads(encoder, size(4, 2, 1), size(2, 4, 1)));
+        dispatch_threads(encoder, size(4, 2, 1), size(4, 2, 1)).expect("a dispatch");
+    })
+    .expect("it completes");
+    assert_eq!(contents::<u32>(&out), [1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
 pub(crate) fn pipeline_over_the_devices_limits_is_refused() {
     let gpu = Gpu::new();
     let most = dc!(DCMetalDevice_GetMaxThreadsPerThreadgroup(gpu.device.0));

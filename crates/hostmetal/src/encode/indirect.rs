@@ -208,6 +208,11 @@ fn add(execute: &Execute, record: &Record, recording: &mut Recording) -> Result<
             "kernel {name:?}: a threadgroup of {x} x {y} x {z} threads, where 1 to {most} are possible"
         ));
     }
+    if let Some([a, b, c]) = pipeline.required_threads.filter(|required| *required != record.size) {
+        return wrong(format!(
+            "kernel {name:?}: a threadgroup of {x} x {y} x {z} threads, where {a} x {b} x {c} are required"
+        ));
+    }
     if pipeline.whole_simdgroups && !total.is_multiple_of(u64::from(SIMD_WIDTH)) {
         return wrong(format!("kernel {name:?}: {total} threads are not whole SIMD-groups"));
     }

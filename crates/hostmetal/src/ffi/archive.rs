@@ -108,6 +108,7 @@ pub unsafe extern "C" fn hm_archive_add(
     let added = unsafe { share(function) }.map(|function| {
         let descriptor = PipelineDescriptor {
             max_threads: options.max_total_threads_per_threadgroup,
+            required_threads: options.required_threads_per_threadgroup,
             whole_simdgroups: options.size_is_multiple_of_execution_width,
             archives,
             preloaded: &preloaded,

@@ -64,6 +64,8 @@ pub struct HMCompileOptions {
     pub libraries: *const HMDynamic,
     /// Length of `libraries`.
     pub library_count: usize,
+    /// Of all kernels of the library; zeros for none.
+    pub required_threads_per_threadgroup: [u64; 3],
 }
 
 impl From<LibraryError> for HMError {
@@ -154,6 +156,7 @@ unsafe fn library_options(options: *const HMCompileOptions) -> LibraryOptions {
     let name = (!given.install_name.is_null()).then(|| unsafe { text(given.install_name) });
     LibraryOptions {
         max_threads: given.max_total_threads_per_threadgroup,
+        required_threads: given.required_threads_per_threadgroup,
         linking: Linking { hidden: given.hidden_symbols, undefined: given.undefined_symbols },
         // SAFETY: `libraries` has `library_count` elements.
         libraries: unsafe { dynamic_libraries(given.libraries, given.library_count) },
@@ -471,6 +474,8 @@ pub struct HMPipelineOptions {
     pub linked_count: usize,
     /// NULL for none.
     pub stage_input: *const HMStageInput,
+    /// Zeros for any size.
+    pub required_threads_per_threadgroup: [u64; 3],
 }
 
 /// HMStageInput: an MTLStageInputOutputDescriptor.
@@ -578,6 +583,7 @@ impl Default for HMPipelineOptions {
             linked: ptr::null(),
             linked_count: 0,
             stage_input: ptr::null(),
+            required_threads_per_threadgroup: [0; 3],
         }
     }
 }
@@ -610,6 +616,7 @@ pub unsafe extern "C" fn hm_pipeline_create(
     let stage_input = unsafe { stage_input(options.stage_input) };
     let descriptor = PipelineDescriptor {
         max_threads: options.max_total_threads_per_threadgroup,
+        required_threads: options.required_threads_per_threadgroup,
         whole_simdgroups: options.size_is_multiple_of_execution_width,
         archives,
         preloaded: &preloaded,
@@ -641,6 +648,8 @@ pub struct HMPipelineInfo {
     pub imageblock_pixel_length: u64,
     /// For hm_pipeline_binding.
     pub binding_count: usize,
+    /// Zeros where any size will do.
+    pub required_threads_per_threadgroup: [u64; 3],
 }
 
 /// HMBinding.
@@ -706,6 +715,7 @@ pub unsafe extern "C" fn hm_pipeline_info(pipeline: HMPipeline, info: *mut HMPip
         static_threadgroup_memory_length: pipeline.static_memory,
         imageblock_pixel_length: pipeline.imageblock().map_or(0, |binding| binding.data_size),
         binding_count: pipeline.bindings.len(),
+        required_threads_per_threadgroup: pipeline.required_threads.map_or([0; 3], |size| size.map(u64::from)),
     };
     // SAFETY: as the module says.
     unsafe { put(info, value) };

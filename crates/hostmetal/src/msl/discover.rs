@@ -180,7 +180,7 @@ fn visible(
         instance: Instance { text: name.to_owned(), types: None, values: Substitution::new() },
         scope: function.scope,
         token: function.name,
-        signature: Signature { parameters: Vec::new(), max_threads: None, stage: Vec::new() },
+        signature: Signature { parameters: Vec::new(), max_threads: None, required_threads: None, stage: Vec::new() },
         group: true,
         loops: true,
         visible: true,

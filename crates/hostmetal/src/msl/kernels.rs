@@ -184,6 +184,8 @@ pub(crate) struct Signature {
     pub(crate) parameters: Vec<Parameter>,
     /// `[[max_total_threads_per_threadgroup(n)]]`: the tokens of n.
     pub(crate) max_threads: Option<(usize, usize)>,
+    /// `[[required_threads_per_threadgroup(x, y, z)]]`: the tokens of each.
+    pub(crate) required_threads: Option<[(usize, usize); 3]>,
     /// Of the `[[stage_in]]` parameter, where there is one.
     pub(crate) stage: Vec<Member>,
 }
@@ -237,7 +239,7 @@ pub(crate) fn signature(
     }
     assign(stream, &mut parameters, findings);
     positions_agree(stream, function.name, &parameters, findings);
-    let mut max_threads = None;
+    let (mut max_threads, mut required_threads) = (None, None);
     let mut i = function.start;
     while i < function.end {
         if i == open {
@@ -250,16 +252,22 @@ pub(crate) fn signature(
             for attribute in attributes(stream, i) {
                 match stream.at(attribute.name) {
                     // Behind the parameters it would belong to the function's type.
-                    word @ "max_total_threads_per_threadgroup" if i > close => {
+                    word @ ("max_total_threads_per_threadgroup" | "required_threads_per_threadgroup") if i > close => {
                         findings.push(Finding::error(
                             attribute.name,
                             format!("'{word}' attribute cannot be applied to types"),
                         ));
                     }
                     "max_total_threads_per_threadgroup" => max_threads = attribute.arguments,
-                    "required_threads_per_threadgroup" => {
-                        let text = "'[[required_threads_per_threadgroup]]' is not supported by hostmetal";
-                        findings.push(Finding::error(attribute.name, text));
+                    word @ "required_threads_per_threadgroup" => {
+                        let parts = attribute.arguments.map(|(from, to)| stream.split(from, to));
+                        match parts.unwrap_or_default().try_into() {
+                            Ok(parts) => required_threads = Some(parts),
+                            Err(_) => findings.push(Finding::error(
+                                attribute.name,
+                                format!("'{word}' attribute requires exactly 3 arguments"),
+                            )),
+                        }
                     }
                     _ => {}
                 }
@@ -284,7 +292,7 @@ pub(crate) fn signature(
         let at = second.name.unwrap_or(second.range.0);
         findings.push(Finding::error(at, "a kernel can have only one imageblock with explicit layout"));
     }
-    Signature { parameters, max_threads, stage }
+    Signature { parameters, max_threads, required_threads, stage }
 }
 
 /// Whether the tokens declare a pointer or a reference outside of template arguments.
@@ -703,7 +711,10 @@ pub(crate) fn wrapper(
     }
     let call = format!("hostmetal::call<void{arguments}>");
     let limit = signature.max_threads.map_or("0".to_owned(), |(from, to)| expression(stream, from, to, values));
-    let table = format!("{call}::describe({instance}, (unsigned)({limit}))");
+    let required = signature.required_threads.map_or("0, 0, 0".to_owned(), |parts| {
+        parts.map(|(from, to)| format!("(unsigned)({})", expression(stream, from, to, values))).join(", ")
+    });
+    let table = format!("{call}::describe({instance}, (unsigned)({limit}), {required})");
     match entry {
         None => text.push_str(&format!(
             "inline void hm_check_{number}(const hm_group *group) {{ {call}::thread_at(group, 0, 0, 0, {instance}); constexpr auto table = {table}; (void)table; }}"

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `hostmetal::info_version` of the header.
-const INFO_VERSION: u32 = 5;
+const INFO_VERSION: u32 = 6;
 /// More bindings than the argument tables have places.
 const MOST_BINDINGS: u32 = 31 + 31 + 128 + 16 + 1;
 /// More threadgroup variables than any kernel can use.
@@ -123,6 +123,16 @@ struct InfoHead {
     binding_size: u32,
 }
 
+/// What `hostmetal::info` begins with.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct KernelHead {
+    head: InfoHead,
+    required_threads: [u32; 3],
+    /// Before the bindings, which are aligned to 8 bytes.
+    unused: u32,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct InfoBinding {
@@ -190,6 +200,7 @@ pub(crate) struct Object {
     pub(crate) attributes: Vec<AttributeInfo>,
     pub(crate) variables: Vec<ThreadgroupVariable>,
     pub(crate) max_total_threads: Option<u32>,
+    pub(crate) required_threads: Option<[u32; 3]>,
     _library: Library,
 }
 
@@ -280,7 +291,8 @@ pub(crate) fn load<'a>(
 ) -> Result<Object, String> {
     let library = open(path)?;
     let symbol = |name: &str| symbol(&library, name);
-    let (max_total_threads, mut bindings) = bindings(symbol("hm_kernel_info")?, names.bindings)?;
+    let Arguments { max_total_threads, required_threads, mut bindings } =
+        arguments(symbol("hm_kernel_info")?, names.bindings)?;
     let attributes = attributes(symbol("hm_kernel_stage")?, names.attributes)?;
     let mut types = types(symbol("hm_kernel_types")?, member)?.into_iter();
     for binding in bindings.iter_mut().filter(|binding| binding.kind == BindingKind::Buffer) {
@@ -310,7 +322,18 @@ pub(crate) fn load<'a>(
         })
     };
     let span = if built == Built::Loop && !in_tiles { span(symbol("hm_span")?)? } else { Span::Threadgroup };
-    Ok(Object { entry, span, built, in_tiles, bindings, attributes, variables, max_total_threads, _library: library })
+    Ok(Object {
+        entry,
+        span,
+        built,
+        in_tiles,
+        bindings,
+        attributes,
+        variables,
+        max_total_threads,
+        required_threads,
+        _library: library,
+    })
 }
 
 /// `hostmetal::span` of the header.
@@ -325,9 +348,16 @@ fn span(symbol: *const u8) -> Result<Span, String> {
     }
 }
 
-fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Binding>), String> {
+/// What `hostmetal::info` tells.
+struct Arguments {
+    max_total_threads: Option<u32>,
+    required_threads: Option<[u32; 3]>,
+    bindings: Vec<Binding>,
+}
+
+fn arguments(info: *const u8, names: &[String]) -> Result<Arguments, String> {
     // SAFETY: the symbol is a `const hostmetal::info<n>`, which begins with this head and is aligned for it.
-    let head = unsafe { info.cast::<InfoHead>().read() };
+    let KernelHead { head, required_threads, .. } = unsafe { info.cast::<KernelHead>().read() };
     if head.version != INFO_VERSION
         || head.binding_size as usize != size_of::<InfoBinding>()
         || head.count > MOST_BINDINGS
@@ -343,7 +373,7 @@ fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Bindi
     }
     let mut bindings = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
-        let at = info.wrapping_add(size_of::<InfoHead>() + i * size_of::<InfoBinding>());
+        let at = info.wrapping_add(size_of::<KernelHead>() + i * size_of::<InfoBinding>());
         // SAFETY: the head said that there are `count` bindings of this size, and i < count.
         let raw = unsafe { at.cast::<InfoBinding>().read() };
         let kind = match raw.kind {
@@ -395,7 +425,11 @@ fn bindings(info: *const u8, names: &[String]) -> Result<(Option<u32>, Vec<Bindi
             return Err(format!("arguments '{}' and '{}' share index {}", other.name, one.name, one.index));
         }
     }
-    Ok(((head.max_threads > 0).then_some(head.max_threads), bindings))
+    Ok(Arguments {
+        max_total_threads: (head.max_threads > 0).then_some(head.max_threads),
+        required_threads: (required_threads != [0; 3]).then_some(required_threads),
+        bindings,
+    })
 }
 
 fn attributes(table: *const u8, names: &[&str]) -> Result<Vec<AttributeInfo>, String> {

@@ -234,4 +234,9 @@ impl LoadedKernel {
     pub fn max_total_threads(&self) -> Option<u32> {
         self.object.max_total_threads
     }
+
+    /// `[[required_threads_per_threadgroup(x, y, z)]]`.
+    pub fn required_threads(&self) -> Option<[u32; 3]> {
+        self.object.required_threads
+    }
 }

@@ -75,6 +75,7 @@ pub(crate) fn pipeline_with(loaded: LoadedKernel, buffers: &[StageBuffer]) -> Pi
         bindings,
         variables: loaded.threadgroup_variables().to_vec(),
         max_total_threads: loaded.max_total_threads(),
+        required_threads: loaded.required_threads(),
         formats: loaded.formats().clone(),
         code: Some(Box::new(loaded)),
     })

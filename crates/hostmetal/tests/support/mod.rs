@@ -68,6 +68,7 @@ pub(crate) fn kernel(name: &str, entry: Entry, bindings: Vec<Binding>) -> Kernel
         bindings,
         variables: Vec::new(),
         max_total_threads: None,
+        required_threads: None,
         formats: Formats::default(),
         code: None,
     }

@@ -2,6 +2,7 @@
 #pragma once
 #import <Metal/MTLArgument.h>
 #import <Metal/MTLPipeline.h>
+#import <Metal/MTLTypes.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
@@ -32,6 +33,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   NSUInteger _maxCallStackDepth;
   BOOL _supportIndirectCommandBuffers;
   NSInteger _shaderValidation;  // MTLShaderValidation
+  MTLSize _requiredThreadsPerThreadgroup;
 }
 @property(nullable, copy, nonatomic) NSString *label;
 @property(nullable, readwrite, nonatomic, strong) id<MTLFunction> computeFunction;
@@ -49,6 +51,8 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readwrite, nonatomic) BOOL supportIndirectCommandBuffers API_AVAILABLE(macos(11.0));
 // Changes nothing: there is no such validation.
 @property(readwrite, nonatomic) MTLShaderValidation shaderValidation API_AVAILABLE(macos(15.0));
+// Of every dispatch; zeros for any size.
+@property(readwrite, nonatomic) MTLSize requiredThreadsPerThreadgroup API_AVAILABLE(macos(26.0));
 - (void)reset;
 @end
 
@@ -58,6 +62,7 @@ API_AVAILABLE(macos(10.11))
 @property(readonly) id<MTLDevice> device;
 @property(readonly) NSUInteger maxTotalThreadsPerThreadgroup;
 @property(readonly) NSUInteger threadExecutionWidth;
+@property(readonly) MTLSize requiredThreadsPerThreadgroup API_AVAILABLE(macos(26.0));
 @property(readonly) NSUInteger staticThreadgroupMemoryLength API_AVAILABLE(macos(10.13));
 - (NSUInteger)imageblockMemoryLengthForDimensions:(MTLSize)imageblockDimensions API_AVAILABLE(macos(11.0));
 @property(readonly) BOOL supportIndirectCommandBuffers API_AVAILABLE(macos(11.0));

@@ -3,6 +3,7 @@
 #import <Metal/MTLArgument.h>
 #import <Metal/MTLDataType.h>
 #import <Metal/MTLFunctionDescriptor.h>
+#import <Metal/MTLTypes.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
@@ -27,6 +28,7 @@ typedef NS_ENUM(NSUInteger, MTLLanguageVersion) {
   MTLLanguageVersion3_0 = (3 << 16) + 0,
   MTLLanguageVersion3_1 = (3 << 16) + 1,
   MTLLanguageVersion3_2 = (3 << 16) + 2,
+  MTLLanguageVersion4_0 API_AVAILABLE(macos(26.0)) = (4 << 16) + 0,
 } API_AVAILABLE(macos(10.11));
 
 typedef NS_ENUM(NSInteger, MTLLibraryType) {
@@ -85,6 +87,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   BOOL _allowReferencingUndefinedSymbols;
   NSUInteger _maxTotalThreadsPerThreadgroup;
   BOOL _enableLogging;
+  MTLSize _requiredThreadsPerThreadgroup;
 }
 @property(nullable, readwrite, copy, nonatomic) NSDictionary<NSString *, NSObject *> *preprocessorMacros;
 @property(readwrite, nonatomic) BOOL fastMathEnabled API_DEPRECATED("Use mathMode instead", macos(10.11, 15.0));
@@ -100,6 +103,8 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(readwrite, nonatomic) BOOL allowReferencingUndefinedSymbols API_AVAILABLE(macos(13.3));
 @property(readwrite, nonatomic) NSUInteger maxTotalThreadsPerThreadgroup API_AVAILABLE(macos(13.3));
 @property(readwrite, nonatomic) BOOL enableLogging API_AVAILABLE(macos(15.0));
+// Of every dispatch of every kernel; zeros for any size.
+@property(readwrite, nonatomic) MTLSize requiredThreadsPerThreadgroup API_AVAILABLE(macos(26.0));
 @end
 
 MTL_EXPORT API_AVAILABLE(macos(10.12))
