@@ -7,7 +7,7 @@
 @synthesize minFilter = _minFilter, magFilter = _magFilter, mipFilter = _mipFilter, maxAnisotropy = _maxAnisotropy,
             sAddressMode = _sAddressMode, tAddressMode = _tAddressMode, rAddressMode = _rAddressMode,
             borderColor = _borderColor, normalizedCoordinates = _normalizedCoordinates, lodMinClamp = _lodMinClamp,
-            lodMaxClamp = _lodMaxClamp, lodAverage = _lodAverage, compareFunction = _compareFunction, supportArgumentBuffers = _supportArgumentBuffers, label = _label;
+            lodMaxClamp = _lodMaxClamp, lodAverage = _lodAverage, lodBias = _lodBias, reductionMode = _reductionMode, compareFunction = _compareFunction, supportArgumentBuffers = _supportArgumentBuffers, label = _label;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -32,6 +32,8 @@
   [copy setLodMinClamp:_lodMinClamp];
   [copy setLodMaxClamp:_lodMaxClamp];
   [copy setLodAverage:_lodAverage];
+  [copy setLodBias:_lodBias];
+  [copy setReductionMode:_reductionMode];
   [copy setCompareFunction:_compareFunction];
   [copy setSupportArgumentBuffers:_supportArgumentBuffers];
   [copy setLabel:_label];
@@ -105,6 +107,8 @@ const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampl
   if ([descriptor maxAnisotropy] < 1 || [descriptor maxAnisotropy] > 16) return "maxAnisotropy must be between 1 and 16";
   if ([descriptor compareFunction] > MTLCompareFunctionAlways) return "compareFunction is unknown";
   if (!([descriptor lodMinClamp] <= [descriptor lodMaxClamp])) return "lodMinClamp must be <= lodMaxClamp";
+  if ([descriptor reductionMode] > MTLSamplerReductionModeMaximum) return "reductionMode is unknown";
+  if (!([descriptor lodBias] >= -16 && [descriptor lodBias] < 16)) return "lodBias must be >= -16 and < 16";
   const auto repeats = [](int mode) { return mode == 2 || mode == 3; };
   if (![descriptor normalizedCoordinates]) {
     if (repeats(s) || repeats(t) || repeats(r)) return "coordinates in pixels need clamping address modes";
@@ -112,11 +116,15 @@ const char *hostmetal_sampler(MTLSamplerDescriptor *descriptor, HMSampler *sampl
       return "coordinates in pixels need mipFilter not mipmapped and maxAnisotropy 1";
     if ([descriptor minFilter] != [descriptor magFilter]) return "coordinates in pixels need minFilter equal to magFilter";
   }
+  // Apple's Metal looks at it where all three filters are linear.
+  const bool reduces = [descriptor mipFilter] == MTLSamplerMipFilterLinear && [descriptor minFilter] == MTLSamplerMinMagFilterLinear &&
+                       [descriptor magFilter] == MTLSamplerMinMagFilterLinear;
   sampler->bits = (uint32_t)(s | t << 3 | r << 6) | (uint32_t)[descriptor magFilter] << 9 |
                   (uint32_t)[descriptor minFilter] << 11 | (uint32_t)[descriptor mipFilter] << 13 |
                   (uint32_t)![descriptor normalizedCoordinates] << 15 | (uint32_t)[descriptor borderColor] << 16 |
-                  (uint32_t)[descriptor compareFunction] << 18;
+                  (uint32_t)[descriptor compareFunction] << 18 | (reduces ? (uint32_t)[descriptor reductionMode] : 0) << 21;
   sampler->lod_min = [descriptor lodMinClamp];
   sampler->lod_max = [descriptor lodMaxClamp];
+  sampler->lod_bias = [descriptor lodBias];
   return nullptr;
 }

@@ -146,7 +146,7 @@ const char *hm_texture_get(const HMPlace *place, const uint64_t size[3], void *b
 // The bits are laid out in native/hostmetal/msl/hostmetal_sampler.h.
 typedef struct HMSampler {
   uint32_t bits;
-  float lod_min, lod_max;
+  float lod_min, lod_max, lod_bias;
 } HMSampler;
 uint64_t hm_sampler_handle(const HMSampler *sampler);
 

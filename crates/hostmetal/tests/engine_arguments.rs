@@ -13,8 +13,8 @@ use support::*;
 
 const R32_FLOAT: u32 = 55;
 const R32_UINT: u32 = 53;
-const NEAREST: HMSampler = HMSampler { bits: 0o111, lod_min: 0.0, lod_max: f32::MAX };
-const LINEAR: HMSampler = HMSampler { bits: 0o111 | 0b0101 << 9, lod_min: 0.0, lod_max: f32::MAX };
+const NEAREST: HMSampler = HMSampler { bits: 0o111, lod_min: 0.0, lod_max: f32::MAX, lod_bias: 0.0 };
+const LINEAR: HMSampler = HMSampler { bits: 0o111 | 0b0101 << 9, lod_min: 0.0, lod_max: f32::MAX, lod_bias: 0.0 };
 
 fn handle(texture: &Texture) -> u64 {
     // SAFETY: the handle is valid.

@@ -293,7 +293,7 @@ fn bindings_are_arguments_of_the_kernels_that_need_them() {
                 encoder.buffer(&out, 3);
                 encoder.bytes(&5u32, 5);
                 encoder.texture(&image, 2);
-                encoder.sampler(&HMSampler { bits: 0, lod_min: 0.0, lod_max: 1000.0 }, 4);
+                encoder.sampler(&HMSampler { bits: 0, lod_min: 0.0, lod_max: 1000.0, lod_bias: 0.0 }, 4);
                 // SAFETY: the handle is valid.
                 ok(unsafe { hm_compute_set_threadgroup_memory(encoder.0, 16, 1) });
                 encoder.groups([1, 1, 1], [4, 1, 1]);

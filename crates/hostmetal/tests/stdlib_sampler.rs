@@ -42,7 +42,7 @@ impl Sampler {
         let [s, t, r] = self.address.map(|mode| mode as u32);
         let filter = u32::from(self.linear) * 0b101;
         let bits = s | t << 3 | r << 6 | filter << 9 | u32::from(self.pixel) << 15 | self.color << 16;
-        HMSampler { bits, lod_min: 0.0, lod_max: f32::MAX }
+        HMSampler { bits, lod_min: 0.0, lod_max: f32::MAX, lod_bias: 0.0 }
     }
 }
 
@@ -311,7 +311,7 @@ fn levels_are_chosen_and_mixed() {
     let levels = [-1.0f32, 0.0, 0.4, 0.5, 1.25, 2.5, 3.75, 4.0, 9.0];
     let at: Vec<[f32; 4]> = levels.iter().enumerate().map(|(i, &l)| [0.5, 0.5, l, i as f32]).collect();
     let run = |mip: u32, lod_min: f32, lod_max: f32| {
-        let sampler = HMSampler { bits: 0o111 | mip << 13, lod_min, lod_max };
+        let sampler = HMSampler { bits: 0o111 | mip << 13, lod_min, lod_max, lod_bias: 0.0 };
         run_kernel(&pipeline, &texture, &sampler, &at)
     };
     let column = |values: &[[f32; 4]], c: usize| values.iter().map(|v| v[c]).collect::<Vec<_>>();
@@ -326,6 +326,91 @@ fn levels_are_chosen_and_mixed() {
     assert_eq!(column(&none, 2)[..5], [16.0, 8.0, 4.0, 2.0, 1.0]);
 }
 
+/// The sampler's own bias comes before its clamps, and `min_lod_clamp` behind it.
+#[test]
+fn a_samplers_bias_is_added_to_every_level_of_detail() {
+    let mut descriptor = texture(TEXTURE_2D, R32_FLOAT, [16, 16, 1]);
+    descriptor.levels = 5;
+    let texture = Texture::new(&descriptor);
+    for level in 0..5 {
+        texture.write(0, level, &vec![level as f32; (16 >> level) * (16 >> level)]);
+    }
+    let forms = "t.sample(s, at), t.sample(s, at, level(1.25f)), t.sample(s, at, bias(1.25f)), t.sample(s, at, min_lod_clamp(1.25f)),
+        t.sample(s, at, gradient2d(float2(0.125f, 0), float2(0))), t.sample(s, at, gradient2d(float2(0.125f, 0), float2(0)), min_lod_clamp(2.0f))";
+    let pipeline = compile(
+        &format!(
+            "kernel void run(texture2d<float> t [[texture(0)]], sampler s [[sampler(0)]], device const float4 *in [[buffer(0)]],
+            device float4 *out [[buffer(1)]], uint i [[thread_position_in_grid]]) {{
+            float2 at = in[i].xy; float4 all[] = {{{forms}}}; out[i] = float4(all[i % 6].x); }}"
+        ),
+        MathMode::Fast,
+    );
+    for lod_bias in [-16.0f32, -1.5, -0.25, 0.0, 0.75, 2.0, 15.984_375] {
+        for (lod_min, lod_max) in [(0.0f32, 9.0f32), (0.5, 2.5)] {
+            let sampler = HMSampler { bits: 0o111 | 2 << 13, lod_min, lod_max, lod_bias };
+            let got = run_kernel(&pipeline, &texture, &sampler, &[[0.5; 4]; 6]);
+            let biased = |lod: f32, least: f32| (lod + lod_bias).max(least).clamp(lod_min, lod_max).clamp(0.0, 4.0);
+            let none = f32::NEG_INFINITY;
+            let expected = [(0.0, none), (1.25, none), (1.25, none), (0.0, 1.25), (1.0, none), (1.0, 2.0)];
+            let expected = expected.map(|(lod, least)| biased(lod, least));
+            assert_eq!(got.iter().map(|v| v[0]).collect::<Vec<_>>(), expected, "{lod_bias} in {lod_min} to {lod_max}");
+        }
+    }
+}
+
+/// Of the texels that a filtered sample has, with a weight that is not 0, in both levels.
+#[test]
+fn a_reduction_is_the_least_or_the_greatest_texel() {
+    let mut random = Random(7);
+    let mut descriptor = texture(TEXTURE_2D, RGBA32_FLOAT, [8, 4, 1]);
+    descriptor.levels = 2;
+    let texture = Texture::new(&descriptor);
+    let levels: [(usize, usize, Vec<[f32; 4]>); 2] = [(8, 4), (4, 2)].map(|(width, height)| {
+        let texel = || [(); 4].map(|()| (random.bits() % 4096) as f32 - 2048.0);
+        (width, height, std::iter::repeat_with(texel).take(width * height).collect())
+    });
+    for (level, (.., texels)) in levels.iter().enumerate() {
+        texture.write(0, level as u64, texels);
+    }
+    let pipeline = compile(
+        "kernel void run(texture2d<float> t [[texture(0)]], sampler s [[sampler(0)]], device const float4 *at [[buffer(0)]],
+            device float4 *out [[buffer(1)]], uint i [[thread_position_in_grid]]) { out[i] = t.sample(s, at[i].xy, level(at[i].z)); }",
+        MathMode::Fast,
+    );
+    // Every 32nd of the texture, so that all is exact, and weights of 0 come up; beyond the edges too.
+    let at: Vec<[f32; 4]> = (-4..36)
+        .flat_map(|x| {
+            (-4..36).map(move |y| [x as f32 / 32.0, y as f32 / 32.0, [0.0, 0.5, 1.0][(x + y + 8) as usize % 3], 0.0])
+        })
+        .collect();
+    for reduction in [1u32, 2] {
+        let bits = 0o111 | 0b101 << 9 | 2 << 13 | reduction << 21;
+        let sampler = HMSampler { bits, lod_min: 0.0, lod_max: 9.0, lod_bias: 0.0 };
+        for (at, got) in at.iter().zip(run_kernel(&pipeline, &texture, &sampler, &at)) {
+            let mut expected: Option<[f32; 4]> = None;
+            for (level, (width, height, texels)) in levels.iter().enumerate() {
+                if (at[2] - level as f32).abs() >= 1.0 {
+                    continue;
+                }
+                // The places along an axis that have a weight, at the edge the last one.
+                let places = |s: f32, size: usize| {
+                    let u = s * size as f32 - 0.5;
+                    let near = [u.floor(), u.ceil()];
+                    near.map(|place| place.clamp(0.0, size as f32 - 1.0) as usize)
+                };
+                for y in places(at[1], *height) {
+                    for x in places(at[0], *width) {
+                        let texel = texels[y * width + x];
+                        let pick = if reduction == 1 { f32::min } else { f32::max };
+                        expected = Some(expected.map_or(texel, |all| [0, 1, 2, 3].map(|c| pick(all[c], texel[c]))));
+                    }
+                }
+            }
+            assert_eq!(Some(got), expected, "{reduction} at {at:?}");
+        }
+    }
+}
+
 /// A lod of 0 and less magnifies, more minifies.
 #[test]
 fn the_lod_chooses_between_the_filters() {
@@ -337,7 +422,7 @@ fn the_lod_chooses_between_the_filters() {
         MathMode::Fast,
     );
     for (bits, expected) in [(1u32 << 9, [0.375f32, 0.0]), (1 << 11, [0.0, 0.375])] {
-        let sampler = HMSampler { bits: 0o111 | bits, lod_min: 0.0, lod_max: 9.0 };
+        let sampler = HMSampler { bits: 0o111 | bits, lod_min: 0.0, lod_max: 9.0, lod_bias: 0.0 };
         let at = [[0.4375f32, 0.5, 0.0, 0.0], [0.4375, 0.5, 1.0, 0.0]];
         let got = run_kernel(&pipeline, &two, &sampler, &at);
         assert_eq!([got[0][0], got[1][0]], expected);
@@ -359,7 +444,7 @@ fn gather_goes_around_counter_clockwise() {
             if (i == 2) out[2] = t.gather(s, float2(0.5), int2(1, 0), component::y); }",
         MathMode::Fast,
     );
-    let sampler = HMSampler { bits: 0o111, lod_min: 0.0, lod_max: 9.0 };
+    let sampler = HMSampler { bits: 0o111, lod_min: 0.0, lod_max: 9.0, lod_bias: 0.0 };
     let got = run_kernel(&pipeline, &texture, &sampler, &[[0.0; 4]; 3]);
     assert_eq!(got[0], [10.0, 11.0, 1.0, 0.0]);
     assert_eq!(got[1], [310.0, 311.0, 301.0, 300.0]);
@@ -377,7 +462,7 @@ fn integers_and_borders_without_alpha() {
         MathMode::Fast,
     );
     // clamp_to_zero, linear: integers have no linear filter.
-    let sampler = HMSampler { bits: 0b101 << 9, lod_min: 0.0, lod_max: 9.0 };
+    let sampler = HMSampler { bits: 0b101 << 9, lod_min: 0.0, lod_max: 9.0, lod_bias: 0.0 };
     let got =
         run_kernel(&pipeline, &integers, &sampler, &[[0.3, 0.5, 0.0, 0.0], [0.6, 0.5, 0.0, 0.0], [1.5, 0.5, 0.0, 0.0]]);
     let bits: Vec<[u32; 4]> = got.iter().map(|v| v.map(f32::to_bits)).collect();

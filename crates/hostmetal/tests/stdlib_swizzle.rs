@@ -189,7 +189,7 @@ fn a_comparison_is_with_what_red_gives() {
     let depth = Texture::new(&HMTextureDescriptor { usage: 1, ..texture(TEXTURE_2D, 252, [1, 1, 1]) });
     depth.write(0, 0, &[0.75f32]);
     // Less: 0.5 < 0.75. Nothing is less than zero.
-    let less = HMSampler { bits: 0o111 | 1 << 18, lod_min: 0.0, lod_max: f32::MAX };
+    let less = HMSampler { bits: 0o111 | 1 << 18, lod_min: 0.0, lod_max: f32::MAX, lod_bias: 0.0 };
     for (swizzle, expected) in
         [(AS_THEY_ARE, [1.0, 0.75]), ([RED, RED, RED, ONE], [1.0, 0.75]), ([ZERO, RED, RED, ONE], [0.0, 0.0])]
     {

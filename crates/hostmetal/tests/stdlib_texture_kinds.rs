@@ -19,7 +19,7 @@ const DEPTH_32: u32 = 252;
 /// clamp_to_edge, normalized; linear in texels or in levels too.
 fn sampler(linear: bool, mip_linear: bool, compare: u32) -> HMSampler {
     let bits = 0o111 | (u32::from(linear) * 0b101) << 9 | (u32::from(mip_linear) * 2) << 13 | compare << 18;
-    HMSampler { bits, lod_min: 0.0, lod_max: f32::MAX }
+    HMSampler { bits, lod_min: 0.0, lod_max: f32::MAX, lod_bias: 0.0 }
 }
 
 /// Runs a kernel of `count` threads over textures, a sampler and buffers from 0 on.

@@ -6,29 +6,36 @@
 extern "C" {
 
 struct hm_sampler {
-  // Bits from the lowest: s, t and r address (3 each), mag and min filter (2 each), mip filter (2), pixel coordinates (1), border color (2), comparison (3).
+  // Bits from the lowest: s, t and r address (3 each), mag and min filter (2 each), mip filter (2), pixel coordinates (1), border color (2), comparison (3), reduction (2).
   unsigned bits;
-  float lod_min, lod_max;
+  float lod_min, lod_max, lod_bias;
 };
 
 } // extern "C"
 
 namespace hostmetal {
 
-// A sampler as eight bytes (MTLResourceID): 22 bits of settings, the clamps of the level of detail in 1/65536 of a level, 20 bits each, and a mark
-// that addresses and zero do not have. Packed by the host too: crates/hostmetal/src/executor/handle.rs.
-METAL_FUNC constexpr ulong pack_lod(float lod) { return !(lod > 0) ? 0 : lod < 15.9999f ? (ulong)(lod * 65536.0f + 0.5f) : 0xffffful; }
-METAL_FUNC constexpr ulong pack(hm_sampler s) { return 2ul << 62 | pack_lod(s.lod_max) << 42 | pack_lod(s.lod_min) << 22 | (ulong)(s.bits & 0x3fffffu); }
+// A sampler as eight bytes (MTLResourceID): 23 bits of settings, the clamps of the level of detail in 1/1024 of a level, 14 bits each, what is
+// added to it in 1/64 of a level, 11 bits with a sign, and a mark that addresses and zero do not have. Packed by the host too:
+// crates/hostmetal/src/executor/handle.rs.
+METAL_FUNC constexpr ulong pack_lod(float lod) { return !(lod > 0) ? 0 : lod < 15.999f ? (ulong)(lod * 1024.0f + 0.5f) : 0x3ffful; }
+METAL_FUNC constexpr ulong pack_bias(float bias) { return bias < 15.98f ? (ulong)(long)(bias * 64.0f + 1024.5f) - 1024 & 0x7fful : 0x3fful; }
+METAL_FUNC constexpr ulong pack(hm_sampler s) {
+  return 2ul << 62 | pack_bias(s.lod_bias) << 51 | pack_lod(s.lod_max) << 37 | pack_lod(s.lod_min) << 23 | (ulong)(s.bits & 0x7fffffu);
+}
 METAL_FUNC hm_sampler unpack(ulong handle) {
-  hm_sampler s = {(unsigned)handle & 0x3fffffu, (float)(handle >> 22 & 0xffffful) / 65536.0f, (float)(handle >> 42 & 0xffffful) / 65536.0f};
+  hm_sampler s = {(unsigned)handle & 0x7fffffu, (float)(handle >> 23 & 0x3ffful) / 1024.0f, (float)(handle >> 37 & 0x3ffful) / 1024.0f,
+                  (float)((long)(handle << 2) >> 53) / 64.0f};
   if (handle >> 62 != 2)
     s.bits = *(const volatile unsigned *)not_a_sampler;
   return s;
 }
 
 enum address_mode : uint { mode_zero, mode_edge, mode_repeat, mode_mirror, mode_border };
-enum : uint { mag_at = 9, min_at = 11, mip_at = 13, pixel_at = 15, border_at = 16, compare_at = 18 };
+enum : uint { mag_at = 9, min_at = 11, mip_at = 13, pixel_at = 15, border_at = 16, compare_at = 18, reduction_at = 21 };
 enum : uint { nearest = 0, linear = 1 };
+// MTLSamplerReductionMode; the host sets another than the average for linear filters alone.
+enum : uint { average = 0, minimum = 1, maximum = 2 };
 
 // One coordinate's texels, -1 for the border, and the second one's weight.
 struct along {
@@ -129,6 +136,34 @@ struct comparison {
   }
 };
 
+// Of each component the lesser or the greater one.
+template <class Vector>
+METAL_FUNC Vector extreme(uint reduction, Vector a, Vector b) {
+  for (int c = 0; c < 4; c++)
+    if (reduction == minimum ? b[c] < a[c] : b[c] > a[c])
+      a[c] = b[c];
+  return a;
+}
+// What texels are gathered into, each with its weight: their sum, or an extreme of those that have any weight.
+template <class Vector>
+struct footprint {
+  uint reduction;
+  bool empty = true;
+  Vector value = Vector(0);
+  METAL_FUNC footprint(hm_sampler s) : reduction(s.bits >> reduction_at & 3) {}
+  METAL_FUNC void add(float weight, Vector texel) {
+    HM_EXACT
+    if (reduction == average) {
+      value = value + Vector(weight) * texel;
+    } else if (weight > 0) {
+      if (!empty)
+        texel = extreme(reduction, value, texel);
+      value = texel;
+      empty = false;
+    }
+  }
+};
+
 template <class Texels, int Dimensions, class Use>
 METAL_FUNC typename Texels::vector sample_one(const hm_texture *t, hm_sampler s, float x, float y, float z, int dx, int dy, int dz, uint slice,
                                               uint level, bool filtered, Use use) {
@@ -144,7 +179,7 @@ METAL_FUNC typename Texels::vector sample_one(const hm_texture *t, hm_sampler s,
   if constexpr (__is_same(Texels, float_texels)) {
     if (filtered) {
       float a = i.weight, b = j.weight, c = k.weight;
-      vector sum(0);
+      footprint<vector> all(s);
       for (int corner = 0; corner < 1 << Dimensions; corner++) {
         int right = corner & 1, down = corner >> 1 & 1, behind = corner >> 2;
         float weight = (right ? a : 1 - a);
@@ -152,10 +187,10 @@ METAL_FUNC typename Texels::vector sample_one(const hm_texture *t, hm_sampler s,
           weight *= (down ? b : 1 - b);
         if constexpr (Dimensions > 2)
           weight *= (behind ? c : 1 - c);
-        sum = sum + vector(weight) * use(s, texel_or_border<Texels>(t, s, right ? i.second : i.first, down ? j.second : j.first,
-                                                                    behind ? k.second : k.first, slice, level));
+        all.add(weight, use(s, texel_or_border<Texels>(t, s, right ? i.second : i.first, down ? j.second : j.first,
+                                                       behind ? k.second : k.first, slice, level)));
       }
-      return sum;
+      return all.value;
     }
   }
   return use(s, texel_or_border<Texels>(t, s, i.first, j.first, k.first, slice, level));
@@ -179,6 +214,8 @@ METAL_FUNC typename Texels::vector over_levels(const hm_texture *t, hm_sampler s
     float weight = lod - __builtin_floorf(lod);
     if (mip == 2 && weight > 0) {
       typename Texels::vector next = one(level + 1, filtered);
+      if (uint reduction = s.bits >> reduction_at & 3)
+        return extreme(reduction, value, next);
       value = typename Texels::vector(1 - weight) * value + typename Texels::vector(weight) * next;
     }
   }
@@ -260,7 +297,8 @@ METAL_FUNC typename Texels::vector sample_face(const hm_texture *t, hm_sampler s
   if constexpr (__is_same(Texels, float_texels)) {
     if (filtered) {
       float left = __builtin_floorf(u - 0.5f), top = __builtin_floorf(v - 0.5f), a = u - 0.5f - left, b = v - 0.5f - top;
-      vector sum(0), others(0);
+      footprint<vector> all(s);
+      vector others(0);
       float missing = 0;
       for (int corner = 0; corner < 4; corner++) {
         int right = corner & 1, down = corner >> 1;
@@ -272,13 +310,13 @@ METAL_FUNC typename Texels::vector sample_face(const hm_texture *t, hm_sampler s
           continue;
         }
         vector value = texel(face, i, j);
-        sum = sum + vector(weight) * value;
+        all.add(weight, value);
         others = others + value;
       }
       // At a corner of the cube three texels meet: the fourth is their mean.
       if (missing > 0)
-        sum = sum + vector(missing / 3) * others;
-      return sum;
+        all.add(missing, vector(1.0f / 3) * others);
+      return all.value;
     }
   }
   return texel(at.face, whole(u, 0, n - 1), whole(v, 0, n - 1));

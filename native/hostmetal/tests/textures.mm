@@ -2,6 +2,7 @@
 #import "faces.h"
 
 #include <cfloat>
+#include <cmath>
 #include <cstring>
 
 namespace {
@@ -349,11 +350,64 @@ void wrong_samplers_are_refused() {
   refused(^(MTLSamplerDescriptor *d) { [d setMipFilter:(MTLSamplerMipFilter)3]; }, @"mipFilter");
   refused(^(MTLSamplerDescriptor *d) { [d setBorderColor:(MTLSamplerBorderColor)3]; }, @"borderColor");
   refused(^(MTLSamplerDescriptor *d) { [d setMaxAnisotropy:17]; }, @"maxAnisotropy");
+  refused(^(MTLSamplerDescriptor *d) { [d setReductionMode:(MTLSamplerReductionMode)3]; }, @"reductionMode");
+  for (float bias : {-16.01f, 16.0f, NAN}) refused(^(MTLSamplerDescriptor *d) { [d setLodBias:bias]; }, @"lodBias");
   refused(^(MTLSamplerDescriptor *d) { [d setLodMinClamp:2]; [d setLodMaxClamp:1]; }, @"lodMinClamp");
   refused(^(MTLSamplerDescriptor *d) { [d setNormalizedCoordinates:NO]; [d setRAddressMode:MTLSamplerAddressModeRepeat]; }, @"pixels");
   refused(^(MTLSamplerDescriptor *d) { [d setNormalizedCoordinates:NO]; [d setMipFilter:MTLSamplerMipFilterLinear]; }, @"pixels");
   refused(^(MTLSamplerDescriptor *d) { [d setNormalizedCoordinates:NO]; [d setMagFilter:MTLSamplerMinMagFilterLinear]; }, @"pixels");
   CHECK_RAISES([device() newSamplerStateWithDescriptor:(MTLSamplerDescriptor *)nil], @"newSamplerState", @"nil");
+}
+
+// Bound, and from an argument buffer: level 0 holds 1 and 3, level 1 holds 10.
+void a_sampler_has_a_bias_and_a_reduction() {
+  MTLTextureDescriptor *d = flat(MTLPixelFormatR32Float, 2, 1);
+  [d setMipmapLevelCount:2];
+  [d setUsage:MTLTextureUsageShaderRead];
+  id<MTLTexture> t = texture(d);
+  const float first[2] = {1, 3}, second = 10;
+  [t replaceRegion:MTLRegionMake2D(0, 0, 2, 1) mipmapLevel:0 withBytes:first bytesPerRow:8];
+  [t replaceRegion:MTLRegionMake2D(0, 0, 1, 1) mipmapLevel:1 withBytes:&second bytesPerRow:4];
+  id<MTLComputePipelineState> state = pipeline(
+      @"struct Held { sampler s; };\n"
+       "kernel void k(texture2d<float> t [[texture(0)]], sampler s [[sampler(0)]], constant Held &held [[buffer(0)]],\n"
+       "  device float2 *out [[buffer(1)]]) { out[0] = float2(t.sample(s, float2(0.5)).x, t.sample(held.s, float2(0.5)).x); }");
+  const auto check = [=](void (^change)(MTLSamplerDescriptor *), float expected) {
+    MTLSamplerDescriptor *s = [[[MTLSamplerDescriptor alloc] init] autorelease];
+    CHECK([s lodBias] == 0 && [s reductionMode] == MTLSamplerReductionModeWeightedAverage);
+    [s setMinFilter:MTLSamplerMinMagFilterLinear];
+    [s setMagFilter:MTLSamplerMinMagFilterLinear];
+    [s setMipFilter:MTLSamplerMipFilterLinear];
+    [s setSupportArgumentBuffers:YES];
+    change(s);
+    id<MTLSamplerState> sampler = [[device() newSamplerStateWithDescriptor:[[s copy] autorelease]] autorelease];
+    const MTLResourceID held = [sampler gpuResourceID];
+    id<MTLBuffer> out = buffer(8);
+    id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+    id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+    [encoder setComputePipelineState:state];
+    [encoder setTexture:t atIndex:0];
+    [encoder setSamplerState:sampler atIndex:0];
+    [encoder setBytes:&held length:sizeof held atIndex:0];
+    [encoder setBuffer:out offset:0 atIndex:1];
+    [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+    [encoder endEncoding];
+    [commandBuffer commit];
+    [commandBuffer waitUntilCompleted];
+    const float *got = (const float *)[out contents];
+    if (got[0] != expected || got[1] != expected)
+      faces_note(__FILE__, __LINE__, std::to_string(got[0]) + ", " + std::to_string(got[1]) + " for " + std::to_string(expected));
+  };
+  check(^(MTLSamplerDescriptor *) {}, 2);
+  check(^(MTLSamplerDescriptor *s) { [s setLodBias:0.25f]; }, 4);
+  check(^(MTLSamplerDescriptor *s) { [s setLodBias:-1]; }, 2);
+  check(^(MTLSamplerDescriptor *s) { [s setLodBias:15.999f]; }, 10);
+  check(^(MTLSamplerDescriptor *s) { [s setReductionMode:MTLSamplerReductionModeMinimum]; }, 1);
+  check(^(MTLSamplerDescriptor *s) { [s setReductionMode:MTLSamplerReductionModeMaximum]; }, 3);
+  check(^(MTLSamplerDescriptor *s) { [s setReductionMode:MTLSamplerReductionModeMaximum]; [s setLodBias:0.25f]; }, 10);
+  // Looked at where all three filters are linear.
+  check(^(MTLSamplerDescriptor *s) { [s setReductionMode:MTLSamplerReductionModeMaximum]; [s setMipFilter:MTLSamplerMipFilterNearest]; }, 2);
+  check(^(MTLSamplerDescriptor *s) { [s setReductionMode:MTLSamplerReductionModeMaximum]; [s setMinFilter:MTLSamplerMinMagFilterNearest]; }, 2);
 }
 
 // ------------------------------------------------------------------ encoders
@@ -707,6 +761,7 @@ const FaceCase texture_cases[] = {
     CASE(a_swizzle_is_for_reading),
     CASE(a_shared_texture_is_found_by_its_handle),
     CASE(wrong_samplers_are_refused),
+    CASE(a_sampler_has_a_bias_and_a_reduction),
     CASE(a_dispatch_names_what_is_wrong_with_its_textures),
     CASE(a_command_buffer_keeps_its_textures),
     CASE(copies_move_texels),

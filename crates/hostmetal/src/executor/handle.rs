@@ -129,8 +129,10 @@ impl Drop for Described {
 pub(crate) fn sampler_handle(sampler: &Sampler) -> u64 {
     let lod = |lod: f32| match lod {
         _ if lod.is_nan() || lod <= 0.0 => 0,
-        _ if lod < 15.9999 => (lod * 65536.0 + 0.5) as u64,
-        _ => 0xf_ffff,
+        _ if lod < 15.999 => (lod * 1024.0 + 0.5) as u64,
+        _ => 0x3fff,
     };
-    2 << 62 | lod(sampler.lod_max) << 42 | lod(sampler.lod_min) << 22 | u64::from(sampler.bits & 0x3f_ffff)
+    let bias = ((sampler.lod_bias * 64.0 + 0.5).floor().clamp(-1024.0, 1023.0) as i64 & 0x7ff) as u64;
+    let clamps = lod(sampler.lod_max) << 37 | lod(sampler.lod_min) << 23;
+    2 << 62 | bias << 51 | clamps | u64::from(sampler.bits & 0x7f_ffff)
 }

@@ -68,10 +68,12 @@ pub struct Sampler {
     pub lod_min: f32,
     /// The greatest.
     pub lod_max: f32,
+    /// What is added to a level of detail before that.
+    pub lod_bias: f32,
 }
 
 impl Default for Sampler {
     fn default() -> Self {
-        Self { bits: 0o111, lod_min: 0.0, lod_max: f32::MAX }
+        Self { bits: 0o111, lod_min: 0.0, lod_max: f32::MAX, lod_bias: 0.0 }
     }
 }

@@ -81,6 +81,8 @@ pub struct HMSampler {
     pub lod_min: f32,
     /// The greatest.
     pub lod_max: f32,
+    /// Added to levels of detail.
+    pub lod_bias: f32,
 }
 
 /// What stands for a texture in argument buffers.
@@ -100,8 +102,8 @@ pub unsafe extern "C" fn hm_texture_handle(texture: HMTexture) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hm_sampler_handle(sampler: *const HMSampler) -> u64 {
     // SAFETY: as the module above says.
-    let HMSampler { bits, lod_min, lod_max } = unsafe { *sampler };
-    sampler_handle(&Sampler { bits, lod_min, lod_max })
+    let HMSampler { bits, lod_min, lod_max, lod_bias } = unsafe { *sampler };
+    sampler_handle(&Sampler { bits, lod_min, lod_max, lod_bias })
 }
 
 /// # Safety
@@ -314,7 +316,8 @@ pub unsafe extern "C" fn hm_compute_set_sampler(
 ) -> *const c_char {
     // SAFETY: as the module above says.
     let sampler = unsafe { sampler.as_ref() };
-    let sampler = sampler.map(|&HMSampler { bits, lod_min, lod_max }| Sampler { bits, lod_min, lod_max });
+    let sampler =
+        sampler.map(|&HMSampler { bits, lod_min, lod_max, lod_bias }| Sampler { bits, lod_min, lod_max, lod_bias });
     // SAFETY: as the module above says.
     answer(unsafe { borrow(encoder) }.set_sampler(sampler, index))
 }

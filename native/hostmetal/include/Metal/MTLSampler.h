@@ -33,6 +33,13 @@ typedef NS_ENUM(NSUInteger, MTLSamplerBorderColor) {
   MTLSamplerBorderColorOpaqueWhite = 2,
 } API_AVAILABLE(macos(10.12));
 
+// What becomes of the texels that a sample is made of: their weighted mean, or of each component the least or the greatest.
+typedef NS_ENUM(NSUInteger, MTLSamplerReductionMode) {
+  MTLSamplerReductionModeWeightedAverage = 0,
+  MTLSamplerReductionModeMinimum = 1,
+  MTLSamplerReductionModeMaximum = 2,
+} API_AVAILABLE(macos(26.0));
+
 MTL_EXPORT API_AVAILABLE(macos(10.11))
 @interface MTLSamplerDescriptor : NSObject <NSCopying> {
  @private
@@ -45,6 +52,8 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   float _lodMinClamp, _lodMaxClamp;
   MTLCompareFunction _compareFunction;
   BOOL _lodAverage, _supportArgumentBuffers;
+  float _lodBias;
+  MTLSamplerReductionMode _reductionMode;
   NSString *_label;
 }
 @property(nonatomic) MTLSamplerMinMagFilter minFilter;
@@ -59,6 +68,10 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
 @property(nonatomic) float lodMinClamp;
 @property(nonatomic) float lodMaxClamp;
 @property(nonatomic) BOOL lodAverage API_AVAILABLE(macos(11.0));  // a hint, which changes nothing here
+// Added to every level of detail, in 1/64 of a level.
+@property(nonatomic) float lodBias API_AVAILABLE(macos(26.0));
+// Looked at where minFilter, magFilter and mipFilter are linear.
+@property(nonatomic) MTLSamplerReductionMode reductionMode API_AVAILABLE(macos(26.0));
 @property(nonatomic) MTLCompareFunction compareFunction API_AVAILABLE(macos(10.11));
 @property(nonatomic) BOOL supportArgumentBuffers API_AVAILABLE(macos(10.13));
 @property(nullable, copy, nonatomic) NSString *label;
