@@ -2,8 +2,8 @@
 //!
 //! Dependants get `DEP_HOSTMETAL_CXX` (the clang++), `DEP_HOSTMETAL_OBJCXX_FLAGS` (its flags, U+001F between them) and
 //! `DEP_HOSTMETAL_INCLUDE` (the folder that holds `Metal/Metal.h`). `DCMETAL_CLANGXX` names another clang++; whichever it is, it
-//! is tried first. `DCMETAL_SANITIZE=address|thread|undefined` builds instrumented; the LLVM pass with `undefined` alone, where it traps. Only sources whose text, headers or
-//! flags changed are compiled again. On macOS and for docs.rs the script does nothing.
+//! is tried first. `DCMETAL_SANITIZE=address|thread` builds instrumented: `address` with the checks of undefined behaviour, in
+//! the LLVM pass with these alone, which trap there. Only sources whose text, headers or flags changed are compiled again. On macOS and for docs.rs the script does nothing.
 
 use std::env;
 use std::fs;
@@ -188,15 +188,14 @@ fn flags(native: &Path, gcc_library: &Path) -> Vec<String> {
     flags.extend(["-idirafter".to_owned(), gcc_library.join("include").display().to_string()]);
     match env::var("DCMETAL_SANITIZE").as_deref() {
         Err(_) | Ok("") => {}
-        Ok(kind @ ("address" | "thread")) => {
-            flags.extend([format!("-fsanitize={kind}"), "-fno-omit-frame-pointer".into()])
-        }
         // The check of C++ classes wants a run-time library of its own, which rustc's linking leaves out.
-        Ok("undefined") => {
-            let checks = ["-fsanitize=undefined", "-fno-sanitize=vptr", "-fno-sanitize-recover=all"];
+        Ok("address") => {
+            let checks = ["-fsanitize=address,undefined", "-fno-sanitize=vptr", "-fno-sanitize-recover=all"];
             flags.extend(checks.map(Into::into));
+            flags.push("-fno-omit-frame-pointer".into());
         }
-        Ok(other) => stop(&[format!("DCMETAL_SANITIZE is `{other}`; it can be address, thread or undefined")]),
+        Ok("thread") => flags.extend(["-fsanitize=thread", "-fno-omit-frame-pointer"].map(Into::into)),
+        Ok(other) => stop(&[format!("DCMETAL_SANITIZE is `{other}`; it can be address or thread")]),
     }
     flags
 }
@@ -288,8 +287,9 @@ fn build_pass() {
         "-D__STDC_LIMIT_MACROS",
     ]);
     command.args(["-D__STDC_FORMAT_MACROS", "-fvisibility=hidden", "-isystem"]).arg(include);
-    if env::var("DCMETAL_SANITIZE").is_ok_and(|kind| kind == "undefined") {
-        // The clang that loads it has no run-time library of a sanitizer: it ends with SIGILL, and its backtrace.
+    if env::var("DCMETAL_SANITIZE").is_ok_and(|kind| kind == "address") {
+        // The clang that loads it has no run-time library of a sanitizer (and less memory than an address sanitizer's shadow): it
+        // ends with SIGILL, and its backtrace.
         command.args(["-fsanitize=undefined", "-fno-sanitize=vptr", "-fsanitize-trap=undefined", "-DHOSTMETAL_PLANTS"]);
     }
     command.args(&sources).arg("-o").arg(&file);

@@ -1,12 +1,13 @@
-// libdispatch from C, with and without blocks.
+// libdispatch from C, with and without blocks. With `plant` as its argument it releases a queue once too often, for a sanitizer to tell.
 #include <dispatch/dispatch.h>
 #include <stdio.h>
+#include <string.h>
 
 static void add(void *context) {
   ++*(int *)context;
 }
 
-int main(void) {
+int main(int argument_count, char **arguments) {
   int count = 0;
   dispatch_queue_t queue = dispatch_queue_create("counts", DISPATCH_QUEUE_SERIAL);
   dispatch_group_t group = dispatch_group_create();
@@ -19,6 +20,7 @@ int main(void) {
   dispatch_release(concurrent);
   dispatch_release(group);
   dispatch_release(queue);
+  if (argument_count > 1 && !strcmp(arguments[1], "plant")) dispatch_release(queue);
   printf("%d\n", count);
   return count == 102 ? 0 : 1;
 }
