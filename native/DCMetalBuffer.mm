@@ -130,6 +130,24 @@ DCMetalStatus DCMetalBuffer_DidModifyRange(DCMetalBuffer buffer, uint64_t offset
   });
 }
 
+DCMetalStatus DCMetalBuffer_CreateRemoteView(DCMetalBuffer buffer, DCMetalDevice device, DCMetalBuffer *view,
+                                             DCMetalError *error) {
+  if (view) *view = nullptr;
+  return entry(error, [=] {
+    if (!buffer) return null_argument(error, "buffer");
+    if (!device) return null_argument(error, "device");
+    if (!view) return null_argument(error, "view");
+    if ([in(buffer) storageMode] != MTLStorageModePrivate) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "a remote view is of private storage");
+    }
+    uint64_t group = [[in(buffer) device] peerGroupID];
+    if (group == 0 || group != [in(device) peerGroupID] || [[in(buffer) device] registryID] == [in(device) registryID]) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "a remote view is for another device of the buffer's peer group");
+    }
+    return hand_out(owned([in(buffer) newRemoteBufferViewForDevice:in(device)]), [in(buffer) length], view, error);
+  });
+}
+
 DCMetalStatus DCMetalBuffer_SetLabel(DCMetalBuffer buffer, const char *label) {
   return entry(nullptr, [=] {
     NSString *string = label ? text(label) : nil;

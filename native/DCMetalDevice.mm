@@ -305,6 +305,38 @@ bool DCMetalDevice_SupportsFamily(DCMetalDevice device, int64_t family) {
   return ask(false, [=] { return bool([in(device) supportsFamily:(MTLGPUFamily)family]); });
 }
 
+DCMetalDeviceLocation DCMetalDevice_GetLocation(DCMetalDevice device) {
+  if (!device) return DC_METAL_LOCATION_UNSPECIFIED;
+  return ask(DC_METAL_LOCATION_UNSPECIFIED, [=] {
+    switch ([in(device) location]) {
+      case MTLDeviceLocationBuiltIn: return DC_METAL_LOCATION_BUILT_IN;
+      case MTLDeviceLocationSlot: return DC_METAL_LOCATION_SLOT;
+      case MTLDeviceLocationExternal: return DC_METAL_LOCATION_EXTERNAL;
+      default: return DC_METAL_LOCATION_UNSPECIFIED;
+    }
+  });
+}
+
+uint64_t DCMetalDevice_GetLocationNumber(DCMetalDevice device) {
+  return ask(uint64_t(0), [=] { return uint64_t([in(device) locationNumber]); });
+}
+
+uint64_t DCMetalDevice_GetMaxTransferRate(DCMetalDevice device) {
+  return ask(uint64_t(0), [=] { return uint64_t([in(device) maxTransferRate]); });
+}
+
+uint64_t DCMetalDevice_GetPeerGroupID(DCMetalDevice device) {
+  return ask(uint64_t(0), [=] { return uint64_t([in(device) peerGroupID]); });
+}
+
+uint32_t DCMetalDevice_GetPeerIndex(DCMetalDevice device) {
+  return ask(uint32_t(0), [=] { return uint32_t([in(device) peerIndex]); });
+}
+
+uint32_t DCMetalDevice_GetPeerCount(DCMetalDevice device) {
+  return ask(uint32_t(0), [=] { return uint32_t([in(device) peerCount]); });
+}
+
 void DCMetalDevice_Release(DCMetalDevice device) {
   drop([=] { take(device); });
 }

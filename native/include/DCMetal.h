@@ -100,6 +100,14 @@ typedef DC_METAL_ENUM(DCMetalStorageMode) {
   DC_METAL_STORAGE_PRIVATE = 2
 } DCMetalStorageMode;
 
+/* MTLDeviceLocation, same values but for the last, which is NSUIntegerMax there */
+typedef DC_METAL_ENUM(DCMetalDeviceLocation) {
+  DC_METAL_LOCATION_BUILT_IN = 0,
+  DC_METAL_LOCATION_SLOT = 1,
+  DC_METAL_LOCATION_EXTERNAL = 2,
+  DC_METAL_LOCATION_UNSPECIFIED = 3
+} DCMetalDeviceLocation;
+
 /* MTLTextureType, same values; those that this interface has */
 typedef DC_METAL_ENUM(DCMetalTextureType) {
   DC_METAL_TEXTURE_1D = 0,
@@ -272,6 +280,16 @@ DC_METAL_API uint64_t DCMetalDevice_GetMaxThreadgroupMemoryLength(DCMetalDevice 
 DC_METAL_API DCMetalSize DCMetalDevice_GetMaxThreadsPerThreadgroup(DCMetalDevice device);
 /* family: a value of MTLGPUFamily (1001 Apple1 ... , 2002 Mac2, 3001.. Common, 5001 Metal3). */
 DC_METAL_API bool DCMetalDevice_SupportsFamily(DCMetalDevice device, int64_t family);
+/* How it is connected to the machine; DC_METAL_LOCATION_UNSPECIFIED for NULL. The number tells devices at locations of one kind apart:
+ * slots, and ports. */
+DC_METAL_API DCMetalDeviceLocation DCMetalDevice_GetLocation(DCMetalDevice device);
+DC_METAL_API uint64_t DCMetalDevice_GetLocationNumber(DCMetalDevice device);
+/* Bytes a second at which memory of the host's can get to it at most; 0 for a device that is built in, or where that is not known. */
+DC_METAL_API uint64_t DCMetalDevice_GetMaxTransferRate(DCMetalDevice device);
+/* The peer group, whose devices may copy from each other's private memory; 0 for a device in none. The index is one of `count` in the group. */
+DC_METAL_API uint64_t DCMetalDevice_GetPeerGroupID(DCMetalDevice device);
+DC_METAL_API uint32_t DCMetalDevice_GetPeerIndex(DCMetalDevice device);
+DC_METAL_API uint32_t DCMetalDevice_GetPeerCount(DCMetalDevice device);
 DC_METAL_API void DCMetalDevice_Release(DCMetalDevice device);
 
 /* ------------------------------------------------------------------ DCMetalQueue (MTLCommandQueue) */
@@ -308,6 +326,10 @@ DC_METAL_API uint64_t DCMetalBuffer_GetLength(DCMetalBuffer buffer);
 DC_METAL_API DCMetalStorageMode DCMetalBuffer_GetStorageMode(DCMetalBuffer buffer);
 /* Tells Metal which bytes of a managed buffer the CPU wrote; any other storage is DC_METAL_INVALID_STATE. */
 DC_METAL_API DCMetalStatus DCMetalBuffer_DidModifyRange(DCMetalBuffer buffer, uint64_t offset, uint64_t length);
+/* The same memory for another device of the buffer's peer group, which can only copy from it (newRemoteBufferViewForDevice). It keeps the
+ * buffer's memory. Storage that is not private, and a device of no common group, is DC_METAL_INVALID_ARGUMENT. */
+DC_METAL_API DCMetalStatus DCMetalBuffer_CreateRemoteView(DCMetalBuffer buffer, DCMetalDevice device, DCMetalBuffer *view,
+                                                          DCMetalError *error);
 DC_METAL_API DCMetalStatus DCMetalBuffer_SetLabel(DCMetalBuffer buffer, const char *label);
 DC_METAL_API size_t DCMetalBuffer_GetLabel(DCMetalBuffer buffer, char *text, size_t capacity);
 DC_METAL_API void DCMetalBuffer_Release(DCMetalBuffer buffer);

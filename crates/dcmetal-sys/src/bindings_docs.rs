@@ -172,6 +172,16 @@ pub const DC_METAL_STORAGE_PRIVATE: DCMetalStorageMode = DCMetalStorageMode(2);
 /// MTLStorageMode, same values
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct DCMetalStorageMode(pub ::std::os::raw::c_uint);
+pub const DC_METAL_LOCATION_BUILT_IN: DCMetalDeviceLocation = DCMetalDeviceLocation(0);
+pub const DC_METAL_LOCATION_SLOT: DCMetalDeviceLocation = DCMetalDeviceLocation(1);
+pub const DC_METAL_LOCATION_EXTERNAL: DCMetalDeviceLocation = DCMetalDeviceLocation(2);
+pub const DC_METAL_LOCATION_UNSPECIFIED: DCMetalDeviceLocation = DCMetalDeviceLocation(
+    3,
+);
+#[repr(transparent)]
+/// MTLDeviceLocation, same values but for the last, which is NSUIntegerMax there
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalDeviceLocation(pub ::std::os::raw::c_uint);
 pub const DC_METAL_TEXTURE_1D: DCMetalTextureType = DCMetalTextureType(0);
 pub const DC_METAL_TEXTURE_1D_ARRAY: DCMetalTextureType = DCMetalTextureType(1);
 pub const DC_METAL_TEXTURE_2D: DCMetalTextureType = DCMetalTextureType(2);
@@ -491,6 +501,28 @@ unsafe extern "C" {
     pub fn DCMetalDevice_SupportsFamily(device: DCMetalDevice, family: i64) -> bool;
 }
 unsafe extern "C" {
+    /** How it is connected to the machine; DC_METAL_LOCATION_UNSPECIFIED for NULL. The number tells devices at locations of one kind apart:
+ slots, and ports.*/
+    pub fn DCMetalDevice_GetLocation(device: DCMetalDevice) -> DCMetalDeviceLocation;
+}
+unsafe extern "C" {
+    pub fn DCMetalDevice_GetLocationNumber(device: DCMetalDevice) -> u64;
+}
+unsafe extern "C" {
+    /// Bytes a second at which memory of the host's can get to it at most; 0 for a device that is built in, or where that is not known.
+    pub fn DCMetalDevice_GetMaxTransferRate(device: DCMetalDevice) -> u64;
+}
+unsafe extern "C" {
+    /// The peer group, whose devices may copy from each other's private memory; 0 for a device in none. The index is one of `count` in the group.
+    pub fn DCMetalDevice_GetPeerGroupID(device: DCMetalDevice) -> u64;
+}
+unsafe extern "C" {
+    pub fn DCMetalDevice_GetPeerIndex(device: DCMetalDevice) -> u32;
+}
+unsafe extern "C" {
+    pub fn DCMetalDevice_GetPeerCount(device: DCMetalDevice) -> u32;
+}
+unsafe extern "C" {
     pub fn DCMetalDevice_Release(device: DCMetalDevice);
 }
 unsafe extern "C" {
@@ -577,6 +609,16 @@ unsafe extern "C" {
         buffer: DCMetalBuffer,
         offset: u64,
         length: u64,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /** The same memory for another device of the buffer's peer group, which can only copy from it (newRemoteBufferViewForDevice). It keeps the
+ buffer's memory. Storage that is not private, and a device of no common group, is DC_METAL_INVALID_ARGUMENT.*/
+    pub fn DCMetalBuffer_CreateRemoteView(
+        buffer: DCMetalBuffer,
+        device: DCMetalDevice,
+        view: *mut DCMetalBuffer,
+        error: *mut DCMetalError,
     ) -> DCMetalStatus;
 }
 unsafe extern "C" {

@@ -50,6 +50,7 @@ mod memo;
 #[cfg(test)]
 mod memo_tests;
 mod memory;
+pub mod multi;
 mod pool;
 mod print;
 #[expect(unsafe_code, reason = "the only module that calls C; each block is argued")]

@@ -164,6 +164,28 @@ pub(crate) fn buffer_modified_range_is_checked() {
     }
 }
 
+/// That a view shows the buffer's memory is shown where there are peers: dcmetal, tests/multi.rs.
+pub(crate) fn remote_view_is_for_a_peer() {
+    let gpu = Gpu::new();
+    let view = |buffer, device| create(|out, error| dc!(DCMetalBuffer_CreateRemoteView(buffer, device, out, error)));
+    let private = buffer(&gpu, 64, DC_METAL_STORAGE_PRIVATE).expect("a buffer");
+    let shared = buffer(&gpu, 64, DC_METAL_STORAGE_SHARED).expect("a buffer");
+    let (no_buffer, no_device, device) = (DCMetalBuffer::NULL, DCMetalDevice::NULL, gpu.device.0);
+    for (buffer, device, words) in [
+        (no_buffer, device, "buffer is NULL"),
+        (private.0, no_device, "device is NULL"),
+        (shared.0, device, "a remote view is of private storage"),
+        (private.0, device, "a remote view is for another device of the buffer's peer group"),
+    ] {
+        let Err(failure) = view(buffer, device) else { panic!("no failure, but: {words}") };
+        assert_eq!(failure.status, DC_METAL_INVALID_ARGUMENT, "{failure:?}");
+        assert_eq!(failure.message, words);
+    }
+    let nowhere = std::ptr::null_mut();
+    let status = dc!(DCMetalBuffer_CreateRemoteView(private.0, device, nowhere, nowhere.cast()));
+    assert_eq!(status, DC_METAL_INVALID_ARGUMENT);
+}
+
 pub(crate) fn buffer_of_null_has_nothing() {
     let none = DCMetalBuffer::NULL;
     assert!(dc!(DCMetalBuffer_GetContents(none)).is_null());

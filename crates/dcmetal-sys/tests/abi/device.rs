@@ -194,6 +194,29 @@ pub(crate) fn device_kind_is_consistent() {
     }
 }
 
+pub(crate) fn device_has_a_place() {
+    let devices = all_devices();
+    for device in &devices {
+        let place = dc!(DCMetalDevice_GetLocation(device.0));
+        let _any = dc!(DCMetalDevice_GetLocationNumber(device.0));
+        assert_ne!(place, DC_METAL_LOCATION_UNSPECIFIED);
+        assert!(dc!(DCMetalDevice_IsRemovable(device.0)) || place != DC_METAL_LOCATION_EXTERNAL);
+        if place == DC_METAL_LOCATION_BUILT_IN && dc!(DCMetalDevice_HasUnifiedMemory(device.0)) {
+            // Apple, maxTransferRate: "0 for built-in GPUs".
+            assert_eq!(dc!(DCMetalDevice_GetMaxTransferRate(device.0)), 0);
+        }
+        let group = dc!(DCMetalDevice_GetPeerGroupID(device.0));
+        let peers = devices.iter().filter(|other| dc!(DCMetalDevice_GetPeerGroupID(other.0)) == group);
+        let mut indices: Vec<u32> = peers.map(|peer| dc!(DCMetalDevice_GetPeerIndex(peer.0))).collect();
+        indices.sort_unstable();
+        let count = dc!(DCMetalDevice_GetPeerCount(device.0));
+        match group {
+            0 => assert_eq!((dc!(DCMetalDevice_GetPeerIndex(device.0)), count), (0, 0)),
+            _ => assert!(indices.into_iter().eq(0..count)),
+        }
+    }
+}
+
 pub(crate) fn device_families_are_nested() {
     let device = &Gpu::new().device;
     let supports = |family: i64| dc!(DCMetalDevice_SupportsFamily(device.0, family));
@@ -237,6 +260,10 @@ pub(crate) fn device_of_null_has_nothing() {
     assert_eq!(dc!(DCMetalDevice_GetMaxThreadgroupMemoryLength(none)), 0);
     assert_eq!(dc!(DCMetalDevice_GetMaxThreadsPerThreadgroup(none)), size(0, 0, 0));
     assert!(!dc!(DCMetalDevice_SupportsFamily(none, 3001)));
+    assert_eq!(dc!(DCMetalDevice_GetLocation(none)), DC_METAL_LOCATION_UNSPECIFIED);
+    assert_eq!((dc!(DCMetalDevice_GetLocationNumber(none)), dc!(DCMetalDevice_GetMaxTransferRate(none))), (0, 0));
+    assert_eq!(dc!(DCMetalDevice_GetPeerGroupID(none)), 0);
+    assert_eq!((dc!(DCMetalDevice_GetPeerIndex(none)), dc!(DCMetalDevice_GetPeerCount(none))), (0, 0));
     dc!(DCMetalDevice_Release(none));
 }
 

@@ -379,6 +379,26 @@ impl Batch {
             return Ok(Recorded::Done);
         }
         self.check_owner(from.0, "the source of a copy")?;
+        self.record_copy_from_held(from, to, bytes, writes)
+    }
+
+    /// As `record_copy_range`, from memory that may be another accelerator's of the same device: the caller holds it.
+    pub(crate) fn copy_held(
+        &mut self,
+        from: (&Arc<Allocation>, usize),
+        to: (&Arc<Allocation>, usize),
+        bytes: usize,
+    ) -> Result<()> {
+        self.record_copy_from_held(from, to, bytes, DeviceUse::Write).map(own)
+    }
+
+    fn record_copy_from_held(
+        &mut self,
+        from: (&Arc<Allocation>, usize),
+        to: (&Arc<Allocation>, usize),
+        bytes: usize,
+        writes: DeviceUse,
+    ) -> Result<Recorded> {
         self.check_owner(to.0, "the destination of a copy")?;
         let bytes = blit_bytes("a copy", to, bytes)?;
         if !from.1.is_multiple_of(BLIT_UNIT) {

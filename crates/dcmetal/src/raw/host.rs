@@ -85,6 +85,15 @@ impl Memory {
         Ok(Memory::of(DCMetalBuffer(buffer), bytes, StorageMode::Shared))
     }
 
+    /// The same memory, private, for another device of its peer group, which can copy from it.
+    pub(crate) fn remote_view(&self, device: &Device) -> Result<Memory, Failure> {
+        let (mut view, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: live handles; the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalBuffer_CreateRemoteView(self.buffer().0, device.0, &mut view, &mut error) };
+        check(status, error)?;
+        Ok(Memory::of(DCMetalBuffer(view), self.bytes, StorageMode::Private))
+    }
+
     /// Hands the pages to Metal; they are freed when Metal no longer uses them, or here where it takes them in none of the tries of `make`.
     pub(crate) fn no_copy<T: Pod>(
         device: &Device,
@@ -531,6 +540,17 @@ impl Tracked {
         Ok(Some(ReadGuard { tracked: self, start, offset, len, elements: PhantomData }))
     }
 
+    /// Keeps everybody from writing these bytes, once no submission in flight does.
+    pub(crate) fn hold(&self, bytes: Range<usize>) -> Result<Hold<'_>> {
+        let mut uses = self.wait_while(|uses| uses.device_writers > 0);
+        if let Some(cause) = &uses.fault {
+            return Err(Error::Faulted { cause: Arc::clone(cause) });
+        }
+        uses.refused(&bytes, false)?;
+        uses.begin_host(bytes.clone(), false);
+        Ok(Hold { tracked: self, bytes })
+    }
+
     /// As `read`, for writing. `overwrite`: every element will be assigned before it is read, so that neither a fault
     /// nor a stale host copy matters; the former is forgotten.
     pub(crate) fn write<T: Pod>(
@@ -597,6 +617,18 @@ impl Tracked {
             return Err(Error::Alignment { what: "reading this view on the host", wanted: align_of::<T>(), offset });
         }
         Ok(start)
+    }
+}
+
+/// A guard for reading of memory that the host need not see.
+pub(crate) struct Hold<'a> {
+    tracked: &'a Tracked,
+    bytes: Range<usize>,
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        lock(&self.tracked.uses).end_host(&HostUse { bytes: self.bytes.clone(), writes: false });
     }
 }
 

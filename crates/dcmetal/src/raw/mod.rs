@@ -17,6 +17,7 @@ use std::ptr;
 use dcmetal_sys as sys;
 
 use crate::error::{EncoderReport, EncoderState};
+use crate::multi::{Location, PeerGroup};
 use crate::{Error, Size, StorageMode};
 
 pub(crate) mod archive;
@@ -334,6 +335,34 @@ impl DCMetalDevice {
         // SAFETY: a live handle.
         let size = unsafe { sys::DCMetalDevice_GetMaxThreadsPerThreadgroup(self.0) };
         Size { x: size.width, y: size.height, z: size.depth }
+    }
+
+    pub(crate) fn location(&self) -> Location {
+        // SAFETY: a live handle.
+        let number = unsafe { sys::DCMetalDevice_GetLocationNumber(self.0) };
+        // SAFETY: a live handle.
+        match unsafe { sys::DCMetalDevice_GetLocation(self.0) } {
+            sys::DC_METAL_LOCATION_BUILT_IN => Location::BuiltIn,
+            sys::DC_METAL_LOCATION_SLOT => Location::Slot(number),
+            sys::DC_METAL_LOCATION_EXTERNAL => Location::External(number),
+            _ => Location::Unspecified,
+        }
+    }
+
+    /// Bytes a second; 0 is none.
+    pub(crate) fn max_transfer_rate(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalDevice_GetMaxTransferRate(self.0) }
+    }
+
+    pub(crate) fn peer_group(&self) -> Option<PeerGroup> {
+        // SAFETY: a live handle.
+        let id = unsafe { sys::DCMetalDevice_GetPeerGroupID(self.0) };
+        // SAFETY: a live handle.
+        let index = unsafe { sys::DCMetalDevice_GetPeerIndex(self.0) };
+        // SAFETY: a live handle.
+        let count = unsafe { sys::DCMetalDevice_GetPeerCount(self.0) };
+        (id != 0).then_some(PeerGroup { id, index, count })
     }
 
     pub(crate) fn supports_family(&self, family: i64) -> bool {

@@ -1,0 +1,430 @@
+//! Several devices at work together, equal and unequal ones. On Linux only, where hostmetal simulates them; each test starts itself again with the
+//! environment that asks for them.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::msl;
+use dcmetal::multi::{self, Location, Route, Split, Topology};
+use dcmetal::{Accelerator, Error, ErrorKind, Grid, Result, StorageMode, args};
+use hostmetal::faults;
+use proptest::prelude::*;
+
+const CHILD: &str = "DCMETAL_TEST_MULTI";
+
+/// Runs `body` in a process of its own that has these devices.
+fn on_devices(test: &str, devices: &[&str], body: impl FnOnce(&[Accelerator])) {
+    if std::env::var_os(CHILD).is_some() {
+        let all = Accelerator::all().expect("devices");
+        assert_eq!(all.len(), devices.len());
+        return body(&all);
+    }
+    let mut command = std::process::Command::new(std::env::current_exe().expect("the test's own executable"));
+    command.args([test, "--exact", "--nocapture"]).env(CHILD, "1").env("HOSTMETAL_DEVICES", devices.len().to_string());
+    for (number, device) in devices.iter().enumerate().filter(|(_, device)| !device.is_empty()) {
+        command.env(format!("HOSTMETAL_DEVICE_{number}"), device);
+    }
+    let output = command.output().expect("the test starts itself");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_topology_is_what_was_asked_for() {
+    let devices = [
+        "",
+        "location=slot,peer_group=2,name=left",
+        "location=slot,peer_group=2,name=right",
+        "location=external,name=outside",
+    ];
+    on_devices("a_topology_is_what_was_asked_for", &devices, |all| {
+        let topology = Topology::of(all);
+        let places: Vec<_> = topology.devices.iter().map(|device| (device.location, device.unified_memory)).collect();
+        let [built_in, left, right, outside] = places[..] else { panic!("{places:?}") };
+        assert_eq!(built_in, (Location::BuiltIn, true));
+        assert!(
+            matches!((left, right), ((Location::Slot(one), false), (Location::Slot(other), false)) if one != other)
+        );
+        assert!(matches!(outside, (Location::External(_), false)));
+        let groups: Vec<_> =
+            topology.devices.iter().map(|device| device.peer_group.map(|group| (group.index, group.count))).collect();
+        assert_eq!(groups, [None, Some((0, 2)), Some((1, 2)), None]);
+        for one in 0..4 {
+            for other in 0..4 {
+                assert_eq!(topology.are_peers(one, other), matches!((one, other), (1, 2) | (2, 1)), "{one} {other}");
+            }
+        }
+        let table = topology.to_string();
+        let rows: Vec<&str> = table.lines().collect();
+        assert_eq!(rows.len(), 5);
+        for (row, words) in
+            rows[1..].iter().zip([["built in", "unified"], ["left", "2: 2"], ["right", "own"], ["external", "outside"]])
+        {
+            assert!(words.iter().all(|word| row.contains(word)), "{table}");
+        }
+    });
+}
+
+const PEERS: [&str; 4] = ["", "location=slot,peer_group=1", "location=slot,peer_group=1", "location=external"];
+
+/// Every way between every two devices in every storage, of lengths around a chunk, from the middle of a buffer to the middle of another.
+#[test]
+fn copies_bring_what_they_are_to() {
+    use StorageMode::{Managed, Private, Shared};
+    on_devices("copies_bring_what_they_are_to", &PEERS, |all| {
+        let chunk = 4 << 20;
+        for (from, source) in all.iter().enumerate() {
+            for (to, destination) in all.iter().enumerate() {
+                for one in [Shared, Managed, Private] {
+                    for other in [Shared, Managed, Private] {
+                        let wanted = match (from, to) {
+                            _ if from == to => Route::Device,
+                            (1, 2) | (2, 1) if one == Private => Route::Peer,
+                            _ if one == Private || other == Private => Route::Staged,
+                            _ => Route::Host,
+                        };
+                        let lengths: &[usize] = match (from, to) {
+                            (0, 3) | (1, 2) => &[1, 1000, chunk / 4, chunk / 4 + 1, chunk / 2 + 77],
+                            _ => &[1, 1000],
+                        };
+                        for &len in lengths {
+                            let name = format!("{len} from {one} of {from} to {other} of {to}");
+                            let values: Vec<u32> = (0..len as u32 + 7).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+                            let mut x = source.buffer_with::<u32>(len + 7, one).expect("a buffer");
+                            x.write_from(&values).expect("it is written");
+                            let mut y = destination.buffer_with::<u32>(len + 9, other).expect("a buffer");
+                            y.write_from(&vec![7; len + 9]).expect("it is written");
+                            let copied = multi::copy(
+                                x.view(3..3 + len).expect("it fits"),
+                                y.view_mut(5..5 + len).expect("it fits"),
+                            )
+                            .unwrap_or_else(|error| panic!("{name}: {error}"));
+                            assert_eq!((copied.route, copied.bytes), (wanted, len as u64 * 4), "{name}");
+                            let mut expected = vec![7; len + 9];
+                            expected[5..5 + len].copy_from_slice(&values[3..3 + len]);
+                            assert!(y.to_vec().expect("it is read") == expected, "{name}");
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
+
+const SOURCE: &str = "
+kernel void twice(device uint* x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] *= 2u; }
+kernel void over(device int* x [[buffer(0)]], constant int& by [[buffer(1)]], uint i [[thread_position_in_grid]]) { x[i] = 7 / by; }
+";
+
+/// A copy comes after what was submitted to write its source, and tells of what went wrong there.
+#[test]
+fn copies_wait_for_writers() {
+    on_devices("copies_wait_for_writers", &PEERS, |all| {
+        for (from, to, storage) in [
+            (1, 2, StorageMode::Private),
+            (0, 3, StorageMode::Private),
+            (0, 3, StorageMode::Shared),
+            (0, 0, StorageMode::Private),
+        ] {
+            let twice = msl(&all[from], SOURCE, "twice");
+            let mut x = all[from].buffer_with::<u32>(5000, storage).expect("a buffer");
+            x.write_from(&[3; 5000]).expect("it is written");
+            let mut y = all[to].buffer_with::<u32>(5000, storage).expect("a buffer");
+            for _ in 0..10 {
+                drop(twice.launch(Grid::linear(5000), args![&mut x]).expect("a launch"));
+            }
+            multi::copy(&x, &mut y).expect("a copy");
+            assert_eq!(y.to_vec().expect("it is read"), [3 << 10; 5000]);
+            assert!(matches!(multi::copy(x.view(1..).expect("it fits"), &mut y), Err(Error::LengthMismatch { .. })));
+
+            let over = msl(&all[from], SOURCE, "over");
+            let mut x = all[from].buffer_with::<i32>(4, storage).expect("a buffer");
+            let mut y = all[to].buffer_with::<i32>(4, storage).expect("a buffer");
+            over.launch(Grid::linear(4), args![&mut x, 0]).expect("a launch").wait().expect_err("it divides by zero");
+            let error = multi::copy(&x, &mut y).expect_err("the source is not to be trusted");
+            assert!(matches!(error, Error::Faulted { .. }), "{error}");
+        }
+    });
+}
+
+/// While the source is copied nobody writes it: a batch that is to is refused, or was there before or comes behind.
+#[test]
+fn a_source_is_not_written_meanwhile() {
+    on_devices("a_source_is_not_written_meanwhile", &PEERS, |all| {
+        let len = 6 << 20;
+        for (from, to) in [(1, 2), (0, 3)] {
+            let twice = msl(&all[from], SOURCE, "twice");
+            let mut x = all[from].buffer_with::<u32>(len, StorageMode::Private).expect("a buffer");
+            x.write_from(&vec![1; len]).expect("it is written");
+            let mut y = all[to].buffer_with::<u32>(len, StorageMode::Private).expect("a buffer");
+            let batches: Vec<_> = (0..20)
+                .map(|_| {
+                    let mut batch = all[from].batch().expect("a batch");
+                    batch.launch(&twice, Grid::linear(len), args![&mut x]).expect("a launch");
+                    batch
+                })
+                .collect();
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    for batch in batches {
+                        match batch.submit() {
+                            Ok(submission) => submission.wait().expect("it runs"),
+                            Err(error) => assert!(matches!(error, Error::BufferInUse { .. }), "{error}"),
+                        }
+                    }
+                });
+                for _ in 0..5 {
+                    multi::copy(&x, &mut y).expect("a copy");
+                    let copied = y.to_vec().expect("it is read");
+                    assert!(copied.iter().all(|value| *value == copied[0]), "a copy is of one moment");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn bandwidth_is_of_copies_that_were_checked() {
+    on_devices("bandwidth_is_of_copies_that_were_checked", &PEERS, |all| {
+        for (from, to, storage, route) in [
+            (1, 2, StorageMode::Private, Route::Peer),
+            (0, 3, StorageMode::Private, Route::Staged),
+            (0, 1, StorageMode::Shared, Route::Host),
+            (2, 2, StorageMode::Private, Route::Device),
+        ] {
+            let measured = multi::bandwidth(&all[from], &all[to], storage, (1 << 20) + 2).expect("copies");
+            let [slowest, median, fastest] = measured.bytes_per_second;
+            assert_eq!((measured.route, measured.bytes), (route, (1 << 20) + 4));
+            assert!(0.0 < slowest && slowest <= median && median <= fastest, "{measured:?}");
+        }
+    });
+}
+
+/// A device that goes in the middle of a copy, on either side.
+#[test]
+fn a_copy_of_a_removed_device_is_an_error() {
+    let devices = ["", "location=external,removed_after=4", "location=external,removed_after=4"];
+    on_devices("a_copy_of_a_removed_device_is_an_error", &devices, |all| {
+        for (from, to) in [(0, 1), (2, 0)] {
+            let error = multi::bandwidth(&all[from], &all[to], StorageMode::Private, 32 << 20).expect_err("it is gone");
+            assert_eq!(error.kind(), ErrorKind::DeviceLost, "{error}");
+        }
+    });
+}
+
+/// An event orders submissions of two devices, both ways.
+#[test]
+fn events_order_two_devices() {
+    on_devices("events_order_two_devices", &["", "location=slot"], |all| {
+        let kernels = [msl(&all[0], SOURCE, "twice"), msl(&all[1], SOURCE, "twice")];
+        let event = all[0].event().expect("an event");
+        let mut buffers =
+            [all[0].buffer_from(&[1u32; 64]).expect("a buffer"), all[1].buffer_from(&[1u32; 64]).expect("a buffer")];
+        // The later rounds are submitted first on one side, and wait.
+        let mut submissions = Vec::new();
+        for round in 0..10u64 {
+            for (side, gpu) in all.iter().enumerate() {
+                let step = round * 2 + side as u64;
+                let mut batch = gpu.batch().expect("a batch");
+                batch.wait_for(&event, step).expect("it waits");
+                batch.launch(&kernels[side], Grid::linear(64), args![&mut buffers[side]]).expect("a launch");
+                batch.signal(&event, step + 1).expect("it signals");
+                submissions.push(batch.submit().expect("it is submitted"));
+            }
+        }
+        event.wait(20).expect("all have run");
+        submissions.into_iter().for_each(|submission| submission.wait().expect("it ran"));
+        for buffer in &buffers {
+            assert_eq!(buffer.to_vec().expect("it is read"), [1 << 10; 64]);
+        }
+    });
+}
+
+/// Squares of the numbers from `start` on, made of each row's number: rows that were mixed up would show.
+const SQUARES: &str = "
+kernel void squares(device ulong* y [[buffer(0)]], constant ulong& first [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+    ulong n = first + i;
+    y[i] = n * n;
+}";
+
+fn squares(all: &[Accelerator], split: &Split, row: usize, out: &mut [u64]) -> Result<multi::Report> {
+    let kernels: Vec<_> = all.iter().map(|gpu| msl(gpu, SQUARES, "squares")).collect();
+    split.gather(out, row, |part| {
+        let mut y = part.accelerator.buffer_zeroed::<u64>(part.rows.len() * row)?;
+        let first = (part.rows.start * row) as u64;
+        kernels[part.device].launch(Grid::linear(y.len()), args![&mut y, first])?.wait()?;
+        Ok(y)
+    })
+}
+
+fn are_squares(out: &[u64]) -> bool {
+    out.iter().enumerate().all(|(n, square)| *square == (n * n) as u64)
+}
+
+#[test]
+fn work_is_shared_and_gathered() {
+    on_devices("work_is_shared_and_gathered", &["", "location=slot", "memory=64M,max_threads=128"], |all| {
+        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+            cases: 64,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        });
+        let sizes = (0usize..3000, 1usize..20, 1usize..100, 1usize..=3);
+        runner
+            .run(&sizes, |(rows, row, unit, devices)| {
+                let split = Split::new(all[..devices].iter().cloned()).unit(unit);
+                let mut out = vec![0; rows * row];
+                let report = squares(all, &split, row, &mut out).expect("it is done");
+                prop_assert!(are_squares(&out));
+                prop_assert_eq!((0..devices).map(|device| report.rows_of(device)).sum::<usize>(), rows);
+                prop_assert!(report.failures.is_empty());
+                prop_assert!(report.parts.iter().all(|part| part.rows.start % unit == 0));
+                Ok(())
+            })
+            .unwrap_or_else(|error| panic!("{error}"));
+
+        let split = Split::new(all.iter().cloned());
+        let mut out = vec![0; 1 << 20];
+        squares(all, &split, 1, &mut out).expect("it is done");
+        assert!(split.rates().iter().flatten().count() > 0);
+        // What no device does better ends it.
+        let mut wrong = vec![0u64; 10];
+        let error = squares(all, &split, 3, &mut wrong).expect_err("ten elements are no rows of three");
+        assert!(matches!(error, Error::LengthMismatch { wanted: 12, got: 10, .. }), "{error}");
+        let error = split
+            .gather(&mut wrong, 1, |part| part.accelerator.buffer_zeroed(part.rows.len() + 1))
+            .expect_err("too many");
+        assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+        let error =
+            split.gather(&mut wrong, 1, |part| part.accelerator.buffer_zeroed::<u64>(0)).expect_err("no buffer");
+        assert!(matches!(error, Error::EmptyBuffer), "{error}");
+    });
+}
+
+/// A device with little memory does the parts that fit; the others do the rest.
+#[test]
+fn a_small_device_takes_small_parts() {
+    on_devices("a_small_device_takes_small_parts", &["", "memory=8M,max_buffer=4M"], |all| {
+        let kernels: Vec<_> = all.iter().map(|gpu| msl(gpu, SQUARES, "squares")).collect();
+        let (split, asked) = (Split::new(all.iter().cloned()), AtomicUsize::new(0));
+        let mut out = vec![0; 4 << 20];
+        let report = split.gather(&mut out, 1, |part| {
+            // More than a part of the small one's memory: it comes first, so that its parts are as large as they can be.
+            if part.device == 0 {
+                while asked.load(Ordering::Acquire) < 2 {
+                    std::thread::yield_now();
+                }
+            }
+            asked.fetch_add(part.device, Ordering::AcqRel);
+            let _ballast = (part.device == 1).then(|| part.accelerator.buffer_zeroed::<u8>(4 << 20)).transpose()?;
+            let _more = (part.device == 1).then(|| part.accelerator.buffer_zeroed::<u8>(3 << 20)).transpose()?;
+            let mut y = part.accelerator.buffer_zeroed::<u64>(part.rows.len())?;
+            kernels[part.device].launch(Grid::linear(y.len()), args![&mut y, part.rows.start as u64])?.wait()?;
+            Ok(y)
+        });
+        let report = report.expect("it is done");
+        assert!(are_squares(&out));
+        assert!(report.failures.iter().all(|(device, _)| *device == 1));
+        assert!(!report.failures.is_empty() && report.rows_of(1) > 0, "{:?}", report.failures);
+    });
+}
+
+/// Devices that go in the middle of the work: the others do it, and it is told. When all go, that is an error.
+#[test]
+fn a_removed_device_loses_nothing() {
+    let devices = ["", "location=slot,removed_after=1", "location=external,removed_after=3"];
+    on_devices("a_removed_device_loses_nothing", &devices, |all| {
+        let kernels: Vec<_> = all.iter().map(|gpu| msl(gpu, SQUARES, "squares")).collect();
+        let split = Split::new(all.iter().cloned());
+        let gone = AtomicUsize::new(0);
+        let input: Vec<u64> = (0..300_000).collect();
+        let mut out = vec![0; input.len()];
+        let report = split.gather(&mut out, 1, |part| {
+            // The one that stays leaves the others time to go.
+            while part.device == 0 && gone.load(Ordering::Acquire) < 2 && part.rows.start > 0 {
+                std::thread::yield_now();
+            }
+            let attempt = || {
+                let mut y = part.accelerator.buffer_zeroed::<u64>(part.rows.len())?;
+                kernels[part.device].launch(Grid::linear(y.len()), args![&mut y, input[part.rows.start]])?.wait()?;
+                Ok(y)
+            };
+            attempt().inspect_err(|_: &Error| {
+                gone.fetch_add(1, Ordering::AcqRel);
+            })
+        });
+        let report = report.expect("one device is left");
+        assert!(are_squares(&out));
+        let mut lost: Vec<_> = report.failures.iter().map(|(device, error)| (*device, error.kind())).collect();
+        lost.sort_unstable_by_key(|(device, _)| *device);
+        assert_eq!(lost, [(1, ErrorKind::DeviceLost), (2, ErrorKind::DeviceLost)]);
+        assert_eq!((0..3).map(|device| report.rows_of(device)).sum::<usize>(), input.len());
+
+        // Those that are gone are not asked again.
+        let report = squares(all, &split, 1, &mut out).expect("one device is left");
+        assert!(report.failures.is_empty() && report.rows_of(0) == input.len());
+        let rest = Split::new(all[1..].iter().cloned());
+        for _ in 0..2 {
+            let error = rest
+                .gather(&mut out, 1, |part| part.accelerator.buffer_zeroed(part.rows.len()))
+                .expect_err("all are gone");
+            assert_eq!(error.kind(), ErrorKind::DeviceLost, "{error}");
+        }
+    });
+}
+
+/// Faults that may go away, at random: either all is right, or the error says so.
+#[test]
+fn faults_end_in_right_rows_or_an_error() {
+    on_devices("faults_end_in_right_rows_or_an_error", &["", "location=slot"], |all| {
+        let (mut right, mut failed) = (0, 0);
+        for seed in 0..40 {
+            let chance = [0.02, 0.2, 0.9][seed as usize % 3];
+            faults::set(&format!("seed={seed}; commit:error=internal:p={chance}")).expect("faults");
+            let mut out = vec![0; 20_000];
+            let kernels: Vec<_> = all.iter().map(|gpu| msl(gpu, SQUARES, "squares")).collect();
+            let outcome = Split::new(all.iter().cloned()).gather(&mut out, 1, |part| {
+                let mut y = part.accelerator.buffer_zeroed::<u64>(part.rows.len())?;
+                kernels[part.device].launch(Grid::linear(y.len()), args![&mut y, part.rows.start as u64])?.wait()?;
+                Ok(y)
+            });
+            match outcome {
+                Ok(_) => {
+                    assert!(are_squares(&out), "seed {seed}");
+                    right += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Transient, "seed {seed}: {error}");
+                    failed += 1;
+                }
+            }
+        }
+        assert!(right > 0 && failed > 0, "{right} right, {failed} failed");
+    });
+}
+
+#[test]
+fn a_panic_of_the_work_ends_all() {
+    on_devices("a_panic_of_the_work_ends_all", &["", ""], |all| {
+        let split = Split::new(all.iter().cloned());
+        let (began, panicked) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let outcome = std::panic::catch_unwind(|| {
+            let mut out = vec![0u64; 1000];
+            split.gather(&mut out, 1, |part| {
+                began.fetch_add(1, Ordering::AcqRel);
+                while began.load(Ordering::Acquire) < 2 {
+                    std::thread::yield_now();
+                }
+                assert!(part.device == 0 || panicked.fetch_add(1, Ordering::AcqRel) > 0, "the work's own");
+                part.accelerator.buffer_zeroed(part.rows.len())
+            })
+        });
+        assert!(outcome.is_err() && panicked.into_inner() == 1);
+    });
+}
