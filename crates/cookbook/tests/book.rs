@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 const PROGRAMS: &[(&str, &str)] = &[
+    ("devices", env!("CARGO_BIN_EXE_devices")),
     ("images", env!("CARGO_BIN_EXE_images")),
     ("matrix", env!("CARGO_BIN_EXE_matrix")),
     ("particles", env!("CARGO_BIN_EXE_particles")),
@@ -33,6 +34,22 @@ struct Broken {
 }
 
 const BROKEN: &[Broken] = &[
+    Broken {
+        program: "devices",
+        args: &[],
+        kernel: "devices.metal",
+        line: "first + i",
+        becomes: "i",
+        told: "is nearer",
+    },
+    Broken {
+        program: "devices",
+        args: &[],
+        kernel: "devices.metal",
+        line: "distance < least",
+        becomes: "distance <= least",
+        told: "is nearer",
+    },
     Broken {
         program: "images",
         args: &["crates/dcmetal-cli/demo/chelsea.png", "/tmp/sharp.png"],
