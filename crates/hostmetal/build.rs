@@ -239,7 +239,7 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 14] = [
+const PASS_SOURCES: [&str; 15] = [
     "alignment",
     "analysis",
     "group",
@@ -254,8 +254,10 @@ const PASS_SOURCES: [&str; 14] = [
     "spans",
     "streams",
     "tiles",
+    "uses",
 ];
-const PASS_HEADERS: [&str; 8] = ["alignment", "analysis", "builder", "joins", "pass", "shapes", "spans", "streams"];
+const PASS_HEADERS: [&str; 9] =
+    ["alignment", "analysis", "builder", "joins", "pass", "shapes", "spans", "streams", "uses"];
 
 /// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
 /// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.

@@ -42,7 +42,7 @@ pub struct Binding {
     pub alignment: u64,
     /// Many elements (a pointer) rather than one (a reference). Of a texture: a depth texture.
     pub pointer: bool,
-    /// Whether a dispatch needs it.
+    /// Whether the code, and so a dispatch, needs it.
     pub used: bool,
     /// Whether the kernel names it; else its `[[stage_in]]` is read from it.
     pub argument: bool,

@@ -141,6 +141,19 @@ fn child_process() {
     }
 }
 
+/// Which arguments the code uses is told by what is kept.
+#[test]
+fn what_is_used_is_known_without_a_compiler() {
+    let place = Place::new();
+    let text = "kernel void run(device int *p, constant int &spare, uint i [[thread_position_in_grid]]) { p[i] = 1; }";
+    let first = build(&place.toolchain(), text);
+    place.runs();
+    let second = build(&place.toolchain(), text);
+    assert_eq!(objects(&place.runs()), 0);
+    assert_eq!(first.bindings(), second.bindings());
+    assert!(second.bindings()[0].used);
+}
+
 #[test]
 fn a_second_process_starts_no_compiler() {
     let place = Place::new();

@@ -34,6 +34,15 @@ struct hm_group {
   unsigned imageblock_size[2]; // width and height
 };
 static_assert(__builtin_offsetof(hm_group, stream_bytes) == 608, "native/hostmetal/pass/streams.cpp reads it there");
+static_assert(__builtin_offsetof(hm_group, threadgroup_memory) == 248 && __builtin_offsetof(hm_group, threadgroup_position_in_grid) == 496 &&
+                  __builtin_offsetof(hm_group, texture) == 568 && __builtin_offsetof(hm_group, sampler) == 576 &&
+                  __builtin_offsetof(hm_group, grid_origin) == 584 && __builtin_offsetof(hm_group, imageblock) == 624 && sizeof(hm_group) == 640 &&
+                  sizeof(hm_sampler) == 16,
+              "native/hostmetal/pass/uses.cpp reads them there");
+
+// Bits of the arguments that the kernel's code uses, by index: buffers, threadgroup memory, textures (two words), samplers, the imageblock. The plugin
+// (native/hostmetal/pass/uses.cpp) takes away those that it does not.
+HM_EXPORT const unsigned long hm_used[6] = {~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul};
 
 struct hm_binding {
   unsigned kind;      // hostmetal::argument_kind

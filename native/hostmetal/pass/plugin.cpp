@@ -12,6 +12,7 @@
 #include "pass.h"
 #include "spans.h"
 #include "streams.h"
+#include "uses.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -205,6 +206,7 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
             builder.registerOptimizerLastEPCallback([](ModulePassManager &manager, OptimizationLevel) {
               manager.addPass(hostmetal::Alignment());
               manager.addPass(hostmetal::Streams());
+              manager.addPass(hostmetal::Uses());
             });
           }};
 }

@@ -243,6 +243,28 @@ void constants_are_given_by_index_name_or_range() {
 
 // ------------------------------------------------------------------ pipelines
 
+void an_argument_that_nothing_uses_need_not_be_bound() {
+  id<MTLComputePipelineState> state = [[device()
+      newComputePipelineStateWithFunction:kernel_of(@"kernel void k(device int *out [[buffer(2)]], constant int &spare [[buffer(0)]],\n"
+                                                     "  texture2d<float> picture [[texture(3)]]) { out[0] = 7; }")
+                                    error:nullptr] autorelease];
+  MTLComputePipelineReflection *reflection = [state reflection];
+  CHECK_EQUAL([[reflection bindings] count], 3);
+  for (id<MTLBinding> binding in [reflection bindings]) CHECK_EQUAL([binding isUsed], [[binding name] isEqualToString:@"out"]);
+  id<MTLBuffer> out = [[device() newBufferWithLength:4 options:MTLResourceStorageModeShared] autorelease];
+  id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+  id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+  const MTLSize one = MTLSizeMake(1, 1, 1);
+  [encoder setComputePipelineState:state];
+  CHECK_RAISES([encoder dispatchThreads:one threadsPerThreadgroup:one], @"dispatchThreads:", @"missing Buffer binding at index 2");
+  [encoder setBuffer:out offset:0 atIndex:2];
+  [encoder dispatchThreads:one threadsPerThreadgroup:one];
+  [encoder endEncoding];
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  CHECK_EQUAL(*(const int *)[out contents], 7);
+}
+
 void reflection_lists_the_arguments() {
   MTLComputePipelineReflection *reflection = nil;
   NSError *error = nil;
@@ -432,6 +454,7 @@ const FaceCase library_cases[] = {
     CASE(a_function_tells_its_constants_before_it_has_them),
     CASE(constants_are_given_by_index_name_or_range),
     CASE(reflection_lists_the_arguments),
+    CASE(an_argument_that_nothing_uses_need_not_be_bound),
     CASE(a_descriptor_limits_a_pipeline),
     CASE(a_pipeline_may_be_made_in_the_background),
     CASE(a_pipeline_outlives_what_it_was_made_of),

@@ -22,6 +22,24 @@ const MOST_BINDINGS: u32 = 31 + 31 + 128 + 16 + 1;
 /// More threadgroup variables than any kernel can use.
 const MOST_VARIABLES: usize = 4096;
 
+/// `hm_used` of the header: bits by index, of buffers, threadgroup memory, textures (two words), samplers, the imageblock.
+#[derive(Clone, Copy)]
+struct Used([u64; 6]);
+
+impl Used {
+    /// Whether the code uses any of some arguments.
+    fn any(&self, kind: BindingKind, index: u32, count: u32) -> bool {
+        let word = match kind {
+            BindingKind::Buffer | BindingKind::VisibleFunctionTable => 0,
+            BindingKind::ThreadgroupMemory => 1,
+            BindingKind::Texture => 2,
+            BindingKind::Sampler => 4,
+            BindingKind::Imageblock => 5,
+        };
+        (index..index + count).any(|at| self.0[word + at as usize / 64] >> (at % 64) & 1 == 1)
+    }
+}
+
 /// What kind of argument a binding is (`MTLBindingType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindingKind {
@@ -78,7 +96,7 @@ pub struct Binding {
     pub alignment: u64,
     /// `T *` rather than `T &`.
     pub pointer: bool,
-    /// Not switched off by a function constant.
+    /// Not switched off by a function constant, and the code needs it.
     pub used: bool,
     /// `MTLTextureType` of a texture.
     pub texture_type: u32,
@@ -292,7 +310,7 @@ pub(crate) fn load<'a>(
     let library = open(path)?;
     let symbol = |name: &str| symbol(&library, name);
     let Arguments { max_total_threads, required_threads, mut bindings } =
-        arguments(symbol("hm_kernel_info")?, names.bindings)?;
+        arguments(symbol("hm_kernel_info")?, symbol("hm_used")?, names.bindings)?;
     let attributes = attributes(symbol("hm_kernel_stage")?, names.attributes)?;
     let mut types = types(symbol("hm_kernel_types")?, member)?.into_iter();
     for binding in bindings.iter_mut().filter(|binding| binding.kind == BindingKind::Buffer) {
@@ -355,7 +373,9 @@ struct Arguments {
     bindings: Vec<Binding>,
 }
 
-fn arguments(info: *const u8, names: &[String]) -> Result<Arguments, String> {
+fn arguments(info: *const u8, used: *const u8, names: &[String]) -> Result<Arguments, String> {
+    // SAFETY: the symbol is a `const unsigned long [6]`.
+    let used = Used(unsafe { used.cast::<[u64; 6]>().read() });
     // SAFETY: the symbol is a `const hostmetal::info<n>`, which begins with this head and is aligned for it.
     let KernelHead { head, required_threads, .. } = unsafe { info.cast::<KernelHead>().read() };
     if head.version != INFO_VERSION
@@ -372,6 +392,7 @@ fn arguments(info: *const u8, names: &[String]) -> Result<Arguments, String> {
         ));
     }
     let mut bindings = Vec::with_capacity(names.len());
+    let mut present = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
         let at = info.wrapping_add(size_of::<KernelHead>() + i * size_of::<InfoBinding>());
         // SAFETY: the head said that there are `count` bindings of this size, and i < count.
@@ -400,6 +421,7 @@ fn arguments(info: *const u8, names: &[String]) -> Result<Arguments, String> {
         {
             return Err(format!("the compiled kernel describes argument '{name}' wrongly"));
         }
+        present.push(raw.present == 1);
         bindings.push(Binding {
             name: name.clone(),
             kind,
@@ -409,15 +431,15 @@ fn arguments(info: *const u8, names: &[String]) -> Result<Arguments, String> {
             data_size: raw.size,
             alignment: raw.alignment,
             pointer: raw.pointer == 1,
-            used: raw.present == 1,
+            used: raw.present == 1 && used.any(kind, raw.index, raw.count),
             texture_type: raw.texture_type,
             count: raw.count,
             types: Vec::new(),
         });
     }
-    for (i, one) in bindings.iter().enumerate().filter(|(_, b)| b.used) {
-        if let Some(other) = bindings[..i].iter().find(|b| {
-            b.used
+    for (i, one) in bindings.iter().enumerate().filter(|(i, _)| present[*i]) {
+        if let Some((_, other)) = bindings[..i].iter().enumerate().find(|(j, b)| {
+            present[*j]
                 && b.kind.table() == one.kind.table()
                 && b.index < one.index + one.count
                 && one.index < b.index + b.count
