@@ -274,6 +274,7 @@ fn translations_are_compared_with_their_originals() {
     for (line, said) in [
         ("compare @scale.cl --rounds 3", "scale: equal in 3 rounds\n"),
         ("compare @scale.cl --grid 7 --arg n=u32=5 --arg x=random=f32:7:1 --wild", "scale: equal in 4 rounds\n"),
+        ("compare @scale.cl --global 1031", "scale: equal in 4 rounds\n"),
         ("compare @shapes.cl -I @include --global 64 --local 8", "sums: equal in 4 rounds\n"),
         ("compare @doubles.cl --fp64 emulate --kernel third", "third: equal in 4 rounds\n"),
         ("compare @two_faced.cl --kernel rounds --ulp 3", "rounds: equal in 4 rounds\n"),
@@ -536,6 +537,24 @@ fn what_a_kernel_does_is_told() {
         (&intensity["kind"], &intensity["least"], &intensity["limit"]),
         (&"between".into(), &0.0.into(), &2.0.into())
     );
+
+    // What a choice rests on has its line.
+    let whole = out("check @product.cl --global 65,7");
+    assert!(
+        whole.contains("and the kernel has a position or size of work-groups (") && whole.contains("product.cl:5)")
+    );
+    let source = "kernel void k(global uint *y, uint n)\n{\n    uint sum = 0;\n    for (uint i = 0; i < n; i++) sum ^= i;\n\
+        y[get_global_id(0)] = sum;\n}\n";
+    std::fs::write(folder.path().join("loops.cl"), source).unwrap();
+    let why = "few, so that all cores have some of 4 threadgroups, as each thread runs a loop whose rounds the text does not tell \
+        (loops.cl:4); the last are partial";
+    assert!(
+        out("check loops.cl --global 203")
+            .contains(&format!("  threadgroup: 64x1x1 of a grid of 203x1x1 threads: {why}"))
+    );
+    let reason = json("check loops.cl --global 203 --json")["kernels"][0]["threadgroup"]["reason"].clone();
+    assert!(reason.as_str().unwrap().contains(why), "{reason}");
+    assert!(out("run loops.cl k --global 203 --arg zeros=u32:203 --arg u32=9").contains(why));
 
     // What a kernel cannot have is told of that kernel.
     assert!(

@@ -102,6 +102,22 @@ fn on_unequal_devices() {
     let error = refused(128, 4096).to_string();
     assert!(error.contains("8192"), "{error}");
 
+    // A kernel of OpenCL C 1.2 that cannot tell threadgroups apart has partial ones, where the device has such.
+    for (gpu, wanted) in [(whole, 1024u32), (small, 128), (old, 1), (card, 1024)] {
+        let source = "kernel void k(global uint* y) { y[get_global_id(0)] += 3; }";
+        let kernel = gpu.compile_opencl(source).and_then(|library| library.kernel("k")).expect("it compiles");
+        let mut y = gpu.buffer_zeroed::<u32>(2003).expect("a buffer");
+        let choice = kernel.threadgroup_choice(&Grid::linear(2003)).expect("a choice");
+        assert_eq!((choice.size, choice.whole_threadgroups), (wanted.into(), wanted == 1), "{choice}");
+        assert_eq!(
+            choice.to_string().contains("whole work-groups only and the device no others"),
+            wanted == 1,
+            "{choice}"
+        );
+        kernel.launch(Grid::linear(2003), args![&mut y]).and_then(|submission| submission.wait()).expect("it runs");
+        assert_eq!(y.to_vec().expect("it can be read"), [3; 2003], "{choice}");
+    }
+
     // Objects of different devices do not mix.
     let foreign = whole.buffer_from(&values).expect("a buffer");
     let mut own = small.buffer_zeroed::<u32>(1 << 9).expect("a buffer");

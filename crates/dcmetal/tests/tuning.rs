@@ -22,11 +22,26 @@ const FOLDER: &str = "DCMETAL_TEST_TUNINGS";
 const PLAIN: &str = "kernel void k(global uint* y) { y[get_global_id(0)] += 1; }";
 /// What each thread sees of its threadgroup.
 const SEES: &str = "kernel void k(global uint* y) { y[get_global_id(0)] = (uint)get_local_size(0); }";
+const LOOPS: &str = "kernel void k(global uint* y, uint n) {
+    uint sum = 0;
+    for (uint i = 0; i < n; i++) sum += i ^ get_global_id(0);
+    y[get_global_id(0)] = sum; }";
+const LOOPS_AND_SEES: &str = "kernel void k(global uint* y, uint n) {
+    for (uint i = 0; i < n; i++) y[get_global_id(0)] += (uint)get_local_size(0); }";
+const LONG: &str = "kernel void k(global float* y) {
+    float x = y[get_global_id(0)];
+    for (int i = 0; i < 200; i++) x = x * 0.5f + 1.0f;
+    y[get_global_id(0)] = x; }";
 const LOCAL: &str =
     "kernel void k(global uint* y) { local uint t[256]; t[0] = 1; barrier(CLK_LOCAL_MEM_FENCE); y[0] = t[0]; }";
 const REQUIRED: &str =
     "__attribute__((reqd_work_group_size(8, 1, 1))) kernel void k(global uint* y) { y[get_global_id(0)] = 1; }";
 const MSL: &str = "kernel void k(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] += 1; }";
+const MSL_LOOPS: &str = "kernel void k(device uint* y [[buffer(0)]], constant uint& n [[buffer(1)]],
+    uint i [[thread_position_in_grid]]) {
+    uint sum = 0;
+    for (uint k = 0; k < n; k++) sum += k ^ i;
+    y[i] = sum; }";
 const MSL_SEES: &str = "kernel void k(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]], \
     uint n [[threads_per_threadgroup]]) { y[i] = n; }";
 const MSL_LOCAL: &str =
@@ -58,14 +73,15 @@ fn choices_name_the_facts_they_rest_on() {
     let (old, new, sees, local, required) =
         (opencl(&gpu, PLAIN), newer(&gpu, PLAIN), opencl(&gpu, SEES), opencl(&gpu, LOCAL), opencl(&gpu, REQUIRED));
     let (plain, dynamic) = (msl(&gpu, MSL, "k"), msl(&gpu, MSL_LOCAL, "k"));
+    let (loops, loops_and_sees, long) = (opencl(&gpu, LOOPS), opencl(&gpu, LOOPS_AND_SEES), opencl(&gpu, LONG));
     let limits = gpu.limits();
     let most = new.max_threads_per_threadgroup().min(limits.max_threads_per_threadgroup.x);
     let width = new.execution_width();
     assert!(most == 1024 && width <= 32 && most % width == 0, "these cases are for such devices");
     let bytes = limits.max_threadgroup_memory;
     let dynamic_barriers = if cfg!(target_os = "linux") { "no barriers" } else { "barriers unknown" };
-    use ThreadgroupReason::{Advised, Grid as Named, Required};
-    let cases: [(&Kernel, Grid, Size, ThreadgroupReason, &[&str]); 11] = [
+    use ThreadgroupReason::{Advised, Grid as Named, Required, Spread};
+    let cases: &[(&Kernel, Grid, Size, ThreadgroupReason, &[&str])] = &[
         (
             &new,
             Grid::linear(5),
@@ -81,10 +97,22 @@ fn choices_name_the_facts_they_rest_on() {
             Advised,
             &[&format!("({} places of each", 31u64.next_multiple_of(width) - 31)],
         ),
-        (&old, Grid::linear(3 * 1021), 1021u32.into(), Advised, &["that divide it", "OpenCL C 1.2"]),
+        (
+            &sees,
+            Grid::linear(3 * 1021),
+            1021u32.into(),
+            Advised,
+            &[
+                "that divide it",
+                "OpenCL C 1.2",
+                "and the kernel has a position or size of work-groups (OpenCL source:1)",
+            ],
+        ),
+        (&old, Grid::linear(2048), most.into(), Advised, &["allow; the kernel's limit"]),
+        (&old, Grid::linear(2003), most.into(), Advised, &["allow; the last are partial, since nothing in the kernel"]),
         (&new, Grid::threads((640u32, 480u32)), (width, most / width).into(), Advised, &["the execution width, by"]),
         (
-            &old,
+            &sees,
             Grid::threads((33u32, 2u32)),
             (11u32, 2u32).into(),
             Advised,
@@ -107,8 +135,19 @@ fn choices_name_the_facts_they_rest_on() {
             &[&format!("1024 of {bytes} bytes of threadgroup memory; 1 barrier")],
         ),
         (&dynamic, Grid::linear(32), 32u32.into(), Advised, &["more by arguments", dynamic_barriers]),
+        (
+            &loops,
+            Grid::linear(203),
+            64u32.into(),
+            Spread,
+            &["have some of 4 threadgroups, as each thread runs a loop", "(OpenCL source:3); the last are partial"],
+        ),
+        (&loops, Grid::linear(1 << 30), most.into(), Advised, &["the most threads that kernel and device allow; "]),
+        (&loops, Grid::linear(2003).threadgroup(1u32), 1u32.into(), Named, &["named by the grid; "]),
+        (&long, Grid::threads((width, 6u64)), (width, 2u64).into(), Spread, &["as each thread has 600 operations"]),
+        (&loops_and_sees, Grid::linear(1000), 1000u32.into(), Advised, &["all threads of the grid"]),
     ];
-    for (kernel, grid, size, reason, words) in cases {
+    for &(kernel, grid, size, reason, words) in cases {
         let choice = kernel.threadgroup_choice(&grid).unwrap_or_else(|error| panic!("{grid}: {error}"));
         assert_eq!((choice.size, choice.reason), (size, reason), "{grid}: {choice}");
         assert_eq!(kernel.threadgroup_for(&grid).unwrap(), size, "{grid}");
@@ -122,6 +161,11 @@ fn choices_name_the_facts_they_rest_on() {
         );
     }
     assert!(matches!(refused(new.threadgroup_choice(&Grid::linear(0))), Error::GridZero { .. }));
+    // OpenCL C's own, named sizes are whole all the same.
+    assert!(matches!(
+        refused(loops.threadgroup_for(&Grid::linear(2003).threadgroup(64u32))),
+        Error::ThreadgroupUneven { .. }
+    ));
     let facts = |kernel: &Kernel| kernel.analysis().map(|analysis| analysis.group_dependences()).ok();
     assert_eq!(facts(&new), Some(vec![]));
     assert_eq!(facts(&sees), Some(vec![FactKind::GroupPosition]));
@@ -174,6 +218,52 @@ fn what_may_depend_on_the_size_is_not_tuned() {
     // What a launch would refuse, tuning refuses.
     let error = refused(opencl(&gpu, PLAIN).tune(grid, args![&y], &patient()));
     assert!(matches!(error, Error::ArgumentReadOnly { .. }), "{error}");
+}
+
+/// What is known of MSL counts once it was asked for, and not before: a launch does not wait for it.
+#[test]
+fn launches_choose_by_what_is_known_of_msl() {
+    let gpu = gpu();
+    let kernel = msl(&gpu, MSL_LOOPS, "k");
+    let grid = Grid::linear(200);
+    let mut y = gpu.buffer_zeroed::<u32>(200).unwrap();
+    let sums = |n: u32| (0..200).map(|i| (0..n).map(|k| k ^ i).sum::<u32>()).collect::<Vec<_>>();
+    kernel.launch(grid, args![&mut y, 5u32]).unwrap().wait().unwrap();
+    assert_eq!((kernel.threadgroup_for(&grid).unwrap(), y.to_vec().unwrap()), (200u32.into(), sums(5)));
+    let choice = kernel.threadgroup_choice(&grid).unwrap();
+    match cfg!(target_os = "linux") {
+        true => {
+            assert_eq!((choice.size, choice.reason), (64u32.into(), ThreadgroupReason::Spread), "{choice}");
+            let text = choice.to_string();
+            assert!(text.contains("some of 4 threadgroups") && text.contains("(MSL source:4)"), "{text}");
+        }
+        false => assert_eq!(choice.reason, ThreadgroupReason::Advised, "{choice}"),
+    }
+    assert_eq!(kernel.threadgroup_for(&grid).unwrap(), choice.size);
+    kernel.launch(grid, args![&mut y, 7u32]).unwrap().wait().unwrap();
+    assert_eq!(y.to_vec().unwrap(), sums(7));
+}
+
+/// Each thread of the grid runs once and no other does, where threadgroups of OpenCL C 1.2 are partial and where they are small.
+#[test]
+fn every_thread_of_a_chosen_threadgroup_runs_once() {
+    let gpu = gpu();
+    let source = "kernel void k(global uint* y, global uint* count, uint n) {
+        size_t at = (get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0);
+        atomic_inc(count);
+        for (uint i = 0; i < n; i++) y[at] += i; }";
+    let kernel = opencl(&gpu, source);
+    for threads in [[2003u32, 1, 1], [1366, 3, 1], [37, 41, 1], [5, 7, 11], [1, 1, 1], [70_001, 1, 1]] {
+        let all = threads.iter().product::<u32>();
+        let mut y = gpu.buffer_zeroed::<u32>(all as usize).unwrap();
+        let mut count = gpu.buffer_zeroed::<u32>(1).unwrap();
+        let grid = Grid::threads(threads);
+        kernel.launch(grid, args![&mut y, &mut count, 4u32]).unwrap().wait().unwrap();
+        assert_eq!(count.to_vec().unwrap(), [all], "{grid}");
+        assert!(y.to_vec().unwrap().iter().all(|sum| *sum == 1 + 2 + 3), "{grid}");
+        let choice = kernel.threadgroup_choice(&grid).unwrap();
+        assert!(choice.partial_by_analysis && !choice.whole_threadgroups, "{choice}");
+    }
 }
 
 /// Whether it is known that its results do not depend on the size.
@@ -243,9 +333,11 @@ fn shapes_are_measured_within_the_limits() {
         (Grid::threads((17u32, 16u32, 15u32)), false),
         (Grid::linear(1), true),
     ] {
-        let kernel = if whole { opencl(&gpu, source) } else { newer(&gpu, source) };
+        // Whole where the kernel can tell.
+        let tells = source.replace("{", "{ if (get_local_size(0) > 0)");
+        let kernel = if whole { opencl(&gpu, &tells) } else { newer(&gpu, source) };
         let mut y = gpu.buffer_zeroed::<u32>(8192).unwrap();
-        let options = TuneOptions { runs: 3, ..patient() };
+        let options = TuneOptions { runs: 3, any_size: whole, ..patient() };
         let advised = kernel.threadgroup_for(&grid).unwrap();
         let tuning = kernel.tune(grid, args![&mut y], &options).unwrap_or_else(|error| panic!("{grid}: {error}"));
         check(&kernel, grid, &tuning);

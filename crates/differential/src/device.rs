@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use dcmetal::{Accelerator, Arg, Buffer, Grid, Kernel, Library, PixelFormat, Texture, TextureDescriptor, clmsl};
+use dcmetal::{
+    Accelerator, Arg, Buffer, Error, Grid, Kernel, Library, PixelFormat, Size, Texture, TextureDescriptor, clmsl,
+};
 
 use crate::job::{Image, Launch, Outputs, Program, Ran, Value};
 
@@ -41,7 +43,8 @@ impl Translated {
         self.library.kernel(name).map_err(|error| error.to_string())
     }
 
-    /// The work-group of a launch of `grid`: the wanted one if it can be, the device's choice if none is.
+    /// The work-group of a launch of `grid`: the wanted one if it can be, the device's choice if none is, made smaller where OpenCL C 1.2 wants
+    /// whole ones of who names a size.
     pub fn group_for(
         &self,
         kernel: &Kernel,
@@ -51,7 +54,16 @@ impl Translated {
     ) -> Result<[u64; 3], String> {
         let grid = Grid::threads(grid).work_dim(dimensions);
         let grid = wanted.map_or(grid, |group| grid.threadgroup(group));
-        kernel.threadgroup_for(&grid).map(|size| size.to_array()).map_err(|error| error.to_string())
+        let size = kernel.threadgroup_for(&grid).map_err(|error| error.to_string())?;
+        match kernel.threadgroup_for(&grid.threadgroup(size)) {
+            Err(Error::ThreadgroupUneven { threads, .. }) => {
+                let divisor =
+                    |(n, side): (u64, u64)| (1..=side).rev().find(|side| n.is_multiple_of(*side)).unwrap_or(1);
+                let [n, sides] = [threads, size].map(Size::to_array);
+                Ok([0, 1, 2].map(|at| divisor((n[at], sides[at]))))
+            }
+            _ => Ok(size.to_array()),
+        }
     }
 
     /// Runs one launch.

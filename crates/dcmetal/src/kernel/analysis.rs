@@ -1,4 +1,5 @@
-//! What is known of a kernel that is not OpenCL C: as the platform tells it of its compiled code (docs/HOSTMETAL.md, "What a kernel does").
+//! What is known of a kernel: of one that is not OpenCL C as the platform tells it of its compiled code (docs/HOSTMETAL.md, "What a kernel
+//! does"), and what of that the choice of a threadgroup rests on.
 
 use std::sync::Arc;
 
@@ -12,6 +13,52 @@ use super::Argument;
 pub(crate) struct Analysed {
     pub(super) kernel: KernelAnalysis,
     pub(super) sources: Arc<Sources>,
+    pub(super) findings: Findings,
+}
+
+/// What of an analysis the choice of a threadgroup rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Findings {
+    /// The first place by which results can depend on the size.
+    pub(super) dependence: Option<Fact>,
+    /// What makes a thread's work much.
+    pub(super) work: Option<Much>,
+}
+
+/// What makes a thread's work much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Much {
+    /// A loop whose rounds the text does not tell.
+    Loop(Span),
+    /// So many operations.
+    Operations(u64),
+}
+
+/// A thread with as many operations has much work: 1024 of them keep one processor longer than it takes hostmetal to wake another (15 us).
+const MUCH: u64 = 256;
+
+impl Analysed {
+    pub(super) fn new(kernel: KernelAnalysis, sources: Arc<Sources>) -> Analysed {
+        let findings = Findings::of(&kernel);
+        Analysed { kernel, sources, findings }
+    }
+}
+
+impl Findings {
+    fn of(kernel: &KernelAnalysis) -> Findings {
+        let Work { counts: Counts { flops, special, integer, .. }, loops } = &kernel.work;
+        let operations = flops.saturating_add(*special).saturating_add(*integer);
+        let much = (operations >= MUCH).then_some(Much::Operations(operations));
+        Findings {
+            dependence: kernel.facts.iter().copied().find(|fact| fact.kind.depends_on_groups()),
+            work: loops.first().map(|inner| Much::Loop(inner.span)).or(much),
+        }
+    }
+
+    /// Whether results cannot depend on the size and threads have much work.
+    pub(super) fn spreads(&self) -> bool {
+        self.dependence.is_none() && self.work.is_some()
+    }
 }
 
 /// MSL as it was written.
@@ -101,7 +148,7 @@ impl Text {
             return Err(format!("work {}", node.depth));
         }
         let kernel = KernelAnalysis { name: kernel.to_owned(), facts, accesses, work, uncounted };
-        Ok(Analysed { kernel, sources: Arc::new(sources) })
+        Ok(Analysed::new(kernel, Arc::new(sources)))
     }
 }
 
@@ -152,6 +199,33 @@ fn pattern(word: &str, bytes: u64) -> Option<AccessPattern> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn findings_are_the_first_that_depends_on_threadgroups_and_what_makes_work_much() {
+        let whole = |facts: &str, work: &str| {
+            let text = Text { name: "k.metal".to_owned(), text: "a\nbcd\ne".to_owned(), before: 0 };
+            text.read("k", &[], &format!("{facts}{work}")).unwrap_or_else(|line| panic!("{line:?}")).findings
+        };
+        let at = |lo| Span { file: 0, lo, hi: lo };
+        let cases = [
+            ("", "work 0 0 0 255 0 0 9 9\n", None, None),
+            ("", "work 0 0 0 100 56 100 0 0\n", None, Some(Much::Operations(256))),
+            ("fact atomic 1 1\nfact print 2 1\n", "work 0 0 0 0 0 0 0 0\n", None, None),
+            (
+                "fact atomic 1 1\nfact fence 2 2\nfact barrier 3 1\n",
+                "work 0 0 0 0 0 0 0 0\n",
+                Some((FactKind::Fence, 3)),
+                None,
+            ),
+            ("", "work 0 0 0 999 0 0 0 0\nwork 1 2 1 0 0 0 4 0\nwork 1 3 1 9 0 0 0 0\n", None, Some(Much::Loop(at(2)))),
+        ];
+        for (facts, work, dependence, much) in cases {
+            let dependence = dependence.map(|(kind, lo)| Fact { kind, span: at(lo) });
+            let findings = whole(facts, work);
+            assert_eq!(findings, Findings { dependence, work: much }, "{facts}{work}");
+            assert_eq!(findings.spreads(), dependence.is_none() && much.is_some(), "{facts}{work}");
+        }
+    }
 
     #[test]
     fn what_means_nothing_is_no_analysis() {

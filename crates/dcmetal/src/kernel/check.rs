@@ -300,18 +300,22 @@ pub(super) fn check_grid(pipeline: &Pipeline, grid: &Grid) -> Result<(Size, Size
     if threads.to_array().iter().any(|&n| n > MAX_GRID) {
         return Err(Error::GridTooLarge { kernel: kernel(), got: threads, limit: MAX_GRID });
     }
-    let (group, reason) = match (grid.threadgroup, pipeline.required_threadgroup) {
-        (Some(group), _) => (group, ThreadgroupReason::Grid),
-        (None, Some(required)) => (required, ThreadgroupReason::Required),
-        (None, None) => match pipeline.tuned(threads) {
-            Some(tuned) => (tuned.size, ThreadgroupReason::Measured { time: tuned.time, vouched: tuned.vouched }),
-            None => (advised_threadgroup(pipeline, threads), ThreadgroupReason::Advised),
-        },
+    let (group, reason, whole) = match (grid.threadgroup, pipeline.required_threadgroup) {
+        (Some(group), _) => (group, ThreadgroupReason::Grid, pipeline.uniform_threadgroups),
+        (None, Some(required)) => (required, ThreadgroupReason::Required, pipeline.uniform_threadgroups),
+        (None, None) => {
+            let (group, reason) = match pipeline.tuned(threads) {
+                Some(tuned) => (tuned.size, ThreadgroupReason::Measured { time: tuned.time, vouched: tuned.vouched }),
+                None => pipeline.advised(threads),
+            };
+            (group, reason, pipeline.chooses_whole)
+        }
     };
-    check_threadgroup(pipeline, threads, group).map(|()| (threads, group, reason))
+    check_threadgroup(pipeline, threads, group, whole).map(|()| (threads, group, reason))
 }
 
-pub(super) fn check_threadgroup(pipeline: &Pipeline, threads: Size, group: Size) -> Result<()> {
+/// Checks a threadgroup, and if all of them must be whole, that too.
+pub(super) fn check_threadgroup(pipeline: &Pipeline, threads: Size, group: Size, whole: bool) -> Result<()> {
     let kernel = || pipeline.name.clone();
     let too_large = |what, limit| Err(Error::ThreadgroupTooLarge { kernel: kernel(), got: group, what, limit });
     let device = pipeline.accelerator.limits().max_threads_per_threadgroup;
@@ -333,32 +337,8 @@ pub(super) fn check_threadgroup(pipeline: &Pipeline, threads: Size, group: Size)
         return Err(Error::ThreadgroupRequired { kernel: kernel(), wanted, got: group });
     }
     let uneven = threads.to_array().iter().zip(group.to_array()).any(|(n, group)| !n.is_multiple_of(group));
-    if uneven && pipeline.uniform_threadgroups {
+    if uneven && whole {
         return Err(Error::ThreadgroupUneven { kernel: kernel(), threads, threadgroup: group });
     }
     Ok(())
-}
-
-/// A threadgroup for a grid that names none and a kernel that requires none, after Apple's advice ("Calculating threadgroup and grid sizes"): the
-/// kernel's limit in one dimension, the execution width by what is left of the limit in more. OpenCL C 1.2 has no
-/// partial work-groups, so there each side is the largest divisor of the grid's that fits.
-pub(super) fn advised_threadgroup(pipeline: &Pipeline, threads: Size) -> Size {
-    let limit = pipeline.accelerator.limits().max_threads_per_threadgroup;
-    let pick = |threads: u64, room: u64| side(threads, room, pipeline.uniform_threadgroups);
-    if threads.y == 1 && threads.z == 1 {
-        return Size { x: pick(threads.x, pipeline.max_threads.min(limit.x)), y: 1, z: 1 };
-    }
-    let x = pick(threads.x, pipeline.execution_width.min(pipeline.max_threads).min(limit.x));
-    let y = pick(threads.y, (pipeline.max_threads / x).min(limit.y));
-    let z = pick(threads.z, (pipeline.max_threads / (x * y)).min(limit.z));
-    Size { x, y, z }
-}
-
-/// The longest side of a threadgroup within so much room, for so many threads; one that divides them where it must.
-pub(super) fn side(threads: u64, room: u64, divides: bool) -> u64 {
-    let room = room.min(threads).max(1);
-    if !divides {
-        return room;
-    }
-    (1..=room).rev().find(|candidate| threads.is_multiple_of(*candidate)).unwrap_or(1)
 }

@@ -3,6 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use clmsl::{FactKind, Location};
+
+use super::advice::{Wanted, advise};
+use super::analysis::{Analysed, Much};
 use super::{ArgumentKind, Pipeline};
 use crate::Size;
 
@@ -20,8 +24,15 @@ pub struct ThreadgroupChoice {
     pub max_threads: u64,
     /// Threads that the device runs in step.
     pub execution_width: u64,
-    /// Whether every threadgroup must be whole (OpenCL C 1.2), so that each side divides the grid's.
+    /// Whether a size that is chosen divides the grid, so that every threadgroup is whole: in OpenCL C 1.2, where results can depend on the size
+    /// (`dependence`), or on a device without partial threadgroups.
     pub whole_threadgroups: bool,
+    /// It would be so, but results cannot depend on the size, as the analysis shows: the last threadgroups may be partial.
+    pub partial_by_analysis: bool,
+    /// By what results can depend on the size, and the first place of it; `None` where nothing is known.
+    pub dependence: Option<(FactKind, Location)>,
+    /// What makes a thread's work much, where something does.
+    pub work: Option<ThreadWork>,
     /// Bytes of threadgroup memory that the kernel itself declares.
     pub threadgroup_memory: u64,
     /// Whether a launch gives it more, by arguments.
@@ -53,23 +64,86 @@ pub enum ThreadgroupReason {
     /// Apple's advice ("Calculating threadgroup and grid sizes"): in one dimension the kernel's limit of threads; in more the
     /// execution width, by what it leaves of that limit.
     Advised,
+    /// Smaller than that, so that there are more threadgroups for the cores of a GPU, or processors, each of which runs one at a time: the kernel's
+    /// analysis shows that a thread has much work ([`ThreadgroupChoice::work`]), and that results do not depend on the size.
+    Spread,
+}
+
+/// What makes a thread's work much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ThreadWork {
+    /// A loop whose rounds the text does not tell.
+    Loop(Location),
+    /// So many operations.
+    Operations(u64),
+}
+
+impl fmt::Display for ThreadWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ThreadWork::Loop(at) => {
+                write!(f, "each thread runs a loop whose rounds the text does not tell ({})", place(at))
+            }
+            ThreadWork::Operations(count) => write!(f, "each thread has {count} operations"),
+        }
+    }
+}
+
+fn place(Location { file, line, .. }: &Location) -> String {
+    format!("{file}:{line}")
+}
+
+impl Pipeline {
+    /// The threadgroup where none is named, required or measured. Nobody is asked for an analysis here: launches come by.
+    pub(super) fn advised(&self, threads: Size) -> (Size, ThreadgroupReason) {
+        let wanted = Wanted {
+            threads,
+            most: self.max_threads,
+            sides: self.accelerator.limits().max_threads_per_threadgroup,
+            width: self.execution_width,
+            whole: self.chooses_whole,
+            spread: self.analysis.get().is_some_and(|analysed| analysed.findings.spreads()),
+            enough: self.enough,
+        };
+        match advise(&wanted) {
+            (size, true) => (size, ThreadgroupReason::Spread),
+            (size, false) => (size, ThreadgroupReason::Advised),
+        }
+    }
 }
 
 impl ThreadgroupChoice {
-    pub(super) fn new(pipeline: &Pipeline, threads: Size, size: Size, reason: ThreadgroupReason) -> ThreadgroupChoice {
+    pub(super) fn new(
+        pipeline: &Pipeline,
+        analysed: Option<&Analysed>,
+        threads: Size,
+        size: Size,
+        reason: ThreadgroupReason,
+    ) -> ThreadgroupChoice {
+        let at = |span| analysed.map(|analysed| analysed.sources.location(span));
+        let findings = analysed.map(|analysed| analysed.findings);
         ThreadgroupChoice {
             size,
             reason,
             threads,
             max_threads: pipeline.max_threads,
             execution_width: pipeline.execution_width,
-            whole_threadgroups: pipeline.uniform_threadgroups,
+            whole_threadgroups: pipeline.chooses_whole,
+            partial_by_analysis: pipeline.uniform_threadgroups && !pipeline.chooses_whole,
+            dependence: findings
+                .and_then(|findings| findings.dependence)
+                .and_then(|fact| Some((fact.kind, at(fact.span)?))),
+            work: findings.and_then(|findings| findings.work).and_then(|work| match work {
+                Much::Loop(span) => at(span).map(ThreadWork::Loop),
+                Much::Operations(count) => Some(ThreadWork::Operations(count)),
+            }),
             threadgroup_memory: pipeline.static_threadgroup_memory,
             more_by_arguments: pipeline.arguments.iter().any(|argument| argument.kind == ArgumentKind::Threadgroup),
             threadgroup_memory_limit: pipeline.accelerator.limits().max_threadgroup_memory,
-            barriers: pipeline.analysed().ok().map(|analysed| {
+            barriers: analysed.map(|analysed| {
                 // Functions of the work-group wait as well.
-                let kinds = [clmsl::FactKind::Barrier, clmsl::FactKind::WorkGroup];
+                let kinds = [FactKind::Barrier, FactKind::WorkGroup];
                 kinds.map(|kind| analysed.kernel.count(kind)).iter().sum()
             }),
         }
@@ -96,9 +170,24 @@ impl fmt::Display for ThreadgroupChoice {
                     _ => "the execution width, by what it leaves of the kernel's threads, within the grid",
                 })?;
                 if self.whole_threadgroups && size != threads {
-                    f.write_str(" and that divide it, as OpenCL C 1.2 has whole work-groups only")?;
+                    f.write_str(" and that divide it, as OpenCL C 1.2 has whole work-groups only and ")?;
+                    match &self.dependence {
+                        Some((kind, at)) => write!(f, "the kernel has {kind} ({})", place(at))?,
+                        None => f.write_str("the device no others")?,
+                    }
                 }
             }
+            ThreadgroupReason::Spread => {
+                let groups = threads.to_array().into_iter().zip(size.to_array()).map(|(n, side)| n.div_ceil(side));
+                write!(f, "few, so that all cores have some of {} threadgroups", groups.product::<u64>())?;
+                if let Some(work) = &self.work {
+                    write!(f, ", as {work}")?;
+                }
+            }
+        }
+        let is_whole = threads.to_array().iter().zip(size.to_array()).all(|(n, side)| n.is_multiple_of(side));
+        if self.partial_by_analysis && !is_whole {
+            f.write_str("; the last are partial, since nothing in the kernel depends on work-groups")?;
         }
         write!(f, "; the kernel's limit is {max_threads} threads, the execution width {execution_width}")?;
         let idle = size.volume().map_or(0, |volume| volume.next_multiple_of(execution_width) - volume);

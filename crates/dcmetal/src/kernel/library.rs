@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dcmetal_sys as sys;
 
+use super::advice::enough;
 use super::analysis::Text;
 use super::argument::{Scalar, from_msl};
 use super::compilation::{Compilation, Job};
@@ -16,7 +17,7 @@ use super::{CompiledKernel, Kernel};
 use crate::memo::{Asked, Memo, hash};
 use crate::raw::{self, ConstantBytes, Failure};
 use crate::telemetry::{Compiled, compiling};
-use crate::{Accelerator, Error, Result};
+use crate::{Accelerator, Error, GpuFamily, Result};
 
 /// How MSL source is compiled, Metal's `MTLCompileOptions`. The default is Metal's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -321,6 +322,10 @@ impl Library {
             Some(kernel) => opencl::arguments(kernel, &bindings),
             None => from_msl(name, bindings)?,
         };
+        let analysed = opencl.as_ref().and_then(|program| program.analysed(name));
+        let uniform_threadgroups = opencl.as_ref().is_some_and(Program::has_uniform_groups);
+        let is_free = analysed.as_ref().is_some_and(|analysed| analysed.findings.dependence.is_none());
+        let chooses_whole = uniform_threadgroups && !(is_free && has_partial_threadgroups(accelerator));
         let compiled = CompiledKernel {
             name: name.to_owned(),
             arguments,
@@ -328,12 +333,11 @@ impl Library {
             execution_width: pipeline.execution_width().max(1),
             static_threadgroup_memory: pipeline.static_threadgroup_memory(),
             required_threadgroup: translated.and_then(|kernel| kernel.reqd_work_group_size).map(Into::into),
-            uniform_threadgroups: opencl.as_ref().is_some_and(Program::has_uniform_groups),
+            uniform_threadgroups,
+            chooses_whole,
+            enough: enough(),
             is_opencl: opencl.is_some(),
-            analysis: opencl
-                .as_ref()
-                .and_then(|program| program.analysed(name))
-                .map_or_else(OnceLock::new, OnceLock::from),
+            analysis: analysed.map_or_else(OnceLock::new, OnceLock::from),
             msl: Arc::clone(&source.msl),
             work_dim_slot: translated.and_then(opencl::work_dim_slot),
             image_formats_slot: translated.and_then(opencl::image_formats_slot),
@@ -349,6 +353,11 @@ impl Library {
         }
         Ok(Arc::new(compiled))
     }
+}
+
+/// Whether the last threadgroups of a grid can be partial (Metal Feature Set Tables, nonuniform threadgroup size).
+fn has_partial_threadgroups(accelerator: &Accelerator) -> bool {
+    [GpuFamily::Apple4, GpuFamily::Mac2].into_iter().any(|family| accelerator.supports_family(family))
 }
 
 type KernelKey = (String, Constants);

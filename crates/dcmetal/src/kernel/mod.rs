@@ -1,5 +1,6 @@
 //! Kernels: libraries from source, their kernels, what those take, and the checks of a launch.
 
+mod advice;
 mod analysis;
 mod args;
 mod argument;
@@ -20,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 pub use args::Arg;
 pub(crate) use args::{Element, TransientUse, described};
 pub use argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
-pub use choice::{ThreadgroupChoice, ThreadgroupReason};
+pub use choice::{ThreadWork, ThreadgroupChoice, ThreadgroupReason};
 pub use compilation::Compilation;
 pub use disk::KernelFileStats;
 pub(crate) use disk::KernelFiles;
@@ -86,6 +87,10 @@ pub(crate) struct CompiledKernel {
     pub(super) required_threadgroup: Option<Size>,
     /// Every threadgroup must be whole (OpenCL C 1.2).
     pub(super) uniform_threadgroups: bool,
+    /// So must those that a launch chooses: the kernel can tell them from others, or the device has no others.
+    pub(super) chooses_whole: bool,
+    /// Threadgroups that keep all cores of the device busy.
+    pub(super) enough: u64,
     /// From OpenCL C, where buffers and values differ.
     pub(super) is_opencl: bool,
     /// What it does: of OpenCL C from the beginning, of MSL once it was asked for.
@@ -220,7 +225,8 @@ impl Kernel {
         check::check_grid(&self.pipeline, grid).map(|(_, size, _)| size)
     }
 
-    /// The same, with the reason and the facts that it rests on.
+    /// The same, with the reason and the facts that it rests on: [`Kernel::analysis`] among them, which is asked for. What that says of a kernel in MSL
+    /// counts for launches from then on.
     ///
     /// ```
     /// # fn main() -> dcmetal::Result<()> {
@@ -236,13 +242,15 @@ impl Kernel {
     /// # Errors
     /// Those of a launch that concern the grid.
     pub fn threadgroup_choice(&self, grid: &Grid) -> Result<ThreadgroupChoice> {
+        let analysed = self.pipeline.analysed().ok();
         check::check_grid(&self.pipeline, grid)
-            .map(|(threads, size, reason)| ThreadgroupChoice::new(&self.pipeline, threads, size, reason))
+            .map(|(threads, size, reason)| ThreadgroupChoice::new(&self.pipeline, analysed, threads, size, reason))
     }
 
     /// What the kernel does that depends on threadgroups or orders threads, how it reaches memory, and how much work a thread has. Of
     /// OpenCL C it is known from the translator's syntax tree, for each place of the text. Of MSL hostmetal tells it from the code that
-    /// its compiler makes, in which what is never run is missing; the first call runs that compiler, some tenths of a second.
+    /// its compiler makes, in which what is never run is missing; the first call runs that compiler, some tenths of a second. Launches never
+    /// do, and choose threadgroups by what is known already ([`Kernel::threadgroup_choice`]).
     ///
     /// ```
     /// # fn main() -> dcmetal::Result<()> {

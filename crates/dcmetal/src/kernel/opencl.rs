@@ -27,7 +27,7 @@ pub(super) struct Program {
 impl Program {
     /// What the kernel does.
     pub(super) fn analysed(&self, name: &str) -> Option<Analysed> {
-        Some(Analysed { kernel: self.analysis.kernel(name)?.clone(), sources: Arc::clone(&self.sources) })
+        Some(Analysed::new(self.analysis.kernel(name)?.clone(), Arc::clone(&self.sources)))
     }
 
     pub(super) fn kernel_names(&self) -> Vec<String> {

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use super::check::{advised_threadgroup, check_threadgroup, side};
+use super::advice::side;
+use super::check::check_threadgroup;
 use super::disk::Key;
 use super::{Arg, Argument, ArgumentKind, CompiledKernel, Kept, Kernel, KernelFiles, Passed, Pipeline, check};
 use crate::grid::Extent;
@@ -202,10 +203,10 @@ impl CompiledKernel {
 impl Pipeline {
     /// What was measured for such grids, if this one may use it.
     pub(super) fn tuned(&self, threads: Size) -> Option<Tuned> {
-        let tuned = self.tunings.find(GridClass::of(threads, self.uniform_threadgroups))?;
+        let tuned = self.tunings.find(GridClass::of(threads, self.chooses_whole))?;
         let sides = tuned.size.to_array();
         let within = sides.iter().zip(threads.to_array()).all(|(side, n)| (1..=n).contains(side));
-        (within && check_threadgroup(self, threads, tuned.size).is_ok()).then_some(tuned)
+        (within && check_threadgroup(self, threads, tuned.size, self.chooses_whole).is_ok()).then_some(tuned)
     }
 
     fn remember(&self, tuned: Tuned) {
@@ -218,8 +219,8 @@ impl Pipeline {
 
 impl Kernel {
     /// Measures which threadgroup is the fastest for launches like this one. From then on launches over grids of the same class use
-    /// it, unless they name a threadgroup: as many threads in each dimension, up to the next power of two (in OpenCL C
-    /// 1.2, whose work-groups must be whole, exactly as many). A size that was measured before is found again, also by a later
+    /// it, unless they name a threadgroup: as many threads in each dimension, up to the next power of two (where threadgroups
+    /// must be whole, [`ThreadgroupChoice::whole_threadgroups`](crate::ThreadgroupChoice::whole_threadgroups), exactly as many). A size that was measured before is found again, also by a later
     /// process when [`Accelerator::keep_kernels`](crate::Accelerator::keep_kernels) was called before the kernel was made.
     ///
     /// The kernel runs on copies of what it was passed for writing, made anew before each run: the caller's buffers and textures
@@ -278,7 +279,7 @@ impl Kernel {
             let text = "the device says that it took no time".to_owned();
             return Err(Error::Unsupported { what: format!("tuning kernel `{kernel}`"), text });
         }
-        let class = GridClass::of(threads, pipeline.uniform_threadgroups);
+        let class = GridClass::of(threads, pipeline.chooses_whole);
         pipeline.remember(Tuned { class, size, time, vouched: options.any_size });
         Ok(Tuning { kernel, threads, size, time, candidates })
     }
@@ -286,7 +287,7 @@ impl Kernel {
 
 /// Threadgroups to try, the advised one first: multiples of the execution width by powers of two, in different shapes.
 fn candidates(pipeline: &Pipeline, threads: Size) -> Vec<Size> {
-    let mut sizes = vec![advised_threadgroup(pipeline, threads)];
+    let mut sizes = vec![pipeline.advised(threads).0];
     let width = pipeline.execution_width.min(pipeline.max_threads);
     let doubled =
         |from: u64, to: u64| std::iter::successors(Some(from), |n| n.checked_mul(2)).take_while(move |n| *n <= to);
@@ -296,7 +297,10 @@ fn candidates(pipeline: &Pipeline, threads: Size) -> Vec<Size> {
                 let size = fit(pipeline, threads, Size { x, y, z: volume / x / y });
                 // What the grid or its divisors cut to a half or less was tried as a smaller volume.
                 let large = size.volume().is_some_and(|cut| cut > volume / 2);
-                if large && check_threadgroup(pipeline, threads, size).is_ok() && !sizes.contains(&size) {
+                if large
+                    && check_threadgroup(pipeline, threads, size, pipeline.chooses_whole).is_ok()
+                    && !sizes.contains(&size)
+                {
                     sizes.push(size);
                 }
             }
@@ -310,7 +314,7 @@ fn fit(pipeline: &Pipeline, threads: Size, size: Size) -> Size {
     let limit = pipeline.accelerator.limits().max_threads_per_threadgroup.to_array();
     let [x, y, z] = [0, 1, 2].map(|at| {
         let n = threads.to_array()[at];
-        side(n, size.to_array()[at].min(limit[at]), pipeline.uniform_threadgroups)
+        side(n, size.to_array()[at].min(limit[at]), pipeline.chooses_whole)
     });
     Size { x, y, z }
 }
