@@ -239,9 +239,10 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 15] = [
+const PASS_SOURCES: [&str; 17] = [
     "alignment",
     "analysis",
+    "counts",
     "group",
     "joins",
     "plugin",
@@ -252,12 +253,13 @@ const PASS_SOURCES: [&str; 15] = [
     "shapes",
     "simdgroups",
     "spans",
+    "steps",
     "streams",
     "tiles",
     "uses",
 ];
-const PASS_HEADERS: [&str; 9] =
-    ["alignment", "analysis", "builder", "joins", "pass", "shapes", "spans", "streams", "uses"];
+const PASS_HEADERS: [&str; 10] =
+    ["alignment", "analysis", "builder", "joins", "pass", "shapes", "spans", "steps", "streams", "uses"];
 
 /// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
 /// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.

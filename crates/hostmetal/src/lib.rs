@@ -20,6 +20,7 @@
 //! | HOSTMETAL_DEVICES | number of devices, 1 to 16 | 1 |
 //! | HOSTMETAL_MEMORY | bytes of each device's memory | half of this machine's, shared by all |
 //! | HOSTMETAL_DEVICE_0, _1, ... | how a device differs (simulate.rs) | not at all |
+//! | HOSTMETAL_COUNTS | file for counts of what kernels do (executor/counting.rs) | nothing is counted |
 //! | HOSTMETAL_FAULTS | what fails on purpose (faults.rs) | nothing |
 //! | HOSTMETAL_STREAM_SIZE | bytes; what writes more goes around the caches (executor/streams.rs) | what the last cache holds |
 //! | HOSTMETAL_WATCHDOG | seconds that a command buffer may run, and may wait for an event; 0 for no limit | 120 |

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::device::Device;
+use crate::executor::counting;
 use crate::functions::VisibleFunction;
 use crate::msl::{
     Access, Archives, Callee, Checked, CompileFailure, CompileOptions, ConstantInfo, ConstantKey, ConstantValue,
@@ -328,6 +329,7 @@ impl Function {
         let loaded = self.load(descriptor)?;
         let input = descriptor.stage_input.filter(|_| has_attributes);
         let buffers = input.map_or(Ok(Vec::new()), |input| input.buffers(loaded.attributes())).map_err(unfit)?;
+        let counting = loaded.counting().clone();
         let mut kernel = kernel(&self.name, loaded)?;
         for StageBuffer { index, dynamic_stride } in buffers {
             match kernel.bindings.iter_mut().find(|one| one.kind == BUFFER && one.used && one.index == index) {
@@ -348,8 +350,10 @@ impl Function {
             }
             kernel.required_threads = Some(size);
         }
-        Pipeline::new(device, kernel, descriptor.max_threads, descriptor.whole_simdgroups)
-            .map_err(|unfit| LibraryError::new(COMPILE_FAILURE, unfit.0))
+        let pipeline = Pipeline::new(device, kernel, descriptor.max_threads, descriptor.whole_simdgroups);
+        let mut pipeline = pipeline.map_err(|unfit| LibraryError::new(COMPILE_FAILURE, unfit.0))?;
+        pipeline.counting = counting;
+        Ok(pipeline)
     }
 
     /// Compiles a visible function's code.
@@ -401,7 +405,7 @@ impl Function {
         let PipelineDescriptor { archives, stage_input, .. } = *descriptor;
         let preloaded = self.preloaded(descriptor)?;
         let linked = self.library.linked(&preloaded);
-        let with = With { engine: None, archives, linked, stage_input };
+        let with = With { engine: None, archives, linked, stage_input, counts: counting::file().is_some() };
         let loaded = self.library.checked.build_with(&self.name, &self.constants, &with);
         Ok(loaded.map_err(|failure| self.named(failure))?)
     }

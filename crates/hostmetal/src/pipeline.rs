@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::device::Device;
 use crate::executor::{Entry, SAMPLERS, SLOTS, Span, TEXTURES, ThreadgroupVariable};
-use crate::msl::{Formats, Type};
+use crate::msl::{Counting, Formats, Type};
 
 /// MTLBindingType of a buffer.
 pub const BUFFER: u32 = 0;
@@ -104,6 +104,8 @@ pub(crate) struct Pipeline {
     pub(crate) required_threads: Option<[u32; 3]>,
     pub(crate) whole_simdgroups: bool,
     pub(crate) formats: Formats,
+    /// Whether it counts what it does.
+    pub(crate) counting: Counting,
     /// Measured picoseconds per thread, 0 before the first run: decides whether a dispatch is worth waking other workers.
     pub(crate) cost: AtomicU64,
     /// Once it was asked for.
@@ -202,6 +204,7 @@ impl Pipeline {
             required_threads,
             whole_simdgroups,
             formats,
+            counting: Counting::No,
             cost: AtomicU64::new(0),
             handle: OnceLock::new(),
             _code: code,

@@ -103,8 +103,8 @@ fn an_imageblock_is_analysed_as_threadgroup_memory() {
         "fact threadgroup_memory 4",
         "fact threadgroup_position 5",
         "uncounted 9",
-        // The thread's own work has no place, and the last number is the bytes that it writes.
-        "work 0 0 0 2 0 0 4",
+        // The thread's own work has no place, and the last word says that all of it is done.
+        "work 0 0 0 2 0 0 4 4",
     ];
     assert_eq!(lines, expected, "{told}");
 }

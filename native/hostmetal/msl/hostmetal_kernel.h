@@ -581,6 +581,12 @@ template <auto &f, class... Held>
 inline __attribute__((always_inline)) void pass_group(const hm_group *group, Held... hm_held) {
   pass_body<f>(group->threads_per_threadgroup[0], group->threads_per_threadgroup[1], group->threads_per_threadgroup[2], 0, 0, hm_held...);
 }
+// One thread, of a kernel that counts (pass/counts.cpp).
+template <auto &f, class... Held>
+inline __attribute__((always_inline)) void pass_thread(const hm_group *group, uint x, uint y, uint z, Held... held) {
+  uint linear = (z * group->threads_per_threadgroup[1] + y) * group->threads_per_threadgroup[0] + x;
+  pass_body<f>(x, y, z, linear, linear / 32, held...);
+}
 
 } // namespace hostmetal
 
@@ -606,6 +612,12 @@ struct call {
   template <auto &f, class... P>
   static inline __attribute__((always_inline)) void pass(const hm_group *group, void (&)(P...)) {
     pass_group<f>(group, typename A::template held<P>(group)...);
+  }
+
+  template <auto &f, class... P>
+  static inline __attribute__((always_inline)) void counted_at(const hm_group *group, uint x, uint y, uint z, void (&)(P...)) {
+    // Not `held`, which copies constants: a thread's own copy is at an address of its own.
+    pass_thread<f>(group, x, y, z, typename A::template direct<P>(group)...);
   }
 
   template <class... P>

@@ -27,9 +27,11 @@ typedef void (*hm_simd_combine)(hm_combine combine, void *value, unsigned width)
 typedef void *(*hm_threadgroup_allocate)(unsigned id, unsigned long size, unsigned long align);
 typedef unsigned (*hm_lane)(void);
 typedef void (*hm_threads_disagree)(void);
+typedef void (*hm_count)(unsigned site, unsigned thread, unsigned long round, const void *address, unsigned long bytes);
+typedef void (*hm_finish)(unsigned thread, const unsigned long *counters, unsigned long number);
 
 struct hm_runtime_table {
-  unsigned version; // 2
+  unsigned version; // 3
   hm_barrier threadgroup_barrier;
   hm_barrier simdgroup_barrier;
   // width: 32 for SIMD-group functions, 4 for quad-group functions.
@@ -40,7 +42,12 @@ struct hm_runtime_table {
   hm_lane lane;
   // For the LLVM pass: the threads of a threadgroup, which must come to the same barrier, did not. Does not return.
   hm_threads_disagree threads_disagree;
+  // For kernels that count (pass/counts.cpp): a thread, by its number, does an access, by its own, in a round of loops; and a thread ends, with what
+  // its blocks and loops counted.
+  hm_count count;
+  hm_finish finish;
 };
+static_assert(__builtin_offsetof(hm_runtime_table, count) == 56, "native/hostmetal/pass/counts.cpp calls it there");
 
 __attribute__((used, visibility("default"))) const hm_runtime_table *hm_runtime;
 

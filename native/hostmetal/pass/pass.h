@@ -14,6 +14,8 @@
 //   simdgroups.cpp the loops over SIMD-groups, where the kernel has their functions
 //   joins.cpp, spans.cpp, streams.cpp   what kernels without barriers need too
 //   analysis.cpp  what a thread does, told instead of compiled
+//   steps.cpp     by how much values differ between neighbouring threads
+//   counts.cpp    counters for what a thread does, in a kernel that keeps its calls of the runtime table
 //
 // The pass refuses a body for which it cannot prove that every thread of the threadgroup comes to the same barriers in the same order.
 // A refusal names its reason on a line of stderr; hostmetal then compiles the kernel for stack switching (crates/hostmetal/src/msl/engine.rs).
@@ -86,6 +88,8 @@ Refusal findKernel(llvm::Module &module, Kernel &kernel);
 Refusal prepare(llvm::Module &module, const Kernel &kernel);
 // Makes the calls by name of hm_log what they were.
 void restoreLogCalls(llvm::Module &module);
+// And those of the runtime table.
+void restoreRuntimeCalls(llvm::Module &module);
 
 // Erases the meetings of lanes at the ends of loops that have no SIMD-group function.
 void dropMeetings(llvm::Function &body);

@@ -65,6 +65,8 @@ constexpr const char *engineName = "hm_engine";
 constexpr const char *tilesName = "hm_only_tiles";
 // The mark of one that is not to be compiled, but told of (analysis.cpp).
 constexpr const char *analysisName = "hm_analysis";
+// The mark of one that counts what it does, on a stack per thread (counts.cpp).
+constexpr const char *countsName = "hm_counts";
 
 void signArtefact(Module &module, const char *engine) {
   Constant *text = ConstantDataArray::getString(module.getContext(), engine);
@@ -135,10 +137,11 @@ struct Split : PassInfoMixin<Split> {
   static bool isRequired() { return true; }
 };
 
-// Tells what the kernel does, and leaves nothing of it.
+// Tells what the kernel does, and leaves nothing of it; or lets it count.
 struct Tell : PassInfoMixin<Tell> {
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
-    if (!module.getGlobalVariable(analysisName, true))
+    bool counts = module.getGlobalVariable(countsName, true);
+    if (!counts && !module.getGlobalVariable(analysisName, true))
       return PreservedAnalyses::all();
     Kernel kernel;
     keepLibraryCalls(module);
@@ -156,6 +159,27 @@ struct Tell : PassInfoMixin<Tell> {
       return PreservedAnalyses::none();
     }
     FunctionAnalysisManager &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+    simplify(*kernel.body, functions);
+    if (!counts) {
+      tellAnalysis(kernel, functions);
+      empty(module);
+      signArtefact(module, "analysis");
+      return PreservedAnalyses::none();
+    }
+    refusal = insertCounters(module, kernel, functions);
+    restoreRuntimeCalls(module);
+    restoreLogCalls(module);
+    if (!refusal && verifyModule(module, &errs()))
+      refusal = "the pass made code that LLVM does not accept";
+    if (refusal)
+      refuse(module, *refusal);
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+
+private:
+  // So far that each load, store and operation of the text is still there once.
+  static void simplify(Function &body, FunctionAnalysisManager &functions) {
     FunctionPassManager passes;
     passes.addPass(SROAPass(SROAOptions::PreserveCFG));
     passes.addPass(SCCPPass());
@@ -163,14 +187,9 @@ struct Tell : PassInfoMixin<Tell> {
     passes.addPass(ADCEPass());
     passes.addPass(LoopSimplifyPass());
     passes.addPass(LCSSAPass());
-    PreservedAnalyses simplified = passes.run(*kernel.body, functions);
-    functions.invalidate(*kernel.body, simplified);
-    tellAnalysis(kernel, functions);
-    empty(module);
-    signArtefact(module, "analysis");
-    return PreservedAnalyses::none();
+    PreservedAnalyses simplified = passes.run(body, functions);
+    functions.invalidate(body, simplified);
   }
-  static bool isRequired() { return true; }
 };
 
 // All of it, for a kernel that waits to be taken apart.

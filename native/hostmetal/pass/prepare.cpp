@@ -2,6 +2,7 @@
 
 #include "pass.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Support/ModRef.h"
@@ -33,11 +34,12 @@ Refusal findKernel(Module &module, Kernel &kernel) {
 }
 
 // The functions of hm_runtime_table by their field.
+constexpr const char *tableNames[] = {nullptr, barrierName, simdBarrierName, combineName, allocateName, laneName};
+
 static Function *tableFunction(Module &module, unsigned field, FunctionType *type) {
-  const char *names[] = {nullptr, barrierName, simdBarrierName, combineName, allocateName, laneName};
-  if (field == 0 || field >= std::size(names))
+  if (field == 0 || field >= std::size(tableNames))
     return nullptr;
-  auto *function = dyn_cast<Function>(module.getOrInsertFunction(names[field], type).getCallee());
+  auto *function = dyn_cast<Function>(module.getOrInsertFunction(tableNames[field], type).getCallee());
   if (!function || function->getFunctionType() != type)
     return nullptr;
   function->setDoesNotThrow();
@@ -138,6 +140,28 @@ void restoreLogCalls(Module &module) {
     call->setCalledOperand(new LoadInst(call->getCalledOperand()->getType(), module.getGlobalVariable("hm_log"), "", call));
   }
   function->eraseFromParent();
+}
+
+void restoreRuntimeCalls(Module &module) {
+  PointerType *pointer = PointerType::getUnqual(module.getContext());
+  for (unsigned field = 1; field < std::size(tableNames); field++) {
+    Function *function = module.getFunction(tableNames[field]);
+    if (!function)
+      continue;
+    for (User *use : make_early_inc_range(function->users())) {
+      auto *call = cast<CallInst>(use);
+      // What the function is, the table does not tell of its field.
+      if (function->hasFnAttribute(Attribute::Convergent)) {
+        call->addFnAttr(Attribute::Convergent);
+        call->addFnAttr(Attribute::NoMerge);
+      }
+      IRBuilder<> builder(call);
+      Value *table = builder.CreateLoad(pointer, module.getGlobalVariable("hm_runtime"));
+      Value *place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), table, 8 * field);
+      call->setCalledOperand(builder.CreateLoad(pointer, place));
+    }
+    function->eraseFromParent();
+  }
 }
 
 static bool waits(const Instruction &instruction) {

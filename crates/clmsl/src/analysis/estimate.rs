@@ -53,6 +53,43 @@ impl MemoryAccess {
         Some(used as f64 / (segments.len() as i128 * segment) as f64)
     }
 
+    /// How many segments so many lanes touch that do this access at once, at least and at most: it depends on where the first of them begins, which may be any
+    /// multiple of the largest power of two that the access's bytes and its step are multiples of. `None` where the pattern or the number of bytes is
+    /// not known.
+    ///
+    /// ```
+    /// let source = "kernel void k(global float* x, global float* y) { y[get_global_id(0)] = x[8 * get_global_id(0)]; }";
+    /// let translation = clmsl::translate("k.cl", source, &clmsl::Options::default());
+    /// let accesses = &translation.analysis.kernel("k").unwrap().accesses;
+    /// let segments: Vec<_> = accesses.iter().map(|access| access.segments(32, 128)).collect();
+    /// assert_eq!(segments, [Some((1, 2)), Some((8, 8))]); // 128 bytes of y in a row, and of x a float of every 32 bytes
+    /// ```
+    pub fn segments(&self, lanes: u32, segment: u64) -> Option<(u64, u64)> {
+        let (starts, segment) = (self.starts(lanes)?, i128::from(segment.max(1)));
+        let count = |offset| pieces(&starts, self.bytes, offset, segment).len() as u64;
+        Some(extremes(self.offsets(&starts, segment).map(count)))
+    }
+
+    /// How many words lie in the bank that most of the lanes' words lie in, at least and at most, in memory of so many banks, each of `width` bytes; as in
+    /// [`MemoryAccess::segments`].
+    pub fn bank_words(&self, lanes: u32, banks: u32, width: u64) -> Option<(u64, u64)> {
+        let (starts, banks, width) = (self.starts(lanes)?, i128::from(banks.max(1)), i128::from(width.max(1)));
+        let most = |offset| {
+            let mut asked: BTreeMap<i128, u64> = BTreeMap::new();
+            let words = pieces(&starts, self.bytes, offset, width);
+            words.iter().for_each(|word| *asked.entry(word.rem_euclid(banks)).or_default() += 1);
+            asked.values().copied().max().unwrap_or(0)
+        };
+        Some(extremes(self.offsets(&starts, width).map(most)))
+    }
+
+    /// Where in a piece of this size the first lane's access may begin.
+    fn offsets(&self, starts: &[i128], piece: i128) -> impl Iterator<Item = i128> {
+        let step = starts.get(1).zip(starts.first()).map_or(0, |(second, first)| second - first);
+        let unit = 1i128 << (i128::from(self.bytes) | step).trailing_zeros().min(64);
+        (0..piece).step_by(usize::try_from(unit).unwrap_or(usize::MAX))
+    }
+
     /// How many times as long the access takes as one without conflicts, when so many lanes do it at once in memory of so many banks, each of
     /// `width` bytes: 1 when no bank is asked for more words than it has to be. Lanes that ask for the same word share it. `None` where the
     /// pattern or the number of bytes is not known.
@@ -69,6 +106,19 @@ impl MemoryAccess {
         let most = asked.values().copied().max().unwrap_or(1);
         Some(most as f64 / words.len().div_ceil(banks as usize) as f64)
     }
+}
+
+/// The pieces of this size that accesses of so many bytes touch.
+fn pieces(starts: &[i128], bytes: u64, offset: i128, size: i128) -> BTreeSet<i128> {
+    let touched = |start: &i128| {
+        let start = start + offset;
+        start.div_euclid(size)..=(start + i128::from(bytes) - 1).div_euclid(size)
+    };
+    starts.iter().flat_map(touched).collect()
+}
+
+fn extremes(numbers: impl Iterator<Item = u64>) -> (u64, u64) {
+    numbers.fold((u64::MAX, 0), |(least, most), number| (least.min(number), most.max(number)))
 }
 
 #[cfg(test)]
@@ -107,6 +157,30 @@ mod tests {
         ];
         for (bytes, pattern, expected) in cases {
             assert_eq!(access(bytes, pattern).used_part(32, 64), expected, "{bytes} bytes {pattern}");
+        }
+    }
+
+    #[test]
+    fn where_lanes_begin_decides_how_much_they_touch() {
+        let cases = [
+            // 128 bytes in a row are in one line or two.
+            (4, Contiguous, Some((1, 2)), Some((1, 1))),
+            (16, Contiguous, Some((4, 5)), Some((4, 4))),
+            (4, Uniform, Some((1, 1)), Some((1, 1))),
+            (4, Strided(-4), Some((1, 2)), Some((1, 1))),
+            (4, Strided(8), Some((2, 3)), Some((2, 2))),
+            (4, Strided(128), Some((32, 32)), Some((32, 32))),
+            (4, Strided(132), Some((32, 32)), Some((1, 1))),
+            // 384 bytes in a row, each lane's 12 at a multiple of 4.
+            (12, Contiguous, Some((3, 4)), Some((3, 3))),
+            (1, Contiguous, Some((1, 2)), Some((1, 1))),
+            // 28 bytes at a multiple of 4 may lie across the end of a line.
+            (28, Uniform, Some((1, 2)), Some((1, 1))),
+            (4, Gather, None, None),
+        ];
+        for (bytes, pattern, lines, words) in cases {
+            assert_eq!(access(bytes, pattern).segments(32, 128), lines, "{bytes} bytes {pattern}");
+            assert_eq!(access(bytes, pattern).bank_words(32, 32, 4), words, "{bytes} bytes {pattern}");
         }
     }
 

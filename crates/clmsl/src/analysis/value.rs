@@ -262,7 +262,9 @@ impl Walk<'_, '_> {
             ExprKind::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr, a, b) => {
                 let left = self.value(a).step;
                 let mut right = Step::None;
-                self.by_some(!matches!(left, SAME | Step::None), |walk| right = walk.value(b).step);
+                self.by_some(!matches!(left, SAME | Step::None), |walk| {
+                    walk.sometimes(|walk| right = walk.value(b).step);
+                });
                 Value::of(left.mix(right))
             }
             ExprKind::Binary(op, a, b) => {
@@ -296,7 +298,11 @@ impl Walk<'_, '_> {
             ExprKind::Cond(cond, a, b) | ExprKind::VectorCond(cond, a, b) => {
                 let agreed = self.agreed(cond);
                 let (mut left, mut right) = (Value::of(Step::Unknown), Value::of(Step::Unknown));
-                self.by_some(!agreed, |walk| (left, right) = (walk.value(a), walk.value(b)));
+                let is_one = matches!(e.kind, ExprKind::Cond(..));
+                self.by_some(!agreed, |walk| {
+                    let mut both = |walk: &mut Self| (left, right) = (walk.value(a), walk.value(b));
+                    if is_one { walk.sometimes(both) } else { both(walk) }
+                });
                 let joined = left.join(right);
                 match agreed {
                     true => joined,

@@ -49,10 +49,10 @@ pub(super) fn summarise<'a>(function: &'a Function, args: &[(Value, Option<i128>
             break;
         }
     }
-    walk.found = Some(Found { work: vec![Work::default()], ..Found::default() });
+    walk.found = Some(Found { work: vec![Work::default()], levels: vec![Level::default()], ..Found::default() });
     walk.whole(body);
     let Walk { found, returned, .. } = walk;
-    let Found { accesses, uncounted, calls, mut work } = found.unwrap_or_default();
+    let Found { accesses, uncounted, calls, mut work, .. } = found.unwrap_or_default();
     Summary { returned, accesses, uncounted, calls, work: work.pop().unwrap_or_default() }
 }
 
@@ -74,6 +74,15 @@ struct Divergent {
     skip: bool,
 }
 
+/// How sure it is that the present place of a function, or of a loop's round, is come to.
+#[derive(Default)]
+struct Level {
+    /// Conditions around it.
+    conditions: u32,
+    /// Some may have left before it.
+    left: bool,
+}
+
 /// What the last walk finds.
 #[derive(Default)]
 pub(super) struct Found {
@@ -83,28 +92,45 @@ pub(super) struct Found {
     pub(super) calls: Vec<(usize, Span)>,
     /// Of the function and the loops around the present place, the innermost last.
     work: Vec<Work>,
+    /// Of each of them.
+    levels: Vec<Level>,
 }
 
 impl Found {
     pub(super) fn count(&mut self, counts: Counts, span: Span) {
-        self.count_work(&Work { counts, loops: Vec::new() }, span);
+        self.count_work(&Work { counts, ..Work::default() }, span);
     }
 
     /// What a call does.
     pub(super) fn count_work(&mut self, inner: &Work, span: Span) {
-        if let Some(work) = self.work.last_mut()
-            && !work.add(inner)
-        {
-            self.uncounted.push(span);
+        let sometimes = self.is_sometimes() && !inner.is_nothing();
+        if let Some(work) = self.work.last_mut() {
+            work.conditional |= sometimes;
+            if !work.add(inner) {
+                self.uncounted.push(span);
+            }
         }
     }
 
     /// So many times what a loop does.
     fn count_rounds(&mut self, round: Work, times: u64, span: Span) {
-        if let Some(work) = self.work.last_mut()
-            && !work.append(round, times)
-        {
-            self.uncounted.push(span);
+        let sometimes = self.is_sometimes() && !round.is_nothing();
+        if let Some(work) = self.work.last_mut() {
+            work.conditional |= sometimes;
+            if !work.append(round, times) {
+                self.uncounted.push(span);
+            }
+        }
+    }
+
+    fn is_sometimes(&self) -> bool {
+        self.levels.last().is_some_and(|level| level.conditions > 0 || level.left)
+    }
+
+    /// `return`: what follows in the function, and in the loops around the place, some may not come to.
+    fn ends(&mut self) {
+        if self.levels.len() > 1 || self.is_sometimes() {
+            self.levels.iter_mut().for_each(|level| level.left = true);
         }
     }
 }
@@ -215,6 +241,18 @@ impl<'a> Walk<'a, '_> {
         self.depth -= u32::from(some);
     }
 
+    /// What stands behind a condition.
+    pub(super) fn sometimes(&mut self, run: impl FnOnce(&mut Self)) {
+        let add = |walk: &mut Self, number: i32| {
+            if let Some(level) = walk.found.as_mut().and_then(|found| found.levels.last_mut()) {
+                level.conditions = level.conditions.saturating_add_signed(number);
+            }
+        };
+        add(self, 1);
+        run(self);
+        add(self, -1);
+    }
+
     /// The body of a loop or switch. Variables of `own`, a loop's first clause, are gone behind it, so that who leaves it does
     /// not matter to them. The work of a condition that `agreed` walks, if it is that of a loop.
     fn body(
@@ -251,9 +289,13 @@ impl<'a> Walk<'a, '_> {
 
     /// `break` or `continue`
     fn leave(&mut self, skips: bool) {
-        let Some(&Around { number, depth, .. }) = self.loops.iter().rfind(|around| !skips || !around.is_switch) else {
+        let Some(&Around { number, depth, is_switch }) = self.loops.iter().rfind(|around| !skips || !around.is_switch)
+        else {
             return;
         };
+        if let Some(level) = self.found.as_mut().and_then(|found| found.levels.last_mut()) {
+            level.left |= !is_switch;
+        }
         let Divergent { leave, skip } = &mut self.divergent[number];
         let one = if skips { skip } else { leave };
         if self.depth > depth && !std::mem::replace(one, true) {
@@ -266,16 +308,19 @@ impl<'a> Walk<'a, '_> {
     fn rounds(&mut self, times: Option<u64>, span: Span, run: impl FnOnce(&mut Self) -> Work) {
         if let Some(found) = &mut self.found {
             found.work.push(Work::default());
+            found.levels.push(Level::default());
         }
         let check = run(self);
         let Some(found) = &mut self.found else { return };
-        let Some(round) = found.work.pop() else { return };
+        let (Some(mut round), Some(level)) = (found.work.pop(), found.levels.pop()) else { return };
+        // Who leaves it early does not do all of its rounds.
+        round.conditional |= level.left && times.is_some() && !round.is_nothing();
         found.count_rounds(check, 1, span);
         match times {
             Some(times) => found.count_rounds(round, times, span),
             None if round.is_nothing() => {}
             None => {
-                let unknown = Work { counts: Counts::default(), loops: vec![Loop { span, round }] };
+                let unknown = Work { loops: vec![Loop { span, round }], ..Work::default() };
                 found.count_rounds(unknown, 1, span);
             }
         }
@@ -296,6 +341,7 @@ impl<'a> Walk<'a, '_> {
                 // Some neighbours return here, the others elsewhere.
                 let step = if self.depth > 0 { Step::Unknown } else { value.step };
                 self.returned = self.returned.join(Value { step, ..value });
+                self.found.iter_mut().for_each(Found::ends);
             }
             StmtKind::Decl(decls) => {
                 for Decl { local, init } in decls {
@@ -313,13 +359,21 @@ impl<'a> Walk<'a, '_> {
             StmtKind::Block(block) => self.block(block),
             StmtKind::If { arms, otherwise } => {
                 let before = self.depth;
-                for (cond, block) in arms {
-                    // Later conditions are asked by those only who said no before.
+                let mut arms = arms.iter();
+                if let Some((cond, block)) = arms.next() {
                     let agreed = self.agreed(cond);
                     self.depth += u32::from(!agreed);
-                    self.block(block);
+                    self.sometimes(|walk| {
+                        walk.block(block);
+                        for (cond, block) in arms {
+                            // Later conditions are asked by those only who said no before.
+                            let agreed = walk.agreed(cond);
+                            walk.depth += u32::from(!agreed);
+                            walk.block(block);
+                        }
+                        otherwise.iter().for_each(|block| walk.block(block));
+                    });
                 }
-                otherwise.iter().for_each(|block| self.block(block));
                 self.depth = before;
             }
             StmtKind::While(cond, body) => {
@@ -363,7 +417,7 @@ impl<'a> Walk<'a, '_> {
                 });
             }
             StmtKind::Switch(value, body) => {
-                self.body(true, None, |walk| walk.agreed(value), |walk| walk.block(body));
+                self.body(true, None, |walk| walk.agreed(value), |walk| walk.sometimes(|walk| walk.block(body)));
             }
             StmtKind::Break => self.leave(false),
             StmtKind::Continue => self.leave(true),

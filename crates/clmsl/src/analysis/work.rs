@@ -80,6 +80,9 @@ impl Counts {
 pub struct Work {
     /// Outside of `loops`; loops whose rounds the text tells are multiplied in.
     pub counts: Counts,
+    /// Some of the counts, or of what tells how often `loops` are come to, stands behind a condition, or behind an early end of the function or loop, and
+    /// counts as done all the same: they are the most there can be. Otherwise they are exact.
+    pub conditional: bool,
     /// Those whose rounds the text does not tell, in the order in which they come; without those that have no work.
     pub loops: Vec<Loop>,
 }
@@ -101,6 +104,7 @@ impl Work {
     /// With that of another; whether it could be told.
     pub(super) fn add(&mut self, other: &Work) -> bool {
         let fits = self.counts.add(&other.counts, 1);
+        self.conditional |= other.conditional;
         if other.loops.is_empty() {
             return fits;
         }
@@ -115,6 +119,7 @@ impl Work {
     pub(super) fn append(&mut self, mut other: Work, times: u64) -> bool {
         let mut fits = other.multiply(times);
         fits &= self.counts.add(&other.counts, 1);
+        self.conditional |= other.conditional;
         if other.loops.is_empty() {
             return fits;
         }
@@ -136,6 +141,11 @@ impl Work {
 
     pub(super) fn is_nothing(&self) -> bool {
         self.counts.is_nothing() && self.loops.is_empty()
+    }
+
+    /// Whether it or the round of any loop in it has counts that are only the most there can be.
+    pub fn is_conditional(&self) -> bool {
+        self.conditional || self.loops.iter().any(|inner| inner.round.is_conditional())
     }
 
     /// The loops in it and in those.

@@ -46,7 +46,7 @@ impl Analysed {
 
 impl Findings {
     fn of(kernel: &KernelAnalysis) -> Findings {
-        let Work { counts: Counts { flops, special, integer, .. }, loops } = &kernel.work;
+        let Work { counts: Counts { flops, special, integer, .. }, loops, .. } = &kernel.work;
         let operations = flops.saturating_add(*special).saturating_add(*integer);
         let much = (operations >= MUCH).then_some(Much::Operations(operations));
         Findings {
@@ -75,6 +75,7 @@ struct Node {
     depth: usize,
     span: Span,
     counts: Counts,
+    conditional: bool,
 }
 
 impl Text {
@@ -128,11 +129,13 @@ impl Text {
                     let span = if depth == 0 { Span::default() } else { span(2)? };
                     let [flops, special, integer, bytes_read, bytes_written] =
                         [number(4)?, number(5)?, number(6)?, number(7)?, number(8)?];
-                    nodes.push(Node {
-                        depth,
-                        span,
-                        counts: Counts { flops, special, integer, bytes_read, bytes_written },
-                    });
+                    let conditional = match *words.get(9)? {
+                        "always" => false,
+                        "conditional" => true,
+                        _ => return None,
+                    };
+                    let counts = Counts { flops, special, integer, bytes_read, bytes_written };
+                    nodes.push(Node { depth, span, counts, conditional });
                     Some(())
                 })(),
                 _ => None,
@@ -141,7 +144,9 @@ impl Text {
         }
         let mut nodes = nodes.into_iter().peekable();
         let work = match nodes.next() {
-            Some(Node { depth: 0, counts, .. }) => Work { counts, loops: loops(&mut nodes, 1) },
+            Some(Node { depth: 0, counts, conditional, .. }) => {
+                Work { counts, conditional, loops: loops(&mut nodes, 1) }
+            }
             _ => return Err(String::new()),
         };
         if let Some(node) = nodes.next() {
@@ -155,8 +160,8 @@ impl Text {
 /// The nodes of this depth, as long as they come, with what is below them.
 fn loops(nodes: &mut std::iter::Peekable<impl Iterator<Item = Node>>, depth: usize) -> Vec<Loop> {
     let mut all = Vec::new();
-    while let Some(Node { span, counts, .. }) = nodes.next_if(|node| node.depth == depth) {
-        all.push(Loop { span, round: Work { counts, loops: loops(nodes, depth + 1) } });
+    while let Some(Node { span, counts, conditional, .. }) = nodes.next_if(|node| node.depth == depth) {
+        all.push(Loop { span, round: Work { counts, conditional, loops: loops(nodes, depth + 1) } });
     }
     all
 }
@@ -208,16 +213,21 @@ mod tests {
         };
         let at = |lo| Span { file: 0, lo, hi: lo };
         let cases = [
-            ("", "work 0 0 0 255 0 0 9 9\n", None, None),
-            ("", "work 0 0 0 100 56 100 0 0\n", None, Some(Much::Operations(256))),
-            ("fact atomic 1 1\nfact print 2 1\n", "work 0 0 0 0 0 0 0 0\n", None, None),
+            ("", "work 0 0 0 255 0 0 9 9 always\n", None, None),
+            ("", "work 0 0 0 100 56 100 0 0 always\n", None, Some(Much::Operations(256))),
+            ("fact atomic 1 1\nfact print 2 1\n", "work 0 0 0 0 0 0 0 0 always\n", None, None),
             (
                 "fact atomic 1 1\nfact fence 2 2\nfact barrier 3 1\n",
-                "work 0 0 0 0 0 0 0 0\n",
+                "work 0 0 0 0 0 0 0 0 always\n",
                 Some((FactKind::Fence, 3)),
                 None,
             ),
-            ("", "work 0 0 0 999 0 0 0 0\nwork 1 2 1 0 0 0 4 0\nwork 1 3 1 9 0 0 0 0\n", None, Some(Much::Loop(at(2)))),
+            (
+                "",
+                "work 0 0 0 999 0 0 0 0 always\nwork 1 2 1 0 0 0 4 0 always\nwork 1 3 1 9 0 0 0 0 always\n",
+                None,
+                Some(Much::Loop(at(2))),
+            ),
         ];
         for (facts, work, dependence, much) in cases {
             let dependence = dependence.map(|(kind, lo)| Fact { kind, span: at(lo) });
@@ -229,29 +239,33 @@ mod tests {
 
     #[test]
     fn what_means_nothing_is_no_analysis() {
-        let whole = "fact barrier 1 2\naccess device - both 4 -8 2 1\nuncounted 1 1\nwork 0 0 0 1 2 3 4 5\nwork 1 2 3 0 0 0 0 0\n";
+        let whole = "fact barrier 1 2\naccess device - both 4 -8 2 1\nuncounted 1 1\nwork 0 0 0 1 2 3 4 5 always\nwork 1 2 3 0 0 0 0 0 conditional\n";
         let text = |before| Text { name: "k.metal".to_owned(), text: "a\nbcd".to_owned(), before };
         let Ok(read_whole) = text(0).read("k", &[], whole) else { panic!("it is read") };
         assert_eq!(read_whole.kernel.accesses[0].pattern, AccessPattern::Strided(-8));
         assert_eq!(read_whole.kernel.work.loops[0].span, Span { file: 0, lo: 4, hi: 4 });
         let wrong = [
             "",
-            "fact what 1 1\nwork 0 0 0 0 0 0 0 0",
-            "fact barrier 3 1\nwork 0 0 0 0 0 0 0 0",
-            "fact barrier 0 1\nwork 0 0 0 0 0 0 0 0",
-            "access device - both 4 far 2 1\nwork 0 0 0 0 0 0 0 0",
-            "access thread - both 4 0 2 1\nwork 0 0 0 0 0 0 0 0",
-            "work 0 0 0 0 0 0 0",
-            "work 1 1 1 0 0 0 0 0",
-            "work 0 0 0 0 0 0 0 0\nwork 2 1 1 0 0 0 0 0",
+            "fact what 1 1\nwork 0 0 0 0 0 0 0 0 always",
+            "fact barrier 3 1\nwork 0 0 0 0 0 0 0 0 always",
+            "fact barrier 0 1\nwork 0 0 0 0 0 0 0 0 always",
+            "access device - both 4 far 2 1\nwork 0 0 0 0 0 0 0 0 always",
+            "access thread - both 4 0 2 1\nwork 0 0 0 0 0 0 0 0 always",
+            "work 0 0 0 0 0 0 0 always",
+            "work 0 0 0 0 0 0 0 0",
+            "work 0 0 0 0 0 0 0 0 often",
+            "work 1 1 1 0 0 0 0 0 always",
+            "work 0 0 0 0 0 0 0 0 always\nwork 2 1 1 0 0 0 0 0 always",
             "other",
         ];
         for told in wrong {
             assert!(text(0).read("k", &[], told).is_err(), "{told}");
         }
-        let Ok(behind) = text(1).read("k", &[], "uncounted 2 1\nwork 0 0 0 0 0 0 0 0") else { panic!("it is read") };
+        let Ok(behind) = text(1).read("k", &[], "uncounted 2 1\nwork 0 0 0 0 0 0 0 0 always") else {
+            panic!("it is read")
+        };
         let at = behind.sources.location(behind.kernel.uncounted[0]);
         assert_eq!((at.file.as_str(), at.line, at.column), ("k.metal", 1, 1));
-        assert!(text(1).read("k", &[], "uncounted 1 1\nwork 0 0 0 0 0 0 0 0").is_err());
+        assert!(text(1).read("k", &[], "uncounted 1 1\nwork 0 0 0 0 0 0 0 0 always").is_err());
     }
 }

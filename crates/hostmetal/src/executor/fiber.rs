@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering;
 use super::context::{
     FINISHED, FirstFrame, Recovery, first_frame, hostmetal_abandon, hostmetal_call, hostmetal_fibers, hostmetal_switch,
 };
+use super::counting::Recorder;
 use super::guard::Record;
 use super::sanitizer::{KernelSide, forget_frames, has_address_sanitizer};
 use super::schedule::{Meeting, Schedule, Wait};
@@ -60,6 +61,8 @@ pub(crate) struct Place {
     /// Where messages go and the number of their formats; NULL when nowhere.
     log: (*const Log, u32),
     kernel_side: Option<KernelSide>,
+    /// What a kernel that counts does.
+    pub(crate) recorder: Option<Recorder>,
 }
 
 struct Stacks {
@@ -68,7 +71,7 @@ struct Stacks {
 }
 
 /// Why a threadgroup did not finish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
     Faulted,
     Stopped,
@@ -76,6 +79,8 @@ pub(crate) enum Halt {
     Misused(&'static str),
     /// No memory for the threads' stacks.
     NoStacks,
+    /// What it did could not be counted.
+    Uncounted(String),
 }
 
 thread_local! {
@@ -104,6 +109,7 @@ impl Place {
             complaint: "",
             log: (ptr::null(), 0),
             kernel_side: KernelSide::new(),
+            recorder: None,
         }))
     }
 
@@ -265,6 +271,12 @@ fn current() -> *mut Place {
 pub(crate) fn log() -> (*const Log, u32) {
     // SAFETY: the place is this thread's; the value is copied.
     unsafe { (*current()).log }
+}
+
+/// What records the running kernel's accesses, or NULL.
+pub(crate) fn recorder() -> *mut Recorder {
+    // SAFETY: the place is this thread's; the borrow ends here.
+    unsafe { (*current()).recorder.as_mut().map_or(ptr::null_mut(), ptr::from_mut) }
 }
 
 /// Ends the kernel with a named fault; does not return (see `hostmetal_abandon`).

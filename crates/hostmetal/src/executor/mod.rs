@@ -8,6 +8,7 @@
 //! native/hostmetal/msl/hostmetal_kernel.h.
 
 pub(crate) mod context;
+pub(crate) mod counting;
 pub(crate) mod event;
 pub(crate) mod fiber;
 pub(crate) mod guard;
@@ -110,7 +111,7 @@ pub type Combine = unsafe extern "C" fn(*const SimdValues, u32);
 #[repr(C)]
 #[derive(Debug)]
 pub struct RuntimeTable {
-    /// Of this layout: 2.
+    /// Of this layout: 3.
     pub version: u32,
     /// Waits until all live threads of the threadgroup wait; the flags (mem_flags) need no action on a CPU.
     pub threadgroup_barrier: unsafe extern "C" fn(u32),
@@ -124,19 +125,25 @@ pub struct RuntimeTable {
     pub lane: unsafe extern "C" fn() -> u32,
     /// Ends a kernel whose threads came to different barriers; called by the loops that the LLVM pass makes.
     pub threads_disagree: unsafe extern "C" fn(),
+    /// A thread of a kernel that counts does an access; called with the numbers of the access, of the thread in its threadgroup and of the round.
+    pub count: unsafe extern "C" fn(u32, u32, u64, *const c_void, u64),
+    /// A thread of such a kernel ends; called with what its blocks and loops counted.
+    pub finish: unsafe extern "C" fn(u32, *const u64, u64),
 }
 
 /// The table that a loaded kernel's `hm_runtime` is to point to. Its functions may only be called by kernels that the
 /// executor runs; a call from anywhere else ends the process with a message.
 pub fn runtime_table() -> &'static RuntimeTable {
     static TABLE: RuntimeTable = RuntimeTable {
-        version: 2,
+        version: 3,
         threadgroup_barrier: fiber::threadgroup_barrier,
         simdgroup_barrier: context::hostmetal_simdgroup_barrier,
         simd_combine: context::hostmetal_simd_combine,
         threadgroup_allocate: fiber::threadgroup_allocate,
         lane: fiber::lane,
         threads_disagree: fiber::threads_disagree,
+        count: counting::count,
+        finish: counting::finish,
     };
     &TABLE
 }

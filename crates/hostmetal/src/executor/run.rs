@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::counting::{self, Counted, Dispatched};
 use super::fiber::{Halt, run_group};
 use super::guard::{Signal, interrupt, watchdog_limit};
 use super::order::{BLOCK, position};
@@ -32,6 +33,7 @@ use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
 use crate::event::{Event, Waiter};
 use crate::faults;
 use crate::memory::GUARD;
+use crate::msl::Counting;
 
 /// A wave that is expected to take longer than this many nanoseconds on one worker is shared.
 const WORTH_SHARING: u64 = 15_000;
@@ -371,7 +373,9 @@ fn run_wave(worker: &mut Worker, task: &Task, wave: &Wave) -> Result<(), Failure
     let recording = unsafe { &*wave.recording };
     let mut cursor = Cursor::new(wave.first);
     let mut next = 0;
-    let shareable = wave.groups > 1 && worker_threads() > 1;
+    let pipeline = |position| &recording.pipelines[dispatch(recording, position).pipeline as usize];
+    let counts = (wave.first..wave.end).any(|position| !matches!(pipeline(position).counting, Counting::No));
+    let shareable = wave.groups > 1 && worker_threads() > 1 && !counts;
     let expected = if shareable { wave.expected(recording) } else { Some(0) };
     if expected.is_some_and(|expected| expected < WORTH_SHARING) {
         let start = event::now();
@@ -389,7 +393,7 @@ fn run_wave(worker: &mut Worker, task: &Task, wave: &Wave) -> Result<(), Failure
         }
         wave.learn(recording, next, event::now() - start);
         if next == wave.groups {
-            return Ok(());
+            return cursor.tell(recording);
         }
     }
     run_shared(worker, task, wave, recording, next, cursor)
@@ -587,6 +591,8 @@ struct Cursor {
     group: Option<Group>,
     variables: *mut u8,
     resources: Option<Box<Resources>>,
+    /// What the present dispatch came to, where its kernel counts.
+    counted: Option<Counted>,
 }
 
 /// What a group's `texture` and `sampler` point to.
@@ -597,7 +603,7 @@ struct Resources {
 
 impl Cursor {
     fn new(position: usize) -> Cursor {
-        Cursor { position, first: 0, count: 0, group: None, variables: ptr::null_mut(), resources: None }
+        Cursor { position, first: 0, count: 0, group: None, variables: ptr::null_mut(), resources: None, counted: None }
     }
 
     /// Runs threadgroups of a wave; ranges of one cursor must ascend.
@@ -605,6 +611,7 @@ impl Cursor {
         let mut number = range.start;
         while number < range.end {
             while self.group.is_none() || number - self.first >= self.count {
+                self.tell(recording)?;
                 self.advance(worker, recording);
             }
             let first = number - self.first;
@@ -627,11 +634,31 @@ impl Cursor {
         if worker.record.stopping() {
             return (count, Err(Halt::Stopped));
         }
+        if let Err(why) = counting::begin(&mut worker.place.recorder, &pipeline.counting) {
+            return (count, Err(Halt::Uncounted(why)));
+        }
         // SAFETY: the place is this worker's; the entry came with the pipeline's promise; the recording holds all that
         // the group points to; the variables' base is in the worker's threadgroup memory.
         let result =
             unsafe { run_group(&mut *worker.place, pipeline.entry, group, (self.variables, &*pipeline.variables)) };
-        (count, result)
+        let (recorder, size) = (&mut worker.place.recorder, group.threads_per_threadgroup);
+        let mut added =
+            || counting::add(recorder, &pipeline.counting, &mut self.counted, size).map_err(Halt::Uncounted);
+        (count, result.and_then(|()| added()))
+    }
+
+    /// Tells what the dispatch came to that has run, if it was to be counted.
+    fn tell(&mut self, recording: &Recording) -> Result<(), Failure> {
+        if self.group.is_none() || counting::file().is_none() {
+            return Ok(());
+        }
+        let &Dispatch { pipeline, threads, group_size: threadgroup, .. } = dispatch(recording, self.position);
+        let pipeline = &recording.pipelines[pipeline as usize];
+        let dispatched = Dispatched { kernel: &pipeline.name, threads, threadgroup };
+        counting::tell(&dispatched, &pipeline.counting, self.counted.take().as_ref()).map_err(|why| {
+            let text = format!("Internal Error: HOSTMETAL_COUNTS: {why}");
+            Failure { code: ErrorCode::Internal, text, place: (0, self.position) }
+        })
     }
 
     /// The failure that a halt means of a call for the threadgroups from one number to another. Of several, the one that
@@ -672,6 +699,7 @@ impl Cursor {
         };
         let (code, text) = match halt {
             Halt::Stopped => return timeout(Some(name), self.position),
+            Halt::Uncounted(why) => (ErrorCode::Internal, format!("Internal Error: HOSTMETAL_COUNTS: {why}: {place}")),
             Halt::Misused(complaint) => (ErrorCode::Internal, format!("Internal Error: {complaint}: {place}")),
             Halt::NoStacks => (
                 ErrorCode::OutOfMemory,

@@ -9,7 +9,7 @@
 //! fact KIND LINE COLUMN
 //! access SPACE ARGUMENT USE BYTES PATTERN LINE COLUMN
 //! uncounted LINE COLUMN
-//! work DEPTH LINE COLUMN FLOPS SPECIAL INTEGER READ WRITTEN
+//! work DEPTH LINE COLUMN FLOPS SPECIAL INTEGER READ WRITTEN HOW
 //! ```
 //!
 //! KIND: `barrier`, `simdgroup` (a function or a number of SIMD-groups or quad-groups), `threadgroup_memory`, `threadgroup_position` (a
@@ -21,7 +21,8 @@
 //! The work is a tree in preorder: of the thread, DEPTH 0, and below it of one round of each loop whose rounds the text does not tell, at its
 //! place; other loops are multiplied. FLOPS: additions, subtractions, multiplications and divisions of floating-point numbers, of
 //! each component; `fma` is two. SPECIAL: values of functions such as `exp`. INTEGER: operations on integers without comparisons. READ,
-//! WRITTEN: bytes of device memory. `uncounted` are places whose work or memory is not in it: sums over SIMD-groups, calls through
+//! WRITTEN: bytes of device memory. HOW: `always`, or `conditional` where some of it stands behind a condition, or behind an early
+//! end of the thread or loop, and counts as done all the same. `uncounted` are places whose work or memory is not in it: sums over SIMD-groups, calls through
 //! tables, `[[stage_in]]`, slices of imageblocks that are written to textures.
 
 use super::diagnose::{Map, Printer};
@@ -109,10 +110,24 @@ const TWO_INTEGER: &[&str] = &["mad24", "madhi", "madsat"];
 
 /// Operations, as [`super`] counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    flops: u64,
-    special: u64,
-    integer: u64,
+pub(crate) struct Counts {
+    pub(crate) flops: u64,
+    pub(crate) special: u64,
+    pub(crate) integer: u64,
+}
+
+impl Counts {
+    /// With what a line `call TIMES NAME KIND COMPONENTS` tells; none where it means nothing.
+    pub(super) fn add_call(&mut self, words: &[&str]) -> Option<()> {
+        let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
+        let count = function(words.get(2)?, *words.get(3)? == "float", number(4)?);
+        let times = number(1)?;
+        let sum = |sum: u64, one: u64| sum.saturating_add(one.saturating_mul(times));
+        self.flops = sum(self.flops, count.flops);
+        self.special = sum(self.special, count.special);
+        self.integer = sum(self.integer, count.integer);
+        Some(())
+    }
 }
 
 /// What one call of a library function counts as, on vectors of so many components.
@@ -166,7 +181,7 @@ fn input(name: &str) -> Option<&'static str> {
 }
 
 /// A place of the user's text: line and column, both from 1, in bytes.
-type Place = (u32, u32);
+pub(crate) type Place = (u32, u32);
 
 struct Node {
     depth: u64,
@@ -174,6 +189,7 @@ struct Node {
     counts: Counts,
     read: u64,
     written: u64,
+    is_conditional: bool,
 }
 
 /// What is read and put together of the pass's lines.
@@ -203,10 +219,7 @@ impl Reader<'_> {
         }
         for line in output.lines().filter_map(|line| line.strip_prefix(LINE)) {
             let words: Vec<&str> = line.split(' ').collect();
-            let place = |at: usize| -> Option<Place> {
-                let (line, column) = (words.get(at)?.parse().ok()?, words.get(at + 1)?.parse().ok()?);
-                self.map.origin(line, column).map(|(token, offset)| printer.place(token, offset))
-            };
+            let place = |at: usize| self.place(&words, at);
             let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
             let told = match (words[0], nodes.last_mut()) {
                 ("fact", _) if words.get(1) == Some(&"atomic") => {
@@ -221,29 +234,20 @@ impl Reader<'_> {
                 ("uncounted", _) => place(1).map(|place| _ = uncounted.insert(place)),
                 ("work", _) => (|| {
                     let counts = Counts { flops: number(4)?, special: 0, integer: number(5)? };
+                    let is_conditional = match *words.get(6)? {
+                        "conditional" => true,
+                        "always" => false,
+                        _ => return None,
+                    };
                     // The thread's own work has no place.
                     let place = if number(1)? == 0 { (0, 0) } else { place(2)? };
-                    nodes.push(Node { depth: number(1)?, place, counts, read: 0, written: 0 });
+                    nodes.push(Node { depth: number(1)?, place, counts, read: 0, written: 0, is_conditional });
                     Some(())
                 })(),
-                ("call", Some(node)) => (|| {
-                    let count = function(words.get(2)?, *words.get(3)? == "float", number(4)?);
-                    let times = number(1)?;
-                    let sum = |sum: u64, one: u64| sum.saturating_add(one.saturating_mul(times));
-                    let counts = &mut node.counts;
-                    counts.flops = sum(counts.flops, count.flops);
-                    counts.special = sum(counts.special, count.special);
-                    counts.integer = sum(counts.integer, count.integer);
-                    Some(())
-                })(),
+                ("call", Some(node)) => node.counts.add_call(&words),
                 ("access", Some(node)) => (|| {
                     let (times, root, usage, bytes) = (number(1)?, *words.get(2)?, *words.get(3)?, number(4)?);
-                    let (space, argument) = match root {
-                        "threadgroup" => ("threadgroup", "-"),
-                        // What is reached through pointers in memory.
-                        "unknown" => ("device", "-"),
-                        argument => (self.space(argument.parse().ok()?), self.name(argument.parse().ok()?)),
-                    };
+                    let (space, argument) = self.memory(root)?;
                     let moved = times.saturating_mul(if space == "device" { bytes } else { 0 });
                     if usage != "write" {
                         node.read = node.read.saturating_add(moved);
@@ -271,10 +275,29 @@ impl Reader<'_> {
         facts.iter().for_each(|((line, column), kind)| add(format_args!("fact {kind} {line} {column}")));
         accesses.iter().for_each(|((line, column), access)| add(format_args!("access {access} {line} {column}")));
         uncounted.iter().for_each(|(line, column)| add(format_args!("uncounted {line} {column}")));
-        for Node { depth, place: (line, column), counts: Counts { flops, special, integer }, read, written } in nodes {
-            add(format_args!("work {depth} {line} {column} {flops} {special} {integer} {read} {written}"));
+        for Node { depth, place: (line, column), counts, read, written, is_conditional } in nodes {
+            let Counts { flops, special, integer } = counts;
+            let how = if is_conditional { "conditional" } else { "always" };
+            add(format_args!("work {depth} {line} {column} {flops} {special} {integer} {read} {written} {how}"));
         }
         Ok(text)
+    }
+
+    /// The place of the user's text in these words of the pass's.
+    pub(super) fn place(&self, words: &[&str], at: usize) -> Option<Place> {
+        let (line, column) = (words.get(at)?.parse().ok()?, words.get(at + 1)?.parse().ok()?);
+        let printer = Printer::new(self.stream, self.source);
+        self.map.origin(line, column).map(|(token, offset)| printer.place(token, offset))
+    }
+
+    /// The memory that the pass means, and the name of the parameter.
+    pub(super) fn memory(&self, root: &str) -> Option<(&'static str, &str)> {
+        Some(match root {
+            "threadgroup" => ("threadgroup", "-"),
+            // What is reached through pointers in memory.
+            "unknown" => ("device", "-"),
+            argument => (self.space(argument.parse().ok()?), self.name(argument.parse().ok()?)),
+        })
     }
 
     fn parameter(&self, argument: u64) -> Option<&Parameter> {

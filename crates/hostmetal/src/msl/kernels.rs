@@ -653,6 +653,8 @@ pub(crate) enum Mode {
     Tiles,
     /// Not to be run: the pass tells what it does (analysis.rs).
     Analysis,
+    /// One thread, which counts what it does (counts.rs); the caller switches stacks at barriers.
+    Counts,
     /// One thread; the caller switches stacks at barriers. Why it is not `Pass`.
     Thread { why: String },
 }
@@ -728,6 +730,9 @@ pub(crate) fn wrapper(
                 Mode::Pass | Mode::Tiles | Mode::Analysis => text.push_str(&format!(
                     "HM_EXPORT void hm_kernel_group(const hm_group *group) {{ {call}::pass<({instance})>(group, {instance}); }}"
                 )),
+                Mode::Counts => text.push_str(&format!(
+                    "HM_EXPORT void hm_kernel_thread(const hm_group *group, uint x, uint y, uint z) {{ {call}::counted_at<({instance})>(group, x, y, z, {instance}); }}"
+                )),
                 Mode::Thread { .. } => text.push_str(&format!(
                     "HM_EXPORT void hm_kernel_thread(const hm_group *group, uint x, uint y, uint z) {{ {call}::thread_at(group, x, y, z, {instance}); }}"
                 )),
@@ -736,6 +741,7 @@ pub(crate) fn wrapper(
             let engine = match mode {
                 Mode::Group { .. } => Some("loop".to_owned()),
                 Mode::Pass | Mode::Tiles | Mode::Analysis => None,
+                Mode::Counts => Some("stack: it counts".to_owned()),
                 Mode::Thread { why } => Some(format!("stack: {why}")),
             };
             if let Some(engine) = engine {
@@ -745,6 +751,7 @@ pub(crate) fn wrapper(
             match mode {
                 Mode::Tiles => text.push_str(" HM_EXPORT const char hm_only_tiles = 1;"),
                 Mode::Analysis => text.push_str(" HM_EXPORT const char hm_analysis = 1;"),
+                Mode::Counts => text.push_str(" HM_EXPORT const char hm_counts = 1;"),
                 Mode::Group { .. } | Mode::Pass | Mode::Thread { .. } => {}
             }
             text.push_str(&format!(

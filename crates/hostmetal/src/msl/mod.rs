@@ -22,6 +22,7 @@ mod analysis;
 mod archive;
 mod compile;
 mod constants;
+mod counts;
 mod diagnose;
 mod discover;
 mod engine;
@@ -50,12 +51,15 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod token;
+mod told;
 mod toolchain;
 
+pub(crate) use analysis::Counts;
 pub(crate) use archive::write_whole;
 pub use archive::{Archive, Archives};
 pub(crate) use compile::compilers;
 pub use constants::{ConstantKey, ConstantValue, DataType};
+pub(crate) use counts::{Counters, Site};
 pub use discover::{ConstantInfo, KernelInfo};
 pub use engine::{Built, Engine};
 pub use link::{Dynamic, Linked, Linking};
@@ -187,6 +191,17 @@ impl LoadedFunction {
 pub struct LoadedKernel {
     object: Arc<loaded::Object>,
     formats: Formats,
+    counting: Counting,
+}
+
+/// Whether a kernel counts what it does (`With::counts`).
+#[derive(Clone, Debug)]
+pub(crate) enum Counting {
+    /// Nobody asked.
+    No,
+    Counts(Arc<Counters>),
+    /// It was asked, and the kernel cannot: why.
+    Cannot(Arc<str>),
 }
 
 impl LoadedKernel {
@@ -223,6 +238,11 @@ impl LoadedKernel {
     /// The static threadgroup variables that the code may ask for.
     pub fn threadgroup_variables(&self) -> &[ThreadgroupVariable] {
         &self.object.variables
+    }
+
+    /// Whether it counts what it does.
+    pub(crate) fn counting(&self) -> &Counting {
+        &self.counting
     }
 
     /// The formats of its messages.

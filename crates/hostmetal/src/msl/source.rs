@@ -1,7 +1,6 @@
 //! A checked source and its kernels: the way from text to `Checked`, and from there to a loaded kernel.
 
 use super::accept::accept;
-use super::analysis::{self, Reader};
 use super::archive::Archives;
 use super::constants::{ConstantKey, ConstantValue, DataType, enumerators};
 use super::diagnose::{Finding, MOST_FINDINGS, Map, Severity, print, read_clang};
@@ -29,7 +28,7 @@ use super::spaces;
 use super::stage::StageInput;
 use super::token::Stream;
 use super::toolchain::{Toolchain, fingerprint};
-use super::{CompileFailure, CompileOptions, Failure, LoadedFunction, LoadedKernel};
+use super::{CompileFailure, CompileOptions, Counting, Failure, LoadedFunction, LoadedKernel};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
 
@@ -46,9 +45,9 @@ impl std::fmt::Debug for Checked {
 }
 
 pub(super) struct Inner {
-    toolchain: Arc<Toolchain>,
+    pub(super) toolchain: Arc<Toolchain>,
     /// As it was given.
-    source: String,
+    pub(super) source: String,
     pub(super) options: CompileOptions,
     key: String,
     pub(super) stream: Stream,
@@ -235,7 +234,7 @@ impl Checked {
         }
         // A description that the kernel does not look at is none.
         let input = inner.infos[number].stage_input.then_some(with.stage_input).flatten();
-        let (setting, libraries) = (format!("{engine:?} {input:?}"), with.linked.key());
+        let (setting, libraries) = (format!("{engine:?} {input:?} {}", with.counts), with.linked.key());
         let mut parts: Vec<&str> = vec![&inner.key, kernel, &setting, &libraries];
         for value in &values {
             parts.push(value.as_deref().unwrap_or("undefined"));
@@ -413,11 +412,17 @@ impl Inner {
         }
         // What is missing all the same, clang tells.
         let own = self.reached(kernel, &edits);
-        let code = match self.code(kernel, &Sources { edits: &own, with }, engine) {
-            Err(failure) if failure.kind == Failure::Source => {
-                self.code(kernel, &Sources { edits: &edits, with }, engine).map_err(|failure| self.unlinked(failure))?
+        let (code, counting) = match self.counted(number, values, with)? {
+            Ok((code, counters)) => (code, Counting::Counts(Arc::new(counters))),
+            Err(why) => {
+                let code = match self.code(kernel, &Sources { edits: &own, with }, engine) {
+                    Err(failure) if failure.kind == Failure::Source => self
+                        .code(kernel, &Sources { edits: &edits, with }, engine)
+                        .map_err(|failure| self.unlinked(failure))?,
+                    other => other?,
+                };
+                (code, why.map_or(Counting::No, |why| Counting::Cannot(why.into())))
             }
-            other => other?,
         };
         let broken = |log: String| {
             let log = format!("kernel '{}': {log}", self.infos[number].name);
@@ -436,11 +441,11 @@ impl Inner {
             let tiles = if object.in_tiles { ", in tiles" } else { "" };
             eprintln!("hostmetal: kernel '{}' was built for {}{tiles}", self.infos[number].name, object.built);
         }
-        Ok(LoadedKernel { object: Arc::new(object), formats: self.formats.clone() })
+        Ok(LoadedKernel { object: Arc::new(object), formats: self.formats.clone(), counting })
     }
 
     /// With the values of the function constants.
-    fn specialised(&self, values: &[Option<String>]) -> Edits {
+    pub(super) fn specialised(&self, values: &[Option<String>]) -> Edits {
         let mut edits = self.edits.clone();
         for ((constant, _), value) in self.constants.iter().zip(values) {
             set_constant(&self.stream, &mut edits, constant, value.as_deref());
@@ -470,45 +475,12 @@ impl Inner {
     }
 
     /// Without what the kernel does not reach.
-    fn reached(&self, kernel: &Kernel, edits: &Edits) -> Edits {
+    pub(super) fn reached(&self, kernel: &Kernel, edits: &Edits) -> Edits {
         let mut own = edits.clone();
         for (region, _) in self.program.regions.iter().zip(&kernel.needed).filter(|(_, needed)| !**needed) {
             own.remove(region.range.0, (region.range.1 + 1).min(self.stream.len()));
         }
         own
-    }
-
-    fn analysis(&self, number: usize, values: &[Option<String>]) -> Result<String, CompileFailure> {
-        engine::usable(&self.toolchain).map_err(|log| CompileFailure { kind: Failure::Unsupported, log })?;
-        let kernel = &self.kernels[number];
-        let edits = self.specialised(values);
-        match self.told(kernel, &self.reached(kernel, &edits)) {
-            Err(failure) if failure.kind == Failure::Source => self.told(kernel, &edits),
-            other => other,
-        }
-    }
-
-    /// What the pass tells of a kernel.
-    fn told(&self, kernel: &Kernel, edits: &Edits) -> Result<String, CompileFailure> {
-        let (scope, mode) = (&self.program.scopes[kernel.scope], Some(&Mode::Analysis));
-        let entry = wrapper(&self.stream, &kernel.signature, &kernel.instance, scope, mode, None, 0);
-        let (text, map) = emit(&self.stream, edits, HEAD, &with_foot(&self.stream, &[(kernel.token, entry)]));
-        let mut flags = SHARED.to_vec();
-        flags.extend(analysis::FLAGS);
-        let math = self.options.arithmetic();
-        let request = Request { math, text: &text, flags: &flags, pass: true, object: true };
-        let record = compile(&self.toolchain, &request, str::to_owned, &Archives::default())?;
-        if !record.success {
-            return Err(self.refused(&record.output, &map));
-        }
-        if let Some(why) = record.output.lines().find_map(|line| line.strip_prefix(engine::REFUSAL)) {
-            return Err(CompileFailure {
-                kind: Failure::Unsupported,
-                log: format!("the pass refuses the kernel: {why}"),
-            });
-        }
-        let reader = Reader { stream: &self.stream, source: &self.source, map: &map, signature: &kernel.signature };
-        reader.read(&record.output)
     }
 
     fn function(
@@ -576,7 +548,7 @@ impl Inner {
     }
 
     /// What clang is told of the structures in the kernel's buffers.
-    fn members(&self, kernel: &Kernel) -> String {
+    pub(super) fn members(&self, kernel: &Kernel) -> String {
         let buffers = kernel.signature.parameters.iter().filter(|parameter| parameter.role == Role::Buffer);
         let tokens = buffers.flat_map(|parameter| parameter.range.0..parameter.range.1);
         let mut words: HashSet<&str> = tokens.map(|token| self.stream.at(token)).collect();
@@ -659,7 +631,7 @@ impl Inner {
                 flags.extend(LOOPS);
                 flags.extend(UNJOINED.iter().filter(|_| !plugin));
             }
-            Mode::Thread { .. } => flags.extend(STACKS),
+            Mode::Thread { .. } | Mode::Counts => flags.extend(STACKS),
         }
         let mut keep: fn(&str) -> String = str::to_owned;
         if *mode == (Mode::Group { independent: true }) {
@@ -705,11 +677,11 @@ impl Inner {
         }
     }
 
-    fn refused(&self, output: &str, map: &Map) -> CompileFailure {
+    pub(super) fn refused(&self, output: &str, map: &Map) -> CompileFailure {
         source_failure(print(&self.stream, &self.source, &read_clang(output, PROGRAM, map)))
     }
 
-    fn reconverge(&self, edits: &mut Edits, outside: bool) -> Result<(), CompileFailure> {
+    pub(super) fn reconverge(&self, edits: &mut Edits, outside: bool) -> Result<(), CompileFailure> {
         reconverge::insert(&self.stream, &self.program, edits, outside).map_err(|Unsupported { token, text }| {
             let finding = Finding::error(token, text);
             source_failure(print(&self.stream, &self.source, &[finding]))
@@ -854,4 +826,6 @@ pub struct With<'a> {
     pub linked: Linked<'a>,
     /// Without one the attributes of a `[[stage_in]]` are zero.
     pub stage_input: Option<&'a StageInput>,
+    /// The kernel shall count what it does, where it can.
+    pub counts: bool,
 }
