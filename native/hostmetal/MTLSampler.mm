@@ -7,7 +7,7 @@
 @synthesize minFilter = _minFilter, magFilter = _magFilter, mipFilter = _mipFilter, maxAnisotropy = _maxAnisotropy,
             sAddressMode = _sAddressMode, tAddressMode = _tAddressMode, rAddressMode = _rAddressMode,
             borderColor = _borderColor, normalizedCoordinates = _normalizedCoordinates, lodMinClamp = _lodMinClamp,
-            lodMaxClamp = _lodMaxClamp, lodAverage = _lodAverage, lodBias = _lodBias, reductionMode = _reductionMode, compareFunction = _compareFunction, supportArgumentBuffers = _supportArgumentBuffers, label = _label;
+            lodMaxClamp = _lodMaxClamp, lodAverage = _lodAverage, lodBias = _lodBias, compareFunction = _compareFunction, supportArgumentBuffers = _supportArgumentBuffers, label = _label;
 
 - (instancetype)init {
   if ((self = [super init])) {
@@ -16,6 +16,14 @@
     _lodMaxClamp = FLT_MAX;
   }
   return self;
+}
+
+- (MTLSamplerReductionMode)reductionMode {
+  return (MTLSamplerReductionMode)_reductionMode;
+}
+
+- (void)setReductionMode:(MTLSamplerReductionMode)mode {
+  _reductionMode = mode;
 }
 
 - (id)copyWithZone:(NSZone *)zone {
@@ -33,7 +41,7 @@
   [copy setLodMaxClamp:_lodMaxClamp];
   [copy setLodAverage:_lodAverage];
   [copy setLodBias:_lodBias];
-  [copy setReductionMode:_reductionMode];
+  copy->_reductionMode = _reductionMode;
   [copy setCompareFunction:_compareFunction];
   [copy setSupportArgumentBuffers:_supportArgumentBuffers];
   [copy setLabel:_label];

@@ -53,7 +53,7 @@ MTL_EXPORT API_AVAILABLE(macos(10.11))
   MTLCompareFunction _compareFunction;
   BOOL _lodAverage, _supportArgumentBuffers;
   float _lodBias;
-  MTLSamplerReductionMode _reductionMode;
+  NSUInteger _reductionMode;  // MTLSamplerReductionMode
   NSString *_label;
 }
 @property(nonatomic) MTLSamplerMinMagFilter minFilter;
