@@ -326,8 +326,8 @@ DC_METAL_API uint64_t DCMetalBuffer_GetLength(DCMetalBuffer buffer);
 DC_METAL_API DCMetalStorageMode DCMetalBuffer_GetStorageMode(DCMetalBuffer buffer);
 /* Tells Metal which bytes of a managed buffer the CPU wrote; any other storage is DC_METAL_INVALID_STATE. */
 DC_METAL_API DCMetalStatus DCMetalBuffer_DidModifyRange(DCMetalBuffer buffer, uint64_t offset, uint64_t length);
-/* The same memory for another device of the buffer's peer group, which can only copy from it (newRemoteBufferViewForDevice). It keeps the
- * buffer's memory. Storage that is not private, and a device of no common group, is DC_METAL_INVALID_ARGUMENT. */
+/* The same memory for another device of the buffer's peer group, which can only copy from it (newRemoteBufferViewForDevice): all else that is done
+ * with it is the caller's mistake, which Metal may not notice. Keep the buffer until what copies from the view has completed. Storage that is not private, and a device of no common group, is DC_METAL_INVALID_ARGUMENT. */
 DC_METAL_API DCMetalStatus DCMetalBuffer_CreateRemoteView(DCMetalBuffer buffer, DCMetalDevice device, DCMetalBuffer *view,
                                                           DCMetalError *error);
 DC_METAL_API DCMetalStatus DCMetalBuffer_SetLabel(DCMetalBuffer buffer, const char *label);

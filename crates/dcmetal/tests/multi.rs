@@ -79,8 +79,15 @@ fn copies_bring_what_they_are_to() {
     use StorageMode::{Managed, Private, Shared};
     on_devices("copies_bring_what_they_are_to", &PEERS, |all| {
         let chunk = 4 << 20;
-        for (from, source) in all.iter().enumerate() {
-            for (to, destination) in all.iter().enumerate() {
+        // The same devices, by other queues.
+        let again = Accelerator::all().expect("devices");
+        let pairs = all
+            .iter()
+            .enumerate()
+            .flat_map(|source| all.iter().chain(&again).enumerate().map(move |other| (source, other)));
+        for ((from, source), (to, destination)) in pairs {
+            let to = to % all.len();
+            {
                 for one in [Shared, Managed, Private] {
                     for other in [Shared, Managed, Private] {
                         let wanted = match (from, to) {
@@ -113,6 +120,38 @@ fn copies_bring_what_they_are_to() {
                     }
                 }
             }
+        }
+    });
+}
+
+/// Lengths that are no whole number of words, in whole buffers, on every route.
+fn odd_lengths<T: dcmetal::Pod + PartialEq + std::fmt::Debug>(
+    from: &Accelerator,
+    to: &Accelerator,
+    value: impl Fn(usize) -> T,
+) {
+    use StorageMode::{Managed, Private, Shared};
+    let chunk = (4 << 20) / size_of::<T>();
+    for (one, other) in [(Private, Private), (Private, Shared), (Shared, Private), (Shared, Managed)] {
+        for len in [1, 2, 3, 5, 1001, chunk + 1, chunk + 3] {
+            let values: Vec<T> = (0..len).map(&value).collect();
+            let mut x = from.buffer_with::<T>(len, one).expect("a buffer");
+            x.write_from(&values).expect("it is written");
+            let mut y = to.buffer_with::<T>(len, other).expect("a buffer");
+            let copied = multi::copy(&x, &mut y).unwrap_or_else(|error| panic!("{len} from {one} to {other}: {error}"));
+            assert!(y.to_vec().expect("it is read") == values, "{len} from {one} to {other} by {}", copied.route);
+        }
+    }
+}
+
+#[test]
+fn elements_need_be_no_words() {
+    on_devices("elements_need_be_no_words", &PEERS, |all| {
+        let again = Accelerator::all().expect("devices");
+        for (from, to) in [(&all[0], &all[3]), (&all[1], &all[2]), (&all[0], &all[0]), (&all[3], &again[3])] {
+            odd_lengths(from, to, |i| (i * 7 % 251) as u8);
+            odd_lengths(from, to, |i| (i * 40_503 % 65_521) as u16);
+            odd_lengths(from, to, |i| [i as u8, (i >> 8) as u8, (i * 3) as u8]);
         }
     });
 }
@@ -153,38 +192,60 @@ fn copies_wait_for_writers() {
     });
 }
 
-/// While the source is copied nobody writes it: a batch that is to is refused, or was there before or comes behind.
+/// While a copy is made nobody writes its source, nor uses its destination by way of the host: a batch that is to is refused, or was there before, or
+/// comes behind. Either is seen to happen.
 #[test]
-fn a_source_is_not_written_meanwhile() {
-    on_devices("a_source_is_not_written_meanwhile", &PEERS, |all| {
+fn a_copy_is_of_one_moment() {
+    on_devices("a_copy_is_of_one_moment", &PEERS, |all| {
+        let again = Accelerator::all().expect("devices");
+        let all: Vec<_> = all.iter().chain(&again).collect();
         let len = 6 << 20;
-        for (from, to) in [(1, 2), (0, 3)] {
-            let twice = msl(&all[from], SOURCE, "twice");
+        for (from, to, writes_source) in [(1, 2, true), (0, 3, true), (0, 4, true), (0, 3, false)] {
+            let disturbed = if writes_source { from } else { to };
+            let twice = msl(all[disturbed], SOURCE, "twice");
             let mut x = all[from].buffer_with::<u32>(len, StorageMode::Private).expect("a buffer");
             x.write_from(&vec![1; len]).expect("it is written");
             let mut y = all[to].buffer_with::<u32>(len, StorageMode::Private).expect("a buffer");
-            let batches: Vec<_> = (0..20)
-                .map(|_| {
-                    let mut batch = all[from].batch().expect("a batch");
-                    batch.launch(&twice, Grid::linear(len), args![&mut x]).expect("a launch");
-                    batch
-                })
-                .collect();
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    for batch in batches {
-                        match batch.submit() {
-                            Ok(submission) => submission.wait().expect("it runs"),
-                            Err(error) => assert!(matches!(error, Error::BufferInUse { .. }), "{error}"),
+            let record = |x: &mut dcmetal::Buffer<u32>, y: &mut dcmetal::Buffer<u32>| {
+                let mut batch = all[disturbed].batch().expect("a batch");
+                let disturbed = if writes_source { x } else { y };
+                batch.launch(&twice, Grid::linear(len), args![disturbed]).expect("a launch");
+                batch
+            };
+            let (begun, mut ran, mut refused) = (AtomicUsize::new(0), 0, 0);
+            for round in 0..200 {
+                let batch = record(&mut x, &mut y);
+                let outcome = std::thread::scope(|scope| {
+                    let submitted = scope.spawn(|| {
+                        while begun.load(Ordering::Acquire) == round {
+                            std::hint::spin_loop();
                         }
+                        batch.submit().and_then(|submission| submission.wait())
+                    });
+                    // Every other time the batch has its chance first.
+                    begun.fetch_add(1, Ordering::AcqRel);
+                    if round % 2 == 1 {
+                        std::thread::yield_now();
                     }
+                    let copied = multi::copy(&x, &mut y);
+                    assert!(copied.is_ok(), "{copied:?}");
+                    submitted.join().expect("it does not panic")
                 });
-                for _ in 0..5 {
-                    multi::copy(&x, &mut y).expect("a copy");
-                    let copied = y.to_vec().expect("it is read");
-                    assert!(copied.iter().all(|value| *value == copied[0]), "a copy is of one moment");
+                match outcome {
+                    Ok(()) => ran += 1,
+                    Err(Error::BufferInUse { by }) => {
+                        assert!(by.contains("is being copied"), "{by}");
+                        refused += 1;
+                    }
+                    Err(error) => panic!("{error}"),
                 }
-            });
+                let copied = y.to_vec().expect("it is read");
+                assert!(copied.iter().all(|value| *value == copied[0]), "from {from} to {to}: a copy is of one moment");
+                if round > 4 && ran > 0 && refused > 0 {
+                    break;
+                }
+            }
+            assert!(ran > 0 && refused > 0, "from {from} to {to}: {ran} ran, {refused} were refused");
         }
     });
 }
@@ -209,9 +270,11 @@ fn bandwidth_is_of_copies_that_were_checked() {
 /// A device that goes in the middle of a copy, on either side.
 #[test]
 fn a_copy_of_a_removed_device_is_an_error() {
-    let devices = ["", "location=external,removed_after=4", "location=external,removed_after=4"];
+    let peer = "location=slot,peer_group=1";
+    let going = "location=slot,peer_group=1,removed_after=4";
+    let devices = ["", "location=external,removed_after=4", "location=external,removed_after=4", peer, going, going];
     on_devices("a_copy_of_a_removed_device_is_an_error", &devices, |all| {
-        for (from, to) in [(0, 1), (2, 0)] {
+        for (from, to) in [(0, 1), (2, 0), (3, 4), (5, 3)] {
             let error = multi::bandwidth(&all[from], &all[to], StorageMode::Private, 32 << 20).expect_err("it is gone");
             assert_eq!(error.kind(), ErrorKind::DeviceLost, "{error}");
         }

@@ -404,7 +404,8 @@ impl Batch {
         if !from.1.is_multiple_of(BLIT_UNIT) {
             return Err(Error::Alignment { what: "a copy", wanted: BLIT_UNIT, offset: from.1 });
         }
-        let recorded = self.record_blit([(from.0, DeviceUse::Read), (to.0, writes)], "encode a copy", |blit| {
+        // The destination, which is this accelerator's, is the first: a submission counts with the first's.
+        let recorded = self.record_blit([(to.0, writes), (from.0, DeviceUse::Read)], "encode a copy", |blit| {
             blit.copy((from.0.memory(), from.1), (to.0.memory(), to.1), bytes)
         })?;
         let part = |(memory, start): (&Arc<Allocation>, usize)| memory.described(start..start + bytes);
@@ -584,6 +585,11 @@ impl Batch {
     /// Whether this is its submission.
     pub(super) fn is_of(&self, flight: &Inflight) -> bool {
         std::ptr::eq(&**self.uses.flight(), flight)
+    }
+
+    /// The submission that it will be.
+    pub(crate) fn flight(&self) -> &Arc<Inflight> {
+        self.uses.flight()
     }
 
     fn check_owner(&self, allocation: &Allocation, what: &str) -> Result<()> {

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use bytemuck::Pod;
 
 use super::Position;
-use crate::memory::{Allocation, Holding, no_memory};
-use crate::{Accelerator, Buffer, Error, ReadGuard, Result, StorageMode, Submission, View, ViewMut};
+use crate::memory::{Allocation, BLIT_UNIT, Holding};
+use crate::raw::host::Hold;
+use crate::{Accelerator, Buffer, Error, ReadGuard, Result, StorageMode, Submission, View, ViewMut, WriteGuard};
 
 /// Bytes that are staged at once: as large as keeps both copies of a staged one out of each other's way in a cache of a few megabytes,
 /// and far above what a submission costs.
@@ -44,12 +45,14 @@ pub struct Copied {
     pub route: Route,
     /// Of the elements.
     pub bytes: u64,
-    /// From the call until all was there, with waiting for who wrote the source before.
+    /// From the call to its end, with waiting for who used them before. (Into managed memory the host copies to its own side: that gets to a device of
+    /// separate memory when that is used.)
     pub time: Duration,
 }
 
 /// Copies as many elements from a buffer to another, whatever device each belongs to, by the shortest way that there is, and waits until
-/// they are there. The source's earlier writers are waited for; while it is copied, submissions that write it are refused.
+/// they are there. Who used them before is waited for. Of two accelerators: meanwhile, submissions that write the source, and by way of the host those that use
+/// the destination, are refused. Not to be called from a waker or a logger.
 ///
 /// ```
 /// # fn main() -> dcmetal::Result<()> {
@@ -107,23 +110,25 @@ fn by_device(from: View<'_, u8>, to: ViewMut<'_, u8>) -> Result<()> {
         batch.copy(from, to)?;
         return batch.submit()?.wait();
     }
-    let _held = from.allocation.tracked().hold(from.offset..from.offset + bytes)?;
+    let _held = from.allocation.tracked().hold(from.offset..from.offset + bytes, false)?;
     batch.copy_held((from.allocation, from.offset), (to.allocation, to.offset), bytes)?;
     batch.submit()?.wait()
 }
 
 fn by_peer(from: View<'_, u8>, to: ViewMut<'_, u8>) -> Result<()> {
-    let (bytes, accelerator) = (from.len(), to.allocation.accelerator());
-    let _held = from.allocation.tracked().hold(from.offset..from.offset + bytes)?;
-    let view = from
-        .allocation
-        .memory()
-        .remote_view(accelerator.device())
-        .map_err(|failure| no_memory(accelerator, bytes, failure))?;
+    let (bytes, accelerator, source) = (from.len(), to.allocation.accelerator(), from.allocation.accelerator());
+    let _held = from.allocation.tracked().hold(from.offset..from.offset + bytes, false)?;
+    let view = from.allocation.memory().remote_view(accelerator.device());
+    let view = view.map_err(|failure| failure.of_nothing(source.device(), "make a remote view", Some(bytes)))?;
     let view = Arc::new(Allocation::new(Holding::new(view, None, accelerator), from.allocation.data_bytes(), None));
     let mut batch = accelerator.batch()?;
     batch.copy_range((&view, from.offset), (to.allocation, to.offset), bytes)?;
-    batch.submit()?.wait()
+    batch.submit()?.wait()?;
+    // The destination's device may not notice that its peer went, and took its memory along.
+    if source.device().is_gone() {
+        return Err(Error::NoDevice { text: "the device that was copied from was removed".to_owned() });
+    }
+    Ok(())
 }
 
 /// Two buffers that host and device share, which take turns.
@@ -140,7 +145,7 @@ impl Stage {
             return Ok(None);
         }
         let accelerator = memory.accelerator().clone();
-        let buffer = || accelerator.staging().buffer(&accelerator, bytes.min(CHUNK).next_multiple_of(4));
+        let buffer = || accelerator.staging().buffer(&accelerator, bytes.min(CHUNK).next_multiple_of(BLIT_UNIT));
         let buffers = [buffer()?, buffer()?];
         Ok(Some(Stage { accelerator, buffers, submissions: [None, None] }))
     }
@@ -148,18 +153,21 @@ impl Stage {
     /// Has the device fill a buffer.
     fn fetch(&mut self, chunk: usize, from: View<'_, u8>) -> Result<()> {
         let mut batch = self.accelerator.batch()?;
-        batch.copy(from, self.buffers[chunk % 2].view_mut(..from.len())?)?;
+        // Whole units, of which all memory is made.
+        let (bytes, buffer) = (from.len().next_multiple_of(BLIT_UNIT), &self.buffers[chunk % 2]);
+        batch.copy_range((from.allocation, from.offset), (buffer.allocation(), 0), bytes)?;
         self.submissions[chunk % 2] = Some(batch.submit()?);
         Ok(())
     }
 
     /// Has the device copy values, by way of a buffer.
-    fn send(&mut self, chunk: usize, values: &[u8], to: ViewMut<'_, u8>) -> Result<()> {
+    fn send(&mut self, chunk: usize, values: &[u8], to: ViewMut<'_, u8>, held: &Hold<'_>) -> Result<()> {
         self.settle(chunk)?;
         let mut part = self.buffers[chunk % 2].view_mut(..values.len())?;
         part.write()?.copy_from_slice(values);
         let mut batch = self.accelerator.batch()?;
         batch.copy(part.as_view(), to)?;
+        held.let_use(batch.flight());
         self.submissions[chunk % 2] = Some(batch.submit()?);
         Ok(())
     }
@@ -177,14 +185,27 @@ enum Source<'a> {
     Fetched(Stage, View<'a, u8>),
 }
 
-fn staged(from: View<'_, u8>, mut to: ViewMut<'_, u8>) -> Result<()> {
+/// Where the host puts it.
+enum Destination<'a> {
+    Seen(WriteGuard<'a, u8>),
+    /// The device takes it, and nobody else uses the memory meanwhile.
+    Sent(Stage, ViewMut<'a, u8>, Hold<'a>),
+}
+
+fn staged(from: View<'_, u8>, to: ViewMut<'_, u8>) -> Result<()> {
     let bytes = from.len();
     let (chunks, range) = (bytes.div_ceil(CHUNK), |chunk: usize| chunk * CHUNK..bytes.min((chunk + 1) * CHUNK));
-    let mut destination = Stage::of(to.allocation, bytes)?;
+    let mut destination = match Stage::of(to.allocation, bytes)? {
+        None => Destination::Seen(to.into_write()?),
+        Some(stage) => {
+            let held = to.allocation.tracked().hold(to.offset..to.offset + bytes, true)?;
+            Destination::Sent(stage, to, held)
+        }
+    };
     let (mut source, _held) = match Stage::of(from.allocation, bytes)? {
         None => (Source::Seen(from.read()?), None),
         Some(mut stage) => {
-            let held = from.allocation.tracked().hold(from.offset..from.offset + bytes)?;
+            let held = from.allocation.tracked().hold(from.offset..from.offset + bytes, false)?;
             stage.fetch(0, from.view(range(0))?)?;
             (Source::Fetched(stage, from), Some(held))
         }
@@ -202,15 +223,16 @@ fn staged(from: View<'_, u8>, mut to: ViewMut<'_, u8>) -> Result<()> {
                 &fetched[..]
             }
         };
-        let part = to.reborrow().into_view_mut(range(chunk))?;
         match &mut destination {
-            Some(stage) => stage.send(chunk, values, part)?,
-            None => part.into_write()?.copy_from_slice(values),
+            Destination::Seen(all) => all[range(chunk)].copy_from_slice(values),
+            Destination::Sent(stage, to, held) => {
+                stage.send(chunk, values, to.reborrow().into_view_mut(range(chunk))?, held)?;
+            }
         }
     }
     match &mut destination {
-        Some(stage) => stage.settle(0).and(stage.settle(1)),
-        None => Ok(()),
+        Destination::Seen(_) => Ok(()),
+        Destination::Sent(stage, ..) => stage.settle(0).and(stage.settle(1)),
     }
 }
 

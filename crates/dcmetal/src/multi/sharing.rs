@@ -80,6 +80,11 @@ impl Sharing {
         self.workers.iter().map(|worker| worker.rate).collect()
     }
 
+    /// A device takes no more.
+    pub(super) fn leave(&mut self, device: usize) {
+        self.workers[device].out = true;
+    }
+
     /// What a device does next. `done` or `undone` must follow on rows.
     pub(super) fn take(&mut self, device: usize) -> Next {
         if self.workers[device].out || (self.free.is_empty() && self.busy == 0) {
@@ -107,8 +112,8 @@ impl Sharing {
             Some(rate) => {
                 // Devices of unknown speed count as one of the mean.
                 let all = known.iter().sum::<f64>() * present as f64 / known.len() as f64;
-                let half = self.left as f64 * rate / all / 2.0;
-                half.max(rate * LEAST.as_secs_f64()).ceil() as usize
+                let share = self.left as f64 * rate / all;
+                (share / 2.0).max(share.min(rate * LEAST.as_secs_f64())).ceil() as usize
             }
         };
         let most = self.workers[device].most.unwrap_or(usize::MAX);
@@ -236,6 +241,26 @@ mod tests {
             let last = unit as f64 / speeds.iter().copied().fold(f64::MAX, f64::min);
             prop_assert!(end <= best + 2.0 * last, "{end} s, at best {best}, and {last} for a last part");
         }
+    }
+
+    /// What takes less than it costs to hand over is taken at once, but no more than the share: earlier work may have been much less a row.
+    #[test]
+    fn a_part_is_worth_its_launch() {
+        let mut sharing = Sharing::new(3_000_000, 1, &[Some(1e9), Some(2e9)]);
+        assert_eq!(
+            sharing.take(0),
+            Next::Rows(0..1_000_000),
+            "a millisecond's, which is the share; half of it is less"
+        );
+        assert_eq!(sharing.take(1), Next::Rows(1_000_000..2_333_334), "two thirds of the rest");
+        let mut sharing = Sharing::new(3_000_000, 1, &[Some(1e8), Some(2e8)]);
+        assert_eq!(sharing.take(0), Next::Rows(0..500_000), "half of the share is more than a millisecond's");
+        sharing.leave(1);
+        assert_eq!(
+            (sharing.take(1), sharing.take(0)),
+            (Next::End, Next::Rows(500_000..1_750_000)),
+            "alone: half of the rest"
+        );
     }
 
     /// The first part of a device of unknown speed is small; then each takes half of its share.

@@ -148,11 +148,22 @@ impl Split {
             wrong: None,
         });
         let changed = Condvar::new();
+        for (device, _) in gone.iter().enumerate().filter(|(_, gone)| **gone) {
+            lock(&shared).sharing.leave(device);
+        }
         std::thread::scope(|scope| {
             for (device, accelerator) in self.devices.iter().enumerate().filter(|(device, _)| !gone[*device]) {
                 let one = One { device, accelerator, row, shared: &shared, changed: &changed };
                 let work = &work;
-                scope.spawn(move || one.run(work));
+                let started = std::thread::Builder::new().spawn_scoped(scope, move || one.run(work));
+                if let Err(error) = started {
+                    let mut shared = lock(&shared);
+                    shared.sharing.leave(device);
+                    let error = Error::NoThread { call: "work on a device", text: error.to_string() };
+                    shared.report.failures.push((device, error));
+                    drop(shared);
+                    changed.notify_all();
+                }
             }
         });
         let Shared { sharing, report, wrong, .. } = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -163,7 +174,8 @@ impl Split {
                 *known = rate.or(*known);
             }
             for (device, error) in &report.failures {
-                known.gone[*device] |= error.kind() == ErrorKind::DeviceLost;
+                known.gone[*device] |=
+                    error.kind() == ErrorKind::DeviceLost || self.devices[*device].device().is_gone();
             }
         }
         match wrong {
@@ -236,6 +248,7 @@ impl<T: Pod + Send> Taken<'_, '_, '_, T> {
         let time = started.elapsed();
         let (rows, results) = self.part.take().expect("only the end takes it");
         let one = self.one;
+        let gone = gathered.is_err() && one.accelerator.device().is_gone();
         let mut shared = lock(one.shared);
         match gathered {
             Ok(()) => {
@@ -245,6 +258,8 @@ impl<T: Pod + Send> Taken<'_, '_, '_, T> {
             Err(error) => {
                 let why = match (&error, error.kind()) {
                     (_, ErrorKind::DeviceLost) => Undone::Gone,
+                    // Not every call of Metal's says so.
+                    _ if gone => Undone::Gone,
                     (Error::BufferTooLarge { .. }, _) | (_, ErrorKind::Resource) => Undone::TooLarge,
                     (_, ErrorKind::Transient) => Undone::Transient,
                     _ => Undone::Wrong,

@@ -211,8 +211,10 @@ unsafe extern "C" fn free_pages<T: Pod>(context: *mut c_void, _bytes: *mut c_voi
 struct Uses {
     device_readers: u32,
     device_writers: u32,
-    /// The host's guards.
+    /// The host's guards, and holds.
     host: Vec<HostUse>,
+    /// The submission that may use the memory although it is held for writing.
+    holder: Option<Arc<Inflight>>,
     /// Threads that wait for a change: telling nobody costs a call of the system as well.
     waiting: u32,
     /// Submissions that began to write it so far, and how many of them the host's copy of managed memory has seen.
@@ -232,15 +234,28 @@ struct Uses {
     not_copied: Option<Arc<SubmissionError>>,
 }
 
-/// The bytes of a guard.
+/// The bytes of a guard, or of a hold.
 #[derive(Clone, PartialEq)]
 struct HostUse {
     bytes: Range<usize>,
     writes: bool,
+    /// It is a hold.
+    copied: bool,
 }
 
 const WRITTEN_BY_HOST: Error = Error::BufferInUse { by: "is being written by the host: drop the WriteGuard first" };
 const READ_BY_HOST: Error = Error::BufferInUse { by: "is being read by the host: drop the ReadGuard first" };
+const COPIED: Error = Error::BufferInUse { by: "is being copied by `multi::copy`" };
+
+impl HostUse {
+    fn error(&self) -> Error {
+        match self {
+            HostUse { copied: true, .. } => COPIED,
+            HostUse { writes: true, .. } => WRITTEN_BY_HOST,
+            HostUse { .. } => READ_BY_HOST,
+        }
+    }
+}
 
 impl Uses {
     /// Whether the fault, if there is one, is that which the replacement in flight found.
@@ -253,7 +268,7 @@ impl Uses {
 
     /// Begins a guard of these bytes.
     fn begin_host(&mut self, bytes: Range<usize>, writes: bool) {
-        self.host.push(HostUse { bytes, writes });
+        self.host.push(HostUse { bytes, writes, copied: false });
     }
 
     fn end_host(&mut self, ended: &HostUse) {
@@ -269,8 +284,19 @@ impl Uses {
         };
         match self.host.iter().find(meets) {
             None => Ok(()),
-            Some(guard) if guard.writes => Err(WRITTEN_BY_HOST),
-            Some(_) => Err(READ_BY_HOST),
+            Some(guard) => Err(guard.error()),
+        }
+    }
+
+    /// Why a submission that uses the memory so cannot be.
+    fn refused_to_device(&self, kind: DeviceUse, by: &Arc<Inflight>) -> Result<()> {
+        // Who holds it for writing is the only one to use it.
+        if self.holder.as_ref().is_some_and(|holder| Arc::ptr_eq(holder, by)) {
+            return Ok(());
+        }
+        match self.host.iter().find(|guard| guard.writes || kind != DeviceUse::Read) {
+            None => Ok(()),
+            Some(guard) => Err(guard.error()),
         }
     }
 
@@ -343,12 +369,7 @@ impl Tracked {
         if let Some(cause) = uses.fault.as_ref().filter(|_| kind != DeviceUse::Replace) {
             return Err(Error::Faulted { cause: Arc::clone(cause) });
         }
-        if uses.host.iter().any(|guard| guard.writes) {
-            return Err(WRITTEN_BY_HOST);
-        }
-        if kind != DeviceUse::Read && !uses.host.is_empty() {
-            return Err(READ_BY_HOST);
-        }
+        uses.refused_to_device(kind, by)?;
         let conflicts = |other: &(Arc<Inflight>, DeviceUse)| {
             !Arc::ptr_eq(&other.0, by) && (kind != DeviceUse::Read || other.1 != DeviceUse::Read)
         };
@@ -540,15 +561,16 @@ impl Tracked {
         Ok(Some(ReadGuard { tracked: self, start, offset, len, elements: PhantomData }))
     }
 
-    /// Keeps everybody from writing these bytes, once no submission in flight does.
-    pub(crate) fn hold(&self, bytes: Range<usize>) -> Result<Hold<'_>> {
-        let mut uses = self.wait_while(|uses| uses.device_writers > 0);
+    /// Keeps everybody from writing these bytes, once no submission in flight does; or, where the hold is to write, from using them.
+    pub(crate) fn hold(&self, bytes: Range<usize>, writes: bool) -> Result<Hold<'_>> {
+        let mut uses = self.wait_while(|uses| uses.device_writers > 0 || (writes && uses.device_readers > 0));
         if let Some(cause) = &uses.fault {
             return Err(Error::Faulted { cause: Arc::clone(cause) });
         }
-        uses.refused(&bytes, false)?;
-        uses.begin_host(bytes.clone(), false);
-        Ok(Hold { tracked: self, bytes })
+        uses.refused(&bytes, writes)?;
+        let held = HostUse { bytes, writes, copied: true };
+        uses.host.push(held.clone());
+        Ok(Hold { tracked: self, held })
     }
 
     /// As `read`, for writing. `overwrite`: every element will be assigned before it is read, so that neither a fault
@@ -620,15 +642,26 @@ impl Tracked {
     }
 }
 
-/// A guard for reading of memory that the host need not see.
+/// A guard of memory that the host need not see.
 pub(crate) struct Hold<'a> {
     tracked: &'a Tracked,
-    bytes: Range<usize>,
+    held: HostUse,
+}
+
+impl Hold<'_> {
+    /// This submission is the holder's own; the one before it no longer needs to be.
+    pub(crate) fn let_use(&self, flight: &Arc<Inflight>) {
+        lock(&self.tracked.uses).holder = Some(Arc::clone(flight));
+    }
 }
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        lock(&self.tracked.uses).end_host(&HostUse { bytes: self.bytes.clone(), writes: false });
+        let mut uses = lock(&self.tracked.uses);
+        uses.end_host(&self.held);
+        if self.held.writes {
+            uses.holder = None;
+        }
     }
 }
 
@@ -671,7 +704,7 @@ impl<T: Pod> Deref for ReadGuard<'_, T> {
 impl<T: Pod> Drop for ReadGuard<'_, T> {
     fn drop(&mut self) {
         let bytes = self.offset..self.offset + self.len * size_of::<T>();
-        lock(&self.tracked.uses).end_host(&HostUse { bytes, writes: false });
+        lock(&self.tracked.uses).end_host(&HostUse { bytes, writes: false, copied: false });
     }
 }
 
@@ -722,7 +755,7 @@ impl<T: Pod> Drop for WriteGuard<'_, T> {
             assert!(told.is_ok(), "a range of a live managed buffer is always accepted: {told:?}");
         }
         let bytes = self.offset..self.offset + self.len * size_of::<T>();
-        lock(&self.tracked.uses).end_host(&HostUse { bytes, writes: true });
+        lock(&self.tracked.uses).end_host(&HostUse { bytes, writes: true, copied: false });
     }
 }
 
