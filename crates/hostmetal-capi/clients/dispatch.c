@@ -1,4 +1,5 @@
-// libdispatch from C, with and without blocks. With `plant` as its argument it uses a queue that is released, for a sanitizer to tell.
+// libdispatch from C, with and without blocks. With `plant` as its argument it releases a block once too often, for a sanitizer to tell.
+#include <Block.h>
 #include <dispatch/dispatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,9 @@ int main(int argument_count, char **arguments) {
   dispatch_release(concurrent);
   dispatch_release(group);
   dispatch_release(queue);
-  if (argument_count > 1 && !strcmp(arguments[1], "plant")) dispatch_async_f(queue, &count, add);
+  dispatch_block_t block = Block_copy(^{ *place += 1; });
+  Block_release(block);
+  if (argument_count > 1 && !strcmp(arguments[1], "plant")) Block_release(block);
   printf("%d\n", count);
   return count == 102 ? 0 : 1;
 }
