@@ -612,8 +612,8 @@ unsafe extern "C" {
     ) -> DCMetalStatus;
 }
 unsafe extern "C" {
-    /** The same memory for another device of the buffer's peer group, which can only copy from it (newRemoteBufferViewForDevice). It keeps the
- buffer's memory. Storage that is not private, and a device of no common group, is DC_METAL_INVALID_ARGUMENT.*/
+    /** The same memory for another device of the buffer's peer group, which can only copy from it (newRemoteBufferViewForDevice): all else that is done
+ with it is the caller's mistake, which Metal may not notice. Keep the buffer until what copies from the view has completed. Storage that is not private, and a device of no common group, is DC_METAL_INVALID_ARGUMENT.*/
     pub fn DCMetalBuffer_CreateRemoteView(
         buffer: DCMetalBuffer,
         device: DCMetalDevice,
