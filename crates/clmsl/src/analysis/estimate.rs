@@ -62,7 +62,7 @@ impl MemoryAccess {
     /// let translation = clmsl::translate("k.cl", source, &clmsl::Options::default());
     /// let accesses = &translation.analysis.kernel("k").unwrap().accesses;
     /// let segments: Vec<_> = accesses.iter().map(|access| access.segments(32, 128)).collect();
-    /// assert_eq!(segments, [Some((1, 2)), Some((8, 8))]); // 128 bytes of y in a row, and of x a float of every 32 bytes
+    /// assert_eq!(segments, [Some((1, 2)), Some((8, 9))]); // 128 bytes of y in a row, and of x a float of every 32 bytes
     /// ```
     pub fn segments(&self, lanes: u32, segment: u64) -> Option<(u64, u64)> {
         let (starts, segment) = (self.starts(lanes)?, i128::from(segment.max(1)));
