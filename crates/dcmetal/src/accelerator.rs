@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use bytemuck::Pod;
 use dcmetal_sys as sys;
 
-use crate::command::{Ages, Urgent};
+use crate::command::{Ages, QUEUE_CAPACITY, Slots, Urgent};
 use crate::kernel::{CompiledSource, KernelFiles, Source, SourceKey};
 use crate::memo::Memo;
 use crate::pool::{Staging, WeakPool, make_room_for};
@@ -24,12 +24,8 @@ use crate::{
 };
 use crate::{GraphBuilder, Sampler, SamplerDescriptor, Texture, TextureDescriptor};
 
-/// Uncompleted command buffers that the queue has room for. Metal's default is 64; more lets many threads record at once.
-const QUEUE_CAPACITY: usize = 1024;
 /// Compiled sources that an accelerator keeps.
 const SOURCES_KEPT: usize = 256;
-/// Batches being recorded at once. Below the capacity, so that there is always room that completing work gives back.
-const MAX_OPEN_BATCHES: usize = QUEUE_CAPACITY / 2;
 
 /// A Metal device and a command queue on it. Cloning shares both.
 ///
@@ -57,7 +53,7 @@ struct Shared {
     limits: Limits,
     /// Held from marking the buffers of a submission to its commit, so that both happen in one order.
     submitting: Mutex<()>,
-    open_batches: AtomicUsize,
+    slots: Arc<Slots>,
     /// Batches keep what they record, for the errors of their submissions.
     history: AtomicBool,
     ages: Ages,
@@ -188,7 +184,7 @@ impl Accelerator {
             queue,
             device,
             submitting: Mutex::default(),
-            open_batches: AtomicUsize::new(0),
+            slots: Arc::default(),
             history: AtomicBool::new(false),
             ages: Ages::default(),
             urgent: Urgent::default(),
@@ -234,18 +230,9 @@ impl Accelerator {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Counts a batch as open; [`Accelerator::close_batch`] must follow.
-    pub(crate) fn open_batch(&self) -> Result<()> {
-        let open = &self.shared.open_batches;
-        let room = |open: usize| (open < MAX_OPEN_BATCHES).then_some(open + 1);
-        match open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(Error::TooManyBatches { limit: MAX_OPEN_BATCHES }),
-        }
-    }
-
-    pub(crate) fn close_batch(&self) {
-        self.shared.open_batches.fetch_sub(1, Ordering::Relaxed);
+    /// The places of its queue.
+    pub(crate) fn slots(&self) -> &Arc<Slots> {
+        &self.shared.slots
     }
 
     /// The device's name.
@@ -556,7 +543,7 @@ impl Accelerator {
     /// Waits while the queue is full of submissions in flight.
     ///
     /// # Errors
-    /// [`Error::TooManyBatches`] when too many are open.
+    /// [`Error::TooManyBatches`] when too many are open; [`Error::QueueFull`] when the queue is full and waits for an event that nothing submitted signals.
     pub fn batch(&self) -> Result<Batch> {
         Batch::new(self)
     }

@@ -488,6 +488,15 @@ pub enum Error {
         /// How many may be open.
         limit: usize,
     },
+    /// The queue is full of submissions behind one that waits for an event's value, which nothing that was submitted signals: one more would wait for
+    /// somebody who may be the very thread that asks.
+    #[error(
+        "the queue is full: its {limit} submissions stand behind one that waits for an event, which nothing submitted signals"
+    )]
+    QueueFull {
+        /// How many it holds.
+        limit: usize,
+    },
 }
 
 /// Whose move it is after an error, for exit codes and retries.
@@ -515,6 +524,7 @@ impl Error {
         match self {
             Error::OutOfMemory { .. }
             | Error::TooManyBatches { .. }
+            | Error::QueueFull { .. }
             | Error::StreamFull { .. }
             | Error::NoThread { .. } => ErrorKind::Resource,
             Error::DevicesPaused => ErrorKind::Transient,

@@ -250,6 +250,20 @@ impl Event {
         others
     }
 
+    /// Who was committed and signals at least the value; `None` where nobody has to: it was reached, or the event is poisoned.
+    pub(crate) fn committed_to(&self, value: u64) -> Option<Vec<Arc<Inflight>>> {
+        let owing: Vec<Arc<Inflight>> = {
+            let known = lock(&self.known);
+            if known.poison.is_some() || known.sound >= value {
+                return None;
+            }
+            let owed = known.owed.iter().filter(|(owed, flight)| *owed >= value && flight.is_committed());
+            owed.map(|(_, flight)| Arc::clone(flight)).collect()
+        };
+        // In this order: the device signals before anybody forgets that it would.
+        if owing.is_empty() && self.raw.value() >= value { None } else { Some(owing) }
+    }
+
     /// Why what waited for the value may not have been allowed to start.
     pub(crate) fn fault(&self, value: u64) -> Option<Arc<SubmissionError>> {
         let known = lock(&self.known);

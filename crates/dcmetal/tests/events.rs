@@ -215,3 +215,91 @@ fn what_was_signaled_before_a_failure_elsewhere_counts() {
     event.wait(2).unwrap();
     assert!(matches!(refused(event.wait(3)), Error::EventFaulted { .. }));
 }
+
+/// Launches until the queue is full; how many there were, and their common buffer's value is that then.
+fn fill_queue(gpu: &Accelerator, y: &mut dcmetal::Buffer<u32>) -> (u32, usize) {
+    let add = add(gpu);
+    for launches in 0.. {
+        match add.launch(Grid::linear(1), args![&mut *y, 1u32]) {
+            Ok(submission) => drop(submission),
+            Err(Error::QueueFull { limit }) => return (launches, limit),
+            Err(error) => panic!("{error}"),
+        }
+        assert!(launches < 100_000, "it is never full");
+    }
+    unreachable!("the queue is full before")
+}
+
+fn submit(gpu: &Accelerator, waits: Option<(&Event, u64)>, signals: Option<(&Event, u64)>) -> Submission {
+    let mut batch = gpu.batch().unwrap();
+    if let Some((event, value)) = waits {
+        batch.wait_for(event, value).unwrap();
+    }
+    if let Some((event, value)) = signals {
+        batch.signal(event, value).unwrap();
+    }
+    batch.submit().unwrap()
+}
+
+#[test]
+fn a_full_queue_that_waits_for_the_host_is_an_error_not_a_hang() {
+    let gpu = gpu();
+    let (event, mut y) = (gpu.event().unwrap(), gpu.buffer_zeroed::<u32>(1).unwrap());
+    // A stream's wait counts as a batch's does.
+    let stream = gpu.stream(dcmetal::StreamLimits::default());
+    stream.wait_for(&event, 1).unwrap();
+    drop(stream.flush());
+    let (launches, limit) = fill_queue(&gpu, &mut y);
+    assert_eq!(launches as usize + 1, limit, "the wait has a place too");
+    assert!(matches!(gpu.batch(), Err(Error::QueueFull { .. })));
+    event.signal(1).unwrap();
+    assert_eq!(y.to_vec().unwrap(), [launches]);
+    stream.wait().unwrap();
+    // It is as it was before.
+    for _ in 0..2 * limit {
+        drop(add(&gpu).launch(Grid::linear(1), args![&mut y, 1u32]).unwrap());
+    }
+    assert_eq!(y.to_vec().unwrap(), [launches + 2 * limit as u32]);
+}
+
+/// What is waited for is owed, but by one that the host holds up on another queue.
+#[test]
+fn a_queue_behind_another_that_waits_for_the_host_is_an_error_not_a_hang() {
+    let (first, second) = (gpu(), gpu());
+    let (host, between) = (first.event().unwrap(), first.event().unwrap());
+    let held = submit(&first, Some((&host, 1)), Some((&between, 1)));
+    let mut y = second.buffer_zeroed::<u32>(1).unwrap();
+    let waits = submit(&second, Some((&between, 1)), None);
+    let (launches, _) = fill_queue(&second, &mut y);
+    host.signal(1).unwrap();
+    held.wait().unwrap();
+    waits.wait().unwrap();
+    assert_eq!(y.to_vec().unwrap(), [launches]);
+}
+
+/// Where everything that is waited for was submitted, a full queue is waited for, as ever.
+#[test]
+fn queues_that_wait_for_each_other_s_submissions_are_never_too_full() {
+    const ROUNDS: u32 = 4000;
+    let (first, second) = (gpu(), gpu());
+    let event = first.event().unwrap();
+    let (add_first, add_second) = (add(&first), add(&second));
+    let (mut x, mut y) = (first.buffer_zeroed::<u32>(1).unwrap(), second.buffer_zeroed::<u32>(1).unwrap());
+    for round in 0..ROUNDS {
+        let (made, used) = (2 * u64::from(round) + 1, 2 * u64::from(round) + 2);
+        let mut batch = first.batch().unwrap();
+        if round > 0 {
+            batch.wait_for(&event, made - 1).unwrap();
+        }
+        batch.launch(&add_first, Grid::linear(1), args![&mut x, 1u32]).unwrap();
+        batch.signal(&event, made).unwrap();
+        drop(batch.submit().unwrap());
+        let mut batch = second.batch().unwrap();
+        batch.wait_for(&event, made).unwrap();
+        batch.launch(&add_second, Grid::linear(1), args![&mut y, 2u32]).unwrap();
+        batch.signal(&event, used).unwrap();
+        drop(batch.submit().unwrap());
+    }
+    event.wait(2 * u64::from(ROUNDS)).unwrap();
+    assert_eq!((x.to_vec().unwrap(), y.to_vec().unwrap()), (vec![ROUNDS], vec![2 * ROUNDS]));
+}

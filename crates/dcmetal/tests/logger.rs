@@ -3,11 +3,12 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
 use std::time::Duration;
 
 use common::{gpu, msl};
 use dcmetal::telemetry::{OtlpExporter, OtlpSettings};
-use dcmetal::{BreakerLimits, CompileOptions, Error, Grid, Recovery, Retries, args};
+use dcmetal::{BreakerLimits, CompileOptions, Error, Grid, PageVec, Recovery, Retries, args};
 
 struct Panics;
 
@@ -46,6 +47,25 @@ fn what_is_compiled_is_there() {
         assert_eq!(y.to_vec().unwrap(), [1]);
         gpu.compile_msl("kernel void one( {}").unwrap_err();
     }
+}
+
+/// Metal lets memory in place go, and knows of no panic.
+#[test]
+fn memory_whose_owner_panics_is_let_go() {
+    struct Owner(PageVec<u32>);
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            resume_unwind(Box::new("owner"));
+        }
+    }
+    listen();
+    let gpu = gpu();
+    let mut owner = Owner(PageVec::from_slice(&[7u32; 100]).unwrap());
+    let start = NonNull::new(owner.0.as_mut_ptr()).expect("memory");
+    // SAFETY: pages that the owner keeps, and nobody else reaches.
+    let pages = unsafe { PageVec::from_raw(start, 100, owner) }.unwrap();
+    drop(gpu.buffer_no_copy(pages).unwrap());
+    assert_eq!(gpu.buffer_from(&[1u32, 2]).unwrap().to_vec().unwrap(), [1, 2]);
 }
 
 /// Also while the work's own panic unwinds: a second one would end the process.

@@ -13,6 +13,7 @@ use bytemuck::Pod;
 
 use super::hazard::{Hazards, Scope};
 use super::history::History;
+use super::slots::OpenSlot;
 use super::submission::{Counted, HandedOver, Held, Launched, Place};
 use super::uses::Uses;
 use super::{Inflight, Submission, stream};
@@ -118,15 +119,6 @@ impl Compute {
     }
 }
 
-/// One of the accelerator's open batches.
-struct OpenSlot(Accelerator);
-
-impl Drop for OpenSlot {
-    fn drop(&mut self) {
-        self.0.close_batch();
-    }
-}
-
 /// Whether a command was recorded.
 pub(super) enum Recorded {
     Done,
@@ -144,8 +136,7 @@ impl Batch {
     }
 
     fn with(accelerator: &Accelerator, uses: Uses) -> Result<Batch> {
-        accelerator.open_batch()?;
-        let slot = OpenSlot(accelerator.clone());
+        let slot = accelerator.slots().open()?;
         let command_buffer =
             CommandBuffer::new(accelerator.queue()).map_err(|failure| failure.during("make a command buffer"))?;
         if let Some(timing) = accelerator.figures().and_then(Timing::new) {
@@ -469,7 +460,8 @@ impl Batch {
     }
 
     /// Records that what is recorded from now on starts when the event has at least this value. Meanwhile no later submission of
-    /// this accelerator starts either: one that signals the event is another accelerator's, was made before, or is the host.
+    /// this accelerator starts either: one that signals the event is another accelerator's, was made before, or is the host. Behind a wait that only the
+    /// host can end there is room for as many submissions as the queue holds (1024); one more is [`Error::QueueFull`].
     ///
     /// # Errors
     /// As [`Batch::signal`].
@@ -537,7 +529,7 @@ impl Batch {
         let figures = accelerator.figures();
         let counted = Counted::new(figures, kernels.is_empty() && buffers.is_empty());
         flight.hold(Held { buffers, kernels, copies, encoders, after, events, between, history, counted });
-        if let Err(failure) = commit(command_buffer, &flight) {
+        if let Err(failure) = commit(command_buffer, &flight, &slot) {
             let mut held = flight.release();
             cancel_events(&held.events, &flight);
             uses.get_back(mem::take(&mut held.buffers));
@@ -569,7 +561,7 @@ impl Batch {
         let counted = Counted::new(figures, kernels.is_empty() && buffers.is_empty());
         flight.hold(Held { buffers, kernels, copies, encoders, after, events, between: None, history, counted });
         flight.take_place(place, before);
-        let committed = ended.and_then(|()| commit(command_buffer, &flight));
+        let committed = ended.and_then(|()| commit(command_buffer, &flight, &slot));
         if let Some(figures) = figures {
             figures.committed();
         }
@@ -665,12 +657,18 @@ impl fmt::Debug for Batch {
     }
 }
 
-fn commit(command_buffer: CommandBuffer, flight: &Arc<Inflight>) -> std::result::Result<(), Failure> {
+/// The lock of submitting must be held.
+fn commit(command_buffer: CommandBuffer, flight: &Arc<Inflight>, slot: &OpenSlot) -> std::result::Result<(), Failure> {
     if let Some(timing) = flight.timing() {
         timing.committing();
     }
-    let completed = Arc::clone(flight);
-    flight.commit(command_buffer, Box::new(move |outcome| completed.complete(outcome)))
+    let (completed, behind) = (Arc::clone(flight), flight.take_slot(slot));
+    let completion = Box::new(move |outcome| {
+        // First: it has clones of events, and must not have the last.
+        drop(behind);
+        completed.complete(outcome);
+    });
+    flight.commit(command_buffer, completion)
 }
 
 /// A batch of the user's own waits for nobody while it is recorded.

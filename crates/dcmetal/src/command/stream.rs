@@ -150,7 +150,8 @@ impl Stream {
     ///
     /// # Errors
     /// As [`Kernel::launch`]; then nothing was recorded. [`Error::Unsupported`] for a kernel that prints;
-    /// [`Error::TooManyBatches`] when a batch has to begin and too many of streams and users are open.
+    /// [`Error::TooManyBatches`] when a batch has to begin and too many of streams and users are open; [`Error::QueueFull`] when the queue is full
+    /// and waits for an event that nothing submitted signals.
     pub fn launch<'a>(&self, kernel: &Kernel, grid: Grid, args: impl AsRef<[Arg<'a>]>) -> Result<()> {
         self.launch_with(Patience::Wait, kernel, grid, args.as_ref())
     }
@@ -198,7 +199,7 @@ impl Stream {
     /// accelerator's event will do.
     ///
     /// # Errors
-    /// [`Error::EventFaulted`] for an event that is poisoned; [`Error::Metal`] when Metal refuses; [`Error::TooManyBatches`].
+    /// [`Error::EventFaulted`] for an event that is poisoned; [`Error::Metal`] when Metal refuses; [`Error::TooManyBatches`]; [`Error::QueueFull`].
     pub fn signal(&self, event: &Event, value: u64) -> Result<()> {
         self.record_event(event, EventUse::Signal(value), Vec::new())
     }

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use super::ending::{Ending, follow_all, settle_all, wake};
 use super::history::History;
 use super::room::Room;
+use super::slots::{Behind, OpenSlot, Slots};
 use super::stream;
 use crate::event::{Event, EventUse};
 use crate::kernel::Kernel;
@@ -206,6 +207,8 @@ pub(crate) struct Inflight {
     command_buffer: OnceLock<Committed>,
     /// Whose batch it is.
     stream: Option<Weak<stream::Shared>>,
+    /// Of its queue, right before the commit.
+    slots: OnceLock<Weak<Slots>>,
     /// Where telemetry is on, and measures it.
     timing: OnceLock<Box<Timing>>,
 }
@@ -262,6 +265,26 @@ impl Inflight {
     /// Takes back what `hold` gave, when there is no commit after all.
     pub(crate) fn release(&self) -> Held {
         std::mem::take(&mut lock(&self.state).held)
+    }
+
+    /// Counts it among those of its queue, if it may have to wait for an event. The lock of submitting must be held.
+    pub(super) fn take_slot(&self, slot: &OpenSlot) -> Option<Behind> {
+        let state = lock(&self.state);
+        if state.held.events.iter().any(|(_, what)| what.is_signal()) {
+            let first = self.slots.set(Arc::downgrade(slot.slots())).is_ok();
+            assert!(first, "a submission is committed once");
+        }
+        slot.slots().commit(self, &state.held.events)
+    }
+
+    /// Of the queue of one that signals events, once it is committed.
+    pub(super) fn slots(&self) -> Option<Arc<Slots>> {
+        self.slots.get().and_then(Weak::upgrade)
+    }
+
+    /// Whether it is, or is about to be.
+    pub(crate) fn is_committed(&self) -> bool {
+        self.committing.load(Ordering::Acquire)
     }
 
     /// Commits, which whoever looks at what it signals is to know of.

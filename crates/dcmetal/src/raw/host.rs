@@ -34,6 +34,7 @@ use super::{Buffer, DCMetalBuffer, Device, Failure, Heap, check, storage_mode};
 use crate::command::Inflight;
 use crate::memory::TextureDescriptor;
 pub(crate) use crate::sync::lock;
+use crate::telemetry::{MEMORY, say};
 use crate::{Error, Result, StorageMode, SubmissionError};
 
 /// A Metal buffer and where its contents are, or a Metal texture.
@@ -202,7 +203,7 @@ unsafe extern "C" fn free_pages<T: Pod>(context: *mut c_void, _bytes: *mut c_voi
     let pages = unsafe { Box::from_raw(context.cast::<PageVec<T>>()) };
     // An owner of somebody else's may panic, and Metal does not know of that.
     if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(pages))).is_err() {
-        log::error!(target: "dcmetal::memory", "the owner of a buffer's memory panicked when it was dropped");
+        say(MEMORY, log::Level::Error, format_args!("the owner of a buffer's memory panicked when it was dropped"));
     }
 }
 

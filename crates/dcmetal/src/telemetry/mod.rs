@@ -11,7 +11,8 @@
 //! OpenTelemetry's), `trace` (a file for Chrome's tracing and Perfetto).
 //!
 //! Apart from all this the crate says what happens by the crate `log`, under targets that stay: `dcmetal::submission` (warnings of failures, each
-//! submission at the level `trace`), `dcmetal::compile` (each compilation, `debug`), `dcmetal::pool` (memory released because memory is short, `debug`),
+//! submission at the level `trace`), `dcmetal::compile` (each compilation, `debug`), `dcmetal::graph` (a graph that is encoded anew each time, `debug`),
+//! `dcmetal::memory` (an owner of memory that panicked, `error`), `dcmetal::pool` (memory released because memory is short, `debug`),
 //! `dcmetal::recovery` (warnings of retries, devices left alone and lost), `dcmetal::otlp` (what was not sent). docs/TELEMETRY.md lists targets and metrics.
 
 #[cfg(feature = "trace")]
@@ -60,6 +61,7 @@ use crate::{Accelerator, CacheStats, ErrorKind, KernelFileStats, PoolStats, Resu
 pub(crate) const SUBMISSION: &str = "dcmetal::submission";
 pub(crate) const COMPILE: &str = "dcmetal::compile";
 pub(crate) const GRAPH: &str = "dcmetal::graph";
+pub(crate) const MEMORY: &str = "dcmetal::memory";
 pub(crate) const POOL: &str = "dcmetal::pool";
 pub(crate) const RECOVERY: &str = "dcmetal::recovery";
 #[cfg(feature = "otlp")]
