@@ -320,3 +320,141 @@ fn accesses_are_those_of_the_text() {
         assert_eq!(found, *wanted, "{body}");
     }
 }
+
+/// Parameters before `global float* y, int n`; the body, in which `i` is the first id and `j` the second; parameter (or `local`), `r`, `w` or `rw`, bytes, pattern in x and
+/// in y, in the order of the text.
+type PlaneCase =
+    (&'static str, &'static str, &'static [(&'static str, &'static str, u64, AccessPattern, AccessPattern)]);
+
+const PLANES: &[PlaneCase] = &[
+    // Along rows, along columns, and both.
+    (
+        "global const float* x",
+        "y[j * n + i] = x[j * n + i] + x[j * 64 + i];",
+        &[("y", "w", 4, Contiguous, Even), ("x", "r", 4, Contiguous, Even), ("x", "r", 4, Contiguous, Strided(256))],
+    ),
+    (
+        "global const float* x",
+        "y[i * n + j] = x[i * 64 + j];",
+        &[("y", "w", 4, Even, Contiguous), ("x", "r", 4, Strided(256), Contiguous)],
+    ),
+    (
+        "global const float* x",
+        "y[i * n + j] = x[j * n + i];",
+        &[("y", "w", 4, Even, Contiguous), ("x", "r", 4, Contiguous, Even)],
+    ),
+    // Above, below, left and right; the sum of two distances.
+    (
+        "global const float* x",
+        "y[j * n + i] = x[(j - 1) * n + i] + x[(j + 1) * n + i] + x[j * n + i - 1] + x[j + i];",
+        &[
+            ("y", "w", 4, Contiguous, Even),
+            ("x", "r", 4, Contiguous, Even),
+            ("x", "r", 4, Contiguous, Even),
+            ("x", "r", 4, Contiguous, Even),
+            ("x", "r", 4, Contiguous, Contiguous),
+        ],
+    ),
+    // What y does not change, and what only y does.
+    (
+        "global const float* x",
+        "y[j] = x[i] + x[n];",
+        &[("y", "w", 4, Uniform, Contiguous), ("x", "r", 4, Contiguous, Uniform), ("x", "r", 4, Uniform, Uniform)],
+    ),
+    ("", "y[-2 * j] = y[3 - j];", &[("y", "w", 4, Uniform, Strided(-8)), ("y", "r", 4, Uniform, Strided(-4))]),
+    // The product of two matrices.
+    (
+        "global const float* a, global const float* b",
+        "float s = 0; for (int k = 0; k < n; k++) s += a[j * n + k] * b[k * n + i]; y[j * n + i] = s;",
+        &[("a", "r", 4, Uniform, Even), ("b", "r", 4, Contiguous, Uniform), ("y", "w", 4, Contiguous, Even)],
+    ),
+    // By data of the row, and of the place.
+    (
+        "global const int* x, global const int* z",
+        "y[x[j] + i] = y[z[i] + j];",
+        &[
+            ("y", "w", 4, Contiguous, Gather),
+            ("x", "r", 4, Uniform, Contiguous),
+            ("y", "r", 4, Gather, Contiguous),
+            ("z", "r", 4, Contiguous, Uniform),
+        ],
+    ),
+    // A tile of local memory that is turned: groups do not tell neighbours apart.
+    (
+        "global const float* x",
+        "local float t[16][17]; int a = get_local_id(0), b = get_local_id(1); t[b][a] = x[j * n + i]; barrier(1);
+         y[(get_group_id(0) * 16 + b) * n + get_group_id(1) * 16 + a] = t[a][b];",
+        &[
+            ("local", "w", 4, Contiguous, Strided(68)),
+            ("x", "r", 4, Contiguous, Even),
+            ("y", "w", 4, Contiguous, Even),
+            ("local", "r", 4, Strided(68), Contiguous),
+        ],
+    ),
+    // Numbers of all work-items: from row to row by the length of one.
+    (
+        "",
+        "y[get_global_linear_id()] = y[get_local_linear_id()] + j;",
+        &[("y", "w", 4, Contiguous, Even), ("y", "r", 4, Contiguous, Even)],
+    ),
+    // Who is alike in one dimension need not be in the other: behind the loop, and behind the condition, those of a row differ.
+    (
+        "",
+        "int k = 0; while (k < j) k++; y[k] = 1; int m = 0; if (i > 3) m = 1; y[m] = 1;",
+        &[("y", "w", 4, Uniform, Unknown), ("y", "w", 4, Unknown, Uniform)],
+    ),
+    ("", "y[get_global_id(n)] = 1;", &[("y", "w", 4, Unknown, Unknown)]),
+    // Called functions: the second dimension may be asked for there; several patterns of one place are unknown.
+    ("", "y[row() * n + i] = 1;", &[("y", "w", 4, Contiguous, Even)]),
+    ("", "put(y, j); put(y, i);", &[("y", "w", 4, Uniform, Unknown), ("y", "w", 4, Contiguous, Unknown)]),
+    ("", "put(y, j + i); put(y + n, j + i);", &[("y", "w", 4, Contiguous, Contiguous)]),
+    (
+        "global float4* v",
+        "v[j * n + i].x = vload2(j, y).y;",
+        &[("v", "w", 4, Strided(16), Even), ("y", "r", 8, Uniform, Contiguous)],
+    ),
+];
+
+#[test]
+fn accesses_of_planes_have_a_pattern_in_y() {
+    for (params, body, wanted) in PLANES {
+        let comma = if params.is_empty() { "" } else { ", " };
+        let source = format!(
+            "void put(global float* p, int k) {{ p[k] = 1; }}
+             int row(void) {{ return get_global_id(1); }}
+             kernel void k({params}{comma}global float* y, int n) {{
+                 int i = get_global_id(0), j = get_global_id(1); {body} }}"
+        );
+        let options = Options::parse_build_options("-cl-std=CL2.0").expect("options").options;
+        let translation = translate("case.cl", &source, &options);
+        assert!(translation.msl.is_some(), "{body}\n{}", translation.rendered());
+        let args = &translation.reflection.kernels[0].args;
+        let kernel = translation.analysis.kernel("k").expect("a kernel");
+        let found = kernel.accesses.iter().map(|access| {
+            let name = access.argument.map_or("local", |index| &*args[index as usize].name);
+            let how = if access.reads { "r" } else { "w" };
+            assert!(access.reads != access.writes, "{body}");
+            (name, how, access.bytes, access.pattern, access.pattern_y.expect("a pattern in y"))
+        });
+        assert_eq!(found.collect::<Vec<_>>(), *wanted, "{body}");
+    }
+}
+
+#[test]
+fn where_nothing_follows_y_there_is_no_pattern_in_it() {
+    let source = "int row(void) { return get_global_id(1); }
+        kernel void one(global float* y) { y[get_global_id(0) + get_group_id(1) * get_global_size(1)] = 1; }
+        kernel void two(global float* y) { y[get_global_id(0) + row()] = 1; y[0] = 1; }
+        kernel void deep(global float* y) { y[get_global_id(0) + get_global_id(2)] = 1; }
+        kernel void linear(global float* y) { y[get_global_linear_id()] = 1; }";
+    let options = Options::parse_build_options("-cl-std=CL2.0").expect("options").options;
+    let translation = translate("case.cl", source, &options);
+    let patterns = |kernel: &str| -> Vec<Option<AccessPattern>> {
+        let kernel = translation.analysis.kernel(kernel).unwrap_or_else(|| panic!("{kernel}"));
+        kernel.accesses.iter().map(|access| access.pattern_y).collect()
+    };
+    assert_eq!(patterns("one"), [None]);
+    assert_eq!(patterns("two"), [Some(Contiguous), Some(Uniform)]);
+    assert_eq!(patterns("deep"), [None]);
+    assert_eq!(patterns("linear"), [Some(Even)]);
+}

@@ -40,6 +40,7 @@ pub(crate) fn json(kernel: &Kernel, file: &str) -> Value {
             "writes": access.writes,
             "bytes": Some(access.bytes).filter(|bytes| *bytes > 0),
             "pattern": access.pattern,
+            "pattern_y": access.pattern_y,
             "used_part": if in_memory(access) { access.used_part(cx.lanes(), LINE) } else { None },
             "bank_conflicts": if in_memory(access) { None } else { access.bank_conflicts(cx.lanes(), BANKS, BANK) },
             "at": cx.at(access.span),
@@ -153,10 +154,11 @@ impl Cx<'_> {
         self.kernel.arguments().get(position).map(|argument| argument.name.as_str())
     }
 
-    /// A row for those that differ in their place only.
+    /// A row for those that differ in their place only. What they are in y is told as JSON, and by the choice of a threadgroup.
     fn accesses(&self, accesses: &[MemoryAccess]) -> String {
         let mut alike: Vec<(MemoryAccess, Vec<Span>)> = Vec::new();
         for access in accesses {
+            let access = &MemoryAccess { pattern_y: None, ..*access };
             let same = |other: &MemoryAccess| MemoryAccess { span: access.span, ..*other } == *access;
             match alike.iter_mut().find(|(other, _)| same(other)) {
                 Some((_, spans)) => spans.push(access.span),

@@ -529,8 +529,8 @@ fn what_a_kernel_does_is_told() {
     assert_eq!(analysis["work"]["loops"][0]["at"]["line"], 13);
     let access = analysis["accesses"].as_array().unwrap().iter().find(|access| access["argument"] == "b").unwrap();
     assert_eq!(
-        (&access["at"]["line"], &access["bytes"], &access["pattern"]),
-        (&5.into(), &4.into(), &"contiguous".into())
+        (&access["at"]["line"], &access["bytes"], &access["pattern"], &access["pattern_y"]),
+        (&5.into(), &4.into(), &"contiguous".into(), &"even".into())
     );
     let intensity = &analysis["intensity"];
     assert_eq!(

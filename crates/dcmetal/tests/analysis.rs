@@ -32,6 +32,12 @@ fn access(access: &MemoryAccess) -> String {
     format!("{} {how} {bytes} {pattern}", address_space.name())
 }
 
+/// The same with the pattern in y, if there is one.
+fn access_of_plane(of: &MemoryAccess) -> String {
+    let in_y = of.pattern_y.map_or_else(String::new, |pattern| format!("; in y {pattern}"));
+    access(of) + &in_y
+}
+
 fn kinds(analysis: &KernelAnalysis) -> Vec<FactKind> {
     FactKind::ALL.into_iter().filter(|kind| analysis.count(*kind) > 0).collect()
 }
@@ -62,7 +68,7 @@ fn both_languages_are_told_alike() {
             // Values are in constant memory in MSL, and in none in OpenCL C.
             let accesses = |analysis: &KernelAnalysis| -> BTreeSet<String> {
                 let shared = analysis.accesses.iter().filter(|access| access.address_space != AddressSpace::Constant);
-                shared.map(access).collect()
+                shared.map(access_of_plane).collect()
             };
             assert_eq!(accesses(by_tree), accesses(by_code), "{name}");
             // Integer operations are those of the text, which is another one.
@@ -300,6 +306,82 @@ fn kernels_in_msl_are_counted_as_by_hand() {
                 "{body}: line {line}"
             );
         }
+    }
+}
+
+#[test]
+fn kernels_of_planes_in_msl_have_a_pattern_in_y() {
+    let gpu = gpu();
+    // Parameters behind `device float* x, device float* y, constant int& n, uint2 p [[thread_position_in_grid]]`.
+    let cases: &[(&str, &str, &[&str])] = &[
+        (
+            "",
+            "y[p.y * n + p.x] = x[p.y * 64 + p.x];",
+            &[
+                "global read 4 contiguous; in y 256 bytes apart",
+                "global write 4 contiguous; in y evenly apart, by arguments",
+            ],
+        ),
+        (
+            "",
+            "y[p.x * n + p.y] = x[p.y * n + p.x];",
+            &[
+                "global read 4 contiguous; in y evenly apart, by arguments",
+                "global write 4 evenly apart, by arguments; in y contiguous",
+            ],
+        ),
+        (
+            "",
+            "y[p.y] = x[p.x] + x[0];",
+            &[
+                "global read 4 contiguous; in y uniform",
+                "global read 4 uniform; in y uniform",
+                "global write 4 uniform; in y contiguous",
+            ],
+        ),
+        (
+            "",
+            "y[int(x[p.y]) + p.x] = 1;",
+            &["global read 4 uniform; in y contiguous", "global write 4 contiguous; in y by data"],
+        ),
+        ("", "y[p.y - p.x * 2] = 1;", &["global write 4 -8 bytes apart; in y contiguous"]),
+        (
+            "",
+            "int k = 0; while (k < int(p.y)) k++; y[k] = 1; y[p.x > 3 ? 1 : 0] = 1;",
+            &["global write 4 uniform; in y unknown", "global write 4 unknown; in y uniform"],
+        ),
+        ("", "y[p.x] = 1;", &["global write 4 contiguous"]),
+        // Numbers in the threadgroup go on in the next row; what a SIMD-group has in it depends on the threadgroup's width.
+        (
+            ", uint l [[thread_index_in_threadgroup]], uint2 q [[thread_position_in_threadgroup]]",
+            "threadgroup float t[1024]; t[l] = 1; threadgroup_barrier(mem_flags::mem_threadgroup); y[p.x] = t[q.y * 32 + q.x];",
+            &[
+                "global write 4 contiguous; in y uniform",
+                "local read 4 contiguous; in y 128 bytes apart",
+                "local write 4 contiguous; in y evenly apart, by arguments",
+            ],
+        ),
+        (
+            ", uint l [[thread_index_in_threadgroup]]",
+            "y[l / 32] = x[l % 32];",
+            &["global read 4 contiguous; in y unknown", "global write 4 uniform; in y unknown"],
+        ),
+        (
+            ", uint l [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]]",
+            "y[l] = x[s];",
+            &["global read 4 uniform; in y unknown", "global write 4 contiguous; in y unknown"],
+        ),
+    ];
+    for (parameters, body, accesses) in cases {
+        let source = format!(
+            "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float* x, device float* y, \
+             constant int& n, uint2 p [[thread_position_in_grid]]{parameters}) {{ {body} }}"
+        );
+        let kernel = gpu.compile_msl(&source).and_then(|library| library.kernel("k"));
+        let kernel = kernel.unwrap_or_else(|error| panic!("{body}: {error}"));
+        let shared = analysed(&kernel).accesses.iter().filter(|access| access.address_space != AddressSpace::Constant);
+        let found: BTreeSet<String> = shared.map(access_of_plane).collect();
+        assert_eq!(found, accesses.iter().map(|text| (*text).to_owned()).collect(), "{body}");
     }
 }
 

@@ -94,11 +94,11 @@ fn an_imageblock_is_analysed_as_threadgroup_memory() {
     let mut lines: Vec<&str> = told.lines().map(|line| line.rsplit_once(' ').map_or(line, |(line, _)| line)).collect();
     lines.sort_unstable();
     let expected = [
-        "access device x read 4 4 6",
-        "access device y write 4 4 8",
-        "access threadgroup img read 4 0 8",
-        "access threadgroup img read 4 8 8",
-        "access threadgroup img write 4 8 6",
+        "access device x read 4 4 0 6",
+        "access device y write 4 4 0 8",
+        "access threadgroup img read 4 0 0 8",
+        "access threadgroup img read 4 8 even 8",
+        "access threadgroup img write 4 8 even 6",
         "fact barrier 7",
         "fact threadgroup_memory 4",
         "fact threadgroup_position 5",

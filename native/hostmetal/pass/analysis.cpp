@@ -32,8 +32,21 @@ void keepLibraryCalls(Module &module) {
 raw_ostream &operator<<(raw_ostream &out, const Place &place) { return out << place.line << ' ' << place.column; }
 
 bool operator<(const Access &one, const Access &other) {
-  return std::tie(one.root, one.reads, one.writes, one.bytes, one.step.kind, one.step.by, one.place) <
-         std::tie(other.root, other.reads, other.writes, other.bytes, other.step.kind, other.step.by, other.place);
+  return std::tie(one.root, one.reads, one.writes, one.bytes, one.step.kind, one.step.by, one.stepY.kind, one.stepY.by, one.place) <
+         std::tie(other.root, other.reads, other.writes, other.bytes, other.step.kind, other.step.by, other.stepY.kind, other.stepY.by, other.place);
+}
+
+static raw_ostream &operator<<(raw_ostream &out, const Step &step) {
+  switch (step.kind) {
+  case Step::known:
+    return out << step.by;
+  case Step::even:
+    return out << "even";
+  case Step::data:
+    return out << "data";
+  default:
+    return out << "unknown";
+  }
 }
 
 void Access::print(raw_ostream &out) const {
@@ -47,21 +60,7 @@ void Access::print(raw_ostream &out) const {
   default:
     out << "unknown";
   }
-  out << ' ' << (reads ? writes ? "both" : "read" : "write") << ' ' << bytes << ' ';
-  switch (step.kind) {
-  case Step::known:
-    out << step.by;
-    break;
-  case Step::even:
-    out << "even";
-    break;
-  case Step::data:
-    out << "data";
-    break;
-  default:
-    out << "unknown";
-  }
-  out << ' ' << place;
+  out << ' ' << (reads ? writes ? "both" : "read" : "write") << ' ' << bytes << ' ' << step << ' ' << stepY << ' ' << place;
 }
 
 void Work::add(const Work &other, uint64_t count) {
@@ -121,7 +120,8 @@ namespace {
 class Analysis {
 public:
   Analysis(Function &body_, LoopInfo &loops_, ScalarEvolution &evolution_, DominatorTree &tree_)
-      : body(body_), loops(loops_), evolution(evolution_), tree(tree_), steps(body_, loops_, tree_) {}
+      : body(body_), loops(loops_), evolution(evolution_), tree(tree_), steps(body_, loops_, tree_, Axis::x),
+        stepsY(body_, loops_, tree_, Axis::y) {}
 
   Told tell() {
     told.whole = workOf(nullptr);
@@ -133,7 +133,7 @@ private:
   LoopInfo &loops;
   ScalarEvolution &evolution;
   DominatorTree &tree;
-  Steps steps;
+  Steps steps, stepsY;
   Told told;
   // Those of a block, until they are put together.
   struct Part {
@@ -172,7 +172,7 @@ private:
       return;
     const DILocation *at = userOf(instruction.getDebugLoc());
     Place place = placeOf(at);
-    together.push_back({{root, reads, writes, bytes.value_or(0), steps.of(pointer), place}, &instruction, pointer, bytes ? nullptr : length, at});
+    together.push_back({{root, reads, writes, bytes.value_or(0), steps.of(pointer), stepsY.of(pointer), place}, &instruction, pointer, bytes ? nullptr : length, at});
     if (!bytes)
       told.uncounted.insert(place);
   }

@@ -24,10 +24,11 @@ struct Access {
   Root root;
   bool reads, writes;
   uint64_t bytes;
-  Step step;
+  // Between neighbours in x, and in y.
+  Step step, stepY;
   Place place;
 
-  // ROOT USE BYTES STEP LINE COLUMN
+  // ROOT USE BYTES STEP STEPY LINE COLUMN
   void print(llvm::raw_ostream &out) const;
 };
 

@@ -1,5 +1,5 @@
-// By how much values differ between neighbouring threads: threads of one SIMD-group whose positions in x differ by 1. Of every value it is
-// found by how much it is larger in the next neighbour, from the best case on, until nothing changes; where neighbours may come another way,
+// By how much values differ between neighbouring threads: threads of one SIMD-group whose positions in x differ by 1, or of one threadgroup whose
+// positions in y do. Of every value it is found by how much it is larger in the next neighbour, from the best case on, until nothing changes; where neighbours may come another way,
 // nothing is known.
 
 #include "steps.h"
@@ -126,11 +126,22 @@ Step times(Step one, int64_t factor) {
   return factor == 0 && one.kind != Step::open ? same : one;
 }
 
-
-Step stepOf(const DenseMap<const Value *, Step> &steps, const Value *value) {
+Step stepOf(const DenseMap<const Value *, Step> &steps, Axis axis, const Value *value) {
   if (auto *argument = dyn_cast<Argument>(value)) {
     unsigned number = argument->getArgNo();
-    return {Step::known, number == parameterX || number == parameterLinear ? 1 : 0};
+    if (axis == Axis::x)
+      return {Step::known, number == parameterX || number == parameterLinear ? 1 : 0};
+    switch (number) {
+    case parameterY:
+      return {Step::known, 1};
+    case parameterLinear:
+      // By the threadgroup's width.
+      return {Step::even, 0};
+    case parameterSimdgroup:
+      return {Step::unknown, 0};
+    default:
+      return same;
+    }
   }
   if (!isa<Instruction>(value))
     return same;
@@ -140,7 +151,7 @@ Step stepOf(const DenseMap<const Value *, Step> &steps, const Value *value) {
 
 class Finder {
 public:
-  Finder(Function &body_, LoopInfo &loops_, DominatorTree &tree_) : body(body_), loops(loops_), tree(tree_) {}
+  Finder(Function &body_, LoopInfo &loops_, DominatorTree &tree_, Axis axis_) : body(body_), loops(loops_), tree(tree_), axis(axis_) {}
 
   void find() {
     ReversePostOrderTraversal<Function *> order(&body);
@@ -169,8 +180,9 @@ private:
   Function &body;
   LoopInfo &loops;
   DominatorTree &tree;
+  Axis axis;
 
-  Step of(const Value *value) const { return stepOf(steps, value); }
+  Step of(const Value *value) const { return stepOf(steps, axis, value); }
 
   // Of one component of a vector.
   Step ofComponent(const Value *value, unsigned number, unsigned depth) const {
@@ -213,9 +225,9 @@ private:
   }
 
   // Whether it is the number of a thread in its threadgroup, whose neighbours in a SIMD-group never cross a multiple of 32.
-  static bool isLinear(const Value *value) {
+  bool isLinear(const Value *value) const {
     auto *argument = dyn_cast<Argument>(value);
-    return argument && argument->getArgNo() == parameterLinear;
+    return axis == Axis::x && argument && argument->getArgNo() == parameterLinear;
   }
 
   Step binary(const BinaryOperator &operation, Step one, Step other, std::optional<int64_t> factor, std::optional<int64_t> factor2) const {
@@ -423,7 +435,7 @@ private:
       return at(0).isSame() ? same : Step{Step::data, 0};
     }
     if (isCallOf(&instruction, laneName))
-      return {Step::known, 1};
+      return axis == Axis::x ? Step{Step::known, 1} : Step{Step::unknown, 0};
     if (isCallOf(&instruction, allocateName))
       return same;
     if (isa<AllocaInst>(instruction))
@@ -451,12 +463,12 @@ private:
 
 } // namespace
 
-Steps::Steps(Function &body, LoopInfo &loops, DominatorTree &tree) {
-  Finder finder(body, loops, tree);
+Steps::Steps(Function &body, LoopInfo &loops, DominatorTree &tree, Axis axis_) : axis(axis_) {
+  Finder finder(body, loops, tree, axis);
   finder.find();
   steps = std::move(finder.steps);
 }
 
-Step Steps::of(const Value *value) const { return stepOf(steps, value); }
+Step Steps::of(const Value *value) const { return stepOf(steps, axis, value); }
 
 } // namespace hostmetal

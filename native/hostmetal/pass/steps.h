@@ -17,6 +17,9 @@ Library libraryOf(const llvm::DISubprogram *program);
 // Whether it is in the user's text; all else is the library's.
 bool isUsers(const llvm::DIScope *scope);
 
+// The direction in which neighbours' positions differ.
+enum class Axis { x, y };
+
 // By how much a value is larger in the next neighbour; in an order in which it only ever rises.
 struct Step {
   enum Kind { open, known, even, unknown, data } kind = open;
@@ -41,10 +44,11 @@ bool isKernels(const llvm::Instruction &instruction);
 // Of every value of a body.
 class Steps {
 public:
-  Steps(llvm::Function &body, llvm::LoopInfo &loops, llvm::DominatorTree &tree);
+  Steps(llvm::Function &body, llvm::LoopInfo &loops, llvm::DominatorTree &tree, Axis axis);
   Step of(const llvm::Value *value) const;
 
 private:
+  Axis axis;
   llvm::DenseMap<const llvm::Value *, Step> steps;
 };
 

@@ -1,12 +1,13 @@
 //! How kernels reach memory: how far apart the addresses of neighbouring work-items are.
 //!
 //! Neighbours are work-items of one group whose ids in dimension 0 differ by 1, in the same rounds of the loops around the
-//! place. Of each integer and pointer the walk (`walk`, `value`) knows by how much it differs between them (`step`), through
-//! variables by a fixed point: a variable that is assigned more than once, and once where not all neighbours come (behind a
-//! condition that differs, in a loop that some leave earlier), is unknown. Called functions are walked with what they are
-//! passed (`call`). What is not seen through is unknown, never guessed.
+//! place; a second walk has those whose ids in dimension 1 do, for kernels that ask for more than dimension 0. Of each integer
+//! and pointer the walk (`walk`, `value`) knows by how much it differs between them (`step`), through variables by a fixed
+//! point: a variable that is assigned more than once, and once where not all neighbours come (behind a condition that differs,
+//! in a loop that some leave earlier), is unknown. Called functions are walked with what they are passed (`call`). What is not
+//! seen through is unknown, never guessed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::Serialize;
@@ -32,12 +33,18 @@ pub struct MemoryAccess {
     pub bytes: u64,
     /// How the addresses of neighbours lie.
     pub pattern: AccessPattern,
+    /// How the addresses of neighbours in dimension 1 (y) lie: of work-items of one group whose ids differ by 1 there and not elsewhere. `None` in
+    /// a kernel of whose accesses each is [`AccessPattern::Uniform`] so, as in one dimension. Of a place that calls reach with several,
+    /// [`AccessPattern::Unknown`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern_y: Option<AccessPattern>,
     /// Where. [`Sources::location`](crate::Sources::location) has the line.
     #[serde(skip)]
     pub span: Span,
 }
 
-/// How the addresses of neighbouring work-items lie: of those of one group whose ids in dimension 0 differ by 1.
+/// How the addresses of neighbouring work-items lie: of those of one group whose ids in dimension 0 differ by 1, or as
+/// [`MemoryAccess::pattern_y`] in dimension 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -98,7 +105,23 @@ impl MemoryAccess {
             Root::Parameter(index) => Some(index),
             Root::None | Root::Variable | Root::Unknown => None,
         };
-        Some(MemoryAccess { argument, address_space, reads, writes, bytes, pattern, span })
+        Some(MemoryAccess { argument, address_space, reads, writes, bytes, pattern, pattern_y: None, span })
+    }
+}
+
+/// Tells accesses what their patterns are in dimension 1, where a second walk found these.
+pub(super) fn add_second(accesses: &mut [MemoryAccess], second: &[MemoryAccess]) {
+    let place = |access: &MemoryAccess| MemoryAccess { pattern: AccessPattern::Unknown, pattern_y: None, ..*access };
+    let mut patterns: HashMap<MemoryAccess, AccessPattern> = HashMap::with_capacity(second.len());
+    for access in second {
+        let known = patterns.entry(place(access)).or_insert(access.pattern);
+        if *known != access.pattern {
+            *known = AccessPattern::Unknown;
+        }
+    }
+    let pattern = |access: &MemoryAccess| patterns.get(&place(access)).copied().unwrap_or(AccessPattern::Unknown);
+    if accesses.iter().any(|access| pattern(access) != AccessPattern::Uniform) {
+        accesses.iter_mut().for_each(|access| access.pattern_y = Some(pattern(access)));
     }
 }
 

@@ -64,6 +64,8 @@ type Arguments = Vec<(Value, Option<i128>)>;
 /// The calls of a program's kernels.
 pub(super) struct Calls<'a> {
     pub(super) texts: &'a Texts<'a>,
+    /// The dimension in which the ids of neighbours differ: 0 or 1.
+    pub(super) dimension: u32,
     /// How many levels the walks have gone down into expressions, statements and functions.
     pub(super) height: u32,
     /// How many expressions and statements were walked.
@@ -80,9 +82,10 @@ pub(super) struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn new(texts: &'a Texts<'a>) -> Calls<'a> {
+    pub(super) fn new(texts: &'a Texts<'a>, dimension: u32) -> Calls<'a> {
         Calls {
             texts,
+            dimension,
             height: 0,
             walked: 0,
             listed: 0,

@@ -129,7 +129,16 @@ mod tests {
 
     fn access(bytes: u64, pattern: AccessPattern) -> MemoryAccess {
         let (address_space, span) = (AddressSpace::Global, Span::default());
-        MemoryAccess { argument: None, address_space, reads: true, writes: false, bytes, pattern, span }
+        MemoryAccess {
+            argument: None,
+            address_space,
+            reads: true,
+            writes: false,
+            bytes,
+            pattern,
+            pattern_y: None,
+            span,
+        }
     }
 
     use AccessPattern::{Contiguous, Even, Gather, Strided, Uniform, Unknown};

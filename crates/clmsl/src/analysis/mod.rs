@@ -165,6 +165,8 @@ impl Analysis {
 struct Own {
     facts: Vec<Fact>,
     callees: Vec<usize>,
+    /// It asks for a position in another dimension than 0, or for one made of all.
+    plane: bool,
     /// How many expressions it has.
     size: usize,
 }
@@ -181,10 +183,10 @@ pub(crate) fn analyse<'f>(
     let owns: Vec<Own> = functions.iter().map(|function| own(function)).collect();
     let size = owns.iter().map(|own| own.size).sum();
     let texts = Texts { functions: &functions, structs, constants: &constants, size };
-    let mut calls = Calls::new(&texts);
+    let (mut calls, mut second) = (Calls::new(&texts, 0), Calls::new(&texts, 1));
     // Which kernel came by last, so that nothing is visited twice for one.
     let mut seen = vec![usize::MAX; owns.len()];
-    let (reached, mut listed) = (reached(&owns), 0);
+    let (reached, planes, mut listed) = (reached(&owns), planes(&owns), 0);
     let kernels = functions.iter().enumerate().filter(|(_, function)| function.kernel.is_some());
     let kernels = kernels.map(|(at, function)| {
         let (mut facts, mut next) = (Vec::new(), vec![at]);
@@ -206,7 +208,10 @@ pub(crate) fn analyse<'f>(
         // Copies of one function have the same places.
         facts.sort_by_key(|Fact { kind, span }| (span.file, span.lo, span.hi, *kind));
         facts.dedup();
-        let (accesses, uncounted, work) = calls.kernel(at);
+        let (mut accesses, uncounted, work) = calls.kernel(at);
+        if planes[at] {
+            access::add_second(&mut accesses, &second.kernel(at).0);
+        }
         KernelAnalysis { name: function.name.clone(), facts, accesses, work, uncounted }
     });
     Analysis { kernels: kernels.collect() }
@@ -228,15 +233,38 @@ fn own(function: &Function) -> Own {
     own
 }
 
+/// Of each function those that call it.
+fn callers(owns: &[Own]) -> Vec<Vec<usize>> {
+    let mut callers = vec![Vec::new(); owns.len()];
+    for (at, own) in owns.iter().enumerate() {
+        own.callees.iter().for_each(|&callee| callers[callee].push(at));
+    }
+    callers
+}
+
+/// Whether each function, or one that it reaches by calls, asks for a position that neighbours in dimension 1 may not share.
+fn planes(owns: &[Own]) -> Vec<bool> {
+    let mut planes: Vec<bool> = owns.iter().map(|own| own.plane).collect();
+    let callers = callers(owns);
+    let mut next: Vec<usize> = (0..owns.len()).filter(|&at| planes[at]).collect();
+    while let Some(function) = next.pop() {
+        for &caller in &callers[function] {
+            if !std::mem::replace(&mut planes[caller], true) {
+                next.push(caller);
+            }
+        }
+    }
+    planes
+}
+
 /// Of each function a fact of each kind, its own or of a function that it reaches by calls.
 fn reached(owns: &[Own]) -> Vec<[Option<Fact>; FactKind::ALL.len()]> {
     let mut reached = vec![[None; FactKind::ALL.len()]; owns.len()];
-    let mut callers = vec![Vec::new(); owns.len()];
+    let callers = callers(owns);
     for (at, own) in owns.iter().enumerate() {
         for fact in &own.facts {
             reached[at][fact.kind as usize].get_or_insert(*fact);
         }
-        own.callees.iter().for_each(|&callee| callers[callee].push(at));
     }
     let mut next: Vec<usize> = (0..owns.len()).collect();
     while let Some(function) = next.pop() {
@@ -260,6 +288,13 @@ fn note(e: &Expr, own: &mut Own) {
     match &e.kind {
         ExprKind::Call { function, .. } => own.callees.push(function.0 as usize),
         ExprKind::Builtin { builtin: Resolved::Special(special), args } => {
+            own.plane |= match special {
+                Special::WorkItem(WorkItem::GlobalId | WorkItem::LocalId) => {
+                    args.first().and_then(const_int) != Some(0)
+                }
+                Special::WorkItem(WorkItem::GlobalLinearId | WorkItem::LocalLinearId) => true,
+                _ => false,
+            };
             let on_local = || args.iter().any(|arg| arg.ty.pointee().is_some_and(|p| p.space == Space::Local));
             if let Some(kind) = kind(*special, on_local) {
                 own.facts.push(Fact { kind, span: e.span });

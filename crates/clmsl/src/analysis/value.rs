@@ -503,10 +503,12 @@ impl Walk<'_, '_> {
         let dimension = args.first().map(const_int);
         match item {
             WorkItem::GlobalId | WorkItem::LocalId => match dimension {
-                Some(Some(0)) => Step::Known(1),
+                Some(Some(number)) if number == self.calls.dimension.into() => Step::Known(1),
                 Some(Some(_)) => SAME,
                 _ => Step::Unknown,
             },
+            // In dimension 1 it differs by the size of dimension 0.
+            WorkItem::GlobalLinearId | WorkItem::LocalLinearId if self.calls.dimension > 0 => Step::Even,
             WorkItem::GlobalLinearId | WorkItem::LocalLinearId => Step::Known(1),
             WorkItem::SubGroupSize | WorkItem::SubGroupId | WorkItem::SubGroupLocalId => Step::Unknown,
             WorkItem::GroupId

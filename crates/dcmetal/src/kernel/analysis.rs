@@ -111,8 +111,10 @@ impl Text {
                         "both" => (true, true),
                         _ => return None,
                     };
-                    let (pattern, span) = (pattern(words.get(5)?, bytes)?, span(6)?);
-                    let access = MemoryAccess { argument, address_space, reads, writes, bytes, pattern, span };
+                    let (pattern_y, span) = (Some(pattern(words.get(6)?, bytes)?), span(7)?);
+                    let pattern = pattern(words.get(5)?, bytes)?;
+                    let access =
+                        MemoryAccess { argument, address_space, reads, writes, bytes, pattern, pattern_y, span };
                     let alike = |other: &&mut MemoryAccess| {
                         let MemoryAccess { reads, writes, .. } = **other;
                         **other == MemoryAccess { reads, writes, ..access }
@@ -151,6 +153,9 @@ impl Text {
         };
         if let Some(node) = nodes.next() {
             return Err(format!("work {}", node.depth));
+        }
+        if accesses.iter().all(|access| access.pattern_y == Some(AccessPattern::Uniform)) {
+            accesses.iter_mut().for_each(|access| access.pattern_y = None);
         }
         let kernel = KernelAnalysis { name: kernel.to_owned(), facts, accesses, work, uncounted };
         Ok(Analysed::new(kernel, Arc::new(sources)))
@@ -239,18 +244,27 @@ mod tests {
 
     #[test]
     fn what_means_nothing_is_no_analysis() {
-        let whole = "fact barrier 1 2\naccess device - both 4 -8 2 1\nuncounted 1 1\nwork 0 0 0 1 2 3 4 5 always\nwork 1 2 3 0 0 0 0 0 conditional\n";
+        let whole = "fact barrier 1 2\naccess device - both 4 -8 0 2 1\naccess device - read 4 0 4 2 2\nuncounted 1 1\nwork 0 0 0 1 2 3 4 5 always\nwork 1 2 3 0 0 0 0 0 conditional\n";
         let text = |before| Text { name: "k.metal".to_owned(), text: "a\nbcd".to_owned(), before };
         let Ok(read_whole) = text(0).read("k", &[], whole) else { panic!("it is read") };
-        assert_eq!(read_whole.kernel.accesses[0].pattern, AccessPattern::Strided(-8));
+        let patterns = |read: &Analysed| -> Vec<_> {
+            read.kernel.accesses.iter().map(|access| (access.pattern, access.pattern_y)).collect()
+        };
+        use AccessPattern::{Contiguous, Strided, Uniform};
+        assert_eq!(patterns(&read_whole), [(Strided(-8), Some(Uniform)), (Uniform, Some(Contiguous))]);
+        let Ok(row) = text(0).read("k", &[], "access device - both 4 -8 0 2 1\nwork 0 0 0 0 0 0 0 0 always") else {
+            panic!("it is read")
+        };
+        assert_eq!(patterns(&row), [(Strided(-8), None)]);
         assert_eq!(read_whole.kernel.work.loops[0].span, Span { file: 0, lo: 4, hi: 4 });
         let wrong = [
             "",
             "fact what 1 1\nwork 0 0 0 0 0 0 0 0 always",
             "fact barrier 3 1\nwork 0 0 0 0 0 0 0 0 always",
             "fact barrier 0 1\nwork 0 0 0 0 0 0 0 0 always",
-            "access device - both 4 far 2 1\nwork 0 0 0 0 0 0 0 0 always",
-            "access thread - both 4 0 2 1\nwork 0 0 0 0 0 0 0 0 always",
+            "access device - both 4 far 0 2 1\nwork 0 0 0 0 0 0 0 0 always",
+            "access device - both 4 0 far 2 1\nwork 0 0 0 0 0 0 0 0 always",
+            "access thread - both 4 0 0 2 1\nwork 0 0 0 0 0 0 0 0 always",
             "work 0 0 0 0 0 0 0 always",
             "work 0 0 0 0 0 0 0 0",
             "work 0 0 0 0 0 0 0 0 often",

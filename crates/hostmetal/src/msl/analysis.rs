@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! fact KIND LINE COLUMN
-//! access SPACE ARGUMENT USE BYTES PATTERN LINE COLUMN
+//! access SPACE ARGUMENT USE BYTES PATTERN PATTERN_Y LINE COLUMN
 //! uncounted LINE COLUMN
 //! work DEPTH LINE COLUMN FLOPS SPECIAL INTEGER READ WRITTEN HOW
 //! ```
@@ -16,7 +16,8 @@
 //! position or size of threadgroups), `fence`, `atomic` (on device memory), `print` (os_log). SPACE: `device`, `constant` or
 //! `threadgroup`. ARGUMENT: the name of the kernel's parameter that the address comes from, or `-`. USE: `read`, `write` or `both`.
 //! BYTES: of one thread, 0 where that is not known. PATTERN: how far the address is behind that of the thread before it in x (a number of
-//! bytes), `even` (one distance for all that arguments decide), `data` (decided by what was read), `unknown`.
+//! bytes), `even` (one distance for all that arguments decide), `data` (decided by what was read), `unknown`. PATTERN_Y: the same of the thread before
+//! it in y, of the same threadgroup.
 //!
 //! The work is a tree in preorder: of the thread, DEPTH 0, and below it of one round of each loop whose rounds the text does not tell, at its
 //! place; other loops are multiplied. FLOPS: additions, subtractions, multiplications and divisions of floating-point numbers, of
@@ -255,8 +256,8 @@ impl Reader<'_> {
                     if usage != "read" {
                         node.written = node.written.saturating_add(moved);
                     }
-                    let text = format!("{space} {argument} {usage} {bytes} {}", words.get(5)?);
-                    accesses.insert((place(6)?, text));
+                    let text = format!("{space} {argument} {usage} {bytes} {} {}", words.get(5)?, words.get(6)?);
+                    accesses.insert((place(7)?, text));
                     Some(())
                 })(),
                 _ => None,

@@ -53,7 +53,7 @@ impl Reader<'_> {
                 "site" => (|| {
                     let (space, argument) = self.memory(words.get(1)?)?;
                     counters.sites.push(Site {
-                        place: self.place(&words, 5)?,
+                        place: self.place(&words, 6)?,
                         space,
                         argument: argument.to_owned(),
                         usage: (*words.get(2)?).to_owned(),
