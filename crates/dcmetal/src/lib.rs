@@ -69,7 +69,7 @@ pub use graph::{Graph, GraphBuilder, HostMemory, Node, Replay, ReplayStats, Tran
 pub use grid::{Grid, Size};
 pub use kernel::{
     Access, Arg, Argument, ArgumentKind, Candidate, Compilation, CompileOptions, ConstantValue, Constants, Kernel,
-    KernelFileStats, Library, MathMode, Scalar, TextureKind, TextureSlot, ThreadWork, ThreadgroupChoice,
+    KernelFileStats, Library, MathMode, MemoryLayout, Scalar, TextureKind, TextureSlot, ThreadWork, ThreadgroupChoice,
     ThreadgroupReason, TuneOptions, Tuning,
 };
 pub use memo::CacheStats;

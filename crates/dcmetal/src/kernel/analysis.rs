@@ -23,7 +23,32 @@ pub(super) struct Findings {
     pub(super) dependence: Option<Fact>,
     /// What makes a thread's work much.
     pub(super) work: Option<Much>,
+    /// How memory lies to threads of two dimensions.
+    pub(super) lies: Option<Lies>,
 }
+
+/// How the memory that each thread has for itself lies to threads of two dimensions, and where the text shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lies {
+    /// Neighbours in x are side by side, neighbours in y far apart.
+    Rows(Span),
+    /// The other way round.
+    Columns(Span),
+    /// Some of it is one, some the other.
+    Both { rows: Span, columns: Span },
+}
+
+/// How far two neighbours' addresses are from each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Apart {
+    Not,
+    Near,
+    Far,
+}
+
+/// Bytes from which on two addresses are in different cache lines for sure: a line of Apple's GPUs (docs/ANALYSIS.md). What arguments
+/// decide is taken to be farther apart, such as the length of a row.
+const LINE: u64 = 128;
 
 /// What makes a thread's work much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +77,7 @@ impl Findings {
         Findings {
             dependence: kernel.facts.iter().copied().find(|fact| fact.kind.depends_on_groups()),
             work: loops.first().map(|inner| Much::Loop(inner.span)).or(much),
+            lies: Lies::of(kernel),
         }
     }
 
@@ -59,6 +85,61 @@ impl Findings {
     pub(super) fn spreads(&self) -> bool {
         self.dependence.is_none() && self.work.is_some()
     }
+
+    /// How memory lies, if results cannot depend on the size.
+    pub(super) fn follows(&self) -> Option<Lies> {
+        self.lies.filter(|_| self.dependence.is_none())
+    }
+}
+
+impl Lies {
+    /// Of device memory that each thread reads and writes once at each place of the text, each parameter in one place of it; addresses that all
+    /// threads have alike do not count. What threads share otherwise may be the better for a square, and has no shape here.
+    fn of(kernel: &KernelAnalysis) -> Option<Lies> {
+        let (mut rows, mut columns, mut once) = (None, None, 0u64);
+        let mut read = Vec::new();
+        for access in kernel.accesses.iter().filter(|access| access.address_space == AddressSpace::Global) {
+            let moves = u64::from(access.reads) + u64::from(access.writes);
+            once = once.saturating_add(access.bytes.saturating_mul(moves));
+            match (Apart::of(access.pattern)?, Apart::of(access.pattern_y?)?) {
+                (Apart::Not, Apart::Not) => continue,
+                (Apart::Near, Apart::Far) => _ = rows.get_or_insert(access.span),
+                (Apart::Far, Apart::Near) => _ = columns.get_or_insert(access.span),
+                _ => return None,
+            }
+            let argument = access.argument?;
+            if access.reads && read.contains(&argument) {
+                return None;
+            }
+            read.extend(access.reads.then_some(argument));
+        }
+        if !kernel.uncounted.is_empty() || kernel.work.counts.bytes() != once || has_memory(&kernel.work.loops) {
+            return None;
+        }
+        match (rows, columns) {
+            (Some(rows), Some(columns)) => Some(Lies::Both { rows, columns }),
+            (Some(rows), None) => Some(Lies::Rows(rows)),
+            (None, Some(columns)) => Some(Lies::Columns(columns)),
+            (None, None) => None,
+        }
+    }
+}
+
+impl Apart {
+    fn of(pattern: AccessPattern) -> Option<Apart> {
+        match pattern {
+            AccessPattern::Uniform => Some(Apart::Not),
+            AccessPattern::Contiguous => Some(Apart::Near),
+            AccessPattern::Strided(step) if step.unsigned_abs() < LINE => Some(Apart::Near),
+            AccessPattern::Strided(_) | AccessPattern::Even => Some(Apart::Far),
+            _ => None,
+        }
+    }
+}
+
+/// Whether rounds of these loops, or of loops in them, move bytes of device memory.
+fn has_memory(loops: &[Loop]) -> bool {
+    loops.iter().any(|inner| inner.round.counts.bytes() > 0 || has_memory(&inner.round.loops))
 }
 
 /// MSL as it was written.
@@ -207,8 +288,10 @@ fn pattern(word: &str, bytes: u64) -> Option<AccessPattern> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    pub(in crate::kernel) const ANYWHERE: Span = Span { file: 0, lo: 0, hi: 0 };
 
     #[test]
     fn findings_are_the_first_that_depends_on_threadgroups_and_what_makes_work_much() {
@@ -237,7 +320,7 @@ mod tests {
         for (facts, work, dependence, much) in cases {
             let dependence = dependence.map(|(kind, lo)| Fact { kind, span: at(lo) });
             let findings = whole(facts, work);
-            assert_eq!(findings, Findings { dependence, work: much }, "{facts}{work}");
+            assert_eq!(findings, Findings { dependence, work: much, lies: None }, "{facts}{work}");
             assert_eq!(findings.spreads(), dependence.is_none() && much.is_some(), "{facts}{work}");
         }
     }

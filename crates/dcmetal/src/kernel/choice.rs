@@ -6,7 +6,7 @@ use std::time::Duration;
 use clmsl::{FactKind, Location};
 
 use super::advice::{Wanted, advise};
-use super::analysis::{Analysed, Much};
+use super::analysis::{Analysed, Lies, Much};
 use super::{ArgumentKind, Pipeline};
 use crate::Size;
 
@@ -33,6 +33,8 @@ pub struct ThreadgroupChoice {
     pub dependence: Option<(FactKind, Location)>,
     /// What makes a thread's work much, where something does.
     pub work: Option<ThreadWork>,
+    /// How memory lies to the threads of two dimensions, where each has its own and all of it lies so.
+    pub layout: Option<MemoryLayout>,
     /// Bytes of threadgroup memory that the kernel itself declares.
     pub threadgroup_memory: u64,
     /// Whether a launch gives it more, by arguments.
@@ -67,6 +69,47 @@ pub enum ThreadgroupReason {
     /// Smaller than that, so that there are more threadgroups for the cores of a GPU, or processors, each of which runs one at a time: the kernel's
     /// analysis shows that a thread has much work ([`ThreadgroupChoice::work`]), and that results do not depend on the size.
     Spread,
+    /// Up to eight execution widths wide: the kernel's analysis shows that its memory lies along x ([`ThreadgroupChoice::layout`]), and that results do not depend on the size.
+    Wide,
+    /// Four threads wide, and tall: its memory lies along y; or eight where some lies along x. Wider where the grid is not tall.
+    Tall,
+}
+
+/// How the memory that a kernel's threads have for themselves lies in a grid of two dimensions: along the direction whose neighbours' addresses are
+/// side by side, where those of the other direction's are far apart. With the first place of the text that shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryLayout {
+    /// All of it along x.
+    Rows(Location),
+    /// All of it along y.
+    Columns(Location),
+    /// Some of it along x, some along y.
+    Both {
+        /// Along x.
+        rows: Location,
+        /// Along y.
+        columns: Location,
+    },
+}
+
+impl fmt::Display for MemoryLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MemoryLayout::Rows(at) => {
+                write!(f, "each thread's memory is beside that of its neighbour in x ({})", place(at))
+            }
+            MemoryLayout::Columns(at) => {
+                write!(f, "each thread's memory is beside that of its neighbour in y ({})", place(at))
+            }
+            MemoryLayout::Both { rows, columns } => write!(
+                f,
+                "each thread's memory is beside that of its neighbour in x ({}), and in y ({})",
+                place(rows),
+                place(columns)
+            ),
+        }
+    }
 }
 
 /// What makes a thread's work much.
@@ -105,11 +148,9 @@ impl Pipeline {
             whole: self.chooses_whole,
             spread: self.analysis.get().is_some_and(|analysed| analysed.findings.spreads()),
             enough: self.enough,
+            lies: self.analysis.get().and_then(|analysed| analysed.findings.follows()),
         };
-        match advise(&wanted) {
-            (size, true) => (size, ThreadgroupReason::Spread),
-            (size, false) => (size, ThreadgroupReason::Advised),
-        }
+        advise(&wanted)
     }
 }
 
@@ -137,6 +178,13 @@ impl ThreadgroupChoice {
             work: findings.and_then(|findings| findings.work).and_then(|work| match work {
                 Much::Loop(span) => at(span).map(ThreadWork::Loop),
                 Much::Operations(count) => Some(ThreadWork::Operations(count)),
+            }),
+            layout: findings.and_then(|findings| findings.lies).and_then(|lies| {
+                Some(match lies {
+                    Lies::Rows(span) => MemoryLayout::Rows(at(span)?),
+                    Lies::Columns(span) => MemoryLayout::Columns(at(span)?),
+                    Lies::Both { rows, columns } => MemoryLayout::Both { rows: at(rows)?, columns: at(columns)? },
+                })
             }),
             threadgroup_memory: pipeline.static_threadgroup_memory,
             more_by_arguments: pipeline.arguments.iter().any(|argument| argument.kind == ArgumentKind::Threadgroup),
@@ -182,6 +230,15 @@ impl fmt::Display for ThreadgroupChoice {
                 write!(f, "few, so that all cores have some of {} threadgroups", groups.product::<u64>())?;
                 if let Some(work) = &self.work {
                     write!(f, ", as {work}")?;
+                }
+                if let Some(layout) = self.layout.as_ref().filter(|_| threads.y > 1 && threads.z == 1) {
+                    write!(f, "; they lie as memory does: {layout}")?;
+                }
+            }
+            ThreadgroupReason::Wide | ThreadgroupReason::Tall => {
+                f.write_str(if self.reason == ThreadgroupReason::Wide { "wide" } else { "tall" })?;
+                if let Some(layout) = &self.layout {
+                    write!(f, ", as {layout}")?;
                 }
             }
         }

@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 pub use args::Arg;
 pub(crate) use args::{Element, TransientUse, described};
 pub use argument::{Access, Argument, ArgumentKind, Scalar, TextureKind, TextureSlot};
-pub use choice::{ThreadWork, ThreadgroupChoice, ThreadgroupReason};
+pub use choice::{MemoryLayout, ThreadWork, ThreadgroupChoice, ThreadgroupReason};
 pub use compilation::Compilation;
 pub use disk::KernelFileStats;
 pub(crate) use disk::KernelFiles;
