@@ -47,6 +47,17 @@ const PRODUCT: &str = "kernel void k(global const uint* x, global uint* y, uint 
     uint sum = 0;
     for (uint j = 0; j < n; j++) sum += x[get_global_id(1) * n + j] * x[j * n + get_global_id(0)];
     y[get_global_id(1) * n + get_global_id(0)] = sum; }";
+const IN_ROWS: &str = "kernel void k(global const uint* x, global uint* y, uint n) {
+    size_t at = get_global_id(1) * get_global_size(0) + get_global_id(0);
+    uint v = x[at];
+    for (uint k = 0; k < n; k++) v = v * 1664525u + 1013904223u;
+    y[at] = v; }";
+const IN_COLUMNS: &str = "kernel void k(global const uint* x, global uint* y, uint n) {
+    size_t at = get_global_id(0) * get_global_size(1) + get_global_id(1);
+    y[at] = x[at] * n + (uint)at; }";
+const TURNED: &str = "kernel void k(global const uint* x, global uint* y, uint n) {
+    y[get_global_id(0) * get_global_size(1) + get_global_id(1)] =
+        x[get_global_id(1) * get_global_size(0) + get_global_id(0)] * n; }";
 const COLLATZ: &str = "kernel void k(global const uint* x, global uint* y, uint n) {
     ulong v = x[get_global_id(0)] % n + 1;
     uint steps = 0;
@@ -87,6 +98,11 @@ fn product(case: &Case, x: &[u32]) -> Vec<u32> {
     (0..n * n).map(one).collect()
 }
 
+fn turned(case: &Case, x: &[u32]) -> Vec<u32> {
+    let [w, h, _] = case.grid.map(|side| side as usize);
+    (0..w * h).map(|at| x[at % h * w + at / h].wrapping_mul(case.number)).collect()
+}
+
 fn collatz(case: &Case, x: &[u32]) -> Vec<u32> {
     let steps = |x: &u32| {
         let from = u64::from(x % case.number + 1);
@@ -124,6 +140,14 @@ const CASES: &[Case] = &[
     case("product of matrices, 32 x 32", PRODUCT, [32, 32, 1], 32, product),
     case("product of matrices, 128 x 128", PRODUCT, [128, 128, 1], 128, product),
     case("steps of Collatz, 4096 threads", COLLATZ, [4096, 1, 1], 1_000_000, collatz),
+    // Memory in rows, in columns, and both: threadgroups lie as it does.
+    case("20 rounds in rows, 2048 x 2048", IN_ROWS, [2048, 2048, 1], 20, rounds),
+    case("20 rounds in rows, 1366 x 768", IN_ROWS, [1366, 768, 1], 20, rounds),
+    case("copied in rows, 2048 x 2048", IN_ROWS, [2048, 2048, 1], 0, rounds),
+    case("copied in columns, 2048 x 2048", IN_COLUMNS, [2048, 2048, 1], 5, scaled),
+    case("copied in columns, 1366 x 768", IN_COLUMNS, [1366, 768, 1], 5, scaled),
+    case("transposed, 2048 x 2048", TURNED, [2048, 2048, 1], 3, turned),
+    case("transposed, 1366 x 768", TURNED, [1366, 768, 1], 3, turned),
     // What is taken for much and is not.
     case("4 rounds, 4096 threads", ROUNDS, [4096, 1, 1], 4, rounds),
     case("4 rounds, 32768 threads", ROUNDS, [32_768, 1, 1], 4, rounds),
