@@ -1,9 +1,11 @@
-//! The locks and atomics of the modules that `tests/models.rs` compiles with shuttle's in place of these, and threads' numbers.
+//! The locks, atomics and scoped threads of the modules that `tests/models.rs` compiles with shuttle's in place of these, and threads' numbers.
 
+use std::io;
 use std::sync::atomic::AtomicUsize;
 
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+pub(crate) use std::thread::{Scope, scope};
 
 /// Takes a lock whose data stays consistent even if a holder panicked: every critical section of this crate only
 /// assigns fields.
@@ -19,4 +21,13 @@ pub(crate) fn thread_number() -> usize {
     }
     // A thread that is being torn down has lost its number.
     OWN.try_with(|own| *own).unwrap_or(0)
+}
+
+/// Starts a thread that its scope waits for. Fails where the system has no room for one.
+pub(crate) fn spawn_scoped<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() + Send + 'scope,
+) -> io::Result<()> {
+    std::thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, work).map(drop)
 }

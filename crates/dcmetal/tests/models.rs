@@ -1,5 +1,7 @@
-//! What is concurrent about submissions, streams, pools and caches, as models that shuttle runs under many schedules: the modules themselves,
-//! compiled with shuttle's locks. A thread that nobody wakes is a deadlock, which shuttle reports.
+//! What is concurrent about endings, back-pressure, pools, caches, histograms and a graph's steps of the host's, as models that shuttle runs under many
+//! schedules: the modules themselves, compiled with shuttle's locks. A thread that nobody wakes is a deadlock, which shuttle reports. Not under shuttle are
+//! the modules that call Metal between their locks: submissions that settle, events, streams and the guards of memory, which have their tests on the device
+//! and under the thread sanitizer. shuttle's atomics are sequentially consistent: it says nothing of weaker orders.
 
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -19,9 +21,23 @@ mod sync {
 
     pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
+    pub(crate) use shuttle::thread::{Scope, scope};
 
     pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As where the system has no room for a thread now and then.
+    pub(crate) fn spawn_scoped<'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        _name: &str,
+        work: impl FnOnce() + Send + 'scope,
+    ) -> std::io::Result<()> {
+        if shuttle::rand::Rng::gen_range(&mut shuttle::rand::thread_rng(), 0..4) == 0 {
+            return Err(std::io::ErrorKind::WouldBlock.into());
+        }
+        scope.spawn(work);
+        Ok(())
     }
 
     pub(crate) fn thread_number() -> usize {
@@ -55,6 +71,9 @@ mod room;
 #[allow(dead_code, reason = "the models use a part")]
 #[path = "../src/pool/shelves.rs"]
 mod shelves;
+
+#[path = "../src/graph/steps.rs"]
+mod steps;
 
 /// Under random schedules, and under some with few preemptions at the worst places.
 fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
@@ -590,4 +609,40 @@ fn values_that_are_being_made_make_no_room() {
         assert_eq!((stats.kept, stats.kept + stats.evicted), (1, stats.misses), "{stats:?}");
         assert_eq!(stats.hits + stats.joined + stats.misses, 3);
     });
+}
+
+/// A row of steps ends as its steps one after the other do, whichever fail, on no more threads than allowed, and none is left waiting.
+#[test]
+fn steps_end_as_one_after_the_other() {
+    let rows: [&[&[usize]]; 5] = [
+        &[&[], &[], &[]],
+        &[&[], &[0], &[], &[1, 2]],
+        &[&[], &[], &[0, 1], &[]],
+        &[&[], &[0], &[1]],
+        &[&[], &[], &[], &[]],
+    ];
+    for row in rows {
+        let before: Vec<Vec<usize>> = row.iter().map(|before| before.to_vec()).collect();
+        for (threads, fails) in [(2, 0), (3, 0), (2, 0b0010), (3, 0b0101), (2, 0b1000)] {
+            let (before, fails) = (before.clone(), move |at: usize| fails >> at & 1 == 1);
+            check(move || {
+                // The scheduler wants another thread, also where there is no room for one.
+                let other = thread::spawn(|| ());
+                let (now, ran) = (AtomicUsize::new(0), sync::Mutex::new(vec![false; before.len()]));
+                let outcome = steps::run(&before, threads, |at| {
+                    assert!(now.fetch_add(1, Ordering::SeqCst) < threads, "more at once than allowed");
+                    assert!(before[at].iter().all(|&earlier| sync::lock(&ran)[earlier]), "what it waits for has run");
+                    thread::yield_now();
+                    let outcome = if fails(at) { Err(at) } else { Ok(()) };
+                    sync::lock(&ran)[at] = outcome.is_ok();
+                    now.fetch_sub(1, Ordering::SeqCst);
+                    outcome
+                });
+                let first = (0..before.len()).find(|&at| fails(at));
+                assert_eq!(outcome, first.map_or(Ok(()), Err));
+                assert!(sync::lock(&ran)[..first.unwrap_or(before.len())].iter().all(|ran| *ran), "all before it ran");
+                other.join().unwrap();
+            });
+        }
+    }
 }

@@ -9,6 +9,8 @@ mod layout;
 mod plan;
 mod replay;
 mod steps;
+#[cfg(test)]
+mod steps_tests;
 
 use std::collections::HashMap;
 use std::fmt;
