@@ -53,7 +53,7 @@ const ROUNDS_OF_ROWS: &str = "kernel void k(global uint* y, uint w) {
     for (uint i = 0; i < w; i++) sum += i ^ w;
     y[at] = sum; }";
 /// Of two dimensions, with a body in which `at` is the place of the thread in rows, and `i` and `j` its position.
-const NO_LAYOUT: [&str; 9] = [
+const NO_LAYOUT: [&str; 10] = [
     // A stencil; rows and one of them for all; a product; places by data; a loop over a column; what the group's size decides.
     "y[at] = x[at] + x[at + 1];",
     "y[at] = x[at] + z[i];",
@@ -64,6 +64,8 @@ const NO_LAYOUT: [&str; 9] = [
     "y[at] = get_local_id(0);",
     "y[i] = x[j];",
     "y[at % 7] = 1;",
+    // One place that is come to in a loop too.
+    "float s = of(x, at); for (uint k = 0; k < w; k++) s += of(x, at); y[at] = s;",
 ];
 const MSL: &str = "kernel void k(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] += 1; }";
 const MSL_LOOPS: &str = "kernel void k(device uint* y [[buffer(0)]], constant uint& n [[buffer(1)]],
@@ -244,7 +246,8 @@ fn threadgroups_lie_as_memory_only_where_each_thread_has_its_own() {
     let grid = Grid::threads((2048u32, 512u32));
     for body in NO_LAYOUT {
         let source = format!(
-            "kernel void k(global const float* x, global const float* z, global float* y, uint w) {{
+            "float of(global const float* p, size_t k) {{ return p[k]; }}
+             kernel void k(global const float* x, global const float* z, global float* y, uint w) {{
              size_t i = get_global_id(0), j = get_global_id(1), at = j * w + i; {body} }}"
         );
         let kernel = opencl(&gpu, &source);
