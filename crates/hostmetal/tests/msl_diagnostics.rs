@@ -302,7 +302,7 @@ const CASES: &[Case] = &[
     rejected(
         "pointers and references without address space wherever they are written",
         "#include <metal_stdlib>\nusing namespace metal;\nstruct Item { int a; };\nusing real = float; typedef real number;\n\
-         using P = float *;\ntypedef const Item *Q;\nusing R = thread float *&;\n\
+         using P = float *;\ntypedef const Item *Q;\nusing R = thread float **&;\n\
          kernel void k(device float *p, device float **q, constant int *const *r) {\n\
          \x20 ((float *)&p[0])[0] = 1;\n  reinterpret_cast<const number *>(p)[0] = 2;\n  (*static_cast<Item *>(nullptr)).a = 1;\n\
          \x20 auto f = [](float *a, thread float &b, float &c) { return 1; };\n  auto g = [&](int n, uint *const a) mutable -> int { return n; };\n\
@@ -310,7 +310,7 @@ const CASES: &[Case] = &[
         &[
             "5:17: error: pointer type must have explicit address space qualifier",
             "6:20: error: pointer type must have explicit address space qualifier",
-            "7:25: error: reference type must have explicit address space qualifier",
+            "7:25: error: pointer type must have explicit address space qualifier",
             "8:46: error: pointer type must have explicit address space qualifier",
             "8:70: error: pointer type must have explicit address space qualifier",
             "9:11: error: pointer type must have explicit address space qualifier",
@@ -335,12 +335,14 @@ const CASES: &[Case] = &[
          template <class A> struct is { static constant constexpr bool value = false; };\n\
          template <class A> struct is<device A *> { static constant constexpr bool value = true; };\n\
          struct Both { device float *const device *p; const device Item &r; };\n\
+         inline void next(device float *&p, const device uint32_t *const &n) { p += n[0]; }\n\
+         template <typename E> void next2(const device E *&e, const device uint *&n) { e += 1; n += 1; }\n\
          kernel void k(device float *p, constant C &c, const device D *q, device float *device *r, float device *s) {\n\
          \x20 ((device float *)&p[0])[0] = 1;\n  reinterpret_cast<device const uint *>(p);\n  D *d = p; auto *e = p; auto &h = p[0]; P i = p;\n\
          \x20 auto l = [](device float *a, thread float &b, auto &c, auto *d) { return 1; };\n  float x = 2, y = 3; float2 v = 4;\n\
          \x20 float z = float(x) * y, u = (x * y), w = x * -y; thread float *t = &x; *t = (float)*p; p[1] = x * *t * (y * z) + float(4) * w + u + v.x;\n\
          \x20 p[2] = h + *d + *e + *i + is<device float *>::value + sizeof(device Item *) + c.a + q[0] + r[0][0] + s[0];\n\
-         \x20 uint n = 6; p[3] = (uint)(n & 3) + ((n) & 4) + select(1.0f, 2.0f, bool(n & 1) & bool(n));\n  f(p); g(x, &y); if (l(p, x, y, p)) { for (thread float *j = &x; j != &x; j++) {} }\n}",
+         \x20 uint n = 6; p[3] = (uint)(n & 3) + ((n) & 4) + select(1.0f, 2.0f, bool(n & 1) & bool(n));\n  f(p); g(x, &y); next(p, (device uint32_t *)q); if (l(p, x, y, p)) { for (thread float *j = &x; j != &x; j++) {} }\n}",
     ),
     accepted(
         "enumerators and objects that are multiplied",

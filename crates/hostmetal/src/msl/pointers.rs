@@ -1,7 +1,8 @@
 //! Pointers and references that name no address space (MSL specification 4).
 //!
 //! Apple's compiler refuses such a type wherever it is written, at its `*` or `&`. Clang takes it for one to any address space. Here it counts
-//! where the tokens can be nothing else: behind a type that is known, in a declaration, a parameter list, a cast or an alias. Types that
+//! where the tokens can be nothing else: behind a type that is known, in a declaration, a parameter list, a cast or an alias. A reference to a
+//! pointer needs no space of its own (`device uint *&p`: MLX's quantized kernels, which Apple's compiler builds, have them). Types that
 //! depend on a template's parameters, `auto`, other templates' arguments, and names that may have an address space of their own are let pass.
 
 use super::diagnose::Finding;
@@ -162,7 +163,7 @@ impl Pointers<'_> {
         while is_qualifier(behind) || matches!(s.at(behind), "*" | "&") {
             known |= is_space(behind);
             if matches!(s.at(behind), "*" | "&") {
-                if !known && found.is_none() {
+                if !known && found.is_none() && s.is(behind, "*") {
                     found = Some(behind);
                 }
                 known = false;
