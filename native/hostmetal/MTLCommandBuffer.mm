@@ -115,6 +115,11 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
 
 // ------------------------------------------------------------------ submission
 
+- (void)leaveUnretained {
+  _retainedReferences = NO;
+  hm_command_buffer_leave_unretained(_engine);
+}
+
 - (void)enqueue {
   HM_CHECK(hm_command_buffer_enqueue(_engine));
 }

@@ -58,7 +58,7 @@
 
 - (id<MTLCommandBuffer>)commandBufferWithUnretainedReferences {
   HostMTLCommandBuffer *made = [self makeCommandBuffer];
-  if (made) made->_retainedReferences = NO;
+  if (made) [made leaveUnretained];
   return made;
 }
 
@@ -67,7 +67,7 @@
   HM_CHECK(hostmetal_check_log([descriptor logState], _device));
   HostMTLCommandBuffer *made = [self makeCommandBuffer];
   if (made) {
-    made->_retainedReferences = [descriptor retainedReferences];
+    if (![descriptor retainedReferences]) [made leaveUnretained];
     made->_errorOptions = [descriptor errorOptions];
     if ([descriptor logState]) [made setLogState:(HostMTLLogState *)[descriptor logState]];
   }

@@ -4,7 +4,8 @@
 // that outlives a call, all threads and all kernels are the engine's. Nothing here throws; no Objective-C object crosses.
 //
 // Handles are reference counted by the engine: *_create gives one reference, *_release takes it. What a command buffer
-// recorded (pipelines, buffers) it holds itself, retained or unretained alike, until it has completed.
+// recorded (pipelines, buffers) it holds itself, retained or unretained alike, until it has completed; see
+// hm_command_buffer_leave_unretained.
 #ifndef HOSTMETAL_ENGINE_H
 #define HOSTMETAL_ENGINE_H
 
@@ -428,6 +429,9 @@ const char *hm_command_buffer_enqueue(HMCommandBuffer command_buffer);
 // is final and before hm_command_buffer_wait_completed returns. context must stay valid until then. Either may be NULL.
 typedef void (*HMNotify)(void *context);
 const char *hm_command_buffer_commit(HMCommandBuffer command_buffer, HMNotify scheduled, HMNotify completed, void *context);
+// Before anything is recorded: the program keeps what is. If it gives up a buffer or a texture before the command buffer has completed, that has
+// failed (MTLCommandBufferErrorInvalidResource): on a GPU the memory could be another's by then.
+void hm_command_buffer_leave_unretained(HMCommandBuffer command_buffer);
 // Calls release once with context, on any thread, when the command buffer has run or is gone without; false, without
 // calling it, once the command buffer is committed.
 bool hm_command_buffer_keep(HMCommandBuffer command_buffer, void *context, HMNotify release);

@@ -529,6 +529,7 @@ const char *hostmetal_check_log(id<MTLLogState> logState, HostMTLDevice *device)
 - (void)setLogState:(HostMTLLogState *)logState;  // before anybody else has the command buffer
 // Keeps an object until the command buffer has completed or is gone.
 - (void)keep:(id)object;
+- (void)leaveUnretained;  // before anything is encoded
 @end
 
 @interface HostMTLCommandEncoder : NSObject <MTLCommandEncoder> {

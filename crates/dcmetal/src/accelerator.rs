@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use bytemuck::Pod;
 use dcmetal_sys as sys;
 
-use crate::command::{Ages, QUEUE_CAPACITY, Slots, Urgent};
+use crate::command::{Ages, Marks, QUEUE_CAPACITY, Slots, Urgent};
 use crate::kernel::{CompiledSource, KernelFiles, Source, SourceKey};
 use crate::memo::Memo;
 use crate::pool::{Staging, WeakPool, make_room_for};
@@ -54,6 +54,7 @@ struct Shared {
     /// Held from marking the buffers of a submission to its commit, so that both happen in one order.
     submitting: Mutex<()>,
     slots: Arc<Slots>,
+    marks: Arc<Marks>,
     /// Batches keep what they record, for the errors of their submissions.
     history: AtomicBool,
     ages: Ages,
@@ -185,6 +186,7 @@ impl Accelerator {
             device,
             submitting: Mutex::default(),
             slots: Arc::default(),
+            marks: Arc::default(),
             history: AtomicBool::new(false),
             ages: Ages::default(),
             urgent: Urgent::default(),
@@ -207,6 +209,11 @@ impl Accelerator {
 
     pub(crate) fn submitting(&self) -> &Mutex<()> {
         &self.shared.submitting
+    }
+
+    /// Fences and events of graphs' batches.
+    pub(crate) fn marks(&self) -> &Arc<Marks> {
+        &self.shared.marks
     }
 
     pub(crate) fn staging(&self) -> &Staging {

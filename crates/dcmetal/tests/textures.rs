@@ -381,3 +381,43 @@ fn images_of_opencl_have_the_components_that_kernels_use() {
     let error = refused(kernel.launch(Grid::linear(1), args![&floats, &floats, &mut sized, &mut out]));
     assert!(matches!(error, Error::ArgumentType { .. }), "{error:?}");
 }
+
+/// Command buffers keep nothing that is passed: dcmetal does, until the device is done, whoever lets go of it meanwhile. hostmetal fails one whose memory
+/// has gone.
+#[test]
+fn what_is_passed_lives_until_the_device_is_done() {
+    let source =
+        "kernel void f(texture2d<float> x [[texture(0)]], sampler s [[sampler(0)]], device float* y [[buffer(0)]],
+                                uint i [[thread_position_in_grid]]) { y[i] = x.sample(s, float2(0.5f)).x; }";
+    for streamed in [false, true] {
+        let (gpu, kernel) = compile(source, "f");
+        let mut result = gpu.buffer_zeroed::<f32>(4).unwrap();
+        let event = gpu.event().unwrap();
+        let submission = {
+            let mut texture = gpu.texture(&TextureDescriptor::d2(PixelFormat::R32Float, 2, 2)).unwrap();
+            texture.write_from(&[3.0f32; 4]).unwrap();
+            let sampler = gpu.sampler(&SamplerDescriptor::default()).unwrap();
+            let mut y = gpu.buffer_zeroed::<f32>(4).unwrap();
+            if streamed {
+                let stream = gpu.stream(dcmetal::StreamLimits::default());
+                stream.wait_for(&event, 1).unwrap();
+                stream.launch(&kernel, Grid::linear(4), args![&mut y, &texture, &sampler]).unwrap();
+                stream.copy(&y, &mut result).unwrap();
+                stream.flush().expect("it has recorded")
+            } else {
+                let mut batch = gpu.batch().unwrap();
+                batch.wait_for(&event, 1).unwrap();
+                batch.launch(&kernel, Grid::linear(4), args![&mut y, &texture, &sampler]).unwrap();
+                batch.copy(&y, &mut result).unwrap();
+                batch.submit().unwrap()
+            }
+        };
+        drop(kernel);
+        // Were the memory free, these would get it.
+        let others: Vec<_> = (0..16).map(|_| gpu.buffer_from(&[9.0f32; 4]).unwrap()).collect();
+        event.signal(1).unwrap();
+        submission.wait().unwrap();
+        assert_eq!(result.to_vec().unwrap(), [3.0; 4], "{streamed}");
+        drop(others);
+    }
+}

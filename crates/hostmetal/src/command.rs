@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_void};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::encode::{Misuse, Recording};
@@ -138,6 +138,8 @@ pub(crate) struct CommandBuffer {
     /// Status and flags.
     word: AtomicU32,
     record: Mutex<Record>,
+    /// The program keeps what was recorded.
+    unretained: AtomicBool,
     /// Nanoseconds: taken up, begun, ended.
     times: [AtomicU64; 3],
 }
@@ -176,6 +178,7 @@ impl CommandBuffer {
             queue,
             word: AtomicU32::new(NOT_ENQUEUED),
             record: Mutex::new(Record::default()),
+            unretained: AtomicBool::new(false),
             times: [const { AtomicU64::new(0) }; 3],
         })
     }
@@ -260,6 +263,29 @@ impl CommandBuffer {
         }
         record.kept.push(Kept { context, release });
         true
+    }
+
+    /// Has the program keep what is recorded.
+    pub(crate) fn leave_unretained(&self) {
+        self.unretained.store(true, Ordering::Release);
+    }
+
+    /// What the program was to keep and did not: here it lives, on a GPU its memory may be another's by now.
+    pub(crate) fn lost(&self, steps: &[Step]) -> Option<Failure> {
+        if !self.unretained.load(Ordering::Acquire) {
+            return None;
+        }
+        let recordings = steps.iter().filter_map(|step| match step {
+            Step::Encoder(recording) => Some(recording),
+            _ => None,
+        });
+        recordings.enumerate().find_map(|(number, recording)| {
+            let text = format!(
+                "Invalid Resource: {} was deallocated before the command buffer, which has unretained references, had completed",
+                recording.lost()?
+            );
+            Some(Failure { code: ErrorCode::InvalidResource, text, place: (number, recording.commands.len()) })
+        })
     }
 
     /// Where messages of kernels go.

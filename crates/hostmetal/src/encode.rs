@@ -153,6 +153,19 @@ pub(crate) struct Recording {
     bytes_used: usize,
 }
 
+impl Recording {
+    /// What the program has given up of what it holds.
+    pub(crate) fn lost(&self) -> Option<&'static str> {
+        let texture = |held: &Arc<dyn Any + Send + Sync>| {
+            held.downcast_ref().is_some_and(|texture: &Texture| texture.let_go().get())
+        };
+        if self.buffers.iter().any(|buffer| buffer.let_go().get()) {
+            return Some("a buffer");
+        }
+        self.held.iter().any(texture).then_some("a texture")
+    }
+}
+
 /// Bytes of a `Line`.
 const LINE: usize = 128;
 

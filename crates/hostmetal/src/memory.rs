@@ -6,7 +6,7 @@
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::device::Device;
@@ -150,6 +150,21 @@ pub(crate) struct Buffer {
     contents: NonNull<u8>,
     length: u64,
     storage: Storage,
+    let_go: LetGo,
+}
+
+/// Whether the program has given up the object, which recorded work may hold still.
+#[derive(Debug, Default)]
+pub(crate) struct LetGo(AtomicBool);
+
+impl LetGo {
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 enum Storage {
@@ -178,7 +193,8 @@ impl Buffer {
             return None;
         }
         let pages = Pages::new(device, length)?;
-        Some(Buffer { device, contents: NonNull::new(pages.data())?, length, storage: Storage::Own(pages) })
+        let contents = NonNull::new(pages.data())?;
+        Some(Buffer { device, contents, length, storage: Storage::Own(pages), let_go: LetGo::default() })
     }
 
     /// Memory of a heap, at `offset` of a placement heap. None when `length` is 0 or above the limit, or an automatic heap
@@ -190,7 +206,7 @@ impl Buffer {
         }
         let Some(piece) = heap.take(length, offset)? else { return Ok(None) };
         let Some(contents) = NonNull::new(piece.data()) else { return Ok(None) };
-        Ok(Some(Buffer { device, contents, length, storage: Storage::Heap(piece) }))
+        Ok(Some(Buffer { device, contents, length, storage: Storage::Heap(piece), let_go: LetGo::default() }))
     }
 
     /// Uses the caller's memory. None when a limit is exceeded; the deallocator is then not called.
@@ -209,7 +225,8 @@ impl Buffer {
             return None;
         }
         let charged = pages::charge(device, length)?;
-        Some(Buffer { device, contents: bytes, length, storage: Storage::Borrowed { charged, deallocate, context } })
+        let storage = Storage::Borrowed { charged, deallocate, context };
+        Some(Buffer { device, contents: bytes, length, storage, let_go: LetGo::default() })
     }
 
     /// The same memory as one of another device sees it.
@@ -218,7 +235,7 @@ impl Buffer {
             return Err(c"the device must be another one of the same peer group.");
         }
         let Buffer { contents, length, .. } = *buffer;
-        Ok(Buffer { device, contents, length, storage: Storage::Remote(buffer) })
+        Ok(Buffer { device, contents, length, storage: Storage::Remote(buffer), let_go: LetGo::default() })
     }
 
     pub(crate) fn device(&self) -> &'static Device {
@@ -232,6 +249,11 @@ impl Buffer {
     /// In bytes, as asked for.
     pub(crate) fn length(&self) -> u64 {
         self.length
+    }
+
+    /// Of the program's reference.
+    pub(crate) fn let_go(&self) -> &LetGo {
+        &self.let_go
     }
 
     /// Bytes of memory that it takes: whole pages, or its part of a heap.

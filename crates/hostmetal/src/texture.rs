@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::device::Device;
 use crate::executor::{Described, LEVELS, Level, Texture as Texels};
 use crate::heap::Heap;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, LetGo};
 
 type Misuse = &'static CStr;
 
@@ -345,6 +345,7 @@ pub(crate) struct Texture {
     descriptor: Descriptor,
     /// It has a swizzle, or a texture that it is a view of has one.
     swizzled: bool,
+    let_go: LetGo,
 }
 
 // SAFETY: MTLTexture may be used from any thread; the address points into the buffer that the texture holds, and the bytes
@@ -394,9 +395,14 @@ impl Rows {
 }
 
 impl Texture {
+    /// Of the program's reference.
+    pub(crate) fn let_go(&self) -> &LetGo {
+        &self.let_go
+    }
+
     fn of(memory: Arc<Buffer>, texels: Texels, descriptor: Descriptor) -> Texture {
         let swizzled = descriptor.swizzle != AS_THEY_ARE;
-        Texture { memory, texels: Described::new(texels), descriptor, swizzled }
+        Texture { memory, texels: Described::new(texels), descriptor, swizzled, let_go: LetGo::default() }
     }
 
     /// Zero-filled; none when memory is out.

@@ -247,7 +247,7 @@ void recorded_work_keeps_a_heaps_memory() {
   @autoreleasepool {
     id<MTLBuffer> source = part(heap(4096), 64);
     memset([source contents], 5, 64);
-    commandBuffer = [[[[device() newCommandQueue] autorelease] commandBufferWithUnretainedReferences] retain];
+    commandBuffer = [[[[device() newCommandQueue] autorelease] commandBuffer] retain];
     id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
     [encoder copyFromBuffer:source sourceOffset:0 toBuffer:result destinationOffset:0 size:64];
     [encoder endEncoding];

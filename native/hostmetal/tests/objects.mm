@@ -395,6 +395,56 @@ void descriptors_choose_references_and_errors() {
   CHECK(![[queue() commandBufferWithUnretainedReferences] retainedReferences]);
 }
 
+// A program that lets go of what a command buffer uses before that has run: `retained` Metal keeps it, else it was the program's to keep.
+id<MTLCommandBuffer> usingWhatIsGone(BOOL retained, BOOL texture) {
+  id<MTLCommandBuffer> commandBuffer = retained ? [queue() commandBuffer] : [queue() commandBufferWithUnretainedReferences];
+  id<MTLBuffer> source = buffer(64);
+  @autoreleasepool {
+    id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
+    if (texture) {
+      id<MTLTexture> gone = [device() newTextureWithDescriptor:[MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR8Unorm
+                                                                                                                 width:8
+                                                                                                                height:8
+                                                                                                             mipmapped:NO]];
+      [encoder copyFromBuffer:source
+                 sourceOffset:0
+            sourceBytesPerRow:8
+          sourceBytesPerImage:64
+                   sourceSize:MTLSizeMake(8, 8, 1)
+                    toTexture:gone
+             destinationSlice:0
+             destinationLevel:0
+            destinationOrigin:MTLOriginMake(0, 0, 0)];
+      [gone release];
+    } else {
+      id<MTLBuffer> gone = [device() newBufferWithLength:64 options:0];
+      [encoder copyFromBuffer:source sourceOffset:0 toBuffer:gone destinationOffset:0 size:64];
+      [gone release];
+    }
+    [encoder endEncoding];
+  }
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  return commandBuffer;
+}
+
+void what_is_not_retained_the_program_keeps() {
+  for (BOOL texture = NO; texture <= YES; texture++) {
+    CHECK_EQUAL([usingWhatIsGone(YES, texture) status], MTLCommandBufferStatusCompleted);
+    NSError *error = [usingWhatIsGone(NO, texture) error];
+    CHECK([[error domain] isEqual:MTLCommandBufferErrorDomain]);
+    CHECK_EQUAL([error code], MTLCommandBufferErrorInvalidResource);
+    CHECK([[error localizedDescription] rangeOfString:texture ? @"a texture was deallocated" : @"a buffer was deallocated"].length > 0);
+  }
+  id<MTLCommandBuffer> commandBuffer = [queue() commandBufferWithUnretainedReferences];
+  id<MTLBuffer> kept = [device() newBufferWithLength:64 options:0];
+  fill(commandBuffer, kept, 1);
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  [kept release];
+  CHECK_EQUAL([commandBuffer status], MTLCommandBufferStatusCompleted);
+}
+
 void misuse_of_a_command_buffer_raises() {
   id<MTLCommandQueue> q = queue();
   id<MTLCommandBuffer> commandBuffer = [q commandBuffer];
@@ -692,6 +742,7 @@ const FaceCase object_cases[] = {
     CASE(a_handler_may_make_autoreleased_objects),
     CASE(status_and_times_follow_the_work),
     CASE(descriptors_choose_references_and_errors),
+    CASE(what_is_not_retained_the_program_keeps),
     CASE(misuse_of_a_command_buffer_raises),
     CASE(misuse_of_an_encoder_raises),
     CASE(misuse_of_a_blit_encoder_raises),

@@ -2,17 +2,20 @@
 //!
 //! Consecutive launches share a compute encoder, consecutive copies and fills a blit encoder, and each command sees what the
 //! earlier ones wrote. Compute encoders are concurrent, with barriers where launches conflict ([`Hazards`]); Metal tracks
-//! hazards between encoders, of the memory that it sees them use, and where more is asked for there is an event ([`Between`]). A batch borrows nothing: it keeps the buffers and kernels it uses, and whether somebody
+//! hazards between encoders, of the memory that it sees them use, and where more is asked for there are fences ([`Order`]). A batch borrows nothing: it keeps the buffers and kernels it uses, and whether somebody
 //! on the host uses a buffer is decided when it is submitted, in a stream when a command is recorded ([`Uses`]).
 
+use std::any::Any;
 use std::fmt;
 use std::mem;
+use std::ptr;
 use std::sync::{Arc, Weak};
 
 use bytemuck::Pod;
 
 use super::hazard::{Hazards, Scope};
 use super::history::History;
+use super::order::Order;
 use super::slots::OpenSlot;
 use super::submission::{Counted, HandedOver, Held, Launched, Place};
 use super::uses::Uses;
@@ -25,8 +28,7 @@ use crate::memory::{Allocation, BLIT_UNIT};
 use crate::print::PrintBuffer;
 use crate::raw::Failure;
 use crate::raw::command::indirect::IndirectCommands;
-use crate::raw::command::{BlitEncoder, CommandBuffer, ComputeEncoder};
-use crate::raw::event::DeviceEvent;
+use crate::raw::command::{BlitEncoder, CommandBuffer, ComputeEncoder, References};
 use crate::raw::host::{DeviceUse, lock};
 use crate::telemetry::Timing;
 use crate::{Accelerator, Arg, Buffer, Error, Event, Grid, Result, View, ViewMut};
@@ -62,7 +64,7 @@ pub struct Batch {
     // Before the command buffer: an encoder that is still open ends before its command buffer goes.
     encoder: Encoder,
     command_buffer: CommandBuffer,
-    between: Between,
+    order: Order,
     uses: Uses,
     kernels: Vec<Launched>,
     /// Copies and fills.
@@ -72,9 +74,14 @@ pub struct Batch {
     /// A buffer for each library whose kernels print.
     prints: Vec<PrintBuffer>,
     events: Vec<(Event, EventUse)>,
+    /// What else its encoders were given.
+    given: Vec<Given>,
     history: History,
     slot: OpenSlot,
 }
+
+/// Something that Metal does not keep for the encoders that got it.
+pub(super) type Given = Arc<dyn Any + Send + Sync>;
 
 /// The encoder that is open.
 enum Encoder {
@@ -96,20 +103,6 @@ struct Compute {
     barrier: bool,
 }
 
-/// The barriers that were asked for, where an encoder's own do not reach: "the GPU can run multiple commands at the same time, including those
-/// from multiple passes" (Apple, "Synchronizing passes with a fence"), and only memory that Metal sees both use keeps two apart.
-/// An event does, which Metal signals "after all scheduled commands prior to the event have finished" (Apple, "About synchronization
-/// events"): all, whereas a fence would have to be updated by each encoder that a barrier might follow.
-#[derive(Default)]
-struct Between {
-    /// Encoders have ended that the open one may overtake: its barriers are not enough.
-    behind: bool,
-    /// The next encoder must overtake nothing.
-    due: bool,
-    /// What keeps them apart, from the first time on, and its last value.
-    event: Option<(DeviceEvent, u64)>,
-}
-
 impl Compute {
     /// Notes that it launches a kernel, for its label.
     fn name(&mut self, kernel: &Kernel) {
@@ -128,17 +121,23 @@ pub(super) enum Recorded {
 
 impl Batch {
     pub(crate) fn new(accelerator: &Accelerator) -> Result<Batch> {
-        Batch::with(accelerator, Uses::of_batch())
+        Batch::with(accelerator, Uses::of_batch(), Order::none(), References::Held)
+    }
+
+    /// That is asked for barriers if it is `ordered`, and executes indirect commands if Metal keeps them: their graph may be gone before it has completed.
+    pub(crate) fn of_graph(accelerator: &Accelerator, ordered: bool, references: References) -> Result<Batch> {
+        let order = if ordered { Order::of(accelerator) } else { Order::none() };
+        Batch::with(accelerator, Uses::of_batch(), order, references)
     }
 
     pub(super) fn of_stream(accelerator: &Accelerator, stream: Weak<stream::Shared>) -> Result<Batch> {
-        Batch::with(accelerator, Uses::of_stream(stream))
+        Batch::with(accelerator, Uses::of_stream(stream), Order::none(), References::Held)
     }
 
-    fn with(accelerator: &Accelerator, uses: Uses) -> Result<Batch> {
+    fn with(accelerator: &Accelerator, uses: Uses, order: Order, references: References) -> Result<Batch> {
         let slot = accelerator.slots().open()?;
-        let command_buffer =
-            CommandBuffer::new(accelerator.queue()).map_err(|failure| failure.during("make a command buffer"))?;
+        let command_buffer = CommandBuffer::new(accelerator.queue(), references)
+            .map_err(|failure| failure.during("make a command buffer"))?;
         if let Some(timing) = accelerator.figures().and_then(Timing::new) {
             uses.flight().measure(timing);
         }
@@ -146,13 +145,14 @@ impl Batch {
             accelerator: accelerator.clone(),
             encoder: Encoder::None,
             command_buffer,
-            between: Between::default(),
+            order,
             uses,
             kernels: Vec::new(),
             copies: 0,
             encoders: Vec::new(),
             prints: Vec::new(),
             events: Vec::new(),
+            given: Vec::new(),
             history: History::of(accelerator),
             slot,
         })
@@ -183,8 +183,19 @@ impl Batch {
         if let Some(other) = self.uses.claim(&self.accelerator, used())? {
             return Ok(Recorded::After(other));
         }
-        self.encode_launch(kernel, &dispatch, args, (slots, prints.as_ref()))
-            .inspect_err(|_| self.uses.take_back(claimed))?;
+        if let Err(error) = self.encode_launch(kernel, &dispatch, args, (slots, prints.as_ref())) {
+            self.uses.take_back(claimed);
+            // The encoder may have got all but the last of it.
+            self.given.push(Arc::new(kernel.clone()));
+            self.given.extend(used().map(|(allocation, _)| allocation.clone() as Given));
+            self.given.extend(kernel::samplers(args).map(|sampler| sampler.clone() as Given));
+            return Err(error);
+        }
+        for sampler in kernel::samplers(args) {
+            if !self.given.iter().any(|given| ptr::addr_eq(Arc::as_ptr(given), Arc::as_ptr(sampler))) {
+                self.given.push(sampler.clone());
+            }
+        }
         self.uses.note(used());
         self.history.note(|| kernel::described(kernel, &dispatch, args));
         Ok(Recorded::Done)
@@ -273,35 +284,23 @@ impl Batch {
     /// Has the commands that follow wait for those before, whatever they use. Before a batch's first command: for what was submitted before it.
     pub(crate) fn barrier(&mut self) -> Result<()> {
         match &mut self.encoder {
-            Encoder::Compute(compute) if !self.between.behind => {
+            Encoder::Compute(compute) if self.order.is_first() => {
                 compute.encoder.memory_barrier(Scope::ALL).map_err(|failure| failure.during("encode a barrier"))?;
                 compute.hazards.barrier(Scope::ALL);
                 compute.barrier = true;
             }
             _ => {
                 self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
-                self.between.due = true;
+                self.order.barrier();
             }
         }
         Ok(())
     }
 
-    /// Before an encoder is made: what it must not overtake.
+    /// Before an encoder is made: what was submitted before, which it must not overtake.
     fn keep_apart(&mut self) -> Result<()> {
-        if !self.between.due {
-            return Ok(());
-        }
-        let encoded = (|| {
-            let (event, value) = match &mut self.between.event {
-                Some(known) => known,
-                none => none.insert((DeviceEvent::new(self.accelerator.device())?, 0)),
-            };
-            *value += 1;
-            event.encode_barrier(&mut self.command_buffer, *value)
-        })();
-        encoded.map_err(|failure| failure.during("encode a barrier between encoders"))?;
-        (self.between.behind, self.between.due) = (false, false);
-        Ok(())
+        let encoded = self.order.before_encoder(self.accelerator.device(), &mut self.command_buffer);
+        encoded.map_err(|failure| failure.during("encode a barrier behind other submissions"))
     }
 
     /// The buffer that a kernel prints to, if it prints.
@@ -514,21 +513,34 @@ impl Batch {
             other.hand_over();
         };
         let Batch {
-            command_buffer, between, mut uses, kernels, copies, encoders, prints, events, history, slot, ..
+            command_buffer,
+            order,
+            given,
+            mut uses,
+            kernels,
+            copies,
+            encoders,
+            prints,
+            events,
+            history,
+            slot,
+            ..
         } = self;
         let flight = Arc::clone(uses.flight());
         // What is cancelled is cancelled before others submit, and let go of after: the last of an event calls who waited for it.
         if let Err(error) = events.iter().try_for_each(|(event, what)| event.begin(*what, &flight)) {
             cancel_events(&events, &flight);
+            // Before what its encoders were given.
+            drop(command_buffer);
             drop(uses);
             drop(submitting);
             return Err(error);
         }
         let (buffers, after) = uses.give_away();
-        let between = between.event.map(|(event, _)| event);
+        let marked = order.into_marked();
         let figures = accelerator.figures();
         let counted = Counted::new(figures, kernels.is_empty() && buffers.is_empty());
-        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between, history, counted });
+        flight.hold(Held { buffers, kernels, copies, encoders, after, events, given, marked, history, counted });
         if let Err(failure) = commit(command_buffer, &flight, &slot) {
             let mut held = flight.release();
             cancel_events(&held.events, &flight);
@@ -550,7 +562,7 @@ impl Batch {
         let ended = self.end_encoder().map_err(|(failure, _)| failure);
         let accelerator = self.accelerator.clone();
         let submitting = lock(accelerator.submitting());
-        let Batch { command_buffer, mut uses, kernels, copies, encoders, events, history, slot, .. } = self;
+        let Batch { command_buffer, given, mut uses, kernels, copies, encoders, events, history, slot, .. } = self;
         let flight = Arc::clone(uses.flight());
         let (buffers, after) = uses.give_away();
         for (allocation, _) in &buffers {
@@ -559,7 +571,7 @@ impl Batch {
         // Streams ask for no barriers.
         let figures = accelerator.figures();
         let counted = Counted::new(figures, kernels.is_empty() && buffers.is_empty());
-        flight.hold(Held { buffers, kernels, copies, encoders, after, events, between: None, history, counted });
+        flight.hold(Held { buffers, kernels, copies, encoders, after, events, given, marked: None, history, counted });
         flight.take_place(place, before);
         let committed = ended.and_then(|()| commit(command_buffer, &flight, &slot));
         if let Some(figures) = figures {
@@ -576,7 +588,7 @@ impl Batch {
 
     /// Whether this is its submission.
     pub(super) fn is_of(&self, flight: &Inflight) -> bool {
-        std::ptr::eq(&**self.uses.flight(), flight)
+        ptr::eq(&**self.uses.flight(), flight)
     }
 
     /// The submission that it will be.
@@ -598,8 +610,9 @@ impl Batch {
         if !fits {
             self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
             self.keep_apart()?;
-            let encoder = ComputeEncoder::new(&mut self.command_buffer)
+            let mut encoder = ComputeEncoder::new(&mut self.command_buffer)
                 .map_err(|failure| failure.during("make a compute encoder"))?;
+            let ordered = self.order.began(&mut encoder);
             self.encoder = Encoder::Compute(Compute {
                 encoder,
                 current: None,
@@ -608,6 +621,7 @@ impl Batch {
                 threadgroup_slots: 0,
                 barrier: false,
             });
+            ordered.map_err(|failure| failure.during("wait for a fence"))?;
         }
         match &mut self.encoder {
             Encoder::Compute(compute) => Ok(compute),
@@ -619,9 +633,11 @@ impl Batch {
         if !matches!(self.encoder, Encoder::Blit(_)) {
             self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
             self.keep_apart()?;
-            let encoder =
+            let mut encoder =
                 BlitEncoder::new(&mut self.command_buffer).map_err(|failure| failure.during("make a blit encoder"))?;
+            let ordered = self.order.began(&mut encoder);
             self.encoder = Encoder::Blit(encoder);
+            ordered.map_err(|failure| failure.during("wait for a fence"))?;
         }
         match &mut self.encoder {
             Encoder::Blit(encoder) => Ok(encoder),
@@ -634,18 +650,18 @@ impl Batch {
         let (label, ended) = match mem::replace(&mut self.encoder, Encoder::None) {
             Encoder::None => return Ok(()),
             Encoder::Compute(Compute { mut encoder, names, barrier, .. }) => {
-                self.between.due |= barrier;
                 let label = names.join(", ");
                 let labelled = encoder.set_label(&label);
-                (label, labelled.and_then(|()| encoder.end()))
+                let marked = labelled.and(self.order.ends(self.accelerator.device(), &mut encoder, barrier));
+                (label, marked.and(encoder.end()))
             }
             Encoder::Blit(mut encoder) => {
                 let labelled = encoder.set_label("copy");
-                ("copy".to_owned(), labelled.and_then(|()| encoder.end()))
+                let marked = labelled.and(self.order.ends(self.accelerator.device(), &mut encoder, false));
+                ("copy".to_owned(), marked.and(encoder.end()))
             }
         };
         self.encoders.push(label);
-        self.between.behind = true;
         ended.map_err(|failure| (failure, "end an encoder"))
     }
 }

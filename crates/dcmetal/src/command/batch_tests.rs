@@ -84,8 +84,10 @@ fn launches_wait_for_what_they_use_and_for_nothing_else() {
     let printed = batch.submit().and_then(|submission| submission.printed()).expect("it runs");
     assert_eq!(printed.to_string(), "12");
 }
+
 /// Launches (`l`; `t` with threadgroup memory, which is not left to an `l`), executed commands (`x`) and fills (`f`), all of memory of their own,
-/// with barriers that were asked for: encoders, events between them, and barriers of the last.
+/// with barriers that were asked for: encoders, events before the first, the encoders that
+/// the last waits for, and its own barriers.
 #[test]
 fn a_barrier_that_was_asked_for_holds_in_later_encoders() {
     let gpu = Accelerator::system_default().expect("a Metal device");
@@ -96,38 +98,41 @@ fn a_barrier_that_was_asked_for_holds_in_later_encoders() {
     let kernel = |name| library.kernel(name).unwrap_or_else(|error| panic!("{error}"));
     let (l, t) = (kernel("l"), kernel("t"));
     let values = gpu.buffer_zeroed::<u8>(1).expect("a buffer");
-    for (program, wanted) in [
-        ("ll", [1, 0, 0]),
-        ("l|l", [1, 0, 1]),
-        ("l|x", [1, 0, 1]),
-        ("x|l", [1, 0, 1]),
-        ("x|x|x", [1, 0, 2]),
-        ("lfl", [3, 0, 0]),
-        ("l|f", [2, 1, 0]),
-        ("x|f", [2, 1, 0]),
-        ("f|l", [2, 1, 0]),
-        ("f|x", [2, 1, 0]),
+    for (program, encoders, events, before, barriers) in [
+        ("ll", 1, 0, &[][..], 0),
+        ("l|l", 1, 0, &[], 1),
+        ("l|x", 1, 0, &[], 1),
+        ("x|l", 1, 0, &[], 1),
+        ("x|x|x", 1, 0, &[], 2),
+        ("lfl", 3, 0, &[], 0),
+        ("l|f", 2, 0, &[0], 0),
+        ("x|f", 2, 0, &[0], 0),
+        ("f|l", 2, 0, &[0], 0),
+        ("f|x", 2, 0, &[0], 0),
         // In a blit encoder there is no barrier.
-        ("f|f", [2, 1, 0]),
-        ("lf|l", [3, 1, 0]),
+        ("f|f", 2, 0, &[0], 0),
+        ("lf|l", 3, 0, &[0, 1], 0),
         // A barrier of the second encoder is none for the first.
-        ("fl|l", [3, 1, 0]),
-        ("fx|x", [3, 1, 0]),
-        ("fl|l|l", [3, 1, 1]),
+        ("fl|l", 3, 0, &[0, 1], 0),
+        ("fx|x", 3, 0, &[0, 1], 0),
+        ("fl|l|l", 3, 0, &[0, 1], 1),
         // The last two encoders are behind the first's barrier.
-        ("l|lfl", [3, 1, 0]),
-        ("l|tl", [2, 1, 0]),
-        ("lt|l", [2, 1, 0]),
-        ("x|f|x", [3, 2, 0]),
-        ("l||f", [2, 1, 0]),
-        ("f||f", [2, 1, 0]),
-        ("l|", [1, 0, 1]),
-        ("f|", [1, 0, 0]),
+        ("l|lfl", 3, 0, &[0], 0),
+        ("f|fl", 3, 0, &[0], 0),
+        ("f|fl|f", 4, 0, &[1, 2], 0),
+        ("l|tl", 2, 0, &[0], 0),
+        ("lt|l", 2, 0, &[0], 0),
+        ("x|f|x", 3, 0, &[1], 0),
+        ("l||f", 2, 0, &[0], 0),
+        ("f||f", 2, 0, &[0], 0),
+        ("l|", 1, 0, &[], 1),
+        ("f|", 1, 0, &[], 0),
         // Behind what was submitted before.
-        ("|l", [1, 1, 0]),
-        ("|f|f", [2, 2, 0]),
+        ("|l", 1, 1, &[], 0),
+        ("||l", 1, 1, &[], 0),
+        ("|f|f", 2, 1, &[0], 0),
     ] {
-        let mut batch = gpu.batch().expect("a batch");
+        let mut batch = Batch::of_graph(&gpu, true, References::Held).expect("a batch");
         let mut ys: Vec<Buffer<u32>> = program.chars().map(|_| gpu.buffer_zeroed(1).expect("a buffer")).collect();
         let mut commands = Vec::new();
         for (step, y) in program.chars().zip(&mut ys) {
@@ -145,20 +150,21 @@ fn a_barrier_that_was_asked_for_holds_in_later_encoders() {
             };
             given.unwrap_or_else(|error| panic!("{program}: {error}"));
         }
-        let barriers = match &batch.encoder {
+        let found = match &batch.encoder {
             Encoder::Compute(compute) => compute.hazards.barriers(),
             _ => [0; 2],
         };
-        assert_eq!(barriers[0], barriers[1], "{program}");
+        assert_eq!(found, [barriers; 2], "{program}");
         batch.end_encoder().unwrap_or_else(|(failure, _)| panic!("{program}: {failure:?}"));
-        let events = batch.between.event.as_ref().map_or(0, |(_, value)| *value);
-        assert_eq!([batch.encoders.len() as u64, events, barriers[0]], wanted, "{program}");
+        assert_eq!((batch.encoders.len(), batch.order.figures()), (encoders, (events, before)), "{program}");
         batch.submit().and_then(|submission| submission.wait()).unwrap_or_else(|error| panic!("{program}: {error}"));
         for (step, y) in program.chars().zip(&ys) {
             let wanted = if step == '|' { 0 } else { 0x0101_0101 };
             assert_eq!(y.to_vec().expect("it ran"), [wanted], "{program}");
         }
     }
+    // One batch after the other: what the first made the others used.
+    assert_eq!(gpu.marks().kept(), [4, 1]);
 }
 
 /// Launches (`A`, `B`) and executed commands (`a`, `b`) that write one of two buffers, and the barriers between them.

@@ -18,8 +18,10 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use super::batch::Given;
 use super::ending::{Ending, follow_all, settle_all, wake};
 use super::history::History;
+use super::order::Marked;
 use super::room::Room;
 use super::slots::{Behind, OpenSlot, Slots};
 use super::stream;
@@ -29,7 +31,6 @@ use crate::memory::Allocation;
 use crate::print::{PrintBuffer, Printed};
 use crate::raw::Failure;
 use crate::raw::command::{CommandBuffer, Committed, Completion};
-use crate::raw::event::DeviceEvent;
 use crate::raw::host::{DeviceUse, lock};
 use crate::telemetry::{Ended, Figures, SUBMISSION, Timing};
 use crate::{EncoderReport, EncoderState, Error, Result, SubmissionError};
@@ -48,9 +49,12 @@ pub(crate) struct Held {
     pub(crate) after: Vec<Arc<Inflight>>,
     /// The events that it signals and waits for.
     pub(crate) events: Vec<(Event, EventUse)>,
+    /// What else its encoders were given: Metal does not keep it.
+    #[expect(dead_code, reason = "kept until the device is done")]
+    pub(super) given: Vec<Given>,
     /// What keeps its encoders apart.
     #[expect(dead_code, reason = "kept until the device is done")]
-    pub(crate) between: Option<DeviceEvent>,
+    pub(super) marked: Option<Marked>,
     /// What was recorded, if that is kept.
     pub(crate) history: History,
     pub(crate) counted: Counted,

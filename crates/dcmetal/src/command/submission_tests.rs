@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;
 
 use super::*;
+use crate::raw::command::References;
 
 fn flight(after: &[&Arc<Inflight>]) -> Arc<Inflight> {
     let flight = Arc::new(Inflight::default());
@@ -108,7 +109,7 @@ fn committed(gpu: &crate::Accelerator, after: &[&Arc<Inflight>], events: &[(&Eve
     let flight = flight(after);
     lock(&flight.state).held.events = events.iter().map(|(event, what)| ((*event).clone(), *what)).collect();
     events.iter().for_each(|(event, what)| event.begin(*what, &flight).expect("it is not poisoned"));
-    let command_buffer = crate::raw::command::CommandBuffer::new(gpu.queue()).expect("a command buffer");
+    let command_buffer = CommandBuffer::new(gpu.queue(), References::Retained).expect("a command buffer");
     flight.commit(command_buffer, Box::new(|_| ())).expect("it is committed");
     // What they signal is seen before their handlers run.
     for (event, what) in events {

@@ -20,6 +20,7 @@ use crate::grid::Extent;
 use crate::kernel::{self, Slots};
 use crate::memory::Allocation;
 use crate::raw::Failure;
+use crate::raw::command::References;
 use crate::raw::command::indirect::IndirectCommands;
 use crate::raw::host::DeviceUse;
 use crate::telemetry::{GRAPH, say};
@@ -485,11 +486,14 @@ impl Replays {
     /// Hands a wave to the device.
     pub(super) fn submit(&mut self, graph: &Graph, wave: usize) -> Result<Submission> {
         self.submissions = self.submissions.saturating_add(u64::from(wave == 0));
-        let mut batch = graph.recorded.accelerator.batch()?;
-        if graph.plan.behind.contains(&wave) {
+        let behind = graph.plan.behind.contains(&wave);
+        let ready = self.ready(graph);
+        let references = if ready.is_some() { References::Retained } else { References::Held };
+        let ordered = behind || graph.plan.asked.contains(&true);
+        let mut batch = Batch::of_graph(&graph.recorded.accelerator, ordered, references)?;
+        if behind {
             batch.barrier()?;
         }
-        let ready = self.ready(graph);
         let (mut encoded, mut indirect) = (0, 0);
         let mut encode = |batch: &mut Batch, node: usize| {
             encoded += u64::from(matches!(graph.recorded.nodes[node].work, TaskWork::Launch { .. }));

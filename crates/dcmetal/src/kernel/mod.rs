@@ -42,6 +42,7 @@ use crate::command::{Scope, Touch};
 use crate::memory::Allocation;
 use crate::print::Printing;
 use crate::raw::command::ComputeEncoder;
+use crate::raw::texture::SamplerState;
 use crate::raw::{self, Failure};
 use crate::telemetry::{Figures, KernelFigures};
 use crate::{Accelerator, Error, Grid, PixelFormat, Result, Sampler, Size, Submission, Texture, TextureDescriptor};
@@ -323,6 +324,14 @@ pub(crate) fn buffers<'a>(args: &[Arg<'a>]) -> impl Iterator<Item = (&'a Arc<All
     args.iter().filter_map(|arg| match &arg.passed {
         Passed::Buffer(buffer) => Some((buffer.allocation, buffer.writable)),
         Passed::Texture { texture, writable } => Some((&texture.allocation, *writable)),
+        _ => None,
+    })
+}
+
+/// The samplers that are passed.
+pub(crate) fn samplers<'a>(args: &[Arg<'a>]) -> impl Iterator<Item = &'a Arc<SamplerState>> {
+    args.iter().filter_map(|arg| match &arg.passed {
+        Passed::Sampler(sampler) => Some(&sampler.state),
         _ => None,
     })
 }

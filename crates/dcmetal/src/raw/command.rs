@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use dcmetal_sys as sys;
 
+use super::event::Fence;
 use super::host::Memory;
 use super::texture::SamplerState;
 use super::{Device, Failure, MetalError, Pipeline, c_string, check, handle};
@@ -56,6 +57,16 @@ unsafe impl Send for DCMetalComputeEncoder {}
 // SAFETY: as for the command buffer.
 unsafe impl Send for DCMetalBlitEncoder {}
 
+/// Who keeps alive what a command buffer's encoders are given: buffers, textures, samplers, pipelines, fences, events, indirect commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum References {
+    /// The caller, until it has completed or was dropped uncommitted: "the app is responsible for keeping strong references to all resources"
+    /// (Apple, `makeCommandBufferWithUnretainedReferences`).
+    Held,
+    /// Metal, too.
+    Retained,
+}
+
 /// Runs when a command buffer has completed, with its outcome.
 pub(crate) type Completion = Box<dyn FnOnce(Result<(), Failure>) + Send>;
 
@@ -71,9 +82,10 @@ impl DCMetalQueue {
 }
 
 impl DCMetalCommandBuffer {
-    /// Retained references (Metal keeps what is encoded alive as well) and encoder information in errors.
-    pub(crate) fn new(queue: &Queue) -> Result<CommandBuffer, Failure> {
-        let options = sys::DCMetalCommandBufferOptions { unretained_references: false, encoder_info: true };
+    /// With encoder information in errors.
+    pub(crate) fn new(queue: &Queue, references: References) -> Result<CommandBuffer, Failure> {
+        let unretained_references = references == References::Held;
+        let options = sys::DCMetalCommandBufferOptions { unretained_references, encoder_info: true };
         let (mut command_buffer, mut error) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: a live handle; `options` and the out-parameters are valid for the call.
         let status = unsafe { sys::DCMetalCommandBuffer_Create(queue.0, &options, &mut command_buffer, &mut error) };
@@ -201,7 +213,7 @@ impl DCMetalComputeEncoder {
 
     pub(crate) fn set_sampler(&mut self, sampler: &SamplerState, index: usize) -> Result<(), Failure> {
         let mut error = ptr::null_mut();
-        // SAFETY: live handles; the out-parameter is valid for the call. Command buffers retain what is encoded.
+        // SAFETY: live handles; the out-parameter is valid for the call. The caller keeps the sampler until completion.
         let status = unsafe { sys::DCMetalComputeEncoder_SetSampler(self.0, sampler.0, index, &mut error) };
         check(status, error)
     }
@@ -246,6 +258,20 @@ impl DCMetalComputeEncoder {
         let mut error = ptr::null_mut();
         // SAFETY: a live handle; the out-parameter is valid for the call.
         check(unsafe { sys::DCMetalComputeEncoder_MemoryBarrier(self.0, scope, &mut error) }, error)
+    }
+
+    /// The fence is updated when the encoder's commands have finished. The caller keeps it until completion.
+    pub(crate) fn update_fence(&mut self, fence: &Fence) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call.
+        check(unsafe { sys::DCMetalComputeEncoder_UpdateFence(self.0, fence.0, &mut error) }, error)
+    }
+
+    /// What follows starts when the fence's last update before has come. The caller keeps it until completion.
+    pub(crate) fn wait_for_fence(&mut self, fence: &Fence) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call.
+        check(unsafe { sys::DCMetalComputeEncoder_WaitForFence(self.0, fence.0, &mut error) }, error)
     }
 
     pub(crate) fn end(self) -> Result<(), Failure> {
@@ -307,6 +333,20 @@ impl DCMetalBlitEncoder {
         // SAFETY: live handles; the out-parameter is valid for the call.
         let status = unsafe { sys::DCMetalBlitEncoder_SynchronizeBuffer(self.0, memory.buffer().0, &mut error) };
         check(status, error)
+    }
+
+    /// The fence is updated when the encoder's commands have finished. The caller keeps it until completion.
+    pub(crate) fn update_fence(&mut self, fence: &Fence) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call.
+        check(unsafe { sys::DCMetalBlitEncoder_UpdateFence(self.0, fence.0, &mut error) }, error)
+    }
+
+    /// What follows starts when the fence's last update before has come. The caller keeps it until completion.
+    pub(crate) fn wait_for_fence(&mut self, fence: &Fence) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call.
+        check(unsafe { sys::DCMetalBlitEncoder_WaitForFence(self.0, fence.0, &mut error) }, error)
     }
 
     pub(crate) fn end(self) -> Result<(), Failure> {

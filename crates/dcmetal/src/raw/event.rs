@@ -1,4 +1,4 @@
-//! Events: shared ones are signaled by the host and by command buffers, the others by command buffers alone.
+//! Events: shared ones are signaled by the host and by command buffers, the others by command buffers alone. Fences: between the encoders of a queue.
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,8 +21,15 @@ handle!(
     DCMetalEvent_Release
 );
 
+handle!(
+    /// `MTLFence`.
+    DCMetalFence,
+    DCMetalFence_Release
+);
+
 pub(crate) type SharedEvent = DCMetalSharedEvent;
 pub(crate) type DeviceEvent = DCMetalEvent;
+pub(crate) type Fence = DCMetalFence;
 
 // SAFETY: DCMetal.h: events "may be used from any thread at once"; Apple documents shared events for use between threads,
 // devices and processes.
@@ -33,6 +40,11 @@ unsafe impl Sync for DCMetalSharedEvent {}
 unsafe impl Send for DCMetalEvent {}
 // SAFETY: as for Send.
 unsafe impl Sync for DCMetalEvent {}
+
+// SAFETY: DCMetal.h: fences "may be used from any thread at once".
+unsafe impl Send for DCMetalFence {}
+// SAFETY: as for Send.
+unsafe impl Sync for DCMetalFence {}
 
 /// Runs with the event's value when that is large enough, or with `None` when the event has gone.
 pub(crate) type Reached = Box<dyn FnOnce(Option<u64>) + Send>;
@@ -109,6 +121,16 @@ impl DCMetalEvent {
     pub(crate) fn encode_barrier(&self, command_buffer: &mut CommandBuffer, value: u64) -> Result<(), Failure> {
         encode_signal(self.0, command_buffer, value)?;
         encode_wait(self.0, command_buffer, value)
+    }
+}
+
+impl DCMetalFence {
+    pub(crate) fn new(device: &Device) -> Result<Fence, Failure> {
+        let (mut fence, mut error) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live handle; the out-parameters are valid for the call.
+        let status = unsafe { sys::DCMetalFence_Create(device.0, &mut fence, &mut error) };
+        check(status, error)?;
+        Ok(DCMetalFence(fence))
     }
 }
 

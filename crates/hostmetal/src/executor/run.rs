@@ -185,6 +185,7 @@ pub(crate) fn give_up(execution: Execution) {
 fn finish(execution: Execution, failure: Option<Failure>, begun_encoders: usize) {
     let Execution { command_buffer, steps, next, begun, .. } = execution;
     let end = event::now();
+    let failure = failure.or_else(|| command_buffer.lost(&steps));
     command_buffer.set_run_times(if begun == 0 { end } else { begun }, end);
     let owed = match failure {
         None => Vec::new(),

@@ -467,6 +467,10 @@ pub unsafe extern "C" fn hm_buffer_length(buffer: HMBuffer) -> u64 {
 /// As the module says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hm_buffer_release(buffer: HMBuffer) {
+    if !buffer.is_null() {
+        // SAFETY: as the module says.
+        unsafe { borrow(buffer) }.let_go().set();
+    }
     // SAFETY: as the module says.
     unsafe { release(buffer) };
 }

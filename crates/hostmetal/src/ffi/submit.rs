@@ -59,6 +59,16 @@ pub unsafe extern "C" fn hm_command_buffer_release(command_buffer: HMCommandBuff
     unsafe { release(command_buffer) };
 }
 
+/// Before anything is recorded: the program keeps what is. If it gives up a buffer or a texture before the command buffer has completed, that has failed.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_command_buffer_leave_unretained(command_buffer: HMCommandBuffer) {
+    // SAFETY: as the module says.
+    unsafe { borrow(command_buffer) }.leave_unretained();
+}
+
 /// Takes the next place in the queue's order.
 ///
 /// # Safety

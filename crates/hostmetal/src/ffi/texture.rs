@@ -288,6 +288,10 @@ pub unsafe extern "C" fn hm_texture_get(
 /// As the module above says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hm_texture_release(texture: HMTexture) {
+    if !texture.is_null() {
+        // SAFETY: as the module above says.
+        unsafe { borrow(texture) }.let_go().set();
+    }
     // SAFETY: as the module above says.
     unsafe { release(texture) };
 }
