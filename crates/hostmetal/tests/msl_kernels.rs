@@ -564,6 +564,23 @@ fn math_modes_keep_their_promises() {
     }
 }
 
+/// MSL 1.6.3: the pragma's scope is safe, whatever the library is compiled as.
+#[test]
+fn a_pragma_makes_a_scope_safe() {
+    let body = "p[0] += 0.0f; p[1] = (p[1] + p[2]) - p[1]; p[3] = p[3] / 3.0f;";
+    let inside = format!("kernel void k(device float *p) {{\n#pragma METAL fp math_mode(safe)\n{body} }}");
+    let outside = format!("#pragma METAL fp math_mode(safe)\nkernel void k(device float *p) {{ {body} }}");
+    for text in [inside, outside] {
+        for mode in [MathMode::Safe, MathMode::Relaxed, MathMode::Fast] {
+            let options = CompileOptions { math_mode: mode, ..CompileOptions::default() };
+            let mut p = [-0.0f32, 1e8, 1.0, 5.0];
+            let loaded = check(&format!("{PRELUDE}{text}"), &options).unwrap().build("k", &[]).unwrap();
+            run(&loaded, &[(0, p.as_mut_ptr().cast())], [1, 1, 1]);
+            assert_eq!(p.map(f32::to_bits), [0.0f32, 0.0, 1.0, 5.0 / 3.0].map(f32::to_bits), "{mode:?} of {text}");
+        }
+    }
+}
+
 #[test]
 fn the_same_request_is_compiled_once() {
     let text = format!("{PRELUDE}kernel void once(device int *p) {{ p[0] = 17; }}");

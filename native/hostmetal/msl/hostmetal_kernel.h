@@ -365,6 +365,13 @@ struct argument {
   }
 };
 
+// A reference to a constant whose address the program knows (addresses.rs): nothing is copied.
+template <int Index, bool Present>
+struct placed_argument : argument<kind_buffer, Index, Present> {
+  template <class P>
+  using held = typename argument<kind_buffer, Index, Present>::template direct<P>;
+};
+
 // A texture or a sampler, and arrays of them: what it is made from, and what reflection says of it.
 template <class P>
 struct resource {

@@ -1,5 +1,6 @@
 //! The kernels and function constants of a program: plain kernels, instantiated templates, and what each may reach.
 
+use super::addresses::Addresses;
 use super::constants::{DataType, Known, evaluate};
 use super::diagnose::Finding;
 use super::globals::Globals;
@@ -71,6 +72,7 @@ pub(super) fn find_kernels(
     let mut kernels = Vec::new();
     let mut removed = Vec::new();
     let mut signatures: HashMap<usize, Signature> = HashMap::new();
+    let addresses = Addresses::of(stream, program);
     for (number, function) in program.functions.iter().enumerate() {
         if let Some((host, kernel)) = visible(stream, function, globals, findings) {
             kernels.push((host, kernel, vec![(function.start, function.end)]));
@@ -79,7 +81,10 @@ pub(super) fn find_kernels(
             continue;
         }
         let first = globals.of(function).iter().map(|(parameter, _)| parameter.clone()).collect();
-        let own = signature(stream, program, function, first, known, findings);
+        let mut own = signature(stream, program, function, first, known, findings);
+        for parameter in &mut own.parameters {
+            parameter.placed = addresses.matters(stream, program, function, parameter.range);
+        }
         signatures.insert(number, own.clone());
         if !function.is_template() {
             let name = host_name(stream, function.start, function.params.0)

@@ -176,6 +176,8 @@ pub(crate) struct Parameter {
     pub(crate) count: Option<i64>,
     /// `[[function_constant(x)]]`: the tokens of x; the argument exists only when x is true.
     pub(crate) condition: Option<(usize, usize)>,
+    /// A reference to a constant whose address matters.
+    pub(crate) placed: bool,
 }
 
 /// A kernel function or kernel template.
@@ -400,7 +402,7 @@ pub(crate) fn parameter(
     };
     let count =
         if matches!(role, Role::Texture | Role::Sampler) { elements(stream, start, at, known) } else { Some(1) };
-    let parameter = Parameter { name, range: (start, end), role, index, count, condition };
+    let parameter = Parameter { name, range: (start, end), role, index, count, condition, placed: false };
     check_type(stream, &parameter, indirect, spaces.first().copied(), findings).then_some(parameter)
 }
 
@@ -632,6 +634,7 @@ fn argument(stream: &Stream, parameter: &Parameter, values: &Substitution, stage
         .condition
         .map_or("true".to_owned(), |(from, to)| format!("(bool)({})", expression(stream, from, to, values)));
     match &parameter.role {
+        Role::Buffer if parameter.placed => format!("hostmetal::placed_argument<{index}, {present}>"),
         Role::Buffer => format!("hostmetal::argument<hostmetal::kind_buffer, {index}, {present}>"),
         Role::Threadgroup => format!("hostmetal::argument<hostmetal::kind_threadgroup, {index}, {present}>"),
         Role::Texture => format!("hostmetal::resource_argument<hostmetal::kind_texture, {index}, {present}>"),

@@ -18,6 +18,7 @@
 //! the compiler made is kept on disk (store.rs), so that it compiles once per machine.
 
 mod accept;
+mod addresses;
 mod analysis;
 mod archive;
 mod compile;

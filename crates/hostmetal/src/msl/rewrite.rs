@@ -238,7 +238,8 @@ impl Pass<'_> {
                     ["fp", "contract", "off"] => "#pragma clang fp contract(off)",
                     ["fp", "contract", "on"] => "#pragma clang fp contract(on)",
                     ["fp", "contract", "fast"] => "#pragma clang fp contract(fast)",
-                    ["fp", "math_mode", "safe"] => "#pragma clang fp reassociate(off) reciprocal(off) contract(on)",
+                    // Signed zeros and exact functions too, which `clang fp` has no words for.
+                    ["fp", "math_mode", "safe"] => "#pragma float_control(precise, on)",
                     ["fp", "math_mode", "fast" | "relaxed"] => {
                         "#pragma clang fp reassociate(on) reciprocal(on) contract(fast)"
                     }
