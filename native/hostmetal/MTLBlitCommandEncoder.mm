@@ -214,7 +214,7 @@
 - (void)requireSlice:(NSUInteger)slice level:(NSUInteger)level of:(id<MTLTexture>)texture selector:(SEL)selector {
   [self requireOpen:selector];
   [self place:texture slice:slice level:level origin:MTLOriginMake(0, 0, 0) selector:selector];
-  if (slice >= [texture arrayLength] || level >= [texture mipmapLevelCount])
+  if (slice >= hostmetal_slices(texture) || level >= [texture mipmapLevelCount])
     hostmetal_raise(self, selector, "the slice and the level must be ones of the texture");
 }
 

@@ -261,7 +261,12 @@ impl Event {
             owed.map(|(_, flight)| Arc::clone(flight)).collect()
         };
         // In this order: the device signals before anybody forgets that it would.
-        if owing.is_empty() && self.raw.value() >= value { None } else { Some(owing) }
+        if self.raw.value() >= value { None } else { Some(owing) }
+    }
+
+    /// Which event it is, as long as there is a clone of it.
+    pub(crate) fn number(&self) -> usize {
+        Arc::as_ptr(&self.raw).addr()
     }
 
     /// Why what waited for the value may not have been allowed to start.

@@ -2,10 +2,11 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use common::{gpu, msl, refused};
+use common::{Gate, gpu, msl, refused};
 use dcmetal::{Accelerator, Error, Event, Grid, Kernel, Result, Submission, args};
 
 const SOURCE: &str = "kernel void add(device uint* y [[buffer(0)]], constant uint& by [[buffer(1)]]) { y[0] += by; }
@@ -302,4 +303,108 @@ fn queues_that_wait_for_each_other_s_submissions_are_never_too_full() {
     }
     event.wait(2 * u64::from(ROUNDS)).unwrap();
     assert_eq!((x.to_vec().unwrap(), y.to_vec().unwrap()), (vec![ROUNDS], vec![2 * ROUNDS]));
+}
+
+/// What a submission itself, or one behind it, signals does not end its wait.
+#[test]
+fn a_queue_that_waits_for_what_stands_behind_is_full_too() {
+    for later in [false, true] {
+        let gpu = gpu();
+        let (event, mut y) = (gpu.event().unwrap(), gpu.buffer_zeroed::<u32>(1).unwrap());
+        let mut waits = vec![submit(&gpu, Some((&event, 1)), (!later).then_some((&event, 2)))];
+        if later {
+            waits.push(submit(&gpu, None, Some((&event, 1))));
+        }
+        let (launches, limit) = fill_queue(&gpu, &mut y);
+        assert_eq!(launches as usize + waits.len(), limit);
+        event.signal(1).unwrap();
+        waits.iter().for_each(|submission| submission.wait().unwrap());
+        assert_eq!(y.to_vec().unwrap(), [launches]);
+    }
+}
+
+/// Two queues that take turns, and the host has the first one.
+#[test]
+fn queues_that_take_turns_wait_for_the_host_s() {
+    let (first, second) = (gpu(), gpu());
+    let (event, mut y) = (first.event().unwrap(), second.buffer_zeroed::<u32>(1).unwrap());
+    let turns = [(1, &first), (2, &second), (3, &first), (4, &second)];
+    let turns = turns.map(|(turn, gpu)| submit(gpu, Some((&event, turn)), Some((&event, turn + 1))));
+    let (launches, _) = fill_queue(&second, &mut y);
+    event.signal(1).unwrap();
+    turns.iter().for_each(|turn| turn.wait().unwrap());
+    assert_eq!((event.value().unwrap(), y.to_vec().unwrap()), (5, vec![launches]));
+}
+
+/// Launches so often, and has `told` know each time how often it was.
+fn launch(gpu: &Accelerator, y: &mut dcmetal::Buffer<u32>, count: u32, told: &AtomicU32) {
+    let add = add(gpu);
+    let refused = (0..count).find_map(|launches| {
+        told.store(launches, Ordering::SeqCst);
+        let error = add.launch(Grid::linear(1), args![&mut *y, 1u32]).map(drop).err()?;
+        Some(format!("{launches}: {error}"))
+    });
+    told.store(count, Ordering::SeqCst);
+    assert_eq!(refused, None);
+}
+
+/// Opens the gate once there were so many launches.
+fn open_at(gate: &Gate, count: u32, told: &AtomicU32) {
+    while told.load(Ordering::SeqCst) < count {
+        std::thread::yield_now();
+    }
+    gate.open();
+}
+
+/// Those before the wait, which run sooner or later, are waited for.
+#[test]
+fn only_what_stands_behind_the_wait_counts() {
+    let (gpu, other) = (gpu(), gpu());
+    let (host, device) = (gpu.event().unwrap(), gpu.event().unwrap());
+    let (mut gate, mut shut) = (Gate::new(&other), other.buffer_zeroed::<u32>(1).unwrap());
+    drop(gate.start(&mut shut).unwrap());
+    drop(submit(&other, None, Some((&device, 1))));
+    let (mut x, mut y) = (gpu.buffer_zeroed::<u32>(1).unwrap(), gpu.buffer_zeroed::<u32>(1).unwrap());
+    drop(submit(&gpu, Some((&device, 1)), None));
+    launch(&gpu, &mut x, 600, &AtomicU32::new(0));
+    let waits = submit(&gpu, Some((&host, 1)), None);
+    // With these the queue is full, and the gate shut.
+    let told = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| open_at(&gate, 422, &told));
+        launch(&gpu, &mut y, 1023, &told);
+    });
+    assert!(matches!(gpu.batch(), Err(Error::QueueFull { .. })));
+    host.signal(1).unwrap();
+    waits.wait().unwrap();
+    assert_eq!((x.to_vec().unwrap(), y.to_vec().unwrap()), (vec![600], vec![1023]));
+}
+
+/// What runs on another queue ends the wait, whatever that waits for behind it, and in the same submission.
+#[test]
+fn what_stands_before_a_wait_is_not_held_up() {
+    for same in [false, true] {
+        let (gpu, other) = (gpu(), gpu());
+        let (host, device) = (gpu.event().unwrap(), gpu.event().unwrap());
+        let (mut gate, mut shut) = (Gate::new(&other), other.buffer_zeroed::<u32>(1).unwrap());
+        drop(gate.start(&mut shut).unwrap());
+        let mut batch = other.batch().unwrap();
+        batch.signal(&device, 1).unwrap();
+        if !same {
+            drop(batch.submit().unwrap());
+            batch = other.batch().unwrap();
+        }
+        batch.wait_for(&host, 1).unwrap();
+        let behind = batch.submit().unwrap();
+        let mut y = gpu.buffer_zeroed::<u32>(1).unwrap();
+        drop(submit(&gpu, Some((&device, 1)), None));
+        let told = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| open_at(&gate, 1023, &told));
+            launch(&gpu, &mut y, 3000, &told);
+        });
+        host.signal(1).unwrap();
+        behind.wait().unwrap();
+        assert_eq!(y.to_vec().unwrap(), [3000]);
+    }
 }

@@ -421,3 +421,28 @@ fn what_is_passed_lives_until_the_device_is_done() {
         drop(others);
     }
 }
+
+/// What a kernel binds where an image's format does not fit is its own, and lives as long.
+#[test]
+fn textures_of_a_kernel_s_own_live_until_the_device_is_done() {
+    let gpu = gpu();
+    let source = "__kernel void k(__read_only image2d_t any, __global float *out) {
+        int is_float = get_image_channel_data_type(any) == CLK_FLOAT;
+        out[0] = is_float ? read_imagef(any, (int2)(1, 0)).x : read_imagei(any, (int2)(1, 0)).x;
+    }";
+    let library = gpu.compile_opencl(source).unwrap_or_else(|error| panic!("{error}"));
+    let floats = gpu.texture_from(&TextureDescriptor::d2(PixelFormat::R32Float, 2, 1), &[0.25f32, 0.5]).unwrap();
+    let ints = gpu.texture_from(&TextureDescriptor::d2(PixelFormat::R16Sint, 2, 1), &[3i16, -4]).unwrap();
+    let (event, mut out) = (gpu.event().unwrap(), [(); 2].map(|()| gpu.buffer_zeroed::<f32>(1).unwrap()));
+    let mut batch = gpu.batch().unwrap();
+    batch.wait_for(&event, 1).unwrap();
+    for (image, out) in [&floats, &ints].into_iter().zip(&mut out) {
+        // Each of these has textures of its own.
+        let kernel = library.kernel("k").unwrap();
+        batch.launch(&kernel, Grid::linear(1), args![image, out]).unwrap();
+    }
+    let submission = batch.submit().unwrap();
+    event.signal(1).unwrap();
+    submission.wait().unwrap();
+    assert_eq!(out.map(|out| out.to_vec().unwrap()[0]), [0.5, -4.0]);
+}

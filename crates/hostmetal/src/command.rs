@@ -271,21 +271,15 @@ impl CommandBuffer {
     }
 
     /// What the program was to keep and did not: here it lives, on a GPU its memory may be another's by now.
-    pub(crate) fn lost(&self, steps: &[Step]) -> Option<Failure> {
+    pub(crate) fn lost(&self, recording: &Recording) -> Option<Failure> {
         if !self.unretained.load(Ordering::Acquire) {
             return None;
         }
-        let recordings = steps.iter().filter_map(|step| match step {
-            Step::Encoder(recording) => Some(recording),
-            _ => None,
-        });
-        recordings.enumerate().find_map(|(number, recording)| {
-            let text = format!(
-                "Invalid Resource: {} was deallocated before the command buffer, which has unretained references, had completed",
-                recording.lost()?
-            );
-            Some(Failure { code: ErrorCode::InvalidResource, text, place: (number, recording.commands.len()) })
-        })
+        let text = format!(
+            "Invalid Resource: {} was deallocated before the command buffer, which has unretained references, had completed",
+            recording.lost()?
+        );
+        Some(Failure { code: ErrorCode::InvalidResource, text, place: (0, recording.commands.len()) })
     }
 
     /// Where messages of kernels go.

@@ -581,6 +581,39 @@ fn a_pragma_makes_a_scope_safe() {
     }
 }
 
+/// MSL 1.6.3 and 7.4: where a pragma says off, a product is rounded before it is added, whatever the library is compiled as.
+#[test]
+fn a_pragma_keeps_products_and_sums_apart() {
+    // a * a is 1 + 2^-11 + 2^-24, which rounds to 1 + 2^-11.
+    let a = 1.0f32 + 1.0 / 4096.0;
+    for (word, wanted) in [("off", 0.0), ("fast", (1.0f64 / 16_777_216.0) as f32)] {
+        let inside = format!(
+            "kernel void k(device float *p) {{\n#pragma METAL fp contract({word})\np[0] = p[0] * p[0] + p[1]; }}"
+        );
+        let outside = format!(
+            "#pragma METAL fp contract({word})\nkernel void k(device float *p) {{ p[0] = p[0] * p[0] + p[1]; }}"
+        );
+        for text in [inside, outside] {
+            for mode in [MathMode::Safe, MathMode::Relaxed, MathMode::Fast] {
+                let options = CompileOptions { math_mode: mode, ..CompileOptions::default() };
+                let mut p = [a, -(1.0 + 1.0 / 2048.0)];
+                let loaded = check(&format!("{PRELUDE}{text}"), &options).unwrap().build("k", &[]).unwrap();
+                run(&loaded, &[(0, p.as_mut_ptr().cast())], [1, 1, 1]);
+                // Without an instruction for it nothing is fused.
+                let fuses = cfg!(target_arch = "aarch64") || has_fma();
+                assert_eq!(p[0], if fuses { wanted } else { 0.0 }, "{mode:?} of {text}");
+            }
+        }
+    }
+}
+
+fn has_fma() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 #[test]
 fn the_same_request_is_compiled_once() {
     let text = format!("{PRELUDE}kernel void once(device int *p) {{ p[0] = 17; }}");

@@ -194,6 +194,8 @@ void combine_fill(const hm_simd_values *values, uint mask) {
     for (uint i = 0; i < 32; i++) {
       uint source;
       bool inside = filled_from<Width, Up>(i % Width, argument[i], modulo[i], source);
+      if (source >= Width) // no power of two
+        source = i % Width, inside = true;
       HOSTMETAL_COLUMN(values, value, result)[i] = (inside ? own : fill)[(i & ~(Width - 1)) + source];
     }
     return;

@@ -507,6 +507,11 @@ void levels_and_slices_are_copied_by_range() {
                @"levelCount", @"same sizes");
   [encoder synchronizeTexture:target slice:1 level:1];
   CHECK_RAISES([encoder synchronizeTexture:target slice:2 level:0], @"synchronizeTexture:", @"slice");
+  MTLTextureDescriptor *faces = [MTLTextureDescriptor textureCubeDescriptorWithPixelFormat:MTLPixelFormatR8Unorm size:4 mipmapped:NO];
+  id<MTLTexture> cube = [[device() newTextureWithDescriptor:faces] autorelease];
+  [encoder synchronizeTexture:cube slice:5 level:0];
+  [encoder optimizeContentsForGPUAccess:cube slice:5 level:0];
+  CHECK_RAISES([encoder synchronizeTexture:cube slice:6 level:0], @"synchronizeTexture:", @"slice");
   [encoder optimizeContentsForCPUAccess:target];
   [encoder optimizeContentsForCPUAccess:target slice:1 level:1];
   [encoder optimizeContentsForGPUAccess:target];

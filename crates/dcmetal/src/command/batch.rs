@@ -76,6 +76,8 @@ pub struct Batch {
     events: Vec<(Event, EventUse)>,
     /// What else its encoders were given.
     given: Vec<Given>,
+    /// An encoder has not ended as it should, or does not wait for what it should: nothing else may be made of what was recorded.
+    broken: Option<(Failure, &'static str)>,
     history: History,
     slot: OpenSlot,
 }
@@ -153,6 +155,7 @@ impl Batch {
             prints: Vec::new(),
             events: Vec::new(),
             given: Vec::new(),
+            broken: None,
             history: History::of(accelerator),
             slot,
         })
@@ -188,12 +191,12 @@ impl Batch {
             // The encoder may have got all but the last of it.
             self.given.push(Arc::new(kernel.clone()));
             self.given.extend(used().map(|(allocation, _)| allocation.clone() as Given));
-            self.given.extend(kernel::samplers(args).map(|sampler| sampler.clone() as Given));
+            self.given.extend(kernel::given(kernel, args));
             return Err(error);
         }
-        for sampler in kernel::samplers(args) {
-            if !self.given.iter().any(|given| ptr::addr_eq(Arc::as_ptr(given), Arc::as_ptr(sampler))) {
-                self.given.push(sampler.clone());
+        for one in kernel::given(kernel, args) {
+            if !self.given.iter().any(|given| ptr::addr_eq(Arc::as_ptr(given), Arc::as_ptr(&one))) {
+                self.given.push(one);
             }
         }
         self.uses.note(used());
@@ -532,8 +535,10 @@ impl Batch {
             cancel_events(&events, &flight);
             // Before what its encoders were given.
             drop(command_buffer);
-            drop(uses);
+            uses.cancel();
             drop(submitting);
+            // The last of a buffer may call its owner.
+            drop((uses, given));
             return Err(error);
         }
         let (buffers, after) = uses.give_away();
@@ -545,8 +550,9 @@ impl Batch {
             let mut held = flight.release();
             cancel_events(&held.events, &flight);
             uses.get_back(mem::take(&mut held.buffers));
-            drop(uses);
+            uses.cancel();
             drop(submitting);
+            drop((uses, held));
             return Err(failure.during("commit a batch"));
         }
         if let Some(figures) = figures {
@@ -621,7 +627,7 @@ impl Batch {
                 threadgroup_slots: 0,
                 barrier: false,
             });
-            ordered.map_err(|failure| failure.during("wait for a fence"))?;
+            self.unbroken(ordered, "wait for a fence").map_err(|(failure, call)| failure.during(call))?;
         }
         match &mut self.encoder {
             Encoder::Compute(compute) => Ok(compute),
@@ -637,7 +643,7 @@ impl Batch {
                 BlitEncoder::new(&mut self.command_buffer).map_err(|failure| failure.during("make a blit encoder"))?;
             let ordered = self.order.began(&mut encoder);
             self.encoder = Encoder::Blit(encoder);
-            ordered.map_err(|failure| failure.during("wait for a fence"))?;
+            self.unbroken(ordered, "wait for a fence").map_err(|(failure, call)| failure.during(call))?;
         }
         match &mut self.encoder {
             Encoder::Blit(encoder) => Ok(encoder),
@@ -648,7 +654,7 @@ impl Batch {
     /// Ends the open encoder under a label that says what it ran, so that Metal's errors can name it.
     fn end_encoder(&mut self) -> std::result::Result<(), (Failure, &'static str)> {
         let (label, ended) = match mem::replace(&mut self.encoder, Encoder::None) {
-            Encoder::None => return Ok(()),
+            Encoder::None => return self.broken.clone().map_or(Ok(()), Err),
             Encoder::Compute(Compute { mut encoder, names, barrier, .. }) => {
                 let label = names.join(", ");
                 let labelled = encoder.set_label(&label);
@@ -662,7 +668,19 @@ impl Batch {
             }
         };
         self.encoders.push(label);
-        ended.map_err(|failure| (failure, "end an encoder"))
+        self.unbroken(ended, "end an encoder")
+    }
+
+    /// Remembers a failure, with which every later command, and the submission, fails.
+    fn unbroken(
+        &mut self,
+        ended: std::result::Result<(), Failure>,
+        call: &'static str,
+    ) -> std::result::Result<(), (Failure, &'static str)> {
+        if let Err(failure) = ended {
+            self.broken.get_or_insert((failure, call));
+        }
+        self.broken.clone().map_or(Ok(()), Err)
     }
 }
 

@@ -146,7 +146,7 @@ impl Stream {
     }
 
     /// Gives it a launch, checked as by [`Kernel::launch`]. Waits while too much is in flight; so it is not to be called from a
-    /// waker.
+    /// waker, and not by the thread that is to end a wait for an event which that work stands behind: there is [`Stream::try_launch`].
     ///
     /// # Errors
     /// As [`Kernel::launch`]; then nothing was recorded. [`Error::Unsupported`] for a kernel that prints;
@@ -156,7 +156,8 @@ impl Stream {
         self.launch_with(Patience::Wait, kernel, grid, args.as_ref())
     }
 
-    /// As [`Stream::launch`], without waiting.
+    /// As [`Stream::launch`], without waiting for the stream. Only where the accelerator's whole queue is full (1024 submissions of all its batches and streams)
+    /// does a batch that has to begin wait for one of them.
     ///
     /// # Errors
     /// [`Error::StreamFull`] when too much is in flight; else as [`Stream::launch`].

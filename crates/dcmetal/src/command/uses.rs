@@ -109,11 +109,11 @@ impl Uses {
             match begun {
                 Ok(Begun::Now(before)) => self.before.push(before),
                 Ok(Begun::After(other)) => {
-                    self.cancel(start);
+                    self.cancel_from(start);
                     return Ok(Some(other));
                 }
                 Err(error) => {
-                    self.cancel(start);
+                    self.cancel_from(start);
                     return Err(error);
                 }
             }
@@ -121,8 +121,14 @@ impl Uses {
         Ok(None)
     }
 
+    /// Takes all back, and keeps the list: under the lock of submitting nothing may be let go of.
+    pub(super) fn cancel(&mut self) {
+        self.before.truncate(self.list.len());
+        self.cancel_from(0);
+    }
+
     /// In reverse, so that each finds what its beginning left.
-    fn cancel(&mut self, start: usize) {
+    fn cancel_from(&mut self, start: usize) {
         while self.before.len() > start {
             let before = self.before.pop().expect("there are more");
             let (allocation, kind) = &self.list[self.before.len()];
@@ -132,7 +138,7 @@ impl Uses {
 
     /// Takes back all but the first `len`.
     pub(super) fn take_back(&mut self, len: usize) {
-        self.cancel(len);
+        self.cancel_from(len);
         while self.list.len() > len {
             let (allocation, _) = self.list.pop().expect("there are more");
             match self.list.iter().rposition(|(other, _)| Arc::ptr_eq(other, &allocation)) {
@@ -159,8 +165,7 @@ impl Uses {
 impl Drop for Uses {
     fn drop(&mut self) {
         // What was given away is no longer ours.
-        self.before.truncate(self.list.len());
-        self.cancel(0);
+        self.cancel();
     }
 }
 

@@ -14,6 +14,7 @@ mod opencl;
 mod source;
 mod tune;
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -42,7 +43,6 @@ use crate::command::{Scope, Touch};
 use crate::memory::Allocation;
 use crate::print::Printing;
 use crate::raw::command::ComputeEncoder;
-use crate::raw::texture::SamplerState;
 use crate::raw::{self, Failure};
 use crate::telemetry::{Figures, KernelFigures};
 use crate::{Accelerator, Error, Grid, PixelFormat, Result, Sampler, Size, Submission, Texture, TextureDescriptor};
@@ -328,12 +328,15 @@ pub(crate) fn buffers<'a>(args: &[Arg<'a>]) -> impl Iterator<Item = (&'a Arc<All
     })
 }
 
-/// The samplers that are passed.
-pub(crate) fn samplers<'a>(args: &[Arg<'a>]) -> impl Iterator<Item = &'a Arc<SamplerState>> {
-    args.iter().filter_map(|arg| match &arg.passed {
-        Passed::Sampler(sampler) => Some(&sampler.state),
+/// What a launch passes beside buffers, textures and the compiled kernel: samplers, and the kernel's own textures.
+pub(crate) fn given(kernel: &Kernel, args: &[Arg<'_>]) -> impl Iterator<Item = Arc<dyn Any + Send + Sync>> {
+    let samplers = args.iter().filter_map(|arg| match &arg.passed {
+        Passed::Sampler(sampler) => Some(Arc::clone(&sampler.state) as Arc<dyn Any + Send + Sync>),
         _ => None,
-    })
+    });
+    let own = (!kernel.pipeline.spare_textures.is_empty())
+        .then(|| Arc::clone(&kernel.pipeline) as Arc<dyn Any + Send + Sync>);
+    samplers.chain(own)
 }
 
 /// What a launch with these checked arguments touches. Passed for writing is written unless the compiler says that the kernel

@@ -80,6 +80,8 @@ pub(crate) struct Gate {
 
 // SAFETY: `word` is only used for an atomic store to pages that `buffer` keeps.
 unsafe impl Send for Gate {}
+// SAFETY: as for Send.
+unsafe impl Sync for Gate {}
 
 impl Gate {
     pub(crate) fn new(gpu: &Accelerator) -> Gate {

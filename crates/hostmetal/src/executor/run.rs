@@ -185,7 +185,6 @@ pub(crate) fn give_up(execution: Execution) {
 fn finish(execution: Execution, failure: Option<Failure>, begun_encoders: usize) {
     let Execution { command_buffer, steps, next, begun, .. } = execution;
     let end = event::now();
-    let failure = failure.or_else(|| command_buffer.lost(&steps));
     command_buffer.set_run_times(if begun == 0 { end } else { begun }, end);
     let owed = match failure {
         None => Vec::new(),
@@ -236,6 +235,11 @@ fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(A
                 {
                     ran = Err(Failure { code, text: fault.text(code), place: (number, commands) });
                 }
+                // Before anything is signaled that lets the program know of it.
+                let ran = ran.and_then(|()| match execution.command_buffer.lost(recording) {
+                    Some(failure) => Err(failure),
+                    None => Ok(()),
+                });
                 ran.map_err(|mut failure| {
                     if failure.code == ErrorCode::Timeout && device.removed() {
                         failure = Failure { place: failure.place, ..device.failure() };

@@ -125,7 +125,7 @@ fn expand(
 /// Whether what a source expands to depends on nothing but the source: it asks neither for the time nor for a file that is
 /// not one of our headers. True too seldom rather than too often.
 pub(super) fn is_lasting(source: &str) -> bool {
-    let source = source.replace("\\\r\n", "").replace("\\\n", "");
+    let source = spliced(source);
     if ["__DATE__", "__TIME__", "__TIMESTAMP__"].iter().any(|word| source.contains(word)) {
         return false;
     }
@@ -148,6 +148,24 @@ pub(super) fn is_lasting(source: &str) -> bool {
             name.is_some_and(|name| !name.starts_with('/') && !name.contains("..") && !name.contains('\n'))
         })
     })
+}
+
+/// The text with its lines joined where a backslash ends one, behind which there may be blanks, as clang joins them.
+fn spliced(source: &str) -> String {
+    let mut joined = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(at) = rest.find('\\') {
+        joined.push_str(&rest[..at]);
+        let behind = rest[at + 1..].trim_start_matches([' ', '\t', '\x0b', '\x0c', '\r']);
+        rest = match behind.strip_prefix('\n') {
+            Some(next) => next,
+            None => {
+                joined.push('\\');
+                &rest[at + 1..]
+            }
+        };
+    }
+    joined + rest
 }
 
 /// What clang finds in the rewritten text.
@@ -332,6 +350,8 @@ mod tests {
             ("#/* */include \"a\"", false),
             ("#\\\ninclude \"a\"", false),
             ("#inc\\\r\nlude \"a\"", false),
+            ("#inc\\ \t\nlude \"a\"", false),
+            ("#define A \\ x\n#define B \\\\\nint a;", true),
             ("#include\\\n_next \"a\"", false),
             ("#if __has_include(\"/tmp/x\")", false),
             ("#if __has_include_next( </tmp/x>)", false),

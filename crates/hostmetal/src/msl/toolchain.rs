@@ -361,6 +361,8 @@ pub(crate) fn language_flags(math: Arithmetic) -> Vec<String> {
         // all the same; clang's version of the assumption breaks them, so it is not made.
         Arithmetic::Fast | Arithmetic::PreciseFunctions => {
             flags.extend(["-ffast-math", "-fhonor-nans", "-fhonor-infinities"].map(str::to_owned));
+            // As fast as what -ffast-math says, but not where a pragma says off: the code generator would fuse there, too.
+            flags.push("-ffp-contract=fast-honor-pragmas".to_owned());
             // Estimates with a Newton step make NaN of 1 / sqrt(0).
             flags.push("-mrecip=none".to_owned());
             if matches!(math, Arithmetic::Fast) {
