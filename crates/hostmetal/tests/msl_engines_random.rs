@@ -4,7 +4,7 @@
 //! What all threads decide together may contain barriers, what the threads of a SIMD-group decide together its functions; what each
 //! decides for itself neither. Threads exchange values through
 //! threadgroup memory without data races; half of the programs say of their pointers that they are `__restrict`. Some variables are set by some
-//! threads only. `HOSTMETAL_SEEDS` says how many kernels of 8 programs are tried, 30 when it is not set,
+//! threads only. They compute with `uint`, and now and then with every other type of a scalar and with vectors; half of the kernels have fast math. `HOSTMETAL_SEEDS` says how many kernels of 8 programs are tried, 30 when it is not set,
 //! and `HOSTMETAL_FIRST_SEED` with which to begin.
 
 mod stdlib;
@@ -105,6 +105,15 @@ enum Statement {
         id: u32,
         kind: u32,
     },
+    /// Values of another type, of one thread, and of the SIMD-group or quad.
+    Typed {
+        id: u32,
+        kind: usize,
+    },
+    TypedLanes {
+        id: u32,
+        kind: usize,
+    },
     /// By the number of the SIMD-group.
     SimdIf {
         bit: u32,
@@ -196,6 +205,79 @@ const KINDS: [(&str, &str, usize); 24] = [
     ("quad_broadcast_first", "", 4),
     ("simd_shuffle_and_fill_down", ", VALUE + 1, 3, 8", 32),
     ("simd_shuffle_and_fill_up", ", VALUE + 1, 5", 32),
+];
+
+/// What a thread computes in other types (ID is the statement's number), and what `x.h` is then, from `x.h`, ID and `x.t`. Values of floating point are exact,
+/// so that fast math gives the same.
+type TypedStep = (&'static str, fn(u32, u32, u32) -> u32);
+const TYPED: [TypedStep; 11] = [
+    ("float f = (float)((x.h ^ ID) & 0xfffffu); f = f * 3.0f + 1.0f; x.h += (uint)f;", |h, id, _| {
+        h.wrapping_add(((h ^ id) & 0xf_ffff) * 3 + 1)
+    }),
+    ("half f = (half)((x.h ^ ID) & 1023u); f = f + 1.0h; x.h = x.h * 5 + (uint)f;", |h, id, _| {
+        h.wrapping_mul(5).wrapping_add(((h ^ id) & 1023) + 1)
+    }),
+    ("bfloat f = (bfloat)((x.h ^ ID) & 127u); f = f + (bfloat)1; x.h = x.h * 7 + (uint)(float)f;", |h, id, _| {
+        h.wrapping_mul(7).wrapping_add(((h ^ id) & 127) + 1)
+    }),
+    ("ushort w = (ushort)((x.h ^ ID) >> 3); w = (ushort)(w * 40503u); x.h ^= w;", |h, id, _| {
+        h ^ u32::from((((h ^ id) >> 3) as u16).wrapping_mul(40503))
+    }),
+    ("char c = (char)((x.h ^ ID) >> 5); x.h += (uint)(int)(c >> 1);", |h, id, _| {
+        h.wrapping_add(i32::from(((h ^ id) >> 5) as u8 as i8 >> 1) as u32)
+    }),
+    ("ulong q = (ulong)(x.h ^ ID) * 0x9e3779b97f4a7c15ul + x.t; x.h = (uint)(q >> 29);", |h, id, t| {
+        (u64::from(h ^ id).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(t)) >> 29) as u32
+    }),
+    ("long q = (long)(int)(x.h ^ ID) >> 7; x.h += (uint)(q / 3);", |h, id, _| {
+        h.wrapping_add(((i64::from((h ^ id) as i32) >> 7) / 3) as u32)
+    }),
+    ("uint4 v = uint4(x.h, ID, x.t, x.h >> 7); v = v.wzyx * 3 + v; x.h += v.x ^ v.z;", |h, id, t| {
+        let x = (h >> 7).wrapping_mul(3).wrapping_add(h);
+        h.wrapping_add(x ^ id.wrapping_mul(3).wrapping_add(t))
+    }),
+    (
+        "float4 v = float4((float)((x.h ^ ID) & 255u), (float)(x.t & 255u), 3.0f, 1.0f); x.h += (uint)dot(v, v.yxwz);",
+        |h, id, t| h.wrapping_add(2 * ((h ^ id) & 255) * (t & 255) + 6),
+    ),
+    (
+        "bool b = (x.h & 4) != 0; uint2 v = select(uint2(1, x.h), uint2(x.t, ID), bool2(b, !b)); x.h = x.h * 3 + v.x - v.y;",
+        |h, id, t| {
+            let v = if h & 4 != 0 { (t, h) } else { (1, id) };
+            h.wrapping_mul(3).wrapping_add(v.0).wrapping_sub(v.1)
+        },
+    ),
+    (
+        "float f = (float)(int)(x.h >> 9) - 4194304.0f; x.h += (uint)(int)max(fabs(f), 17.0f) + (f < 0.0f ? ID : x.t);",
+        |h, id, t| {
+            let f = (h >> 9) as i32 - 4_194_304;
+            h.wrapping_add(f.unsigned_abs().max(17)).wrapping_add(if f < 0 { id } else { t })
+        },
+    ),
+];
+
+/// The same of a SIMD-group or quad: what is added to `x.h * 3`, from the lanes' `x.h ^ ID`, for a lane; and the lanes it is for.
+type TypedLane = (&'static str, fn(&[u32], usize) -> u32, usize);
+const TYPED_LANES: [TypedLane; 7] = [
+    ("(uint)simd_sum((float)((x.h ^ ID) & 0xffffu))", |v, _| v.iter().map(|v| v & 0xffff).sum(), 32),
+    ("(uint)(int)simd_max((short)(x.h ^ ID))", |v, _| v.iter().map(|v| i32::from(*v as i16)).max().unwrap() as u32, 32),
+    (
+        "(uint)simd_prefix_inclusive_sum((ushort)(x.h ^ ID))",
+        |v, lane| v[..=lane].iter().fold(0u32, |sum, v| sum.wrapping_add(*v)) & 0xffff,
+        32,
+    ),
+    ("(uint)simd_shuffle_xor((half)((x.h ^ ID) & 1023u), 5)", |v, lane| v.get(lane ^ 5).unwrap_or(&v[lane]) & 1023, 32),
+    ("(uint)quad_sum((uchar)(x.h ^ ID))", |v, _| v.iter().fold(0u32, |sum, v| sum.wrapping_add(*v)) & 0xff, 4),
+    (
+        "(simd_sum(uint2(x.h ^ ID, (x.h ^ ID) >> 9)).x ^ simd_min(uint2(x.h ^ ID, (x.h ^ ID) >> 9)).y)",
+        |v, _| v.iter().fold(0u32, |sum, v| sum.wrapping_add(*v)) ^ v.iter().map(|v| v >> 9).min().unwrap(),
+        32,
+    ),
+    (
+        "(uint)(int)simd_min((float)(int)((x.h ^ ID) >> 8) - 8388608.0f)",
+        |v, _| v.iter().map(|v| (v >> 8) as i32 - 8_388_608).min().unwrap() as u32,
+        32,
+    ),
 ];
 
 /// What the lanes of a whole or partial group get.
@@ -290,7 +372,9 @@ impl Generator {
         }
         let most = if self.simd && level != Level::Thread { 28 } else { 20 };
         match self.below(most) {
-            20..=23 => Statement::Lanes { id, kind: self.below(KINDS.len() as u32) },
+            19 => Statement::Typed { id, kind: self.below(TYPED.len() as u32) as usize },
+            23 => Statement::TypedLanes { id, kind: self.below(TYPED_LANES.len() as u32) as usize },
+            20..=22 => Statement::Lanes { id, kind: self.below(KINDS.len() as u32) },
             24 if depth > 0 => {
                 let yes = self.block(depth - 1, Level::Simdgroup, false);
                 let no = if self.below(2) == 0 { Vec::new() } else { self.block(depth - 1, Level::Simdgroup, false) };
@@ -428,6 +512,10 @@ fn print(text: &mut String, block: &[Statement], program: usize, counters: &[u32
                 let (name, arguments, _) = KINDS[*kind as usize];
                 let value = format!("(x.h ^ {id}u)");
                 write!(text, "x.h = x.h * 3 + {name}({value}{}); ", arguments.replace("VALUE", &value))
+            }
+            Statement::Typed { id, kind } => write!(text, "{{ {} }} ", TYPED[*kind].0.replace("ID", &format!("{id}u"))),
+            Statement::TypedLanes { id, kind } => {
+                write!(text, "x.h = x.h * 3 + {}; ", TYPED_LANES[*kind].0.replace("ID", &format!("{id}u")))
             }
             Statement::SimdIf { bit, yes, no } => {
                 write!(text, "if ((x.simdgroup & {bit}u) != 0) {{ ").expect("a string");
@@ -616,6 +704,16 @@ impl Threads {
                     }
                 }
             }
+            Statement::TypedLanes { id, kind } => {
+                let (_, computed, width) = TYPED_LANES[*kind];
+                for first in lanes.clone().step_by(width) {
+                    let range = first..(first + width).min(lanes.end);
+                    let values: Vec<u32> = self.threads[range.clone()].iter().map(|thread| thread.h ^ id).collect();
+                    for (lane, thread) in self.threads[range].iter_mut().enumerate() {
+                        thread.h = thread.h.wrapping_mul(3).wrapping_add(computed(&values, lane));
+                    }
+                }
+            }
             Statement::SimdIf { bit, yes, no } => {
                 let taken = if simdgroup as u32 & bit != 0 { yes } else { no };
                 taken.iter().for_each(|inner| self.step_lanes(simdgroup, inner));
@@ -654,6 +752,7 @@ impl Threads {
                 thread.a[((h ^ id) % ARRAY) as usize] = h >> 3;
                 thread.h = h.wrapping_add(thread.a[((h >> 7) % ARRAY) as usize]);
             }
+            Statement::Typed { id, kind } => self.threads[t].h = TYPED[*kind].1(h, *id, t as u32),
             Statement::OwnIf { id, yes, no } => {
                 let taken = if (h ^ id).wrapping_mul(0x85eb_ca6b) >> 31 != 0 { yes } else { no };
                 taken.iter().for_each(|inner| self.step(t, inner));
@@ -742,8 +841,10 @@ fn check(seed: u64) -> (bool, String) {
          \x20 X x = {{0, t, size.x * size.y * size.z, 0, (group.z * groups.y + group.y) * groups.x + group.x, simdgroup, p, &sum}};\n  uint a[6];\n{calls}}}\n"
     )
     .expect("a string");
+    // All that is computed is exact.
+    let math = [MathMode::Safe, MathMode::Fast][(seed / 4 % 2) as usize];
     for engine in [Engine::Pass, Engine::Stack] {
-        let loaded = load(&source, MathMode::Safe, engine);
+        let loaded = load(&source, math, engine);
         by_pass |= *loaded.built() == Built::Pass;
         let built = loaded.built().to_string();
         let pipeline = pipeline(loaded);
