@@ -508,6 +508,7 @@ void levels_and_slices_are_copied_by_range() {
   [encoder synchronizeTexture:target slice:1 level:1];
   CHECK_RAISES([encoder synchronizeTexture:target slice:2 level:0], @"synchronizeTexture:", @"slice");
   MTLTextureDescriptor *faces = [MTLTextureDescriptor textureCubeDescriptorWithPixelFormat:MTLPixelFormatR8Unorm size:4 mipmapped:NO];
+  [faces setStorageMode:MTLStorageModeManaged];
   id<MTLTexture> cube = [[device() newTextureWithDescriptor:faces] autorelease];
   [encoder synchronizeTexture:cube slice:5 level:0];
   [encoder optimizeContentsForGPUAccess:cube slice:5 level:0];
