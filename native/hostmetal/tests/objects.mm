@@ -429,7 +429,7 @@ id<MTLCommandBuffer> usingWhatIsGone(BOOL retained, BOOL texture) {
 }
 
 void what_is_not_retained_the_program_keeps() {
-  for (BOOL texture = NO; texture <= YES; texture++) {
+  for (bool texture : {false, true}) {
     CHECK_EQUAL([usingWhatIsGone(YES, texture) status], MTLCommandBufferStatusCompleted);
     NSError *error = [usingWhatIsGone(NO, texture) error];
     CHECK([[error domain] isEqual:MTLCommandBufferErrorDomain]);
