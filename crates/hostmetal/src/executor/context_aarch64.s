@@ -180,8 +180,11 @@ hostmetal_signal_return:
     svc #0
     .size hostmetal_signal_return, .-hostmetal_signal_return
 
-// A handler that goes on to hostmetal_stopped only when the interrupted worker is in a kernel. The signal carries the
-// worker's record, which begins with its Recovery. Nothing here is instrumented, so it may run inside a sanitizer.
+// A handler that goes on to hostmetal_stopped only when the interrupted worker is in a kernel, and not in code of the
+// sanitizer's that the kernel called: that may hold a lock, which nobody would release. (The watchdog sends the signal
+// again.) The signal carries the worker's record, which begins with its Recovery. Nothing here is instrumented.
+// The sanitizer's code is linked in front of all other; scripts/sanitize/run says where it ends.
+    .weak hostmetal_sanitizer_end
     .globl hostmetal_filter_signal
     .type hostmetal_filter_signal,@function
 hostmetal_filter_signal:            // w0 number, x1 siginfo, x2 context
@@ -192,6 +195,11 @@ hostmetal_filter_signal:            // w0 number, x1 siginfo, x2 context
     cbz x10, 1f
     ldr w9, [x10, #8]               // in_kernel
     cbz w9, 1f
+    adrp x9, :got:hostmetal_sanitizer_end
+    ldr x9, [x9, :got_lo12:hostmetal_sanitizer_end]
+    ldr x10, [x2, #440]             // uc_mcontext.pc
+    cmp x10, x9
+    b.lo 1f
     b hostmetal_stopped
 1:  ret
     .size hostmetal_filter_signal, .-hostmetal_filter_signal

@@ -166,8 +166,11 @@ hostmetal_signal_return:
     syscall
     .size hostmetal_signal_return, .-hostmetal_signal_return
 
-// A handler that goes on to hostmetal_stopped only when the interrupted worker is in a kernel. The signal carries the
-// worker's record, which begins with its Recovery. Nothing here is instrumented, so it may run inside a sanitizer.
+// A handler that goes on to hostmetal_stopped only when the interrupted worker is in a kernel, and not in code of the
+// sanitizer's that the kernel called: that may hold a lock, which nobody would release. (The watchdog sends the signal
+// again.) The signal carries the worker's record, which begins with its Recovery. Nothing here is instrumented.
+// The sanitizer's code is linked in front of all other; scripts/sanitize/run says where it ends.
+    .weak hostmetal_sanitizer_end
     .globl hostmetal_filter_signal
     .type hostmetal_filter_signal,@function
 hostmetal_filter_signal:            // edi number, rsi siginfo, rdx context
@@ -177,6 +180,9 @@ hostmetal_filter_signal:            // edi number, rsi siginfo, rdx context
     testq %rax, %rax
     je 1f
     cmpl $0, 8(%rax)                // in_kernel
-    jne hostmetal_stopped
+    je 1f
+    movq hostmetal_sanitizer_end@GOTPCREL(%rip), %rax
+    cmpq %rax, 168(%rdx)            // uc_mcontext.gregs[REG_RIP]
+    jae hostmetal_stopped
 1:  retq
     .size hostmetal_filter_signal, .-hostmetal_filter_signal
