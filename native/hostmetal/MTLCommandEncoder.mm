@@ -57,6 +57,7 @@
 - (void)barrierAfterQueueStages:(MTLStages)afterQueueStages beforeStages:(MTLStages)beforeStages {
   HM_REQUIRE(afterQueueStages != 0 && beforeStages != 0, "there must be stages after and before the barrier");
   [self requireOpen:_cmd];
+  hm_encoder_queue_barrier(_engine);
 }
 
 - (HMFence)engineFence:(id<MTLFence>)fence selector:(SEL)selector {

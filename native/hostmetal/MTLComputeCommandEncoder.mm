@@ -204,6 +204,8 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder
   if (usage & ~(MTLResourceUsage)(MTLResourceUsageRead | MTLResourceUsageWrite | MTLResourceUsageSample))
     hostmetal_raise(self, selector, "unknown resource usage");
   [self keepAll:(const id *)resources count:count selector:selector];
+  for (NSUInteger i = 0; i < count; i++)
+    hm_encoder_use_buffer(_engine, [(HostMTLResource *)resources[i] engineMemory], usage & MTLResourceUsageWrite);
 }
 
 - (void)keepAll:(const id *)objects count:(NSUInteger)count selector:(SEL)selector {
@@ -225,13 +227,21 @@ const HMSampler *engineSampler(id<MTLSamplerState> sampler, id<MTLCommandEncoder
 
 - (void)useHeap:(id<MTLHeap>)heap {
   [self requireOpen:_cmd];
-  [self keepAll:&heap count:1 selector:_cmd];
+  [self readHeaps:&heap count:1 selector:_cmd];
 }
 
 - (void)useHeaps:(const id<MTLHeap> [])heaps count:(NSUInteger)count {
   [self requireOpen:_cmd];
   HM_REQUIRE(heaps != nullptr || count == 0, "the array must not be NULL");
-  [self keepAll:(const id *)heaps count:count selector:_cmd];
+  [self readHeaps:heaps count:count selector:_cmd];
+}
+
+// "This method applies the read resource usage option to all of the resources within heap" (Apple, useHeaps(_:)).
+- (void)readHeaps:(const id<MTLHeap> [])heaps count:(NSUInteger)count selector:(SEL)selector {
+  [self keepAll:(const id *)heaps count:count selector:selector];
+  for (NSUInteger i = 0; i < count; i++)
+    if ([heaps[i] hazardTrackingMode] == MTLHazardTrackingModeTracked)
+      hm_encoder_use_heap(_engine, ((HostMTLHeap *)heaps[i])->_engine);
 }
 
 - (HMCommands)engineCommands:(id<MTLIndirectCommandBuffer>)commands selector:(SEL)selector {

@@ -142,6 +142,12 @@ bool hostmetal_set_faults(const char *rules, char *why, size_t size) {
   hm_string_release(error.message);
   return set;
 }
+void hostmetal_overlap_passes(uint64_t seed) {
+  hm_overlap_set(seed);
+}
+uint64_t hostmetal_count_overtaken(void) {
+  return hm_overlap_count();
+}
 bool hostmetal_count_faults(const char *site, size_t *events, size_t *injected) {
   uint64_t counts[2] = {};
   if (!hm_faults_count(site, &counts[0], &counts[1])) return false;

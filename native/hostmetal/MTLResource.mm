@@ -13,8 +13,13 @@
     _memory = memory;
     _heap = [heap retain];
     _resourceOptions = options;
+    if ([self hazardTrackingMode] == MTLHazardTrackingModeUntracked) hm_buffer_leave_untracked(memory);
   }
   return self;
+}
+
+- (HMBuffer)engineMemory {
+  return _memory;
 }
 
 - (id<MTLDevice>)device {

@@ -531,6 +531,15 @@ void hm_fence_release(HMFence fence);
 const char *hm_encoder_update_fence(HMEncoder encoder, HMFence fence);
 const char *hm_encoder_wait_for_fence(HMEncoder encoder, HMFence fence);
 
+// Passes that overtake each other (docs/HOSTMETAL.md, "Passes in another order"). The encoders are open.
+void hm_overlap_set(uint64_t seed);  // of what is encoded from now on; 0: they do not
+uint64_t hm_overlap_count(void);     // passes that ran before an earlier one of their queue
+void hm_encoder_queue_barrier(HMEncoder encoder);
+void hm_buffer_leave_untracked(HMBuffer buffer);
+// What commands use that is not bound to them; a heap is a tracked one, and read.
+void hm_encoder_use_buffer(HMEncoder encoder, HMBuffer buffer, bool writes);
+void hm_encoder_use_heap(HMEncoder encoder, HMHeap heap);
+
 // -------------------------------------------------------------- files
 // Misuse is answered as by command buffers; what cannot be loaded is an error of the command buffer.
 HMIOFile hm_io_file_open(const char *path, HMError *error);  // a regular file; NULL with the error (MTLIOError)

@@ -121,6 +121,7 @@ void hostmetal_call_out(const char *what, void (^work)(void));
                         memory:(HMBuffer)memory
                           heap:(HostMTLHeap *)heap
                        options:(MTLResourceOptions)options;
+- (HMBuffer)engineMemory;  // no reference
 @end
 
 @interface HostMTLBuffer : HostMTLResource <MTLBuffer> {

@@ -287,6 +287,10 @@ impl CommandBuffer {
         self.record().log = Some(log);
     }
 
+    pub(crate) fn has_log(&self) -> bool {
+        self.record().log.is_some()
+    }
+
     /// Takes the messages out of the log, once the command buffer has run.
     pub(crate) fn end_log(&self) {
         let log = self.record().log.take();
@@ -412,16 +416,11 @@ impl CommandBuffer {
         label.map_or_else(|| format!("encoder {number}"), |label| format!("encoder {number} {label:?}"))
     }
 
-    /// The worker has taken it up: tells the program, and returns what is to be run, in order, and what shall go wrong.
-    pub(crate) fn begin(&self) -> (Vec<Step>, Option<Box<faults::Commit>>) {
+    /// A worker takes it up: returns what is to be run, in order, and what shall go wrong.
+    pub(crate) fn take_up(&self) -> (Vec<Step>, Option<Box<faults::Commit>>) {
         self.times[0].store(event::now(), Ordering::Release);
         let mut record = self.record();
-        let scheduled =
-            record.callbacks.as_ref().and_then(|callbacks| callbacks.scheduled.map(|f| (f, callbacks.context)));
         let log = record.log.clone();
-        if let Some(log) = &log {
-            log.begin();
-        }
         let mut events = std::mem::take(&mut record.events).into_iter().peekable();
         let mut work = Vec::with_capacity(record.encoders.len() + events.len());
         for (number, encoder) in record.encoders.iter_mut().enumerate() {
@@ -434,14 +433,23 @@ impl CommandBuffer {
         }
         work.extend(events.map(|(_, step)| step));
         work.extend(std::mem::take(&mut record.kept).into_iter().map(|kept| Step::Keep { _kept: kept }));
-        let fault = record.fault.take();
+        (work, record.fault.take())
+    }
+
+    /// Its turn has come: tells the program that it is scheduled.
+    pub(crate) fn begin(&self) {
+        let record = self.record();
+        let scheduled =
+            record.callbacks.as_ref().and_then(|callbacks| callbacks.scheduled.map(|f| (f, callbacks.context)));
+        if let Some(log) = &record.log {
+            log.begin();
+        }
         drop(record);
         if let Some((function, context)) = scheduled {
             self.publish(SCHEDULED, 0);
             self.tell(function, context);
         }
         self.publish(SCHEDULED, SCHEDULED_TOLD);
-        (work, fault)
     }
 
     fn tell(&self, function: Notify, context: *mut c_void) {

@@ -5,6 +5,7 @@
 //! completed. Misuse is answered with a text in Metal's lines and records nothing.
 
 pub(crate) mod indirect;
+mod kept;
 pub(crate) mod stage;
 pub(crate) mod sync;
 
@@ -13,6 +14,7 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::kept::hold;
 use crate::command::CommandBuffer;
 use crate::device::{Device, SIMD_WIDTH};
 use crate::event::Fence;
@@ -20,6 +22,7 @@ use crate::executor::{Log, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture as Texels
 use crate::functions::FunctionTable;
 use crate::memory::Buffer;
 use crate::mipmap::{Mipmap, mipmaps};
+use crate::overlap::Pass;
 use crate::pipeline::{
     BUFFER, Binding, IMAGEBLOCK, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE, VISIBLE_FUNCTION_TABLE,
 };
@@ -141,7 +144,9 @@ pub(crate) struct Recording {
     pub(crate) buffers: Vec<Arc<Buffer>>,
     /// Where messages of its kernels go, set when it is run.
     pub(crate) log: Option<Arc<Log>>,
-    /// Textures and tables of functions.
+    /// Where passes overtake each other.
+    pub(crate) pass: Option<Box<Pass>>,
+    /// Textures, tables of functions and fences.
     held: Vec<Arc<dyn Any + Send + Sync>>,
     /// Once there is a region, or a stride.
     stage: Option<Box<stage::Stage>>,
@@ -151,19 +156,6 @@ pub(crate) struct Recording {
     bytes: Vec<Vec<Line>>,
     /// Lines used of the last of them.
     bytes_used: usize,
-}
-
-impl Recording {
-    /// What the program has given up of what it holds.
-    pub(crate) fn lost(&self) -> Option<&'static str> {
-        let texture = |held: &Arc<dyn Any + Send + Sync>| {
-            held.downcast_ref().is_some_and(|texture: &Texture| texture.let_go().get())
-        };
-        if self.buffers.iter().any(|buffer| buffer.let_go().get()) {
-            return Some("a buffer");
-        }
-        self.held.iter().any(texture).then_some("a texture")
-    }
 }
 
 /// Bytes of a `Line`.
@@ -254,10 +246,11 @@ impl Encoder {
 
     fn new(command_buffer: Arc<CommandBuffer>, kind: Kind, concurrent: bool) -> Result<Encoder, Misuse> {
         let number = command_buffer.open_encoder()?;
+        let pass = command_buffer.queue.draws.pass();
         let state = State {
             ended: false,
             groups: 0,
-            recording: Recording { concurrent, ..Recording::default() },
+            recording: Recording { concurrent, pass, ..Recording::default() },
             pipeline: None,
             slots: [Slot::Empty; SLOTS],
             strides: [None; SLOTS],
@@ -522,6 +515,8 @@ impl Encoder {
         }
         state.recording.hold(source.clone());
         state.recording.hold(destination.clone());
+        state.recording.note(source, false);
+        state.recording.note(destination, true);
         state.recording.commands.push(Command::Copy {
             source: source.contents().wrapping_add(from as usize),
             destination: destination.contents().wrapping_add(to as usize),
@@ -540,6 +535,7 @@ impl Encoder {
             return Err(c"(range.location + range.length) must be <= [buffer length].");
         }
         state.recording.hold(buffer.clone());
+        state.recording.note(buffer, true);
         let destination = buffer.contents().wrapping_add(offset as usize);
         state.recording.commands.push(Command::Fill { destination, length: length as usize, value });
         Ok(())
@@ -563,6 +559,8 @@ impl Encoder {
         let rows = texture.with_buffer(at, region, (buffer, offset), apart, into_texture)?;
         state.recording.hold(buffer.clone());
         hold(&mut state.recording.held, texture);
+        state.recording.note(buffer, !into_texture);
+        state.recording.note(texture.memory(), into_texture);
         state.recording.commands.push(Command::CopyRows(rows));
         Ok(())
     }
@@ -579,6 +577,8 @@ impl Encoder {
         let rows = source.to_texture(at, region, destination, to, origin)?;
         hold(&mut state.recording.held, source);
         hold(&mut state.recording.held, destination);
+        state.recording.note(source.memory(), false);
+        state.recording.note(destination.memory(), true);
         state.recording.commands.push(Command::CopyRows(rows));
         Ok(())
     }
@@ -601,6 +601,7 @@ impl Encoder {
         }
         let levels = mipmaps(texture)?;
         hold(&mut state.recording.held, texture);
+        state.recording.note(texture.memory(), true);
         state.recording.commands.extend(levels.map(Command::Mipmap));
         Ok(())
     }
@@ -631,36 +632,6 @@ pub(crate) fn imageblock_length(binding: &Binding, [width, height]: [u32; 2]) ->
 
 fn within(buffer: &Buffer, offset: u64, length: u64) -> bool {
     offset.checked_add(length).is_some_and(|end| end <= buffer.length())
-}
-
-impl Recording {
-    /// Keeps a buffer until the command buffer has completed; returns its number.
-    fn hold(&mut self, buffer: Arc<Buffer>) -> u32 {
-        let recent = self.buffers.len().saturating_sub(16);
-        let known = self.buffers[recent..].iter().rposition(|held| Arc::ptr_eq(held, &buffer));
-        let number = known.map_or(self.buffers.len(), |position| recent + position);
-        if number == self.buffers.len() {
-            self.buffers.push(buffer);
-        }
-        number as u32
-    }
-
-    /// Keeps a copy of at most 4096 bytes.
-    fn keep_bytes(&mut self, bytes: &[u8]) -> *mut u8 {
-        let lines = bytes.len().div_ceil(LINE);
-        if self.bytes.last().is_none_or(|last| last.len() - self.bytes_used < lines) {
-            let size = if self.bytes.is_empty() { 4 } else { 32 };
-            self.bytes.push(vec![Line { _bytes: [0; LINE] }; lines.max(size)]);
-            self.bytes_used = 0;
-        }
-        let Some(last) = self.bytes.last_mut() else { unreachable!("a chunk was just made sure of") };
-        let place = &mut last[self.bytes_used..][..lines];
-        self.bytes_used += lines;
-        let address = place.as_mut_ptr().cast::<u8>();
-        // SAFETY: the lines hold at least bytes.len() bytes and are not used yet.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
-        address
-    }
 }
 
 impl State {
@@ -699,7 +670,8 @@ impl State {
         let (mut lengths, mut memory) = (pipeline.static_memory, pipeline.static_memory as u32);
         let resolved = pipeline.bindings.iter().filter(|binding| binding.used).try_for_each(|binding| {
             if binding.kind == TEXTURE {
-                return bind_textures(binding, &self.textures, &mut recording.held, &mut recording.arguments);
+                let into = (&mut recording.held, &mut recording.arguments, &mut recording.pass);
+                return bind_textures(binding, &self.textures, into);
             }
             if binding.kind == SAMPLER {
                 for index in binding.index..binding.index + binding.count {
@@ -723,6 +695,9 @@ impl State {
                     }
                     Slot::Bytes { address, length } => (BYTES, address, length),
                 };
+                if let (Some(pass), Some(held)) = (&mut recording.pass, recording.buffers.get(buffer as usize)) {
+                    pass.uses(held.tracked(), binding.access != READ_ONLY);
+                }
                 // A pointer needs room for one element too, as Metal checks it.
                 if length < binding.data_size {
                     return Err(SHORT_BUFFER[slot]);
@@ -792,8 +767,7 @@ impl State {
 fn bind_textures(
     binding: &Binding,
     bound: &[Option<Arc<Texture>>],
-    held: &mut Vec<Arc<dyn Any + Send + Sync>>,
-    arguments: &mut Vec<Argument>,
+    (held, arguments, pass): (&mut Vec<Arc<dyn Any + Send + Sync>>, &mut Vec<Argument>, &mut Option<Box<Pass>>),
 ) -> Result<(), Misuse> {
     for index in binding.index..binding.index + binding.count {
         let slot = index as usize;
@@ -812,16 +786,12 @@ fn bind_textures(
             return Err(UNWRITABLE_TEXTURE[slot]);
         }
         hold(held, texture);
+        if let Some(pass) = pass {
+            pass.uses(texture.memory().tracked(), writes);
+        }
         arguments.push(Argument::Texture { index, texels: texture.texels() });
     }
     Ok(())
-}
-
-/// Keeps a texture or a table of functions until the command buffer has completed.
-fn hold<T: Any + Send + Sync>(held: &mut Vec<Arc<dyn Any + Send + Sync>>, one: &Arc<T>) {
-    if !held.iter().rev().take(16).any(|known| std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(one))) {
-        held.push(one.clone());
-    }
 }
 
 /// MTLBindingAccess.

@@ -16,6 +16,7 @@ use crate::device::Device;
 use crate::executor::event as word;
 use crate::executor::guard::{self, watchdog_limit};
 use crate::io;
+use crate::memory::LetGo;
 use crate::queue::Queue;
 
 /// An MTLEvent or MTLSharedEvent.
@@ -245,8 +246,10 @@ pub(crate) fn give_up_of(device: &'static Device) {
     given_up.into_iter().for_each(|(number, (_, event, _))| event.give_up(number, |_| device.failure()));
 }
 
-/// An MTLFence. Encoders of a queue run one after the other, so there is nothing to wait for; that it is used as Metal asks is
-/// checked by the encoders.
+/// An MTLFence. Encoders of a queue run one after the other, so there is nothing to wait for, unless passes overtake each other (overlap.rs); that
+/// it is used as Metal asks is checked by the encoders.
 pub(crate) struct Fence {
     pub(crate) device: &'static Device,
+    /// Of the program's reference.
+    pub(crate) let_go: LetGo,
 }

@@ -22,6 +22,7 @@
 //! | HOSTMETAL_DEVICE_0, _1, ... | how a device differs (simulate.rs) | not at all |
 //! | HOSTMETAL_COUNTS | file for counts of what kernels do (executor/counting.rs) | nothing is counted |
 //! | HOSTMETAL_FAULTS | what fails on purpose (faults.rs) | nothing |
+//! | HOSTMETAL_OVERLAP | seed by which passes overtake each other (overlap.rs) | 0: they do not |
 //! | HOSTMETAL_STREAM_SIZE | bytes; what writes more goes around the caches (executor/streams.rs) | what the last cache holds |
 //! | HOSTMETAL_WATCHDOG | seconds that a command buffer may run, and may wait for an event; 0 for no limit | 120 |
 
@@ -41,6 +42,7 @@ mod library;
 mod memory;
 mod mipmap;
 pub mod msl;
+pub mod overlap;
 mod pages;
 pub mod pipeline;
 mod queue;

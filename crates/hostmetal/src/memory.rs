@@ -151,6 +151,8 @@ pub(crate) struct Buffer {
     length: u64,
     storage: Storage,
     let_go: LetGo,
+    /// Metal does not look at who uses it.
+    untracked: AtomicBool,
 }
 
 /// Whether the program has given up the object, which recorded work may hold still.
@@ -194,7 +196,14 @@ impl Buffer {
         }
         let pages = Pages::new(device, length)?;
         let contents = NonNull::new(pages.data())?;
-        Some(Buffer { device, contents, length, storage: Storage::Own(pages), let_go: LetGo::default() })
+        Some(Buffer {
+            device,
+            contents,
+            length,
+            storage: Storage::Own(pages),
+            let_go: LetGo::default(),
+            untracked: AtomicBool::new(false),
+        })
     }
 
     /// Memory of a heap, at `offset` of a placement heap. None when `length` is 0 or above the limit, or an automatic heap
@@ -206,7 +215,14 @@ impl Buffer {
         }
         let Some(piece) = heap.take(length, offset)? else { return Ok(None) };
         let Some(contents) = NonNull::new(piece.data()) else { return Ok(None) };
-        Ok(Some(Buffer { device, contents, length, storage: Storage::Heap(piece), let_go: LetGo::default() }))
+        Ok(Some(Buffer {
+            device,
+            contents,
+            length,
+            storage: Storage::Heap(piece),
+            let_go: LetGo::default(),
+            untracked: AtomicBool::new(false),
+        }))
     }
 
     /// Uses the caller's memory. None when a limit is exceeded; the deallocator is then not called.
@@ -226,7 +242,14 @@ impl Buffer {
         }
         let charged = pages::charge(device, length)?;
         let storage = Storage::Borrowed { charged, deallocate, context };
-        Some(Buffer { device, contents: bytes, length, storage, let_go: LetGo::default() })
+        Some(Buffer {
+            device,
+            contents: bytes,
+            length,
+            storage,
+            let_go: LetGo::default(),
+            untracked: AtomicBool::new(false),
+        })
     }
 
     /// The same memory as one of another device sees it.
@@ -235,7 +258,14 @@ impl Buffer {
             return Err(c"the device must be another one of the same peer group.");
         }
         let Buffer { contents, length, .. } = *buffer;
-        Ok(Buffer { device, contents, length, storage: Storage::Remote(buffer), let_go: LetGo::default() })
+        Ok(Buffer {
+            device,
+            contents,
+            length,
+            storage: Storage::Remote(buffer),
+            let_go: LetGo::default(),
+            untracked: AtomicBool::new(false),
+        })
     }
 
     pub(crate) fn device(&self) -> &'static Device {
@@ -254,6 +284,19 @@ impl Buffer {
     /// Of the program's reference.
     pub(crate) fn let_go(&self) -> &LetGo {
         &self.let_go
+    }
+
+    pub(crate) fn leave_untracked(&self) {
+        self.untracked.store(true, Ordering::Relaxed);
+    }
+
+    /// What Metal keeps in order whoever uses it: the address of its heap, or its own.
+    pub(crate) fn tracked(&self) -> Option<usize> {
+        let address = match &self.storage {
+            Storage::Heap(piece) => Arc::as_ptr(piece.heap()).addr(),
+            _ => std::ptr::from_ref(self).addr(),
+        };
+        (!self.untracked.load(Ordering::Relaxed)).then_some(address)
     }
 
     /// Bytes of memory that it takes: whole pages, or its part of a heap.

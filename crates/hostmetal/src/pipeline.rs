@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::device::Device;
 use crate::executor::{Entry, SAMPLERS, SLOTS, Span, TEXTURES, ThreadgroupVariable};
+use crate::memory::LetGo;
 use crate::msl::{Counting, Formats, Type};
 
 /// MTLBindingType of a buffer.
@@ -108,6 +109,8 @@ pub(crate) struct Pipeline {
     pub(crate) counting: Counting,
     /// Measured picoseconds per thread, 0 before the first run: decides whether a dispatch is worth waking other workers.
     pub(crate) cost: AtomicU64,
+    /// Of the program's reference.
+    pub(crate) let_go: LetGo,
     /// Once it was asked for.
     handle: OnceLock<u64>,
     _code: Option<Box<dyn Any + Send + Sync>>,
@@ -192,6 +195,7 @@ impl Pipeline {
             }
         }
         Ok(Pipeline {
+            let_go: LetGo::default(),
             device,
             name,
             entry,

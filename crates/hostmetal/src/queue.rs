@@ -18,6 +18,7 @@ use crate::device::Device;
 use crate::executor::event;
 use crate::executor::pool::{self, Worker};
 use crate::executor::run::{self, Execution, Ran};
+use crate::overlap::Draws;
 
 /// An MTLCommandQueue.
 pub(crate) struct Queue {
@@ -28,10 +29,13 @@ pub(crate) struct Queue {
     /// Creators that sleep or are about to.
     waiting: AtomicU32,
     state: Mutex<State>,
+    pub(crate) draws: Draws,
 }
 
 #[derive(Default)]
 struct State {
+    /// Taken up and not begun, before those in order: where passes overtake each other.
+    ahead: VecDeque<Execution>,
     order: VecDeque<Place>,
     last_ticket: u64,
     /// Whether a worker drives the queue, or it is parked.
@@ -43,6 +47,15 @@ struct State {
 struct Place {
     ticket: u64,
     committed: Option<Arc<CommandBuffer>>,
+}
+
+impl State {
+    /// The first in order, if it is committed.
+    fn take_committed(&mut self) -> Option<Arc<CommandBuffer>> {
+        let committed = self.order.front_mut()?.committed.take()?;
+        self.order.pop_front();
+        Some(committed)
+    }
 }
 
 thread_local! {
@@ -59,6 +72,7 @@ impl Queue {
             live: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
             state: Mutex::new(State::default()),
+            draws: Draws::default(),
         }
     }
 
@@ -123,7 +137,8 @@ impl Queue {
     }
 
     fn drive_if_due(self: &Arc<Queue>, mut state: MutexGuard<'_, State>) {
-        if state.driven || state.order.front().is_none_or(|place| place.committed.is_none()) {
+        let is_due = !state.ahead.is_empty() || state.order.front().is_some_and(|place| place.committed.is_some());
+        if state.driven || !is_due {
             return;
         }
         state.driven = true;
@@ -170,14 +185,35 @@ impl Queue {
         if let Some(parked) = state.parked.take() {
             return Some(parked);
         }
-        let committed = state.order.front_mut().and_then(|place| place.committed.take());
-        if committed.is_some() {
-            state.order.pop_front();
-        } else {
-            state.driven = false;
+        if let Some(execution) = state.ahead.pop_front() {
+            drop(state);
+            return Some(execution.begin());
         }
+        let committed = state.take_committed();
+        state.driven = committed.is_some();
         drop(state);
-        committed.map(Execution::begin)
+        Some(Execution::of(committed?).begin())
+    }
+
+    /// Whether a command buffer waits for its turn.
+    pub(crate) fn has_more(&self) -> bool {
+        let state = self.state();
+        !state.ahead.is_empty() || state.order.front().is_some_and(|place| place.committed.is_some())
+    }
+
+    /// The next of its command buffers, `most` at most, for its driver to look at; `take_back` has to get them.
+    pub(crate) fn lend(&self, most: usize) -> VecDeque<Execution> {
+        let mut state = self.state();
+        let mut lent = std::mem::take(&mut state.ahead);
+        let room = most.saturating_sub(lent.len());
+        let committed: Vec<_> = std::iter::from_fn(|| state.take_committed()).take(room).collect();
+        drop(state);
+        lent.extend(committed.into_iter().map(Execution::of));
+        lent
+    }
+
+    pub(crate) fn take_back(&self, lent: VecDeque<Execution>) {
+        self.state().ahead = lent;
     }
 
     /// Keeps what the calling driver has begun to run and cannot go on with.

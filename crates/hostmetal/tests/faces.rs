@@ -19,7 +19,7 @@ struct Process {
     says: &'static [&'static str],
 }
 
-const PROCESSES: [Process; 8] = [
+const PROCESSES: [Process; 9] = [
     Process {
         group: hostmetal_faces::ONE_DEVICE,
         environment: &[],
@@ -81,6 +81,7 @@ const PROCESSES: [Process; 8] = [
         ],
         says: &[],
     },
+    Process { group: hostmetal_faces::OVERLAPPED, environment: &[("HOSTMETAL_OVERLAP", "3")], says: &[] },
 ];
 
 fn main() -> ExitCode {

@@ -1,5 +1,5 @@
-// hostmetal's own, and no part of Metal: devices that go and come while a program runs, and calls that fail or are slow, to try how it takes
-// that.
+// hostmetal's own, and no part of Metal: devices that go and come while a program runs, calls that fail or are slow, and passes that run in
+// another order, to try how it takes that.
 //
 // Devices have the numbers that HOSTMETAL_DEVICES and HOSTMETAL_DEVICE_0, ... give them. Observers of the list
 // (MTLCopyAllDevicesWithObserver) are told, one after the other, on a thread of Metal's. A device that was removed is in no list
@@ -9,6 +9,7 @@
 #define HOSTMETAL_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define HOSTMETAL_EXTERN __attribute__((visibility("default")))
 
@@ -29,6 +30,12 @@ HOSTMETAL_EXTERN bool hostmetal_set_faults(const char *rules, char *why, size_t 
 // How often a site was come to ("commit", ...) since the rules were set, and how often it failed or was slow for them; zeros while there are
 // none. False when there is no such site.
 HOSTMETAL_EXTERN bool hostmetal_count_faults(const char *site, size_t *events, size_t *injected);
+
+// Passes that are encoded from now on run before earlier ones of their queue where Metal allows it, by a seed; 0: they do not
+// (docs/HOSTMETAL.md, "Passes in another order").
+HOSTMETAL_EXTERN void hostmetal_overlap_passes(uint64_t seed);
+// How many passes have run before an earlier one.
+HOSTMETAL_EXTERN uint64_t hostmetal_count_overtaken(void);
 #ifdef __cplusplus
 }
 #endif

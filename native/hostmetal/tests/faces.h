@@ -115,5 +115,6 @@ extern const FaceCase fault_cases[];     // what fails on purpose
 extern const FaceCase device_cases[];     // several devices with unequal limits
 extern const FaceCase logged_cases[];     // messages that the environment asks for
 extern const FaceCase removal_cases[];    // devices that go and come
+extern const FaceCase overlap_cases[];    // passes in another order
 extern const FaceCase no_device_cases[];  // settings that cannot be
 extern const FaceCase unvalidated_cases[];  // what is no misuse without validation

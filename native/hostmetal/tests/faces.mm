@@ -40,6 +40,7 @@ const std::vector<const FaceCase *> groups[] = {
     {unvalidated_cases},
     {logged_cases},
     {removal_cases},
+    {overlap_cases},
 };
 
 const FaceCase *case_at(size_t group, size_t number) {

@@ -407,6 +407,28 @@ void a_fault_names_its_encoder() {
   }
 }
 
+void a_pipeline_that_is_not_retained_is_the_program_s_to_keep() {
+  id<MTLFunction> kernel = kernel_of(@"kernel void k(device uint *y) { *y = 1; }");
+  for (BOOL retained : {YES, NO}) {
+    id<MTLCommandQueue> queue = [[device() newCommandQueue] autorelease];
+    id<MTLCommandBuffer> commandBuffer = retained ? [queue commandBuffer] : [queue commandBufferWithUnretainedReferences];
+    id<MTLBuffer> kept = ints(0, 0);
+    @autoreleasepool {
+      id<MTLComputePipelineState> gone = [device() newComputePipelineStateWithFunction:kernel error:nullptr];
+      id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+      [encoder setComputePipelineState:gone];
+      [encoder setBuffer:kept offset:0 atIndex:0];
+      [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+      [encoder endEncoding];
+      [gone release];
+    }
+    [commandBuffer commit];
+    [commandBuffer waitUntilCompleted];
+    CHECK_EQUAL([[commandBuffer error] code], retained ? 0 : MTLCommandBufferErrorInvalidResource);
+    if (!retained) CHECK_CONTAINS([[commandBuffer error] localizedDescription], @"a compute pipeline state was deallocated");
+  }
+}
+
 void an_error_names_encoders_only_when_asked() {
   id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
   id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
@@ -459,6 +481,7 @@ const FaceCase library_cases[] = {
     CASE(a_pipeline_may_be_made_in_the_background),
     CASE(a_pipeline_outlives_what_it_was_made_of),
     CASE(a_fault_names_its_encoder),
+    CASE(a_pipeline_that_is_not_retained_is_the_program_s_to_keep),
     CASE(an_error_names_encoders_only_when_asked),
     CASE(kernels_share_threadgroup_memory),
     {nullptr, nullptr},

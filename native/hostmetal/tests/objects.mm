@@ -396,12 +396,12 @@ void descriptors_choose_references_and_errors() {
 }
 
 // A program that lets go of what a command buffer uses before that has run: `retained` Metal keeps it, else it was the program's to keep.
-id<MTLCommandBuffer> usingWhatIsGone(BOOL retained, BOOL texture) {
+id<MTLCommandBuffer> usingWhatIsGone(BOOL retained, const std::string &what) {
   id<MTLCommandBuffer> commandBuffer = retained ? [queue() commandBuffer] : [queue() commandBufferWithUnretainedReferences];
   id<MTLBuffer> source = buffer(64);
   @autoreleasepool {
     id<MTLBlitCommandEncoder> encoder = [commandBuffer blitCommandEncoder];
-    if (texture) {
+    if (what == "a texture") {
       id<MTLTexture> gone = [device() newTextureWithDescriptor:[MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR8Unorm
                                                                                                                  width:8
                                                                                                                 height:8
@@ -416,6 +416,11 @@ id<MTLCommandBuffer> usingWhatIsGone(BOOL retained, BOOL texture) {
              destinationLevel:0
             destinationOrigin:MTLOriginMake(0, 0, 0)];
       [gone release];
+    } else if (what == "a fence") {
+      id<MTLFence> gone = [device() newFence];
+      [encoder fillBuffer:source range:NSMakeRange(0, 64) value:1];
+      [encoder updateFence:gone];
+      [gone release];
     } else {
       id<MTLBuffer> gone = [device() newBufferWithLength:64 options:0];
       [encoder copyFromBuffer:source sourceOffset:0 toBuffer:gone destinationOffset:0 size:64];
@@ -429,12 +434,12 @@ id<MTLCommandBuffer> usingWhatIsGone(BOOL retained, BOOL texture) {
 }
 
 void what_is_not_retained_the_program_keeps() {
-  for (bool texture : {false, true}) {
-    CHECK_EQUAL([usingWhatIsGone(YES, texture) status], MTLCommandBufferStatusCompleted);
-    NSError *error = [usingWhatIsGone(NO, texture) error];
+  for (const std::string what : {"a buffer", "a texture", "a fence"}) {
+    CHECK_EQUAL([usingWhatIsGone(YES, what) status], MTLCommandBufferStatusCompleted);
+    NSError *error = [usingWhatIsGone(NO, what) error];
     CHECK([[error domain] isEqual:MTLCommandBufferErrorDomain]);
     CHECK_EQUAL([error code], MTLCommandBufferErrorInvalidResource);
-    CHECK([[error localizedDescription] rangeOfString:texture ? @"a texture was deallocated" : @"a buffer was deallocated"].length > 0);
+    CHECK_CONTAINS([error localizedDescription], ([NSString stringWithFormat:@"%s was deallocated", what.c_str()]));
   }
   id<MTLCommandBuffer> commandBuffer = [queue() commandBufferWithUnretainedReferences];
   id<MTLBuffer> kept = [device() newBufferWithLength:64 options:0];

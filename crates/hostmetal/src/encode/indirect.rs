@@ -83,8 +83,18 @@ impl Encoder {
         }
         let indirect = place.map_or(std::ptr::null(), |(buffer, offset)| {
             state.recording.hold(buffer.clone());
+            state.recording.note(buffer, false);
             buffer.contents().wrapping_add(offset as usize).cast::<AtomicU32>().cast_const()
         });
+        state.recording.note(&commands.memory, false);
+        if let (true, Some(mut pass)) = (commands.limits.inherit_buffers, state.recording.pass.take()) {
+            // What the commands do with them is not known.
+            for slot in state.slots {
+                let Slot::Buffer { number, .. } = slot else { continue };
+                pass.uses(state.recording.buffers[number as usize].tracked(), true);
+            }
+            state.recording.pass = Some(pass);
+        }
         let execute = Execute { commands, range, indirect, pipeline, buffers, strides: state.strides };
         state.recording.commands.push(Command::Execute(Box::new(execute)));
         Ok(())
@@ -96,6 +106,7 @@ impl Encoder {
         let mut state = self.open(Kind::Blit)?;
         self.own([commands.memory.device()])?;
         state.recording.hold(commands.memory.clone());
+        state.recording.note(&commands.memory, true);
         state.recording.commands.push(Command::Fill { destination, length, value: 0 });
         Ok(())
     }
@@ -121,6 +132,8 @@ impl Encoder {
         hold(&mut state.recording.held, &copying);
         state.recording.hold(source.memory.clone());
         state.recording.hold(destination.memory.clone());
+        state.recording.note(&source.memory, false);
+        state.recording.note(&destination.memory, true);
         state.recording.commands.push(Command::Copy { source: from, destination: to, length });
         Ok(())
     }

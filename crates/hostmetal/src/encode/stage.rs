@@ -51,6 +51,7 @@ impl Encoder {
             return Err(c"(indirectBufferOffset + sizeof(MTLStageInRegionIndirectArguments)) must be <= [indirectBuffer length].");
         }
         state.recording.hold(buffer.clone());
+        state.recording.note(buffer, false);
         let address = buffer.contents().wrapping_add(offset as usize).cast::<AtomicU32>();
         state.recording.stage().regions.push(StageInRegion::Indirect(address));
         Ok(())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::{Command, Dispatch, ENDED, Encoder, Kind, Misuse, Recording, within};
+use super::{Command, Dispatch, ENDED, Encoder, Kind, Misuse, Recording, hold, within};
 use crate::command::{ErrorCode, Failure};
 use crate::event::Fence;
 use crate::executor::event::now;
@@ -16,6 +16,10 @@ impl Encoder {
     /// Later encoders that wait for the fence wait for this one.
     pub(crate) fn update_fence(&self, fence: Arc<Fence>) -> Result<(), Misuse> {
         let mut state = self.of_device(&fence)?;
+        hold(&mut state.recording.held, &fence);
+        if let Some(pass) = &mut state.recording.pass {
+            pass.updates(fence.clone());
+        }
         state.updated.push(fence);
         Ok(())
     }
@@ -23,11 +27,29 @@ impl Encoder {
     /// Waits, at the encoder's begin, for earlier encoders that update the fence. Updates happen at an encoder's end, so its
     /// own cannot be waited for (Apple, -[MTLRenderCommandEncoder updateFence:afterStages:]).
     pub(crate) fn wait_for_fence(&self, fence: &Arc<Fence>) -> Result<(), Misuse> {
-        let state = self.of_device(fence)?;
+        let mut state = self.of_device(fence)?;
         if state.updated.iter().any(|updated| Arc::ptr_eq(updated, fence)) {
             return Err(c"waiting for a fence that this encoder has updated is not allowed: wait first, then update.");
         }
+        hold(&mut state.recording.held, fence);
+        if let Some(pass) = &mut state.recording.pass {
+            pass.waits_for(fence.clone());
+        }
         Ok(())
+    }
+
+    /// What is encoded from here on waits for all passes before.
+    pub(crate) fn queue_barrier(&self) {
+        if let Some(pass) = &mut self.state().recording.pass {
+            pass.follows_all();
+        }
+    }
+
+    /// It uses memory that is not bound to it: of a resource, or of all resources of a heap.
+    pub(crate) fn declare(&self, tracked: Option<usize>, writes: bool) {
+        if let Some(pass) = &mut self.state().recording.pass {
+            pass.uses(tracked, writes);
+        }
     }
 
     fn of_device(&self, fence: &Arc<Fence>) -> Result<std::sync::MutexGuard<'_, super::State>, Misuse> {
@@ -51,6 +73,7 @@ impl Encoder {
         let offset = offset.ok_or(c"sampleIndex must be < [sampleBuffer sampleCount].")?;
         let at = samples.contents().wrapping_add(offset as usize).cast::<AtomicU64>();
         state.recording.hold(samples.clone());
+        state.recording.note(samples, true);
         if at_end {
             state.recording.at_end.push(Command::Sample { at });
         } else {
@@ -79,6 +102,7 @@ impl Encoder {
         let group_size = state.group_size(group_size)?;
         state.dispatch([0; 3], [0; 3], group_size)?;
         state.recording.hold(buffer.clone());
+        state.recording.note(buffer, false);
         let address = buffer.contents().wrapping_add(offset as usize).cast::<AtomicU32>();
         let Some(Command::Dispatch(dispatch)) = state.recording.commands.last_mut() else {
             unreachable!("a dispatch was just recorded")

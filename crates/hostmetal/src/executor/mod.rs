@@ -7,6 +7,7 @@
 //! This module holds what compiled kernels see: the layout of `Group` and of the runtime table, which mirror
 //! native/hostmetal/msl/hostmetal_kernel.h.
 
+mod ahead;
 pub(crate) mod context;
 pub(crate) mod counting;
 pub(crate) mod event;
@@ -19,6 +20,7 @@ pub(crate) mod pool;
 pub(crate) mod run;
 pub(crate) mod sanitizer;
 pub(crate) mod schedule;
+mod signal;
 mod streams;
 mod texture;
 

@@ -18,21 +18,22 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::ahead;
 use super::counting::{self, Counted, Dispatched};
 use super::fiber::{Halt, run_group};
 use super::guard::{Signal, interrupt, watchdog_limit};
 use super::order::{BLOCK, position};
 use super::pool::{self, Computing, Worker};
+use super::signal::describe_signal;
 use super::streams::stream_bytes;
-use super::{Group, SAMPLERS, SLOTS, Sampler, Span, TEXTURES, Texture, bad_handle, event};
+use super::{Group, SAMPLERS, SLOTS, Sampler, Span, TEXTURES, Texture, event};
 use crate::command::{CommandBuffer, ErrorCode, Failure, Step};
 use crate::device::{Device, SIMD_WIDTH, worker_threads};
 use crate::encode::indirect::resolve;
 use crate::encode::sync::{read_grids, write_sample};
-use crate::encode::{Argument, BYTES, Command, Dispatch, Recording};
+use crate::encode::{Argument, Command, Dispatch, Recording};
 use crate::event::{Event, Waiter};
 use crate::faults;
-use crate::memory::GUARD;
 use crate::msl::Counting;
 
 /// A wave that is expected to take longer than this many nanoseconds on one worker is shared.
@@ -45,19 +46,19 @@ static TASKS: AtomicU64 = AtomicU64::new(0);
 
 /// A command buffer that has begun to run.
 pub(crate) struct Execution {
-    command_buffer: Arc<CommandBuffer>,
-    steps: Vec<Step>,
+    pub(super) command_buffer: Arc<CommandBuffer>,
+    pub(super) steps: Vec<Step>,
     /// The step to run next.
-    next: usize,
+    pub(super) next: usize,
     /// Number of the encoder to run next.
-    encoder: usize,
+    pub(super) encoder: usize,
     /// When the first command began, 0 before; and for how long commands have run. In nanoseconds.
-    begun: u64,
+    pub(super) begun: u64,
     ran: u64,
     /// Of the wait that it was parked in.
     pub(crate) failure: Option<Failure>,
     /// What shall go wrong.
-    fault: Option<Box<faults::Commit>>,
+    pub(super) fault: Option<Box<faults::Commit>>,
 }
 
 /// What became of an execution.
@@ -69,10 +70,16 @@ pub(crate) enum Ran {
 }
 
 impl Execution {
-    /// Tells the program that the command buffer is scheduled.
-    pub(crate) fn begin(command_buffer: Arc<CommandBuffer>) -> Execution {
-        let (steps, fault) = command_buffer.begin();
+    /// Of a command buffer that a worker takes up.
+    pub(crate) fn of(command_buffer: Arc<CommandBuffer>) -> Execution {
+        let (steps, fault) = command_buffer.take_up();
         Execution { command_buffer, steps, next: 0, encoder: 0, begun: 0, ran: 0, failure: None, fault }
+    }
+
+    /// Tells the program that the command buffer is scheduled.
+    pub(crate) fn begin(self) -> Execution {
+        self.command_buffer.begin();
+        self
     }
 
     fn fail(&self, code: ErrorCode, text: &str) -> Failure {
@@ -205,7 +212,7 @@ fn owed_signal(step: &Step) -> Option<(Arc<Event>, u64)> {
 
 /// Runs steps up to the end, or up to a wait for an event that has not reached its value.
 fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(Arc<Event>, u64)>, Failure> {
-    let start = event::now();
+    let mut start = event::now();
     let device = execution.command_buffer.queue.device;
     let gone = |number| Failure { place: (number, 0), ..device.failure() };
     let mut running = None;
@@ -213,8 +220,20 @@ fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(A
     if device.removed() {
         return Err(gone(execution.encoder));
     }
-    while let Some(step) = execution.steps.get_mut(execution.next) {
+    loop {
+        if ahead::is_due(execution) {
+            if running.take().is_some() {
+                execution.ran += event::now() - start;
+            }
+            ahead::run_others(worker, execution);
+            start = event::now();
+        }
+        let Some(step) = execution.steps.get_mut(execution.next) else { return Ok(None) };
         match step {
+            Step::Encoder(Recording { pass: Some(pass), .. }) if pass.has_run() => {
+                pass.outcome().unwrap_or(Ok(()))?;
+                execution.encoder += 1;
+            }
             Step::Encoder(recording) if recording.commands.is_empty() => execution.encoder += 1,
             Step::Encoder(recording) => {
                 if execution.begun == 0 {
@@ -235,19 +254,7 @@ fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(A
                 {
                     ran = Err(Failure { code, text: fault.text(code), place: (number, commands) });
                 }
-                // Before anything is signaled that lets the program know of it.
-                let ran = ran.and_then(|()| match execution.command_buffer.lost(recording) {
-                    Some(failure) => Err(failure),
-                    None => Ok(()),
-                });
-                ran.map_err(|mut failure| {
-                    if failure.code == ErrorCode::Timeout && device.removed() {
-                        failure = Failure { place: failure.place, ..device.failure() };
-                    }
-                    failure.place.0 = number;
-                    failure.text = format!("{} ({})", failure.text, execution.command_buffer.encoder_name(number));
-                    failure
-                })?;
+                judge(&execution.command_buffer, recording, number, ran)?;
                 execution.encoder += 1;
             }
             Step::Signal(event, value) => event.signal(*value),
@@ -260,17 +267,35 @@ fn run_steps(worker: &mut Worker, execution: &mut Execution) -> Result<Option<(A
         }
         execution.next += 1;
     }
-    Ok(None)
+}
+
+/// What came of an encoder with a number, whose commands have run.
+pub(super) fn judge(
+    command_buffer: &CommandBuffer,
+    recording: &Recording,
+    number: usize,
+    ran: Result<(), Failure>,
+) -> Result<(), Failure> {
+    // Before anything is signaled that lets the program know of it.
+    let ran = ran.and_then(|()| command_buffer.lost(recording).map_or(Ok(()), Err));
+    ran.map_err(|mut failure| {
+        let device = command_buffer.queue.device;
+        if failure.code == ErrorCode::Timeout && device.removed() {
+            failure = Failure { place: failure.place, ..device.failure() };
+        }
+        let text = format!("{} ({})", failure.text, command_buffer.encoder_name(number));
+        Failure { text, place: (number, failure.place.1), ..failure }
+    })
 }
 
 /// The run of one command buffer's commands, as the watchdog knows it.
-struct Task {
+pub(super) struct Task {
     number: u64,
     record: &'static super::guard::Record,
 }
 
 impl Task {
-    fn begin(worker: &Worker, begun: u64, device: &'static Device) -> Task {
+    pub(super) fn begin(worker: &Worker, begun: u64, device: &'static Device) -> Task {
         let number = TASKS.fetch_add(1, Ordering::Relaxed) + 1;
         worker.record.begin(number, begun, device);
         Task { number, record: worker.record }
@@ -284,7 +309,7 @@ impl Drop for Task {
 }
 
 /// Runs the commands of one encoder. The failure's encoder number is the caller's to set.
-fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Recording) -> Result<(), Failure> {
+pub(super) fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Recording) -> Result<(), Failure> {
     let mut position = 0;
     while position < recording.commands.len() {
         if task.record.stopping() {
@@ -293,6 +318,7 @@ fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Recording) -> 
         match recording.commands[position] {
             Command::Dispatch(_) => {
                 let last = if recording.concurrent { wave_end(&recording.commands, position) } else { position + 1 };
+                recording.shuffle(position..last);
                 read_grids(recording, position..last)?;
                 run_wave(worker, task, &Wave::new(recording, position, last))?;
                 position = last;
@@ -302,6 +328,7 @@ fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Recording) -> 
             Command::Execute(ref execute) => {
                 let mut commands = resolve(execute).map_err(|failure| Failure { place: (0, position), ..failure })?;
                 commands.log.clone_from(&recording.log);
+                commands.pass = recording.pass.as_ref().map(|pass| pass.of_commands());
                 run_commands(worker, task, &mut commands)
                     .map_err(|failure| Failure { place: (0, position), ..failure })?;
             }
@@ -820,72 +847,4 @@ fn timeout(kernel: Option<&str>, command: usize) -> Failure {
          {limit} s (HOSTMETAL_WATCHDOG){at}"
     );
     Failure { code: ErrorCode::Timeout, text, place: (0, command) }
-}
-
-fn describe_signal(
-    signal: Signal,
-    worker: &Worker,
-    arguments: &[Argument],
-    recording: &Recording,
-    place: &str,
-) -> (ErrorCode, String) {
-    let Signal { number, code, address } = signal;
-    match number {
-        libc::SIGFPE => (ErrorCode::Internal, format!("Internal Error: integer division by zero or overflow: {place}")),
-        libc::SIGILL => (ErrorCode::Internal, format!("Internal Error: a trap or an invalid instruction: {place}")),
-        _ if worker.place.overflowed(address).is_some() || worker.record.near_stack(address) => {
-            (ErrorCode::StackOverflow, format!("Stack Overflow: a thread used more than its stack: {place}"))
-        }
-        _ => {
-            if let Some(what) = bad_handle(address) {
-                let code = "Invalid Resource (00000009:kIOGPUCommandBufferCallbackErrorInvalidResource)";
-                return (ErrorCode::InvalidResource, format!("{code}: {what}: {place}"));
-            }
-            let where_to = nearest(address, arguments, recording);
-            // An access to an address that no memory can have (non-canonical) comes without the address.
-            let address = if number == libc::SIGSEGV && code == SI_KERNEL {
-                "at an invalid address".to_owned()
-            } else {
-                format!("at address {address:#x}{where_to}")
-            };
-            (
-                ErrorCode::PageFault,
-                format!(
-                    "Caused GPU Address Fault Error (0000000b:kIOGPUCommandBufferCallbackErrorPageFault): access {address}: \
-                     {place}"
-                ),
-            )
-        }
-    }
-}
-
-/// si_code of a fault that the kernel cannot attribute to an address.
-const SI_KERNEL: i32 = 128;
-/// How far from a buffer an address may be to be told as an overrun of it.
-const NEAR: u64 = GUARD as u64;
-
-/// Words about the buffer argument that an address belongs to or lies next to; "" when there is none.
-fn nearest(address: usize, arguments: &[Argument], recording: &Recording) -> String {
-    let address = address as u64;
-    let mut best: Option<(u64, String)> = None;
-    for argument in arguments {
-        let Argument::Buffer { index, buffer, .. } = *argument else { continue };
-        if buffer == BYTES {
-            continue;
-        }
-        let held = &recording.buffers[buffer as usize];
-        let start = held.contents() as u64;
-        let end = start + held.length();
-        let (distance, words) = if address >= end {
-            (address - end, format!("{} bytes past the end of", address - end))
-        } else if address < start {
-            (start - address, format!("{} bytes before the start of", start - address))
-        } else {
-            (0, format!("offset {} of", address - start))
-        };
-        if distance < NEAR && best.as_ref().is_none_or(|(least, _)| distance < *least) {
-            best = Some((distance, format!(", {words} buffer({index}) ({} bytes)", held.length())));
-        }
-    }
-    best.map_or(String::new(), |(_, words)| words)
 }

@@ -755,6 +755,10 @@ pub unsafe extern "C" fn hm_pipeline_binding(pipeline: HMPipeline, position: usi
 /// As the module says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hm_pipeline_release(pipeline: HMPipeline) {
+    if !pipeline.is_null() {
+        // SAFETY: as the module says.
+        unsafe { borrow(pipeline) }.let_go.set();
+    }
     // SAFETY: as the module says.
     unsafe { release(pipeline) };
 }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    HMBuffer, HMCommandBuffer, HMDevice, HMEncoder, HMEvent, HMFence, answer, borrow, device_of, give, release, share,
-    text,
+    HMBuffer, HMCommandBuffer, HMDevice, HMEncoder, HMEvent, HMFence, HMHeap, answer, borrow, device_of, give, release,
+    share, text,
 };
 use crate::command::Step;
 use crate::event::{Event, Fence};
 use crate::executor::event::now;
+use crate::memory::LetGo;
+use crate::overlap;
 
 /// HMReached: called with a context, the event (a reference of the callee's) and its value; with NULL and 0 when the event
 /// went without reaching the value.
@@ -176,7 +178,7 @@ pub unsafe extern "C" fn hm_command_buffer_wait_event(
 pub unsafe extern "C" fn hm_fence_create(device: HMDevice) -> HMFence {
     // SAFETY: as the module says.
     let device = unsafe { device_of(device) };
-    give(Arc::new(Fence { device }))
+    give(Arc::new(Fence { device, let_go: LetGo::default() }))
 }
 
 /// Gives up the caller's reference.
@@ -185,6 +187,10 @@ pub unsafe extern "C" fn hm_fence_create(device: HMDevice) -> HMFence {
 /// As the module says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hm_fence_release(fence: HMFence) {
+    if !fence.is_null() {
+        // SAFETY: as the module says.
+        unsafe { borrow(fence) }.let_go.set();
+    }
     // SAFETY: as the module says.
     unsafe { release(fence) };
 }
@@ -211,6 +217,62 @@ pub unsafe extern "C" fn hm_encoder_wait_for_fence(encoder: HMEncoder, fence: HM
     let Some(fence) = (unsafe { share(fence) }) else { return c"fence must not be nil.".as_ptr() };
     // SAFETY: as the module says.
     answer(unsafe { borrow(encoder) }.wait_for_fence(&fence))
+}
+
+/// The commands that follow, and later encoders, wait for all encoders of the queue before.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_encoder_queue_barrier(encoder: HMEncoder) {
+    // SAFETY: as the module says.
+    unsafe { borrow(encoder) }.queue_barrier();
+}
+
+/// Nobody but the program orders what uses the buffer's memory.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_buffer_leave_untracked(buffer: HMBuffer) {
+    // SAFETY: as the module says.
+    unsafe { borrow(buffer) }.leave_untracked();
+}
+
+/// The encoder's commands use a buffer that is not bound to it.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_encoder_use_buffer(encoder: HMEncoder, buffer: HMBuffer, writes: bool) {
+    // SAFETY: as the module says.
+    let tracked = unsafe { borrow(buffer) }.tracked();
+    // SAFETY: as the module says.
+    unsafe { borrow(encoder) }.declare(tracked, writes);
+}
+
+/// The encoder's commands read resources of a tracked heap.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_encoder_use_heap(encoder: HMEncoder, heap: HMHeap) {
+    // SAFETY: as the module says.
+    let heap = std::ptr::from_ref(unsafe { borrow(heap) }).addr();
+    // SAFETY: as the module says.
+    unsafe { borrow(encoder) }.declare(Some(heap), false);
+}
+
+/// Passes overtake each other, by a seed; 0 for one after the other.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_overlap_set(seed: u64) {
+    overlap::set(seed);
+}
+
+/// How many passes ran before an earlier one of their queue.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_overlap_count() -> u64 {
+    overlap::overtaken()
 }
 
 /// Nanoseconds of the clock that samples are of.

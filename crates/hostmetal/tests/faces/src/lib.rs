@@ -23,13 +23,15 @@ pub const UNVALIDATED: usize = 3;
 pub const LOGGED: usize = 4;
 /// Cases of two devices that go and come.
 pub const REMOVED_DEVICES: usize = 5;
+/// Cases of passes in another order, for which the environment has a seed at first.
+pub const OVERLAPPED: usize = 6;
 
 /// Name of a case; `None` past the last of its group.
 ///
 /// # Panics
 /// When there is no such group.
 pub fn name(group: usize, number: usize) -> Option<&'static str> {
-    assert!(group <= REMOVED_DEVICES, "no group {group}");
+    assert!(group <= OVERLAPPED, "no group {group}");
     // SAFETY: the group exists; takes any number.
     let name = unsafe { faces_case_name(group, number) };
     if name.is_null() {
