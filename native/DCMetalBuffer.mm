@@ -106,6 +106,13 @@ DCMetalStatus DCMetalBuffer_CreateNoCopy(DCMetalDevice device, void *bytes, uint
   });
 }
 
+uint64_t DCMetalBuffer_GetGPUAddress(DCMetalBuffer buffer) {
+  return ask(uint64_t(0), [=]() -> uint64_t {
+    if (@available(macOS 13.0, *)) return buffer ? [in(buffer) gpuAddress] : 0;
+    return 0;
+  });
+}
+
 void *DCMetalBuffer_GetContents(DCMetalBuffer buffer) {
   return ask((void *)nullptr, [=]() -> void * {
     return buffer && [in(buffer) storageMode] != MTLStorageModePrivate ? [in(buffer) contents] : nullptr;

@@ -144,6 +144,13 @@ DCMetalStatus DCMetalIndirectCommands_Create(DCMetalDevice device, const DCMetal
 
 uint64_t DCMetalIndirectCommands_GetCount(DCMetalIndirectCommands commands) { return commands ? commands->limits.count : 0; }
 
+uint64_t DCMetalIndirectCommands_GetResourceID(DCMetalIndirectCommands commands) {
+  return ask(uint64_t(0), [=]() -> uint64_t {
+    if (@available(macOS 13.0, *)) return commands ? [commands->object gpuResourceID]._impl : 0;
+    return 0;
+  });
+}
+
 DCMetalStatus DCMetalIndirectCommands_SetLabel(DCMetalIndirectCommands commands, const char *label) {
   return entry(nullptr, [=] {
     NSString *string = label ? text(label) : nil;
@@ -430,6 +437,41 @@ DCMetalStatus DCMetalComputeEncoder_ExecuteCommands(DCMetalComputeEncoder encode
     use_all(encoder, commands->read, MTLResourceUsageRead);
     use_all(encoder, commands->written, MTLResourceUsageRead | MTLResourceUsageWrite);
     [encoder->object executeCommandsInBuffer:commands->object withRange:NSMakeRange(first, count)];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalComputeEncoder_ExecuteCommandsIndirect(DCMetalComputeEncoder encoder,
+                                                            DCMetalIndirectCommands commands, DCMetalBuffer buffer,
+                                                            uint64_t offset, DCMetalError *error) {
+  return entry(error, [=] {
+    uint64_t all = commands ? commands->limits.count : 1;
+    DCMetalStatus status = check_use(encoder, commands, 0, all, error);
+    if (status == DC_METAL_OK) status = check_inherited(encoder, commands, 0, all, error);
+    if (status == DC_METAL_OK) status = check_buffer(buffer, encoder->registry_id, "buffer", error);
+    if (status != DC_METAL_OK) return status;
+    uint64_t length = [in(buffer) length];
+    if (offset % 4 != 0 || !within(offset, sizeof(MTLIndirectCommandBufferExecutionRange), length)) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "offset %llu: a range is 8 bytes at a multiple of 4 in the buffer's %llu",
+                  (ull)offset, (ull)length);
+    }
+    status = begin_use(encoder->command_buffer, commands, error);
+    if (status != DC_METAL_OK) return status;
+    if (commands->changed) list_buffers(commands);
+    use_all(encoder, commands->read, MTLResourceUsageRead);
+    use_all(encoder, commands->written, MTLResourceUsageRead | MTLResourceUsageWrite);
+    [encoder->object executeCommandsInBuffer:commands->object indirectBuffer:in(buffer) indirectBufferOffset:offset];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalComputeEncoder_UseCommands(DCMetalComputeEncoder encoder, DCMetalIndirectCommands commands,
+                                                DCMetalError *error) {
+  return entry(error, [=] {
+    DCMetalStatus status = check_use(encoder, commands, 0, commands ? commands->limits.count : 1, error);
+    if (status == DC_METAL_OK) status = begin_use(encoder->command_buffer, commands, error);
+    if (status != DC_METAL_OK) return status;
+    [encoder->object useResource:commands->object usage:MTLResourceUsageRead | MTLResourceUsageWrite];
     return DC_METAL_OK;
   });
 }

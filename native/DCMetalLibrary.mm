@@ -421,6 +421,13 @@ uint64_t DCMetalPipeline_GetStaticThreadgroupMemoryLength(DCMetalPipeline pipeli
   return pipeline ? pipeline->static_memory : 0;
 }
 
+uint64_t DCMetalPipeline_GetResourceID(DCMetalPipeline pipeline) {
+  return ask(uint64_t(0), [=]() -> uint64_t {
+    if (@available(macOS 13.0, *)) return pipeline && pipeline->indirect ? [pipeline->object gpuResourceID]._impl : 0;
+    return 0;
+  });
+}
+
 size_t DCMetalPipeline_GetBindingCount(DCMetalPipeline pipeline) {
   return ask(size_t(0), [=] { return pipeline ? size_t([pipeline->bindings count]) : 0; });
 }

@@ -319,6 +319,8 @@ typedef void (*DCMetalDeallocator)(void *context, void *bytes, uint64_t length);
 DC_METAL_API DCMetalStatus DCMetalBuffer_CreateNoCopy(DCMetalDevice device, void *bytes, uint64_t length,
                                                       DCMetalStorageMode storage, DCMetalDeallocator deallocator,
                                                       void *context, DCMetalBuffer *buffer, DCMetalError *error);
+/* Where kernels see the buffer (gpuAddress), for addresses in other memory; 0 for NULL, and before macOS 13. */
+DC_METAL_API uint64_t DCMetalBuffer_GetGPUAddress(DCMetalBuffer buffer);
 /* Borrowed, valid until the buffer is released; NULL for private storage. */
 DC_METAL_API void *DCMetalBuffer_GetContents(DCMetalBuffer buffer);
 DC_METAL_API uint64_t DCMetalBuffer_GetLength(DCMetalBuffer buffer);
@@ -497,6 +499,9 @@ DC_METAL_API DCMetalStatus DCMetalPipeline_CreateWithArchives(DCMetalDevice devi
 DC_METAL_API uint64_t DCMetalPipeline_GetMaxTotalThreadsPerThreadgroup(DCMetalPipeline pipeline);
 DC_METAL_API uint64_t DCMetalPipeline_GetThreadExecutionWidth(DCMetalPipeline pipeline);
 DC_METAL_API uint64_t DCMetalPipeline_GetStaticThreadgroupMemoryLength(DCMetalPipeline pipeline);
+/* What a `compute_pipeline_state` in memory that a kernel reads holds (gpuResourceID), of a pipeline made with indirect_commands; 0 for
+ * all others, and before macOS 13. */
+DC_METAL_API uint64_t DCMetalPipeline_GetResourceID(DCMetalPipeline pipeline);
 DC_METAL_API size_t DCMetalPipeline_GetBindingCount(DCMetalPipeline pipeline);
 /* DC_METAL_INVALID_ARGUMENT when position >= the count. Order: as the compiler reports it. */
 DC_METAL_API DCMetalStatus DCMetalPipeline_GetBinding(DCMetalPipeline pipeline, size_t position,
@@ -615,6 +620,11 @@ DC_METAL_API DCMetalStatus DCMetalIndirectCommands_DispatchThreadgroups(DCMetalI
                                                                         DCMetalSize threadgroups,
                                                                         DCMetalSize threads_per_threadgroup,
                                                                         DCMetalError *error);
+/* What a `command_buffer` in memory that a kernel reads holds (gpuResourceID), so that the kernel can write commands (MSL, "Encoding Commands in an
+ * Indirect Command Buffer"); 0 for NULL, and before macOS 13. The encoder is told by DCMetalComputeEncoder_UseCommands. Of commands that a
+ * kernel writes this interface knows nothing: it keeps nothing that they use, and the encoder that executes them is told of their buffers by
+ * DCMetalComputeEncoder_UseBuffer. Whoever lets a kernel write keeps pipelines and buffers until the command buffer has completed. */
+DC_METAL_API uint64_t DCMetalIndirectCommands_GetResourceID(DCMetalIndirectCommands commands);
 /* Makes `count` commands from `first` on none. */
 DC_METAL_API DCMetalStatus DCMetalIndirectCommands_Reset(DCMetalIndirectCommands commands, uint64_t first, uint64_t count,
                                                          DCMetalError *error);
@@ -728,6 +738,16 @@ DC_METAL_API DCMetalStatus DCMetalComputeEncoder_UseHeap(DCMetalComputeEncoder e
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_ExecuteCommands(DCMetalComputeEncoder encoder,
                                                                  DCMetalIndirectCommands commands, uint64_t first,
                                                                  uint64_t count, DCMetalError *error);
+/* As ExecuteCommands, of the range that two 32-bit numbers in the buffer, first and count, say when it runs
+ * (MTLIndirectCommandBufferExecutionRange). offset is a multiple of 4, and 8 bytes lie behind it. What is in the buffer is not checked: a range
+ * that the commands do not have is undefined on Apple's systems, and an error on hostmetal. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_ExecuteCommandsIndirect(DCMetalComputeEncoder encoder,
+                                                                         DCMetalIndirectCommands commands,
+                                                                         DCMetalBuffer buffer, uint64_t offset,
+                                                                         DCMetalError *error);
+/* For kernels that write commands: they are there for the dispatches to come. An execution of what these write is another encoder's. */
+DC_METAL_API DCMetalStatus DCMetalComputeEncoder_UseCommands(DCMetalComputeEncoder encoder, DCMetalIndirectCommands commands,
+                                                             DCMetalError *error);
 /* scope: bits of DCMetalBarrierScope. */
 DC_METAL_API DCMetalStatus DCMetalComputeEncoder_MemoryBarrier(DCMetalComputeEncoder encoder, uint32_t scope,
                                                                DCMetalError *error);

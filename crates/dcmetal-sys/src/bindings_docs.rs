@@ -591,6 +591,10 @@ unsafe extern "C" {
     ) -> DCMetalStatus;
 }
 unsafe extern "C" {
+    /// Where kernels see the buffer (gpuAddress), for addresses in other memory; 0 for NULL, and before macOS 13.
+    pub fn DCMetalBuffer_GetGPUAddress(buffer: DCMetalBuffer) -> u64;
+}
+unsafe extern "C" {
     /// Borrowed, valid until the buffer is released; NULL for private storage.
     pub fn DCMetalBuffer_GetContents(
         buffer: DCMetalBuffer,
@@ -1179,6 +1183,11 @@ unsafe extern "C" {
     ) -> u64;
 }
 unsafe extern "C" {
+    /** What a `compute_pipeline_state` in memory that a kernel reads holds (gpuResourceID), of a pipeline made with indirect_commands; 0 for
+ all others, and before macOS 13.*/
+    pub fn DCMetalPipeline_GetResourceID(pipeline: DCMetalPipeline) -> u64;
+}
+unsafe extern "C" {
     pub fn DCMetalPipeline_GetBindingCount(pipeline: DCMetalPipeline) -> usize;
 }
 unsafe extern "C" {
@@ -1471,6 +1480,15 @@ unsafe extern "C" {
     ) -> DCMetalStatus;
 }
 unsafe extern "C" {
+    /** What a `command_buffer` in memory that a kernel reads holds (gpuResourceID), so that the kernel can write commands (MSL, "Encoding Commands in an
+ Indirect Command Buffer"); 0 for NULL, and before macOS 13. The encoder is told by DCMetalComputeEncoder_UseCommands. Of commands that a
+ kernel writes this interface knows nothing: it keeps nothing that they use, and the encoder that executes them is told of their buffers by
+ DCMetalComputeEncoder_UseBuffer. Whoever lets a kernel write keeps pipelines and buffers until the command buffer has completed.*/
+    pub fn DCMetalIndirectCommands_GetResourceID(
+        commands: DCMetalIndirectCommands,
+    ) -> u64;
+}
+unsafe extern "C" {
     /// Makes `count` commands from `first` on none.
     pub fn DCMetalIndirectCommands_Reset(
         commands: DCMetalIndirectCommands,
@@ -1750,6 +1768,26 @@ unsafe extern "C" {
         commands: DCMetalIndirectCommands,
         first: u64,
         count: u64,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /** As ExecuteCommands, of the range that two 32-bit numbers in the buffer, first and count, say when it runs
+ (MTLIndirectCommandBufferExecutionRange). offset is a multiple of 4, and 8 bytes lie behind it. What is in the buffer is not checked: a range
+ that the commands do not have is undefined on Apple's systems, and an error on hostmetal.*/
+    pub fn DCMetalComputeEncoder_ExecuteCommandsIndirect(
+        encoder: DCMetalComputeEncoder,
+        commands: DCMetalIndirectCommands,
+        buffer: DCMetalBuffer,
+        offset: u64,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /// For kernels that write commands: they are there for the dispatches to come. An execution of what these write is another encoder's.
+    pub fn DCMetalComputeEncoder_UseCommands(
+        encoder: DCMetalComputeEncoder,
+        commands: DCMetalIndirectCommands,
         error: *mut DCMetalError,
     ) -> DCMetalStatus;
 }

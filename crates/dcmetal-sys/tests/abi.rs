@@ -464,6 +464,12 @@ const CASES: &[Case] = &[
          DCMetalIndirectCommands_DispatchThreads, DCMetalIndirectCommands_DispatchThreadgroups, DCMetalIndirectCommands_Reset,
          DCMetalComputeEncoder_ExecuteCommands, DCMetalBlitEncoder_ResetCommands, DCMetalBlitEncoder_CopyCommands,
          DCMetalBlitEncoder_OptimizeCommands, DCMetalIndirectCommands_Release]),
+    case!(indirect::kernels_write_commands_and_how_many_run, "a kernel names places, pipeline and memory by what the host told it; a range in a buffer says which run",
+        [DCMetalIndirectCommands_GetResourceID, DCMetalPipeline_GetResourceID, DCMetalBuffer_GetGPUAddress,
+         DCMetalComputeEncoder_UseCommands, DCMetalComputeEncoder_ExecuteCommandsIndirect]),
+    case!(indirect::commands_of_kernels_are_checked_where_they_are_recorded, "NULL, ended encoders and ranges outside of their buffer are refused; what is not for commands has no name",
+        [DCMetalIndirectCommands_GetResourceID, DCMetalPipeline_GetResourceID, DCMetalBuffer_GetGPUAddress,
+         DCMetalComputeEncoder_UseCommands, DCMetalComputeEncoder_ExecuteCommandsIndirect]),
     // archive.rs
     case!(archive::archive_gives_pipelines_without_compiling, "what was added is found in the file, without the compiler; what was not is missed",
         [DCMetalArchive_Create, DCMetalArchive_AddPipeline, DCMetalArchive_Serialize, DCMetalArchive_CreateFromFile,

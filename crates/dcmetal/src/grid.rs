@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use crate::View;
+
 /// A three-dimensional count, Metal's `MTLSize`.
 ///
 /// ```
@@ -136,6 +138,77 @@ impl Grid {
             _ => 3,
         };
         self.work_dim.unwrap_or(shown)
+    }
+}
+
+/// A grid whose number of threadgroups is in a buffer when the launch runs: what an earlier kernel wrote, or the host.
+///
+/// The number is read on the device, behind everything that was recorded before and writes it. Threadgroups of 0 are none, and nothing runs.
+/// What would be 2^32 threads or more along an axis is an error on hostmetal and undefined on Apple's Metal, unless a maximum is declared
+/// ([`IndirectGrid::at_most`]).
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// # use dcmetal::*;
+/// let gpu = Accelerator::system_default()?;
+/// let source = "kernel void plan(device uint *n [[buffer(0)]]) { n[0] = 3; n[1] = n[2] = 1; }
+///               kernel void fill(device uint *y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] = i; }";
+/// let library = gpu.compile_msl(source)?;
+/// let (plan, fill) = (library.kernel("plan")?, library.kernel("fill")?);
+/// let (mut count, mut y) = (gpu.buffer_zeroed::<[u32; 3]>(1)?, gpu.buffer_zeroed::<u32>(8)?);
+/// let mut batch = gpu.batch()?;
+/// batch.launch(&plan, Grid::linear(1), args![&mut count])?;
+/// batch.launch_indirect(&fill, IndirectGrid::new(&count, 2u32).at_most(4u32), args![&mut y])?;
+/// batch.submit()?.wait()?;
+/// assert_eq!(y.to_vec()?, [0, 1, 2, 3, 4, 5, 0, 0]);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Copy)]
+pub struct IndirectGrid<'a> {
+    pub(crate) count: View<'a, [u32; 3]>,
+    pub(crate) threadgroup: Size,
+    pub(crate) most: Option<Size>,
+    work_dim: Option<u32>,
+}
+
+impl<'a> IndirectGrid<'a> {
+    /// As many threadgroups as the first element of `count` says, each of `threads_per_threadgroup` threads. Any storage mode will do.
+    pub fn new(count: impl Into<View<'a, [u32; 3]>>, threads_per_threadgroup: impl Into<Size>) -> IndirectGrid<'a> {
+        IndirectGrid { count: count.into(), threadgroup: threads_per_threadgroup.into(), most: None, work_dim: None }
+    }
+
+    /// Declares the most threadgroups along each axis. More of them do not run: the submission fails and says how many there were. A small
+    /// kernel (`dcmetal_guard`) looks at them before.
+    pub fn at_most(self, threadgroups: impl Into<Size>) -> IndirectGrid<'a> {
+        IndirectGrid { most: Some(threadgroups.into()), ..self }
+    }
+
+    /// As [`Grid::work_dim`]; without it the declared maximum and the threadgroup show how many dimensions there are.
+    pub fn work_dim(self, dimensions: u32) -> IndirectGrid<'a> {
+        IndirectGrid { work_dim: Some(dimensions), ..self }
+    }
+
+    /// With these threadgroups.
+    pub(crate) fn of(&self, threadgroups: impl Into<Size>) -> Grid {
+        let grid = Grid::threadgroups(threadgroups, self.threadgroup);
+        // As the largest has: what is there when it runs says nothing.
+        grid.work_dim(self.work_dim.unwrap_or_else(|| self.shape().dimensions()))
+    }
+
+    fn shape(&self) -> Grid {
+        Grid::threadgroups(self.most.unwrap_or(Size { x: 1, y: 1, z: 1 }), self.threadgroup)
+    }
+
+    /// The largest that was declared; without that the smallest.
+    pub(crate) fn largest(&self) -> Grid {
+        self.of(self.most.unwrap_or(Size { x: 1, y: 1, z: 1 }))
+    }
+}
+
+impl fmt::Debug for IndirectGrid<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { threadgroup, most, .. } = self;
+        f.debug_struct("IndirectGrid").field("threadgroup", threadgroup).field("most", most).finish_non_exhaustive()
     }
 }
 

@@ -51,6 +51,7 @@ mod memo;
 mod memo_tests;
 mod memory;
 pub mod multi;
+pub mod nested;
 mod pool;
 mod print;
 #[expect(unsafe_code, reason = "the only module that calls C; each block is argued")]
@@ -66,7 +67,7 @@ pub use command::{Batch, Stream, StreamGroup, StreamLimits, Submission};
 pub use error::{EncoderReport, EncoderState, Error, ErrorKind, Place, Result, SubmissionError};
 pub use event::Event;
 pub use graph::{Graph, GraphBuilder, HostMemory, Node, Replay, ReplayStats, Transient};
-pub use grid::{Grid, Size};
+pub use grid::{Grid, IndirectGrid, Size};
 pub use kernel::{
     Access, Arg, Argument, ArgumentKind, Candidate, Compilation, CompileOptions, ConstantValue, Constants, Kernel,
     KernelFileStats, Library, MathMode, MemoryLayout, Scalar, TextureKind, TextureSlot, ThreadWork, ThreadgroupChoice,

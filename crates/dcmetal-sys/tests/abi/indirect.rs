@@ -509,3 +509,109 @@ pub(crate) fn command_wrong_arguments_are_refused() {
     refused(STATE, copy(encoder.0, commands.0, commands.0));
     dc!(DCMetalIndirectCommands_Release(null.0));
 }
+
+// ------------------------------------------------------------------ commands of kernels
+
+/// What `write` is told: places of commands, a pipeline, and memory, by their names on the device.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Job {
+    commands: u64,
+    pipeline: u64,
+    x: u64,
+    by: u64,
+}
+
+const WRITER: &str = "
+    #include <metal_stdlib>
+    using namespace metal;
+    struct Job { command_buffer commands; compute_pipeline_state pipeline; device uint *x; device uint *by; };
+    kernel void write(constant Job &job [[buffer(0)]], device uint *range [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+        compute_command command(job.commands, i);
+        command.reset();
+        command.set_compute_pipeline_state(job.pipeline);
+        command.set_kernel_buffer(job.x + 2 * i, 0);
+        command.set_kernel_buffer(job.by + i, 1);
+        command.concurrent_dispatch_threads(uint3(2, 1, 1), uint3(2, 1, 1));
+        range[0] = 1;
+        range[1] = 2;
+    }";
+
+fn execute_indirect(
+    encoder: DCMetalComputeEncoder,
+    commands: DCMetalIndirectCommands,
+    range: DCMetalBuffer,
+    offset: u64,
+) -> Result<(), Failure> {
+    attempt(|e| dc!(DCMetalComputeEncoder_ExecuteCommandsIndirect(encoder, commands, range, offset, e)))
+}
+
+fn use_commands(encoder: DCMetalComputeEncoder, commands: DCMetalIndirectCommands) -> Result<(), Failure> {
+    attempt(|e| dc!(DCMetalComputeEncoder_UseCommands(encoder, commands, e)))
+}
+
+pub(crate) fn kernels_write_commands_and_how_many_run() {
+    let gpu = Gpu::new();
+    let (commands, add, writer) = (commands(&gpu), pipeline(&gpu, "add"), gpu.pipeline(WRITER, "write"));
+    let (x, by) = (gpu.buffer_of(&[1u32; 8]), gpu.buffer_of(&[10u32, 20, 30, 40]));
+    let range = gpu.buffer_of(&[0u32; 3]);
+    let job = gpu.buffer_of(&[Job {
+        commands: dc!(DCMetalIndirectCommands_GetResourceID(commands.0)),
+        pipeline: dc!(DCMetalPipeline_GetResourceID(add.0)),
+        x: dc!(DCMetalBuffer_GetGPUAddress(x.0)),
+        by: dc!(DCMetalBuffer_GetGPUAddress(by.0)),
+    }]);
+    let both = DC_METAL_USAGE_READ.0 | DC_METAL_USAGE_WRITE.0;
+    for round in 1..=2 {
+        let command_buffer = gpu.command_buffer();
+        let encoder = compute_encoder(&command_buffer);
+        set_pipeline(&encoder, &writer);
+        set_buffer(&encoder, &job, 0, 0);
+        set_buffer(&encoder, &range, 4, 1);
+        use_commands(encoder.0, commands.0).expect("the encoder is told");
+        dispatch_threads(&encoder, size(4, 1, 1), size(4, 1, 1)).expect("a dispatch");
+        end(&encoder);
+        let encoder = compute_encoder(&command_buffer);
+        for (buffer, usage) in [(&x, both), (&by, DC_METAL_USAGE_READ.0)] {
+            attempt(|e| dc!(DCMetalComputeEncoder_UseBuffer(encoder.0, buffer.0, usage, e)))
+                .expect("the encoder is told");
+        }
+        execute_indirect(encoder.0, commands.0, range.0, 4).expect("commands are executed");
+        end(&encoder);
+        // The commands are the device's until it has completed.
+        refused(STATE, reset(&commands, 0, 4));
+        commit(&command_buffer);
+        wait(&command_buffer).expect("it completes");
+        let (a, b) = (1 + 20 * round, 1 + 30 * round);
+        assert_eq!(contents::<u32>(&x), [1, 1, a, a, b, b, 1, 1], "the second and the third command");
+    }
+}
+
+pub(crate) fn commands_of_kernels_are_checked_where_they_are_recorded() {
+    let gpu = Gpu::new();
+    let (commands, range) = (commands(&gpu), gpu.buffer_of(&[0u32, 4]));
+    let plain = gpu.pipeline(WRITER, "write");
+    assert_eq!(dc!(DCMetalBuffer_GetGPUAddress(ptr::null_mut())), 0);
+    assert_eq!(dc!(DCMetalIndirectCommands_GetResourceID(ptr::null_mut())), 0);
+    for pipeline in [ptr::null_mut(), plain.0] {
+        assert_eq!(dc!(DCMetalPipeline_GetResourceID(pipeline)), 0, "it was not made for commands");
+    }
+    let command_buffer = gpu.command_buffer();
+    let encoder = compute_encoder(&command_buffer);
+    let (null_encoder, null_commands) = (ptr::null_mut(), ptr::null_mut());
+    refused(INVALID, use_commands(null_encoder, commands.0));
+    refused(INVALID, use_commands(encoder.0, null_commands));
+    refused(INVALID, execute_indirect(null_encoder, commands.0, range.0, 0));
+    refused(INVALID, execute_indirect(encoder.0, null_commands, range.0, 0));
+    refused(INVALID, execute_indirect(encoder.0, commands.0, ptr::null_mut(), 0));
+    for offset in [2, 4, 8, u64::MAX - 3] {
+        let message = refused(INVALID, execute_indirect(encoder.0, commands.0, range.0, offset));
+        assert!(message.contains("a range is 8 bytes"), "{message}");
+    }
+    let inherits =
+        made(&gpu, &DCMetalIndirectDescriptor { inherit_pipeline: true, ..PLAIN }).expect("indirect commands");
+    refused(STATE, execute_indirect(encoder.0, inherits.0, range.0, 0));
+    end(&encoder);
+    refused(STATE, use_commands(encoder.0, commands.0));
+    refused(STATE, execute_indirect(encoder.0, commands.0, range.0, 0));
+}

@@ -8,17 +8,19 @@
 use std::any::Any;
 use std::fmt;
 use std::mem;
+use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Weak};
 
 use bytemuck::Pod;
 
-use super::hazard::{Hazards, Scope};
+use super::hazard::{Hazards, Scope, Touch};
 use super::history::History;
 use super::order::Order;
 use super::slots::OpenSlot;
 use super::submission::{Counted, HandedOver, Held, Launched, Place};
 use super::uses::Uses;
+use super::verdict::Verdict;
 use super::{Inflight, Submission, stream};
 use crate::event::EventUse;
 use crate::graph::Executed;
@@ -32,6 +34,8 @@ use crate::raw::command::{BlitEncoder, CommandBuffer, ComputeEncoder, References
 use crate::raw::host::{DeviceUse, lock};
 use crate::telemetry::Timing;
 use crate::{Accelerator, Arg, Buffer, Error, Event, Grid, Result, View, ViewMut};
+
+mod nested;
 
 /// Launches, copies and fills that are handed to the device together.
 ///
@@ -78,9 +82,14 @@ pub struct Batch {
     given: Vec<Given>,
     /// An encoder has not ended as it should, or does not wait for what it should: nothing else may be made of what was recorded.
     broken: Option<(Failure, &'static str)>,
+    /// What is asked when it has completed.
+    verdicts: Vec<Verdict>,
     history: History,
     slot: OpenSlot,
 }
+
+/// Bytes of `MTLDispatchThreadgroupsIndirectArguments`.
+const COUNT_BYTES: usize = 12;
 
 /// Something that Metal does not keep for the encoders that got it.
 pub(super) type Given = Arc<dyn Any + Send + Sync>;
@@ -156,6 +165,7 @@ impl Batch {
             events: Vec::new(),
             given: Vec::new(),
             broken: None,
+            verdicts: Vec::new(),
             history: History::of(accelerator),
             slot,
         })
@@ -174,19 +184,31 @@ impl Batch {
             return Err(Error::Foreign { what: format!("kernel `{}`", kernel.name()) });
         }
         let dispatch = kernel::check(kernel, &grid, args)?;
-        let slots = kernel::threadgroup_slots(kernel);
+        let recorded = self.record_checked(kernel, &dispatch, args, None)?;
+        self.history.note_if(&recorded, || kernel::described(kernel, &dispatch, args));
+        Ok(recorded)
+    }
+
+    /// Records a checked launch, of a kernel of this accelerator. With `count`, the number of threadgroups is there when it runs.
+    fn record_checked(
+        &mut self,
+        kernel: &Kernel,
+        dispatch: &kernel::Dispatch,
+        args: &[Arg<'_>],
+        count: Option<(&Arc<Allocation>, usize)>,
+    ) -> Result<Recorded> {
         let prints = self.print_buffer(kernel)?;
         let used = || {
             let prints = prints.as_ref().map(|prints| (prints, DeviceUse::Write));
             let passed = kernel::buffers(args)
                 .map(|(allocation, writes)| (allocation, if writes { DeviceUse::Write } else { DeviceUse::Read }));
-            passed.chain(prints)
+            passed.chain(prints).chain(count.map(|(allocation, _)| (allocation, DeviceUse::Read)))
         };
         let claimed = self.uses.len();
         if let Some(other) = self.uses.claim(&self.accelerator, used())? {
             return Ok(Recorded::After(other));
         }
-        if let Err(error) = self.encode_launch(kernel, &dispatch, args, (slots, prints.as_ref())) {
+        if let Err(error) = self.encode_launch(kernel, dispatch, args, (prints.as_ref(), count)) {
             self.uses.take_back(claimed);
             // The encoder may have got all but the last of it.
             self.given.push(Arc::new(kernel.clone()));
@@ -200,7 +222,6 @@ impl Batch {
             }
         }
         self.uses.note(used());
-        self.history.note(|| kernel::described(kernel, &dispatch, args));
         Ok(Recorded::Done)
     }
 
@@ -209,8 +230,12 @@ impl Batch {
         kernel: &Kernel,
         dispatch: &kernel::Dispatch,
         args: &[Arg<'_>],
-        (slots, prints): (u64, Option<&Arc<Allocation>>),
+        (prints, count): (Option<&Arc<Allocation>>, Option<(&Arc<Allocation>, usize)>),
     ) -> Result<()> {
+        let slots = kernel::threadgroup_slots(kernel);
+        let touches = || {
+            kernel::touches(kernel, args, prints).chain(count.map(|(memory, at)| read(memory, at..at + COUNT_BYTES)))
+        };
         let compute = self.compute(slots)?;
         let encoded = (|| {
             if !compute.current.as_ref().is_some_and(|current| current.is(kernel)) {
@@ -218,19 +243,24 @@ impl Batch {
                 compute.current = Some(kernel.clone());
             }
             compute.threadgroup_slots |= slots;
-            let barrier = compute.hazards.barrier_for(kernel::touches(kernel, args, prints));
+            let barrier = compute.hazards.barrier_for(touches());
             if barrier != Scope::NONE {
                 compute.encoder.memory_barrier(barrier)?;
                 compute.hazards.barrier(barrier);
             }
             kernel::bind(&mut compute.encoder, kernel, args, dispatch.dimensions, prints)?;
-            match dispatch.extent {
-                Extent::Threads(threads) => compute.encoder.dispatch_threads(threads, dispatch.threadgroup),
-                Extent::Threadgroups(count) => compute.encoder.dispatch_threadgroups(count, dispatch.threadgroup),
+            match (count, dispatch.extent) {
+                (Some((memory, at)), _) => {
+                    compute.encoder.dispatch_indirect((memory.memory(), at), dispatch.threadgroup)
+                }
+                (None, Extent::Threads(threads)) => compute.encoder.dispatch_threads(threads, dispatch.threadgroup),
+                (None, Extent::Threadgroups(count)) => {
+                    compute.encoder.dispatch_threadgroups(count, dispatch.threadgroup)
+                }
             }
         })();
         encoded.map_err(|failure| failure.during("encode a launch"))?;
-        kernel::touches(kernel, args, prints).for_each(|touch| compute.hazards.note(touch));
+        touches().for_each(|touch| compute.hazards.note(touch));
         compute.name(kernel);
         self.count(kernel, 1);
         Ok(())
@@ -525,6 +555,7 @@ impl Batch {
             encoders,
             prints,
             events,
+            verdicts,
             history,
             slot,
             ..
@@ -545,7 +576,19 @@ impl Batch {
         let marked = order.into_marked();
         let figures = accelerator.figures();
         let counted = Counted::new(figures, kernels.is_empty() && buffers.is_empty());
-        flight.hold(Held { buffers, kernels, copies, encoders, after, events, given, marked, history, counted });
+        flight.hold(Held {
+            buffers,
+            kernels,
+            copies,
+            encoders,
+            after,
+            events,
+            given,
+            marked,
+            verdicts,
+            history,
+            counted,
+        });
         if let Err(failure) = commit(command_buffer, &flight, &slot) {
             let mut held = flight.release();
             cancel_events(&held.events, &flight);
@@ -568,7 +611,9 @@ impl Batch {
         let ended = self.end_encoder().map_err(|(failure, _)| failure);
         let accelerator = self.accelerator.clone();
         let submitting = lock(accelerator.submitting());
-        let Batch { command_buffer, given, mut uses, kernels, copies, encoders, events, history, slot, .. } = self;
+        let Batch {
+            command_buffer, given, mut uses, kernels, copies, encoders, events, verdicts, history, slot, ..
+        } = self;
         let flight = Arc::clone(uses.flight());
         let (buffers, after) = uses.give_away();
         for (allocation, _) in &buffers {
@@ -577,7 +622,19 @@ impl Batch {
         // Streams ask for no barriers.
         let figures = accelerator.figures();
         let counted = Counted::new(figures, kernels.is_empty() && buffers.is_empty());
-        flight.hold(Held { buffers, kernels, copies, encoders, after, events, given, marked: None, history, counted });
+        flight.hold(Held {
+            buffers,
+            kernels,
+            copies,
+            encoders,
+            after,
+            events,
+            given,
+            marked: None,
+            verdicts,
+            history,
+            counted,
+        });
         flight.take_place(place, before);
         let committed = ended.and_then(|()| commit(command_buffer, &flight, &slot));
         if let Some(figures) = figures {
@@ -689,6 +746,11 @@ impl fmt::Debug for Batch {
         let kernels: Vec<&str> = self.kernels.iter().map(|launched| launched.kernel.name()).collect();
         f.debug_struct("Batch").field("kernels", &kernels).field("buffers", &self.uses.len()).finish()
     }
+}
+
+/// Bytes of a buffer that are read.
+fn read(memory: &Arc<Allocation>, bytes: Range<usize>) -> Touch {
+    Touch { memory: Arc::as_ptr(memory).addr(), bytes, scope: Scope::BUFFERS, writes: false }
 }
 
 /// The lock of submitting must be held.

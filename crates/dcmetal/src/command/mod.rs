@@ -17,6 +17,7 @@ mod stream;
 mod submission;
 mod urgent;
 mod uses;
+mod verdict;
 
 pub(crate) use ages::{Ages, Timed};
 pub use batch::Batch;
@@ -29,3 +30,4 @@ pub use stream::{Stream, StreamLimits};
 pub use submission::Submission;
 pub(crate) use submission::{Doom, Inflight, Launched};
 pub(crate) use urgent::Urgent;
+pub(crate) use verdict::DOMAIN;

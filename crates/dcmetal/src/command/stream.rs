@@ -30,7 +30,7 @@ use super::submission::{HandedOver, Place};
 use super::{Inflight, Submission};
 use crate::event::EventUse;
 use crate::raw::host::lock;
-use crate::{Accelerator, Arg, Batch, Error, Event, Grid, Kernel, Result, View, ViewMut, kernel};
+use crate::{Accelerator, Arg, Batch, Error, Event, Grid, IndirectGrid, Kernel, Result, View, ViewMut, kernel};
 
 /// When a [`Stream`] closes a batch, and how much of its work may be in flight.
 ///
@@ -165,13 +165,23 @@ impl Stream {
         self.launch_with(Patience::Refuse, kernel, grid, args.as_ref())
     }
 
+    /// As [`Stream::launch`], over as many threadgroups as a buffer says when it runs: see [`IndirectGrid`].
+    ///
+    /// # Errors
+    /// As [`Stream::launch`] and [`Batch::launch_indirect`].
+    pub fn launch_indirect<'a>(
+        &self,
+        kernel: &Kernel,
+        grid: IndirectGrid<'_>,
+        args: impl AsRef<[Arg<'a>]>,
+    ) -> Result<()> {
+        prints_nothing(kernel)?;
+        let args = args.as_ref();
+        self.record(Patience::Wait, kernel::bytes(args), |batch| batch.record_indirect(kernel, &grid, args))
+    }
+
     fn launch_with(&self, patience: Patience, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
-        if kernel::printing(kernel).is_some() {
-            return Err(Error::Unsupported {
-                what: format!("a launch of `{}`, which prints, by a stream", kernel.name()),
-                text: "what is printed belongs to a submission: launch it alone or in a batch".to_owned(),
-            });
-        }
+        prints_nothing(kernel)?;
         self.record(patience, kernel::bytes(args), |batch| batch.record_launch(kernel, grid, args))
     }
 
@@ -514,6 +524,17 @@ impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stream").field("recorded", &self.recorded()).field("in_flight", &self.in_flight()).finish()
     }
+}
+
+/// A stream's launches have no submission to print to.
+fn prints_nothing(kernel: &Kernel) -> Result<()> {
+    if kernel::printing(kernel).is_none() {
+        return Ok(());
+    }
+    Err(Error::Unsupported {
+        what: format!("a launch of `{}`, which prints, by a stream", kernel.name()),
+        text: "what is printed belongs to a submission: launch it alone or in a batch".to_owned(),
+    })
 }
 
 #[cfg(test)]

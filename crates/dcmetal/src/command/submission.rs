@@ -25,6 +25,7 @@ use super::order::Marked;
 use super::room::Room;
 use super::slots::{Behind, OpenSlot, Slots};
 use super::stream;
+use super::verdict::Verdict;
 use crate::event::{Event, EventUse};
 use crate::kernel::Kernel;
 use crate::memory::Allocation;
@@ -55,6 +56,8 @@ pub(crate) struct Held {
     /// What keeps its encoders apart.
     #[expect(dead_code, reason = "kept until the device is done")]
     pub(super) marked: Option<Marked>,
+    /// By which it fails though the command buffer did not.
+    pub(crate) verdicts: Vec<Verdict>,
     /// What was recorded, if that is kept.
     pub(crate) history: History,
     pub(crate) counted: Counted,
@@ -414,6 +417,10 @@ impl Inflight {
     /// Metal's completion handler: `own` is the command buffer's outcome. Tells the logger and wakers last, so it is not to be called under locks.
     pub(crate) fn complete(self: Arc<Self>, own: Own) {
         let mut told = Told::default();
+        let own = own.and_then(|()| {
+            let state = lock(&self.state);
+            state.held.verdicts.iter().find_map(Verdict::failure).map_or(Ok(()), Err)
+        });
         settle_all((self, own), |(flight, own)| flight.settle(own, &mut told));
         told.tell();
     }

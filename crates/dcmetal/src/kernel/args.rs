@@ -149,6 +149,26 @@ impl<'a> Arg<'a> {
         Arg { passed: Passed::Threadgroup { bytes: bytes as u64 } }
     }
 
+    /// The memory of a buffer, its length in bytes, and whether it may be written; `None` for all else.
+    pub(crate) fn memory(&self) -> Option<(&'a Arc<Allocation>, std::ops::Range<usize>, bool)> {
+        match self.passed {
+            Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, .. }) => {
+                Some((allocation, offset..offset + bytes, writable))
+            }
+            _ => None,
+        }
+    }
+
+    /// The bytes of a buffer from this one on, as bytes: they fit any type.
+    ///
+    /// # Panics
+    /// For all else, and beyond its end.
+    pub(crate) fn from_byte(&self, byte: usize) -> Arg<'a> {
+        let (allocation, range, writable) = self.memory().expect("a buffer");
+        let len = range.len().checked_sub(byte).expect("within the buffer");
+        Arg::buffer::<u8>(allocation, range.start + byte, len, writable)
+    }
+
     pub(crate) fn transient(piece: TransientUse) -> Arg<'a> {
         Arg { passed: Passed::Transient(piece) }
     }

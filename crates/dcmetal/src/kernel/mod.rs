@@ -45,7 +45,9 @@ use crate::print::Printing;
 use crate::raw::command::ComputeEncoder;
 use crate::raw::{self, Failure};
 use crate::telemetry::{Figures, KernelFigures};
-use crate::{Accelerator, Error, Grid, PixelFormat, Result, Sampler, Size, Submission, Texture, TextureDescriptor};
+use crate::{
+    Accelerator, Error, Grid, IndirectGrid, PixelFormat, Result, Sampler, Size, Submission, Texture, TextureDescriptor,
+};
 use dcmetal_sys as sys;
 
 /// A compiled compute function, ready to launch. Cloning shares it.
@@ -305,6 +307,16 @@ impl Kernel {
         batch.launch(self, grid, args)?;
         batch.submit()
     }
+
+    /// Launches it alone over as many threadgroups as a buffer says when it runs: see [`IndirectGrid`].
+    ///
+    /// # Errors
+    /// As [`Kernel::launch`], and as [`Batch::launch_indirect`](crate::Batch::launch_indirect).
+    pub fn launch_indirect<'a>(&self, grid: IndirectGrid<'_>, args: impl AsRef<[Arg<'a>]>) -> Result<Submission> {
+        let mut batch = self.pipeline.accelerator.batch()?;
+        batch.launch_indirect(self, grid, args)?;
+        batch.submit()
+    }
 }
 
 impl fmt::Debug for Kernel {
@@ -375,6 +387,11 @@ pub(crate) fn bytes(args: &[Arg<'_>]) -> u64 {
         _ => 0,
     });
     bytes.fold(0, u64::saturating_add)
+}
+
+/// Whether it wants what only a launch passes: the number of dimensions, or the formats of its images.
+pub(crate) fn asks_for_launch(kernel: &Kernel) -> bool {
+    kernel.pipeline.work_dim_slot.is_some() || kernel.pipeline.image_formats_slot.is_some()
 }
 
 /// How the kernel prints, if it does.

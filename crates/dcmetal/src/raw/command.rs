@@ -251,6 +251,35 @@ impl DCMetalComputeEncoder {
         check(status, error)
     }
 
+    /// Of as many threadgroups as three 32-bit numbers there say when it runs.
+    pub(crate) fn dispatch_indirect(
+        &mut self,
+        (memory, offset): (&Memory, usize),
+        threadgroup: Size,
+    ) -> Result<(), Failure> {
+        let (offset, threadgroup, mut error) = (offset as u64, size(threadgroup), ptr::null_mut());
+        // SAFETY: live handles; the out-parameter is valid for the call. The caller keeps the memory until completion.
+        let status = unsafe {
+            sys::DCMetalComputeEncoder_DispatchThreadgroupsIndirect(
+                self.0,
+                memory.buffer().0,
+                offset,
+                threadgroup,
+                &mut error,
+            )
+        };
+        check(status, error)
+    }
+
+    /// What follows may reach the memory by its address.
+    pub(crate) fn use_buffer(&mut self, memory: &Memory, writes: bool) -> Result<(), Failure> {
+        let usage = sys::DC_METAL_USAGE_READ.0 | if writes { sys::DC_METAL_USAGE_WRITE.0 } else { 0 };
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call. The caller keeps the memory until completion.
+        let status = unsafe { sys::DCMetalComputeEncoder_UseBuffer(self.0, memory.buffer().0, usage, &mut error) };
+        check(status, error)
+    }
+
     /// What follows sees what the dispatches so far wrote to resources of that scope.
     pub(crate) fn memory_barrier(&mut self, scope: Scope) -> Result<(), Failure> {
         let bits = [(Scope::BUFFERS, sys::DC_METAL_BARRIER_BUFFERS), (Scope::TEXTURES, sys::DC_METAL_BARRIER_TEXTURES)];

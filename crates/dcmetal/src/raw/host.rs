@@ -22,7 +22,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use bytemuck::Pod;
@@ -187,6 +187,25 @@ impl Memory {
 
     pub(crate) fn storage(&self) -> StorageMode {
         self.storage
+    }
+
+    /// Where kernels see a buffer; 0 where the system does not tell.
+    pub(crate) fn address(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalBuffer_GetGPUAddress(self.buffer().0) }
+    }
+
+    /// A word of shared memory, whoever uses it now: what a kernel tells the host besides.
+    ///
+    /// # Panics
+    /// Beyond the memory, and of memory that the host does not see.
+    pub(crate) fn word(&self, index: usize) -> u32 {
+        let contents = self.contents.filter(|_| index < self.bytes / 4).expect("a word of shared memory");
+        // SAFETY: within the contents, which the Metal buffer keeps.
+        let word = unsafe { contents.cast::<AtomicU32>().add(index) };
+        // SAFETY: it is aligned, as contents are to pages or heaps' parts to 256 bytes; the device writes it with atomic functions.
+        let word = unsafe { word.as_ref() };
+        word.load(Ordering::Acquire)
     }
 
     /// Tells Metal which bytes of a managed buffer the host wrote.

@@ -270,6 +270,12 @@ impl DCMetalPipeline {
         Ok(DCMetalPipeline(pipeline))
     }
 
+    /// What a `compute_pipeline_state` in memory holds, of one for indirect commands; 0 where the system does not tell.
+    pub(crate) fn resource_id(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalPipeline_GetResourceID(self.0) }
+    }
+
     pub(crate) fn max_threads(&self) -> u64 {
         // SAFETY: a live handle.
         unsafe { sys::DCMetalPipeline_GetMaxTotalThreadsPerThreadgroup(self.0) }

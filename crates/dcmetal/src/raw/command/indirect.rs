@@ -15,7 +15,7 @@ use crate::raw::host::Memory;
 use crate::raw::{Device, Failure, Pipeline, check, handle};
 
 handle!(
-    /// `MTLIndirectCommandBuffer` of dispatches in threads, which inherit nothing.
+    /// `MTLIndirectCommandBuffer` of dispatches, which inherit nothing.
     DCMetalIndirectCommands,
     DCMetalIndirectCommands_Release
 );
@@ -28,11 +28,25 @@ unsafe impl Send for DCMetalIndirectCommands {}
 unsafe impl Sync for DCMetalIndirectCommands {}
 
 impl DCMetalIndirectCommands {
-    /// `count` places for commands, of which each can have buffers at indices below `buffers`.
+    /// `count` places for commands of the host, of which each can have buffers at indices below `buffers`.
     pub(crate) fn new(device: &Device, count: usize, buffers: usize) -> Result<IndirectCommands, Failure> {
+        Self::with(device, sys::DC_METAL_INDIRECT_THREADS, count, buffers)
+    }
+
+    /// The same for commands that a kernel writes, of dispatches in threadgroups.
+    pub(crate) fn for_kernels(device: &Device, count: usize, buffers: usize) -> Result<IndirectCommands, Failure> {
+        Self::with(device, sys::DC_METAL_INDIRECT_THREADGROUPS, count, buffers)
+    }
+
+    fn with(
+        device: &Device,
+        types: sys::DCMetalIndirectCommandTypes,
+        count: usize,
+        buffers: usize,
+    ) -> Result<IndirectCommands, Failure> {
         let descriptor = sys::DCMetalIndirectDescriptor {
             count: count as u64,
-            types: sys::DC_METAL_INDIRECT_THREADS.0,
+            types: types.0,
             buffers: buffers as u32,
             memories: 0,
             inherit_pipeline: false,
@@ -43,6 +57,12 @@ impl DCMetalIndirectCommands {
         let status = unsafe { sys::DCMetalIndirectCommands_Create(device.0, &descriptor, &mut commands, &mut error) };
         check(status, error)?;
         Ok(DCMetalIndirectCommands(commands))
+    }
+
+    /// What a `command_buffer` in memory holds; 0 where the system does not tell.
+    pub(crate) fn resource_id(&self) -> u64 {
+        // SAFETY: a live handle.
+        unsafe { sys::DCMetalIndirectCommands_GetResourceID(self.0) }
     }
 
     /// The pipeline must have been made for indirect commands.
@@ -101,5 +121,32 @@ impl ComputeEncoder {
         let status =
             unsafe { sys::DCMetalComputeEncoder_ExecuteCommands(self.0, commands.0, first, count, &mut error) };
         check(status, error)
+    }
+
+    /// Executes the commands of a range that two 32-bit numbers there say when it runs: first and count.
+    pub(crate) fn execute_indirect(
+        &mut self,
+        commands: &mut IndirectCommands,
+        (memory, offset): (&Memory, usize),
+    ) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call. The command buffer keeps the commands, the caller the memory.
+        let status = unsafe {
+            sys::DCMetalComputeEncoder_ExecuteCommandsIndirect(
+                self.0,
+                commands.0,
+                memory.buffer().0,
+                offset as u64,
+                &mut error,
+            )
+        };
+        check(status, error)
+    }
+
+    /// Kernels of what follows may write commands.
+    pub(crate) fn use_commands(&mut self, commands: &mut IndirectCommands) -> Result<(), Failure> {
+        let mut error = ptr::null_mut();
+        // SAFETY: live handles; the out-parameter is valid for the call. The command buffer keeps the commands.
+        check(unsafe { sys::DCMetalComputeEncoder_UseCommands(self.0, commands.0, &mut error) }, error)
     }
 }

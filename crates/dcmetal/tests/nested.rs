@@ -1,0 +1,481 @@
+//! Nested launches: by a number of threadgroups that a kernel wrote, and by commands that kernels write; on the device and by rounds of the host, which
+//! must give the same.
+
+mod common;
+
+use bytemuck::Zeroable;
+use common::{Random, gpu};
+use dcmetal::nested::{COMMAND_RECORD, CommandRecord, CommandTable, Nested, Nesting};
+use dcmetal::{
+    Accelerator, Buffer, Error, Grid, IndirectGrid, Kernel, Library, Result, StorageMode, StreamLimits, args,
+};
+
+const BOTH: [Nesting; 2] = [Nesting::Device, Nesting::Host];
+
+const SOURCE: &str = "
+#include <metal_stdlib>
+using namespace metal;
+kernel void plan(device uint *count [[buffer(0)]], constant uint3 &n [[buffer(1)]]) {
+    for (uint axis = 0; axis < 3; axis++) count[axis] = n[axis];
+}
+// Which grid it was.
+kernel void mark(device uint *y [[buffer(0)]], uint3 at [[thread_position_in_grid]], uint3 size [[threads_per_grid]],
+                 uint3 groups [[threadgroups_per_grid]]) {
+    uint i = (at.z * size.y + at.y) * size.x + at.x;
+    y[i] = 1000000 + groups.x * 10000 + groups.y * 100 + groups.z;
+}
+// As many more threadgroups next time, until there are 6.
+kernel void grow(device uint *count [[buffer(0)]]) { count[0] = count[0] < 6 ? count[0] + 1 : 6; }
+kernel void append(device uint *y [[buffer(0)]], constant uint &digit [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+    y[i] = y[i] * 10 + digit;
+}
+kernel void add(device uint *y [[buffer(0)]], device const uint *x [[buffer(1)]], uint i [[thread_position_in_grid]]) { y[i] += x[i]; }
+kernel void square(device uint *y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] *= y[i]; }
+kernel void turn(device uint *y [[buffer(2)]], uint i [[thread_position_in_grid]], uint lane [[thread_index_in_threadgroup]],
+                 uint n [[threads_per_threadgroup]]) {
+    threadgroup uint all[64];
+    all[lane] = y[i];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    y[i] = all[n - 1 - lane];
+}
+kernel void copy_records(device const dcmetal_command *from [[buffer(0)]], device dcmetal_command *to [[buffer(1)]],
+                         device uint *count [[buffer(2)]], constant uint &n [[buffer(3)]], uint i [[thread_position_in_grid]]) {
+    if (i < n) to[i] = from[i];
+    if (i == 0) count[0] = n;
+}
+";
+
+fn library(gpu: &Accelerator) -> Library {
+    gpu.compile_msl(&format!("{COMMAND_RECORD}{SOURCE}")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn kernel(library: &Library, name: &str) -> Kernel {
+    library.kernel(name).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The text of a submission's own failure.
+fn text_of(result: Result<()>) -> String {
+    match result {
+        Err(Error::Submission(error)) => {
+            assert_eq!(error.domain, "dcmetal", "{error}");
+            error.text.clone()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_number_of_threadgroups_is_what_an_earlier_kernel_wrote() {
+    let gpu = gpu();
+    let library = library(&gpu);
+    let (plan, mark) = (kernel(&library, "plan"), kernel(&library, "mark"));
+    let cases: [([u32; 3], [u32; 3]); 6] = [
+        ([1, 1, 1], [1, 1, 1]),
+        ([7, 1, 1], [5, 1, 1]),
+        ([3, 2, 4], [2, 3, 1]),
+        ([0, 1, 1], [4, 1, 1]),
+        ([5, 0, 3], [1, 1, 1]),
+        ([1, 1, 9], [1, 2, 3]),
+    ];
+    for nesting in BOTH {
+        for storage in [StorageMode::Shared, StorageMode::Private] {
+            for (groups, threads) in cases {
+                for most in [None, Some([9u32, 9, 9])] {
+                    let mut count = gpu.buffer_with::<u32>(7, storage).expect("a buffer");
+                    let mut y = gpu.buffer_from(&[5u32; 200]).expect("a buffer");
+                    let mut work = gpu.nested(nesting).expect("work");
+                    let place = |count: &Buffer<u32>| {
+                        count.view(2..5).and_then(|view| view.reinterpret::<[u32; 3]>()).map(|v| v.len())
+                    };
+                    assert_eq!(place(&count).expect("a view"), 1);
+                    work.launch(&plan, Grid::linear(1), args![count.view_mut(2..5).expect("a view"), groups])
+                        .expect("recorded");
+                    let view = count.view(2..5).and_then(|view| view.reinterpret()).expect("a view");
+                    let mut grid = IndirectGrid::new(view, threads);
+                    if let Some(most) = most {
+                        grid = grid.at_most(most);
+                    }
+                    work.launch_indirect(&mark, grid, args![&mut y]).expect("recorded");
+                    work.finish().unwrap_or_else(|error| panic!("{error}"));
+                    let all: u32 = groups.iter().product::<u32>() * threads.iter().product::<u32>();
+                    let value = 1_000_000 + groups[0] * 10_000 + groups[1] * 100 + groups[2];
+                    let wanted: Vec<u32> = (0..200).map(|i| if i < all { value } else { 5 }).collect();
+                    assert_eq!(
+                        y.to_vec().expect("values"),
+                        wanted,
+                        "{nesting:?} {storage:?} {groups:?} {threads:?} {most:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Every launch reads the count that the one before it wrote, which the next must not overwrite before.
+#[test]
+fn a_count_is_read_behind_those_who_write_it_and_before_the_next() {
+    let gpu = gpu();
+    let library = library(&gpu);
+    let (grow, append) = (kernel(&library, "grow"), kernel(&library, "append"));
+    let wanted: Vec<u32> = (0..12u32)
+        .map(|i| (1..=8u32).filter(|&round| i < 2 * round.min(6)).fold(0, |all, round| all * 10 + round))
+        .collect();
+    let fresh =
+        || (gpu.buffer_zeroed::<[u32; 3]>(1).expect("a buffer"), gpu.buffer_zeroed::<u32>(12).expect("a buffer"));
+    for nesting in BOTH {
+        let (mut count, mut y) = fresh();
+        count.write_from(&[[0, 1, 1]]).expect("written");
+        let mut work = gpu.nested(nesting).expect("work");
+        for round in 1..=8u32 {
+            work.launch(&grow, Grid::linear(1), args![&mut count]).expect("recorded");
+            work.launch_indirect(&append, IndirectGrid::new(&count, 2u32), args![&mut y, round]).expect("recorded");
+        }
+        assert_eq!(work.rounds(), if nesting == Nesting::Host { 8 } else { 0 });
+        work.finish().expect("done");
+        assert_eq!(y.to_vec().expect("values"), wanted, "{nesting:?}");
+    }
+    let (mut count, mut y) = fresh();
+    count.write_from(&[[0, 1, 1]]).expect("written");
+    let stream = gpu.stream(StreamLimits::default());
+    for round in 1..=8u32 {
+        stream.launch(&grow, Grid::linear(1), args![&mut count]).expect("recorded");
+        let grid = IndirectGrid::new(&count, 2u32).at_most((6u32, 1u32));
+        stream.launch_indirect(&append, grid, args![&mut y, round]).expect("recorded");
+    }
+    stream.wait().expect("done");
+    assert_eq!(y.to_vec().expect("values"), wanted);
+    drop(append.launch_indirect(IndirectGrid::new(&count, 1u32), args![&mut y, 0u32]).expect("submitted"));
+    assert_eq!(y.to_vec().expect("values")[0], wanted[0] * 10);
+}
+
+#[test]
+fn opencl_work_items_see_the_grid_that_was_read() {
+    let gpu = gpu();
+    let source = "kernel void sizes(global uint *y) {
+        y[get_group_id(0) * get_local_size(0) + get_local_id(0)] =
+            get_global_size(0) * 1000 + get_num_groups(0) * 100 + get_work_dim() * 10 + get_local_size(0); }";
+    let sizes =
+        gpu.compile_opencl(source).and_then(|library| library.kernel("sizes")).unwrap_or_else(|e| panic!("{e}"));
+    let count = gpu.buffer_from(&[[3u32, 1, 1]]).expect("a buffer");
+    for nesting in BOTH {
+        for (most, dimensions) in [(None, 1), (Some((3u32, 2u32)), 2)] {
+            let mut y = gpu.buffer_zeroed::<u32>(7).expect("a buffer");
+            let grid = IndirectGrid::new(&count, 2u32);
+            let grid = most.map_or(grid, |most| grid.at_most(most));
+            let mut work = gpu.nested(nesting).expect("work");
+            work.launch_indirect(&sizes, grid, args![&mut y]).expect("recorded");
+            work.finish().expect("done");
+            let value = 6000 + 300 + dimensions * 10 + 2;
+            assert_eq!(y.to_vec().expect("values"), [value, value, value, value, value, value, 0], "{nesting:?}");
+        }
+    }
+}
+
+#[test]
+fn more_threadgroups_than_were_declared_do_not_run() {
+    let gpu = gpu();
+    let library = library(&gpu);
+    let (plan, append) = (kernel(&library, "plan"), kernel(&library, "append"));
+    for (groups, runs) in [([4u32, 1, 1], true), ([5, 1, 1], false), ([1, 2, 1], false), ([u32::MAX, 1, 1], false)] {
+        for nesting in BOTH {
+            let (mut count, mut y) =
+                (gpu.buffer_zeroed::<[u32; 3]>(1).expect("a buffer"), gpu.buffer_zeroed::<u32>(64).expect("a buffer"));
+            let mut work = gpu.nested(nesting).expect("work");
+            work.launch(&plan, Grid::linear(1), args![&mut count, groups]).expect("recorded");
+            let grid = IndirectGrid::new(&count, 16u32).at_most(4u32);
+            let recorded = work.launch_indirect(&append, grid, args![&mut y, 1u32]);
+            let done = recorded.and_then(|()| work.finish());
+            if runs {
+                done.unwrap_or_else(|error| panic!("{error}"));
+                assert_eq!(y.to_vec().expect("values"), [1; 64]);
+                continue;
+            }
+            let [a, b, c] = groups;
+            let wanted = format!("kernel `append`: {a}x{b}x{c} threadgroups, where at most 4x1x1 were declared");
+            assert_eq!(text_of(done), wanted, "{nesting:?}");
+            if nesting == Nesting::Device {
+                assert!(matches!(y.to_vec(), Err(Error::Faulted { .. })));
+                y.discard_fault();
+            }
+            assert_eq!(y.to_vec().expect("values"), [0; 64], "nothing ran");
+        }
+    }
+}
+
+/// What nobody declared a maximum of, hostmetal refuses where Apple's Metal does not say what happens.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_grid_that_metal_does_not_have_is_an_error() {
+    let gpu = gpu();
+    let append = kernel(&library(&gpu), "append");
+    let count = gpu.buffer_from(&[[1u32 << 31, 1, 1]]).expect("a buffer");
+    for nesting in BOTH {
+        let mut y = gpu.buffer_zeroed::<u32>(2).expect("a buffer");
+        let mut work = gpu.nested(nesting).expect("work");
+        let recorded = work.launch_indirect(&append, IndirectGrid::new(&count, 2u32), args![&mut y, 1u32]);
+        let done = recorded.and_then(|()| work.finish());
+        match (nesting, &done) {
+            (Nesting::Device, Err(Error::Submission(error))) => {
+                assert!(error.text.contains("2^32 threads or more"), "{error}")
+            }
+            (Nesting::Host, Err(Error::GridTooLarge { .. })) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn indirect_launches_are_checked_when_they_are_recorded() {
+    let gpu = gpu();
+    let (library, other) = (library(&gpu), common::gpu());
+    let append = kernel(&library, "append");
+    let (count, foreign) =
+        (gpu.buffer_zeroed::<[u32; 3]>(1).expect("a buffer"), other.buffer_zeroed::<[u32; 3]>(1).expect("a buffer"));
+    for nesting in BOTH {
+        let mut y = gpu.buffer_zeroed::<u32>(2).expect("a buffer");
+        let mut refused = |grid: IndirectGrid<'_>| {
+            let mut work = gpu.nested(nesting).expect("work");
+            work.launch_indirect(&append, grid, args![&mut y, 1u32]).expect_err("refused")
+        };
+        let none = IndirectGrid::new(count.view(0..0).expect("a view"), 1u32);
+        assert!(matches!(refused(none), Error::LengthMismatch { wanted: 1, got: 0, .. }));
+        assert!(matches!(refused(IndirectGrid::new(&count, 1u32 << 20)), Error::ThreadgroupTooLarge { .. }));
+        assert!(matches!(refused(IndirectGrid::new(&count, 0u32)), Error::GridZero { .. }));
+        assert!(matches!(refused(IndirectGrid::new(&count, 2u32).at_most(1u32 << 31)), Error::GridTooLarge { .. }));
+        assert!(matches!(refused(IndirectGrid::new(&count, 2u32).at_most(0u32)), Error::GridZero { .. }));
+        if nesting == Nesting::Device {
+            assert!(matches!(refused(IndirectGrid::new(&foreign, 1u32)), Error::Foreign { .. }));
+        }
+        let mut work = gpu.nested(nesting).expect("work");
+        let short = work.launch_indirect(&append, IndirectGrid::new(&count, 1u32), args![&y, 1u32]);
+        assert!(matches!(short, Err(Error::ArgumentReadOnly { .. })));
+    }
+}
+
+/// What the commands' kernels are, and the memory they have.
+struct Setup {
+    gpu: Accelerator,
+    table: CommandTable,
+    copy_records: Kernel,
+}
+
+const CAPACITY: usize = 40;
+
+fn setup() -> Setup {
+    let gpu = gpu();
+    let library = library(&gpu);
+    let [add, square, turn] = ["add", "square", "turn"].map(|name| kernel(&library, name));
+    let table = CommandTable::new(&gpu, &[&add, &square, &turn], CAPACITY).unwrap_or_else(|error| panic!("{error}"));
+    Setup { copy_records: kernel(&library, "copy_records"), table, gpu }
+}
+
+impl Setup {
+    /// Has a kernel write the records, `count` of them as it says, and runs them.
+    fn run(
+        &self,
+        nesting: Nesting,
+        records: &[CommandRecord],
+        count: u32,
+        y: &mut Buffer<u32>,
+        x: &Buffer<u32>,
+    ) -> Result<()> {
+        let gpu = &self.gpu;
+        let given = gpu.buffer_from(records)?;
+        let (mut written, mut number) =
+            (gpu.buffer_zeroed::<CommandRecord>(records.len())?, gpu.buffer_zeroed::<u32>(1)?);
+        let mut work: Nested = gpu.nested(nesting)?;
+        let n = records.len() as u32;
+        work.launch(&self.copy_records, Grid::linear(records.len()), args![&given, &mut written, &mut number, n])?;
+        if count != n {
+            work.finish()?;
+            number.write_from(&[count])?;
+            work = gpu.nested(nesting)?;
+        }
+        work.run_commands(&self.table, (&written).into(), (&number).into(), args![y, x])?;
+        work.finish()
+    }
+}
+
+const PLACES: usize = 512;
+
+/// `threads` of each of so many threadgroups, over `y` from element `at` on and `x` from element `from` on.
+fn record(function: u32, (groups, threads): (u32, u32), (at, from): (u32, u32), barrier: bool) -> CommandRecord {
+    let mut arguments = [[0; 2]; 8];
+    arguments[0] = [0, 4 * at];
+    arguments[1] = [1, 4 * from];
+    CommandRecord {
+        function,
+        threadgroups: [groups, 1, 1],
+        threads: [threads, 1, 1],
+        barrier: barrier.into(),
+        arguments,
+    }
+}
+
+/// What a command does, in Rust.
+fn reference(record: &CommandRecord, y: &mut [u32], x: &[u32]) {
+    let (groups, threads) = (record.threadgroups[0] as usize, record.threads[0] as usize);
+    let (at, from) = (record.arguments[0][1] as usize / 4, record.arguments[1][1] as usize / 4);
+    let part = &mut y[at..at + groups * threads];
+    match record.function {
+        0 => part.iter_mut().zip(&x[from..]).for_each(|(y, x)| *y = y.wrapping_add(*x)),
+        1 => part.iter_mut().for_each(|y| *y = y.wrapping_mul(*y)),
+        _ => part.chunks_mut(threads).for_each(<[u32]>::reverse),
+    }
+}
+
+#[test]
+fn commands_run_as_kernels_wrote_them() {
+    let setup = setup();
+    let mut random = Random(11);
+    let mut between = |low: u32, high: u32| random.range(low.into(), high.into()) as u32;
+    for round in 0..30 {
+        // Pieces of y that nothing else touches, then some that wait for all of those.
+        let (mut records, mut at) = (Vec::new(), 0);
+        let pieces = between(1, CAPACITY as u32 + 1);
+        for _ in 0..pieces {
+            let (groups, threads) = (between(0, 4), between(1, 65));
+            let behind = at + groups * threads > PLACES as u32 || at == PLACES as u32;
+            let at_now = if behind { 0 } else { at };
+            let groups = if behind { 0 } else { groups };
+            records.push(record(between(0, 3), (groups, threads), (at_now, between(0, 300)), false));
+            at += groups * threads;
+        }
+        if records.len() < CAPACITY {
+            records.push(record(2, (4, 64), (100, 0), true));
+        }
+        let start: Vec<u32> = (0..PLACES).map(|_| between(0, u32::MAX)).collect();
+        let others: Vec<u32> = (0..PLACES).map(|_| between(0, u32::MAX)).collect();
+        let mut wanted = start.clone();
+        records.iter().for_each(|record| reference(record, &mut wanted, &others));
+        for nesting in BOTH {
+            let mut y = setup.gpu.buffer_from(&start).expect("a buffer");
+            let x = setup.gpu.buffer_from(&others).expect("a buffer");
+            let ran = setup.run(nesting, &records, records.len() as u32, &mut y, &x);
+            ran.unwrap_or_else(|error| panic!("round {round}, {nesting:?}: {error}"));
+            assert_eq!(y.to_vec().expect("values"), wanted, "round {round}, {nesting:?}");
+        }
+    }
+}
+
+#[test]
+fn wrong_commands_are_named_and_nothing_of_them_runs() {
+    let setup = setup();
+    let good = record(0, (2, 8), (0, 0), false);
+    let threads = |threads| CommandRecord { threads, ..good };
+    let argument = |at: usize, number, offset| {
+        let mut arguments = good.arguments;
+        arguments[at] = [number, offset];
+        CommandRecord { arguments, ..good }
+    };
+    let many = setup.table.kernel(0).expect("a kernel").max_threads_per_threadgroup() as u32;
+    let far = 4 * PLACES as u32;
+    let cases = [
+        (CommandRecord { function: 3, ..good }, "the table has no kernel of its number"),
+        (CommandRecord { function: u32::MAX, ..good }, "the table has no kernel of its number"),
+        (threads([0, 1, 1]), "the threads of its threadgroup are 0, or above the device's limit, along an axis"),
+        (threads([1, 1, 1 << 20]), "the threads of its threadgroup are 0, or above the device's limit, along an axis"),
+        (threads([many, 2, 1]), "its threadgroup has more threads than its kernel can have"),
+        (CommandRecord { threadgroups: [1 << 31, 1, 1], ..good }, "its grid has 2^32 threads or more along an axis"),
+        (argument(1, 2, 0), "argument 1: there is no memory of its number"),
+        (argument(0, 0, 2), "argument 0: its offset is not aligned for the kernel's type"),
+        (argument(1, 1, far), "argument 1: no element is left behind its offset"),
+        (argument(0, 0, u32::MAX - 3), "argument 0: no element is left behind its offset"),
+        (argument(0, 1, 0), "argument 0: the kernel may write it, and the memory was passed for reading"),
+    ];
+    let x = setup.gpu.buffer_from(&[1u32; PLACES]).expect("a buffer");
+    for nesting in BOTH {
+        let check = |records: &[CommandRecord], count: u32, wanted: &str| {
+            let mut y = setup.gpu.buffer_zeroed::<u32>(PLACES).expect("a buffer");
+            let told = text_of(setup.run(nesting, records, count, &mut y, &x));
+            assert_eq!(told, wanted, "{nesting:?}");
+            assert_eq!(matches!(y.to_vec(), Err(Error::Faulted { .. })), nesting == Nesting::Device);
+        };
+        for (wrong, text) in &cases {
+            let empty = CommandRecord { threadgroups: [0; 3], ..good };
+            check(&[empty, *wrong, good, *wrong], 4, &format!("command 1: {text}"));
+        }
+        check(&[good; 4], 5, "5 commands, where 4 are possible");
+        check(&[good; CAPACITY + 2], CAPACITY as u32 + 1, "41 commands, where 40 are possible");
+    }
+    // What was refused leaves nothing behind.
+    for nesting in BOTH {
+        let mut y = setup.gpu.buffer_zeroed::<u32>(PLACES).expect("a buffer");
+        setup.run(nesting, &[good; 1], 1, &mut y, &x).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(y.to_vec().expect("values")[..17], [[1; 16].as_slice(), &[0]].concat()[..]);
+    }
+}
+
+#[test]
+fn what_commands_cannot_launch_is_no_part_of_a_table() {
+    let gpu = gpu();
+    let source = "
+        kernel void value(global int *y, int a) { y[0] = a; }
+        kernel void local_memory(global int *y, local int *t) { t[0] = 1; y[0] = t[0]; }
+        kernel void image(global int *y, read_only image2d_t t) { y[0] = get_image_width(t); }
+        kernel void prints(global int *y) { printf(\"%d\", y[0]); }
+        kernel void dimensions(global int *y) { y[0] = get_work_dim(); }
+        kernel void many(global int *a, global int *b, global int *c, global int *d, global int *e, global int *f, global int *g, global int *h,
+                         global int *i) { a[0] = i[0]; }
+        kernel void fits(global int *y, global const int *x) { y[0] = x[0]; }";
+    let library = gpu.compile_opencl(source).unwrap_or_else(|error| panic!("{error}"));
+    for (name, why) in [
+        ("value", "`a` is"),
+        ("local_memory", "`t` is"),
+        ("image", "`t` is"),
+        ("prints", "prints"),
+        ("dimensions", "number of dimensions"),
+        ("many", "9 arguments"),
+    ] {
+        let refused = CommandTable::new(&gpu, &[&kernel(&library, name)], 1).expect_err("refused");
+        assert!(
+            matches!(&refused, Error::Unsupported { what, text } if what.contains(name) && text.contains(why)),
+            "{refused}"
+        );
+    }
+    let fits = kernel(&library, "fits");
+    for capacity in [0, 16385] {
+        assert!(matches!(CommandTable::new(&gpu, &[&fits], capacity), Err(Error::Unsupported { .. })));
+    }
+    assert!(matches!(CommandTable::new(&gpu, &[], 1), Err(Error::Unsupported { .. })));
+    assert!(matches!(CommandTable::new(&common::gpu(), &[&fits], 1), Err(Error::Foreign { .. })));
+    let table = CommandTable::new(&gpu, &[&fits], 1).unwrap_or_else(|error| panic!("{error}"));
+    let (records, count) =
+        (gpu.buffer_zeroed::<CommandRecord>(1).expect("a buffer"), gpu.buffer_zeroed::<u32>(1).expect("a buffer"));
+    for nesting in BOTH {
+        let mut work = gpu.nested(nesting).expect("work");
+        let number = work.run_commands(&table, (&records).into(), (&count).into(), args![7u32]);
+        assert!(matches!(number, Err(Error::Unsupported { .. })), "{number:?}");
+        let none = count.view(1..1).expect("a view");
+        let none = work.run_commands(&table, (&records).into(), none, args![]);
+        assert!(matches!(none, Err(Error::LengthMismatch { .. })), "{none:?}");
+        // No commands, and no memories.
+        work.run_commands(&table, (&records).into(), (&count).into(), args![]).expect("recorded");
+        work.finish().expect("done");
+    }
+}
+
+/// The table, its kernels and all memory may go when the work was handed over.
+#[test]
+fn what_commands_name_lives_until_they_have_run() {
+    let gpu = gpu();
+    let mut y = gpu.buffer_zeroed::<u32>(64).expect("a buffer");
+    let batch = {
+        let library = library(&gpu);
+        let add = kernel(&library, "add");
+        let table = CommandTable::new(&gpu, &[&add], 8).unwrap_or_else(|error| panic!("{error}"));
+        let records = gpu.buffer_from(&[record(0, (8, 8), (0, 0), false)]).expect("a buffer");
+        let (count, x) = (gpu.buffer_from(&[1u32]).expect("a buffer"), gpu.buffer_from(&[3u32; 64]).expect("a buffer"));
+        let mut batch = gpu.batch().expect("a batch");
+        for _ in 0..5 {
+            batch.run_commands(&table, (&records).into(), (&count).into(), args![&mut y, &x]).expect("recorded");
+        }
+        batch
+    };
+    let submission = batch.submit().expect("submitted");
+    submission.wait().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(y.to_vec().expect("values"), [15; 64]);
+    assert_eq!(size_of::<CommandRecord>(), 96);
+    assert_eq!(CommandRecord::zeroed(), CommandRecord::default());
+    assert_eq!(gpu.nesting(), Nesting::Device);
+}
