@@ -59,6 +59,20 @@ pub(crate) struct KernelInfo {
     pub(crate) work_group_size_hint: Option<[u32; 3]>,
     pub(crate) vec_type_hint: Option<String>,
     pub(crate) reqd_sub_group_size: Option<u32>,
+    /// *Lowered*: it is a part of a kernel that was cut at its grid barriers.
+    pub(crate) grid: Option<GridPart>,
+}
+
+/// A part of a kernel with grid barriers (`lower::grid`).
+#[derive(Clone, Debug)]
+pub(crate) struct GridPart {
+    /// In the order of the text; 0 has the kernel's name.
+    pub(crate) number: usize,
+    pub(crate) count: usize,
+    /// How many of the last parameters are not the user's: the work-items' structures, and the turns, if they are there.
+    pub(crate) hidden: usize,
+    pub(crate) state: bool,
+    pub(crate) turns: bool,
 }
 
 /// A parameter or variable of a function.

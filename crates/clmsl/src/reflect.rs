@@ -46,6 +46,9 @@ pub struct KernelReflection {
     pub vec_type_hint: Option<String>,
     /// `__attribute__((intel_reqd_sub_group_size(n)))`: the pipeline's thread execution width must be this.
     pub reqd_sub_group_size: Option<u32>,
+    /// The kernels that run behind it, in the order of the text, if it was cut at grid barriers (`dc_grid_barrier`): all with the same arguments. If they
+    /// have [`HiddenKind::GridTurns`], those decide which run.
+    pub parts: Vec<KernelReflection>,
 }
 
 /// One kernel argument.
@@ -239,4 +242,12 @@ pub enum HiddenKind {
     /// [`Reflection::formats`] and the arguments of its conversions, in order, each component in one word or, if it has
     /// 64 bits, in two, the lower first. Several launches may write to one buffer.
     Printf,
+    /// What the work-items of a kernel with grid barriers keep from part to part: for each work-item of the grid, in the order of
+    /// `get_global_linear_id`, as many bytes as [`HiddenArg::size`] says. One buffer for all parts of a launch; what it holds before does not matter.
+    GridState,
+    /// How many work-groups of each part run: for each part three `uint`s along the axes, for this pass through all parts, and behind those the same for the next pass
+    /// ([`HiddenArg::size`] bytes for both). Zero before the launch. A part that ends writes the work-groups of the one that is next. The first
+    /// part runs once; then each pass launches all parts in their order, with as many work-groups as the row of its pass says, and the buffer bound at that row, until a
+    /// pass leaves the next row zero. Work-groups must be whole.
+    GridTurns,
 }

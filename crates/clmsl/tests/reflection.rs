@@ -26,6 +26,7 @@ fn inner(object: &str, key: &str) -> Option<&'static str> {
     match (object, key) {
         ("document", "kernels") => Some("kernel"),
         ("kernel", "args") => Some("argument"),
+        ("kernel", "parts") => Some("kernel"),
         ("kernel", "hidden") => Some("hidden argument"),
         ("argument", "element") => Some("element"),
         ("argument", "image") => Some("image"),

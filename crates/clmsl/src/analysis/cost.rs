@@ -130,6 +130,7 @@ pub(super) fn builtin(builtin: Resolved, ty: &Type) -> Counts {
         },
         Special::WorkItem(_)
         | Special::Barrier
+        | Special::GridBarrier
         | Special::MemFence
         | Special::Convert { .. }
         | Special::AsType { .. }

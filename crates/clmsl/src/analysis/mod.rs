@@ -308,7 +308,7 @@ fn note(e: &Expr, own: &mut Own) {
 fn kind(special: Special, on_local: impl Fn() -> bool) -> Option<FactKind> {
     Some(match special {
         Special::WorkItem(item) => return position(item),
-        Special::Barrier | Special::WaitEvents => FactKind::Barrier,
+        Special::Barrier | Special::GridBarrier | Special::WaitEvents => FactKind::Barrier,
         Special::MemFence | Special::C11 { op: C11::Fence, .. } => FactKind::Fence,
         Special::AsyncCopy(_) | Special::AsyncLines(_) | Special::Group(GroupOp::WorkGroup(_)) => FactKind::WorkGroup,
         Special::Group(

@@ -110,6 +110,8 @@ pub(crate) enum Special {
     WorkItem(WorkItem),
     /// `barrier` and `work_group_barrier`.
     Barrier,
+    /// `dc_grid_barrier`, our own: kernels are cut there (`lower::grid`).
+    GridBarrier,
     /// `mem_fence`, `read_mem_fence`, `write_mem_fence`.
     MemFence,
     Convert {
@@ -200,6 +202,7 @@ pub(crate) fn find_special(name: &str) -> Option<Special> {
         // What was copied before is there before what is copied behind it.
         "async_work_group_copy_fence" => Special::Barrier,
         "barrier" | "work_group_barrier" => Special::Barrier,
+        "dc_grid_barrier" => Special::GridBarrier,
         "mem_fence" | "read_mem_fence" | "write_mem_fence" => Special::MemFence,
         "select" => Special::Select,
         "any" => Special::Any,

@@ -273,6 +273,7 @@ impl<'a> Flow<'a> {
             builtin,
             Resolved::Special(
                 Special::Barrier
+                    | Special::GridBarrier
                     | Special::MemFence
                     | Special::Atomic(_)
                     | Special::C11 { .. }

@@ -160,6 +160,7 @@ fn bitselect(args: Vec<Expr>, scalar: Scalar, lanes: u8, ty: Type, span: Span) -
 fn lower_special(special: Special, mut args: Vec<Expr>, ty: Type, span: Span, cx: &mut Cx<'_>) -> Expr {
     match special {
         Special::WorkItem(_) => unreachable!("work-item functions are lowered later"),
+        Special::GridBarrier => unreachable!("kernels were cut there"),
         Special::Barrier => {
             let flags = mem_flags(args.first());
             let barrier = call("metal::threadgroup_barrier", vec![flags.clone()], Type::Void, span);

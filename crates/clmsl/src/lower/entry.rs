@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::image::{KernelImages, in_place};
 use super::work_item::Parameters;
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Decl, Expr, ExprKind, Function, Hidden, Local, LocalId, Stmt, StmtKind};
+use crate::hir::{Decl, Expr, ExprKind, Function, GridPart, Hidden, Local, LocalId, Stmt, StmtKind};
 use crate::reflect::{
     Access, AddressSpace, ArgKind, ArgReflection, Element, HiddenArg, HiddenKind, ImageDimension, ImageReflection,
     KernelReflection, ScalarKind, TextureReflection,
@@ -57,6 +57,7 @@ pub(super) fn lower(
         work_group_size_hint: info.work_group_size_hint,
         vec_type_hint: info.vec_type_hint,
         reqd_sub_group_size: info.reqd_sub_group_size,
+        parts: Vec::new(),
     };
     let (mut buffers, mut locals, mut textures) = (0u32, 0u32, 0u32);
     let visible = function.params.len() - hidden.len();
@@ -104,6 +105,9 @@ pub(super) fn lower(
             local.reference = is_value;
         }
         reflection.args.push(arg);
+    }
+    if let Some(grid) = &info.grid {
+        hide_grid(grid, function, &mut reflection, structs);
     }
     function.params = in_place(&function.params, &images.textures);
     if merged {
@@ -163,6 +167,20 @@ pub(super) fn lower(
         body.stmts.splice(0..0, copies);
     }
     reflection
+}
+
+/// What the last arguments of a part are for.
+fn hide_grid(grid: &GridPart, function: &Function, kernel: &mut KernelReflection, structs: &[Struct]) {
+    let user = kernel.args.len() - grid.hidden;
+    let hidden = kernel.args.split_off(user);
+    let kinds = [(grid.state, HiddenKind::GridState), (grid.turns, HiddenKind::GridTurns)];
+    let kinds = kinds.into_iter().filter(|(there, _)| *there).map(|(_, kind)| kind);
+    for (arg, kind) in hidden.into_iter().zip(kinds) {
+        let local = function.local(function.params[arg.index as usize]);
+        let element = local.ty.pointee().and_then(|pointee| layout(&pointee.ty, structs)).map_or(0, |(size, _)| size);
+        let size = if kind == HiddenKind::GridState { element } else { 2 * 3 * element * grid.count as u64 };
+        kernel.hidden.push(HiddenArg { kind, slot: arg.slot, size });
+    }
 }
 
 fn check_limits(

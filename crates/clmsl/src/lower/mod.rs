@@ -1,6 +1,7 @@
 //! From OpenCL C's terms to MSL's: passes over the typed program, after which the printer has nothing to decide.
 //!
 //! 0. `goto`: jumps become flags and loops; `fallthrough`: functions that may end without a value return zero.
+//!    `grid`: kernels are cut at their grid barriers.
 //! 1. `address_space`: one copy of a helper per combination of address spaces, and components of textures (`component`),
 //!    it is called with; unused ones vanish.
 //!    `addresses`: those in constant memory take the place of the variables that hold them.
@@ -31,6 +32,7 @@ mod entry;
 mod expr;
 mod fallthrough;
 mod goto;
+mod grid;
 mod group;
 mod image;
 mod inward;
@@ -53,7 +55,7 @@ use crate::diagnostic::Diagnostic;
 use crate::hir::{Constant, Expr, ExprKind, Function};
 use crate::prelude::{Excerpt, Use};
 use crate::printf::PrintFormat;
-use crate::reflect::KernelReflection;
+use crate::reflect::{Access, KernelReflection};
 use crate::sema::Checked;
 use crate::types::{Components, Space, Struct, Type};
 
@@ -106,11 +108,14 @@ impl Content {
 
 /// Lowers a program without errors.
 pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) -> (Option<Lowered>, Vec<Diagnostic>) {
-    let Checked { mut program, spaces, order } = checked;
+    let Checked { mut program, spaces, mut order } = checked;
     let mut diagnostics = Vec::new();
     for function in &mut program.functions {
         goto::lower(function, &mut diagnostics);
         fallthrough::lower(function);
+    }
+    if diagnostics.is_empty() {
+        grid::lower(&mut program, &spaces, &mut order, &mut diagnostics);
     }
     if !diagnostics.is_empty() {
         return (None, diagnostics);
@@ -165,6 +170,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
     }
     let used = reach::reached(&instances, &structs, &constants);
     names::assign(&mut structs, &mut constants, &mut instances, &mut kernels);
+    let kernels = joined(kernels, &instances);
     let functions: Vec<Function> = instances.into_iter().map(|i| i.function).collect();
     let (wide, mut uses) = crate::prelude::wide::excerpt(&used.vectors, &forms);
     uses.extend(used.prelude);
@@ -200,6 +206,27 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
         fast_relaxed_math,
     };
     (Some(lowered), diagnostics)
+}
+
+/// Kernels with the parts of those that were cut, which come behind them in the program.
+fn joined(kernels: Vec<KernelReflection>, instances: &[Instance]) -> Vec<KernelReflection> {
+    let infos = instances.iter().filter_map(|instance| instance.function.kernel.as_ref());
+    let mut out: Vec<KernelReflection> = Vec::with_capacity(kernels.len());
+    for (kernel, info) in kernels.into_iter().zip(infos) {
+        match (&info.grid, out.last_mut()) {
+            (Some(part), Some(first)) if part.number > 0 => {
+                // What a launch does to an argument is what any of its parts does.
+                for (arg, in_part) in first.args.iter_mut().zip(&kernel.args) {
+                    if arg.access != in_part.access {
+                        arg.access = Access::ReadWrite;
+                    }
+                }
+                first.parts.push(kernel);
+            }
+            _ => out.push(kernel),
+        }
+    }
+    out
 }
 
 /// Whether C++ copies values of the type by a constructor.

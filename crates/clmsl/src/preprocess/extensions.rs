@@ -53,6 +53,7 @@ const TABLE: &[(&str, When)] = &[
     ("cl_amd_media_ops", Never("its functions are not there")),
     ("cl_amd_media_ops2", Never("its functions are not there")),
     ("cl_amd_printf", Never("`printf` is there without it")),
+    ("cl_dcmetal_grid_barrier", Always),
     ("cl_ext_float_atomics", Never("Metal has no atomic minimum and maximum of floats")),
     ("cl_intel_required_subgroup_size", Never("`intel_reqd_sub_group_size` is kept for 32 only, and programs take the macro for an Intel GPU")),
     ("cl_intel_subgroups", Never("block reads and writes of images are not there")),

@@ -195,6 +195,7 @@ impl Sema<'_> {
                 work_group_size_hint: b.work_group_size_hint.or(a.work_group_size_hint),
                 vec_type_hint: b.vec_type_hint.or(a.vec_type_hint),
                 reqd_sub_group_size: b.reqd_sub_group_size.or(a.reqd_sub_group_size),
+                grid: None,
             }),
             (a, b) => a.or(b),
         };

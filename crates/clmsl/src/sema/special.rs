@@ -21,6 +21,7 @@ impl Sema<'_> {
         }
         let expected = match special {
             Special::WorkItem(item) if !item.has_dimension() => 0,
+            Special::GridBarrier => 0,
             Special::Barrier if name == "work_group_barrier" && args.len() == 2 => 2,
             Special::WorkItem(_) | Special::Barrier | Special::MemFence => 1,
             Special::Convert { .. } | Special::AsType { .. } | Special::Any | Special::All | Special::Nan => 1,
@@ -63,6 +64,7 @@ impl Sema<'_> {
                 let ty = if item.is_uint() { Type::UINT } else { Type::ULONG };
                 Some((args, ty))
             }
+            Special::GridBarrier => Some((args, Type::Void)),
             Special::Barrier | Special::MemFence => {
                 let device = args.len() == 2 && self.scope(&args.pop()?, name)? == Scope::Device;
                 let flags = self.integer_argument(args.pop()?, &Type::UINT, name)?;
