@@ -340,6 +340,14 @@ pub enum Error {
         /// The length given.
         got: usize,
     },
+    /// A tensor that cannot be, or tensors that an operation cannot be of.
+    #[error("{operation}: {text}")]
+    Shape {
+        /// The operation ([`tensor`](crate::tensor)), or `a tensor`.
+        operation: &'static str,
+        /// What does not fit, with the shapes.
+        text: String,
+    },
     /// A view of another type, a copy or a fill that begins or ends between two units.
     #[error("{what}: byte {offset} is no multiple of {wanted}")]
     Alignment {

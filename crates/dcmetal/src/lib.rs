@@ -59,6 +59,7 @@ mod raw;
 mod recovery;
 mod sync;
 pub mod telemetry;
+pub mod tensor;
 
 pub use accelerator::{Accelerator, GpuFamily, Limits};
 pub use bytemuck::{self, Pod};

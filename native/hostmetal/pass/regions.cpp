@@ -353,7 +353,7 @@ constexpr unsigned mostInstructions = 16;
 static bool isRepeatable(Instruction *instruction) {
   if (auto *load = dyn_cast<LoadInst>(instruction))
     return load->isSimple() && isa<Argument>(load->getPointerOperand()->stripInBoundsConstantOffsets());
-  return isa<BinaryOperator, CastInst, GetElementPtrInst, CmpInst, SelectInst>(instruction) || isCallOf(instruction, allocateName);
+  return isa<BinaryOperator, CastInst, GetElementPtrInst, CmpInst, SelectInst, MinMaxIntrinsic>(instruction) || isCallOf(instruction, allocateName);
 }
 
 // Collects in `tree` what is to be computed again for a value, down to what the threadgroup holds, the position, addresses of private objects

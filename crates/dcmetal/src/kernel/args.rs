@@ -123,7 +123,8 @@ fn scalar_of<T: Pod>() -> Option<Scalar> {
             })*
         };
     }
-    find!(f64 => F64, f32 => F32, u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64);
+    find!(f64 => F64, f32 => F32, u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64,
+        half::f16 => F16, half::bf16 => BF16);
     None
 }
 

@@ -216,6 +216,8 @@ fn short_name(rust: &str) -> &str {
         "u32" => "uint",
         "i64" => "long",
         "u64" => "ulong",
+        "half::binary16::f16" => "half",
+        "half::bfloat::bf16" => "bfloat",
         other => other,
     }
 }

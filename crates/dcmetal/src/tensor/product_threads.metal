@@ -1,0 +1,126 @@
+// Products with a block of numbers per thread, of 16 x GROUP threads: ROWS rows and COLUMNS times 16 columns.
+//
+// Sixteen threads beside each other have sixteen columns beside each other, COLUMNS times, and the same ROWS rows. For each step of the inner extent a thread reads
+// ROWS numbers of A, which are the same for all sixteen, and COLUMNS of threadgroup memory, where a part of B lies row by row, for ROWS * COLUMNS multiply-adds. A is read where it is:
+// each of its numbers is used by one row of threads only. What a tile has beyond the edges of C is computed of whatever lies there, and not stored.
+
+constant constexpr uint LANES = 16;
+
+// Lines of a matrix into threadgroup memory: element i of a line, of which `elements` are there, to i * TO_ELEMENT. Where it ends with fewer than
+// sixteen, `copy_rest` copies these. Lines that are not there are those of the last again, which no result depends on.
+template <uint LINES, uint ELEMENTS, uint TO_LINE, uint TO_ELEMENT>
+static void copy_lines(threadgroup float *to, const device T *from, uint stride, uint lines, uint elements, uint2 at) {
+  const uint groups = min(ELEMENTS, elements) / LANES;
+  threadgroup float *own_to = to + ulong(at.y) * TO_LINE + ulong(at.x) * TO_ELEMENT;
+  const device T *own_from = from + at.x;
+  for (uint i = 0; i < LINES / GROUP; i++) {
+    const device T *begin = own_from + ulong(min(at.y + i * GROUP, lines - 1)) * stride;
+    for (uint j = 0; j < groups; j++)
+      own_to[i * GROUP * TO_LINE + j * LANES * TO_ELEMENT] = float(begin[j * LANES]);
+  }
+}
+
+template <uint LINES, uint ELEMENTS, uint TO_LINE, uint TO_ELEMENT>
+static void copy_rest(threadgroup float *to, const device T *from, uint stride, uint lines, uint elements, uint2 at) {
+  const uint element = min(ELEMENTS, elements) / LANES * LANES + at.x;
+  if (element < min(ELEMENTS, elements))
+    for (uint i = 0; i < LINES / GROUP; i++) {
+      const uint line = at.y + i * GROUP;
+      to[line * TO_LINE + element * TO_ELEMENT] = float(from[ulong(min(line, lines - 1)) * stride + element]);
+    }
+}
+
+// A matrix with no elements beside each other.
+template <uint LINES, uint ELEMENTS, uint TO_LINE>
+static void copy_strided(threadgroup float *to, const device T *from, uint stride, uint step, uint lines, uint elements, uint2 at) {
+  for (uint i = 0; i < LINES / GROUP; i++) {
+    const uint line = at.y + i * GROUP;
+    for (uint element = at.x; element < min(ELEMENTS, elements); element += LANES)
+      to[line * TO_LINE + element] = float(from[ulong(min(line, lines - 1)) * stride + ulong(element) * step]);
+  }
+}
+
+kernel void product_threads(const device T *a_all [[buffer(0)]], const device T *b_all [[buffer(1)]], device U *c_all [[buffer(2)]],
+                            constant Sizes &size [[buffer(3)]], uint3 group [[threadgroup_position_in_grid]],
+                            uint3 thread_at [[thread_position_in_threadgroup]]) {
+  constexpr uint TILE_ROWS = ROWS * GROUP, TILE_COLUMNS = COLUMNS * LANES;
+  threadgroup float right[DEPTH * TILE_COLUMNS];
+  const uint2 at = thread_at.xy;
+  const uint first_row = group.y * TILE_ROWS, first_column = group.x * TILE_COLUMNS;
+  const uint rows = size.m - first_row, columns = size.n - first_column;
+  const device T *a = a_all + place_of(group.z, size, size.a_batch) + ulong(first_row) * size.a_row;
+  const device T *b = b_all + place_of(group.z, size, size.b_batch) + ulong(first_column) * size.b_column;
+
+  float sums[ROWS][COLUMNS];
+#pragma unroll
+  for (uint i = 0; i < ROWS; i++)
+#pragma unroll
+    for (uint j = 0; j < COLUMNS; j++)
+      sums[i][j] = 0.0f;
+
+  for (uint begin = 0; begin < size.k; begin += DEPTH) {
+    // Here rather than at the end, so that no sums are moved where the loop begins anew.
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    const uint depth = min(uint(DEPTH), size.k - begin);
+    const device T *a_part = a + ulong(begin) * size.a_column, *b_part = b + ulong(begin) * size.b_row;
+    if (size.b_column == 1)
+      copy_lines<DEPTH, TILE_COLUMNS, TILE_COLUMNS, 1>(right, b_part, size.b_row, depth, columns, at);
+    else if (size.b_row == 1)
+      copy_lines<TILE_COLUMNS, DEPTH, 1, TILE_COLUMNS>(right, b_part, size.b_column, columns, depth, at);
+    if (depth % LANES != 0 || columns % LANES != 0 || (size.b_column != 1 && size.b_row != 1)) {
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      if (size.b_column == 1)
+        copy_rest<DEPTH, TILE_COLUMNS, TILE_COLUMNS, 1>(right, b_part, size.b_row, depth, columns, at);
+      else if (size.b_row == 1)
+        copy_rest<TILE_COLUMNS, DEPTH, 1, TILE_COLUMNS>(right, b_part, size.b_column, columns, depth, at);
+      else
+        copy_strided<DEPTH, TILE_COLUMNS, TILE_COLUMNS>(right, b_part, size.b_row, size.b_column, depth, columns, at);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (at.y * ROWS < rows) {
+      const threadgroup float *own_right = right + at.x;
+      const device T *lines[ROWS];
+#pragma unroll
+      for (uint i = 0; i < ROWS; i++)
+        lines[i] = a_part + ulong(min(at.y * ROWS + i, rows - 1)) * size.a_row;
+      for (uint k = 0; k < depth; k++) {
+        float row[COLUMNS];
+#pragma unroll
+        for (uint j = 0; j < COLUMNS; j++)
+          row[j] = own_right[k * TILE_COLUMNS + j * LANES];
+#pragma unroll
+        for (uint i = 0; i < ROWS; i++) {
+          const float factor = float(lines[i][ulong(k) * size.a_column]);
+#pragma unroll
+          for (uint j = 0; j < COLUMNS; j++)
+            sums[i][j] = fma(factor, row[j], sums[i][j]);
+        }
+      }
+    }
+  }
+
+  // Barriers that threads do not need: they keep apart what is one way for all from what is not.
+  threadgroup_barrier(mem_flags::mem_none);
+  device U *c = c_all + place_of(group.z, size, size.c_batch) + ulong(first_row) * size.c_row + ulong(first_column) * size.c_column;
+  if (size.c_column == 1) {
+    device U *own = c + ulong(at.y) * ROWS * size.c_row + ulong(at.x);
+#pragma unroll
+    for (uint i = 0; i < ROWS; i++)
+#pragma unroll
+      for (uint j = 0; j < COLUMNS; j++)
+        if (at.y * ROWS + i < rows && at.x + j * LANES < columns)
+          own[ulong(i) * size.c_row + j * LANES] = result_of(sums[i][j], own + ulong(i) * size.c_row + j * LANES, size);
+    return;
+  }
+  threadgroup_barrier(mem_flags::mem_none);
+#pragma unroll
+  for (uint i = 0; i < ROWS; i++)
+#pragma unroll
+    for (uint j = 0; j < COLUMNS; j++) {
+      const uint row = at.y * ROWS + i, column = at.x + j * LANES;
+      if (row < rows && column < columns) {
+        device U *to = c + ulong(row) * size.c_row + ulong(column) * size.c_column;
+        *to = result_of(sums[i][j], to, size);
+      }
+    }
+}

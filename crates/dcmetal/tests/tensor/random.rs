@@ -1,0 +1,154 @@
+//! Random numbers and shapes by seed, and tensors of them on the device.
+
+use dcmetal::tensor::{Element, Tensor, TensorMut};
+use dcmetal::{Accelerator, Buffer, Scalar};
+use half::{bf16, f16};
+
+use crate::common::Random;
+
+/// What a test needs of an element type: its numbers as `f64`, exactly, and rounded from `f64`.
+pub trait Number: Element {
+    /// Half the distance from 1 to the next number.
+    const ROUNDOFF: f64;
+    /// The smallest positive number.
+    const SMALLEST: f64;
+    fn to_f64(self) -> f64;
+    fn rounded(value: f64) -> Self;
+}
+
+macro_rules! numbers {
+    ($($number:ty, $roundoff:expr, $smallest:expr, |$x:ident| $to:expr, |$y:ident| $from:expr;)*) => {$(
+        impl Number for $number {
+            const ROUNDOFF: f64 = $roundoff;
+            const SMALLEST: f64 = $smallest;
+            fn to_f64(self) -> f64 {
+                let $x = self;
+                $to
+            }
+            fn rounded($y: f64) -> Self {
+                $from
+            }
+        }
+    )*};
+}
+const fn power(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+numbers! {
+    f32, power(-24), power(-149), |x| f64::from(x), |y| y as f32;
+    f16, power(-11), power(-24), |x| x.to_f64(), |y| f16::from_f64(y);
+    bf16, power(-8), power(-133), |x| x.to_f64(), |y| bf16::from_f64(y);
+}
+
+/// One of a list.
+pub fn of<T: Copy>(random: &mut Random, list: &[T]) -> T {
+    list[below(random, list.len())]
+}
+
+pub fn below(random: &mut Random, end: usize) -> usize {
+    random.range(0, end as i64) as usize
+}
+
+/// From -1 to 1, of different exponents.
+pub fn number(random: &mut Random) -> f64 {
+    let mantissa = random.range(-(1 << 24), 1 << 24) as f64 * power(-24);
+    mantissa * power(-(below(random, 5) as i32))
+}
+
+/// A shape with its elements somewhere in a larger buffer of random numbers.
+pub struct Placed<T: Number> {
+    pub buffer: Buffer<T>,
+    pub before: Vec<T>,
+    pub start: usize,
+    pub shape: Vec<usize>,
+    pub strides: Vec<usize>,
+}
+
+impl<T: Number> Placed<T> {
+    /// Row-major when `order` is the order of the axes, the axes in another order else, with gaps behind the innermost and before the first element.
+    pub fn new(gpu: &Accelerator, random: &mut Random, shape: &[usize], order: &[usize], gap: usize) -> Placed<T> {
+        let mut strides = vec![0; shape.len()];
+        let mut stride = 1;
+        for (at, &axis) in order.iter().rev().enumerate() {
+            strides[axis] = stride;
+            stride = stride * shape[axis] + if at == 0 { gap } else { 0 };
+        }
+        Placed::strided(gpu, random, shape, &strides, 3 * gap)
+    }
+
+    pub fn strided(
+        gpu: &Accelerator,
+        random: &mut Random,
+        shape: &[usize],
+        strides: &[usize],
+        start: usize,
+    ) -> Placed<T> {
+        let reach: usize = shape.iter().zip(strides).map(|(extent, stride)| (extent - 1) * stride).sum();
+        let before: Vec<T> = (0..start + reach + 4).map(|_| T::rounded(number(random))).collect();
+        let buffer = gpu.buffer_from(&before).expect("a buffer");
+        Placed { buffer, before, start, shape: shape.to_vec(), strides: strides.to_vec() }
+    }
+
+    pub fn tensor(&self) -> Tensor<'_, T> {
+        let view = self.buffer.view(self.start..).expect("within");
+        Tensor::strided(view, &self.shape, &self.strides).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    pub fn tensor_mut(&mut self) -> TensorMut<'_, T> {
+        let view = self.buffer.view_mut(self.start..).expect("within");
+        TensorMut::strided(view, &self.shape, &self.strides).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The number of an element in the buffer.
+    pub fn place(&self, at: &[usize]) -> usize {
+        self.start + at.iter().zip(&self.strides).map(|(at, stride)| at * stride).sum::<usize>()
+    }
+
+    /// An element as it was before.
+    pub fn at(&self, at: &[usize]) -> f64 {
+        self.before[self.place(at)].to_f64()
+    }
+
+    /// Compares what the device left with a reference: for each element its value and the greatest difference before it is rounded to `T`. Everything else
+    /// must be as it was.
+    pub fn check(&self, what: &str, reference: impl Fn(&[usize]) -> (f64, f64)) {
+        let now = self.buffer.to_vec().expect("it ran");
+        let mut untouched = vec![true; now.len()];
+        for at in indices(&self.shape) {
+            let (wanted, bound) = reference(&at);
+            let place = self.place(&at);
+            untouched[place] = false;
+            let got = now[place].to_f64();
+            let bound = bound + T::ROUNDOFF * (wanted.abs() + bound) + T::SMALLEST / 2.0;
+            let difference = (got - wanted).abs();
+            assert!(
+                difference <= bound || got == wanted || (got.is_nan() && wanted.is_nan()),
+                "{what}, {} at {at:?}: {got}, not {wanted}: {difference:e} is beyond {bound:e}",
+                T::SCALAR
+            );
+        }
+        for (place, _) in untouched.iter().enumerate().filter(|(_, untouched)| **untouched) {
+            assert_eq!(now[place].to_f64(), self.before[place].to_f64(), "{what}: element {place} beside the result");
+        }
+    }
+}
+
+/// All places of a shape.
+pub fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for &extent in shape {
+        all = all.iter().flat_map(|at| (0..extent).map(move |i| [&at[..], &[i]].concat())).collect();
+    }
+    all
+}
+
+/// (1 + u)^n - 1 for the roundoff of `f32`, as n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms, 3.1).
+pub fn gamma(n: usize) -> f64 {
+    let nu = n as f64 * f32::ROUNDOFF;
+    nu / (1.0 - nu)
+}
+
+/// `float`, `half` or `bfloat`.
+pub fn name<T: Number>() -> &'static str {
+    Scalar::name(T::SCALAR)
+}
