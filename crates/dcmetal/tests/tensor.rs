@@ -4,7 +4,15 @@
 
 mod common;
 
+#[path = "tensor/activation.rs"]
+mod activation;
+#[path = "tensor/convolution.rs"]
+mod convolution;
+#[path = "tensor/normalize.rs"]
+mod normalize;
 #[path = "tensor/product.rs"]
 mod product;
 #[path = "tensor/random.rs"]
 mod random;
+#[path = "tensor/reduce.rs"]
+mod reduce;

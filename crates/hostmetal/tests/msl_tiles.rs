@@ -356,6 +356,15 @@ const TILED: &[(&str, Reference)] = &[
             value(other % t.w).wrapping_add(value(t.x))
         },
     ),
+    // What is clamped before a loop with barriers is clamped again behind them, and what lies beside it is seen to.
+    (
+        "uint h = 0; for (uint j = 0; j < n; j += 8) { threadgroup_barrier(mem_flags::mem_none); \
+      for (uint k = 0; k < n; k++) h = h * 3 + a[min(y, 2u) * 64 + x + j + k]; } out[i] = h;",
+        |t| {
+            let rounds = (0..N).step_by(8).flat_map(|j| (0..N).map(move |k| j + k));
+            rounds.fold(0u32, |h, at| h.wrapping_mul(3).wrapping_add(t.a[(t.y.min(2) * 64 + t.x + at) as usize]))
+        },
+    ),
     // A loop with barriers around one without.
     (
         "threadgroup uint s[256]; uint h = 0; for (uint j = 0; j < n; j += 8) { s[t] = a[i + j]; threadgroup_barrier(mem_flags::mem_threadgroup); \

@@ -19,15 +19,27 @@
 //! Elements are `f32`, `half::f16` or `half::bf16`; whatever they are, sums and products are computed in `f32` and rounded once at the end.
 //! docs/TENSOR.md has the shapes, the bounds of each operation's error, and figures.
 
+mod activation;
+mod convolution;
 mod layout;
+mod normalize;
 mod product;
+mod reduce;
+mod vector;
 mod view;
 
 use crate::kernel::Scalar;
-use crate::{Accelerator, Arg, Batch, Error, Grid, Kernel, Result, Stream, Submission};
+use crate::{
+    Accelerator, Arg, Batch, Buffer, CompileOptions, Error, Grid, Kernel, MathMode, Result, Stream, Submission,
+};
 
+pub use activation::{Activation, activate, activate_in_place};
+pub use convolution::{Convolution, Pooling, Steps, convolution, pool};
 pub use layout::MAX_RANK;
+pub use normalize::{Affine, Channels, batch_norm, batch_statistics, layer_norm, softmax};
 pub use product::{Product, ProductKernel, product, product_with};
+pub use reduce::{Reduction, argmax, argmax_all, reduce, reduce_all};
+pub use vector::{vector_product, vector_product_with};
 pub use view::{Tensor, TensorMut};
 
 /// What tensors hold: `f32`, [`half::f16`] and [`half::bf16`].
@@ -52,23 +64,36 @@ elements!(f32 => F32, half::f16 => F16, half::bf16 => BF16);
 
 /// An operation that was checked: what it launches. It borrows the tensors that it was made of.
 #[must_use = "nothing runs until it is submitted or recorded"]
-#[derive(Debug)]
 pub struct Operation<'a> {
     accelerator: Accelerator,
     launches: Vec<Launch<'a>>,
+    /// What a launch leaves for the next: a number for each row or part of a row.
+    between: Vec<Between>,
 }
 
-#[derive(Debug)]
 struct Launch<'a> {
     kernel: Kernel,
     grid: Grid,
-    args: Vec<Arg<'a>>,
+    args: Vec<Given<'a>>,
+}
+
+/// What a launch is given: an argument, or what another one leaves.
+enum Given<'a> {
+    Arg(Arg<'a>),
+    Read(usize),
+    Write(usize),
+}
+
+enum Between {
+    Numbers(Buffer<f32>),
+    Places(Buffer<u32>),
 }
 
 impl<'a> Operation<'a> {
     fn of(kernel: Kernel, grid: Grid, args: Vec<Arg<'a>>) -> Operation<'a> {
         let accelerator = kernel.accelerator().clone();
-        Operation { accelerator, launches: vec![Launch { kernel, grid, args }] }
+        let args = args.into_iter().map(Given::Arg).collect();
+        Operation { accelerator, launches: vec![Launch { kernel, grid, args }], between: Vec::new() }
     }
 
     /// Runs it alone. A batch is cheaper for several.
@@ -86,7 +111,7 @@ impl<'a> Operation<'a> {
     /// # Errors
     /// As [`Batch::launch`](crate::Batch::launch).
     pub fn record(self, batch: &mut Batch) -> Result<()> {
-        self.launches.into_iter().try_for_each(|Launch { kernel, grid, args }| batch.launch(&kernel, grid, args))
+        self.each(|kernel, grid, args| batch.launch(kernel, grid, args))
     }
 
     /// Gives it to a stream.
@@ -94,13 +119,59 @@ impl<'a> Operation<'a> {
     /// # Errors
     /// As [`Stream::launch`](crate::Stream::launch).
     pub fn stream(self, stream: &Stream) -> Result<()> {
-        self.launches.into_iter().try_for_each(|Launch { kernel, grid, args }| stream.launch(&kernel, grid, args))
+        self.each(|kernel, grid, args| stream.launch(kernel, grid, args))
+    }
+
+    fn each(self, mut launch: impl FnMut(&Kernel, Grid, Vec<Arg<'_>>) -> Result<()>) -> Result<()> {
+        let Operation { launches, mut between, .. } = self;
+        for Launch { kernel, grid, args } in launches {
+            // Each launch writes one of them at most, and none that it reads.
+            let written = args.iter().find_map(|given| if let Given::Write(at) = given { Some(*at) } else { None });
+            let (mut own, others): (Vec<_>, Vec<_>) =
+                between.iter_mut().enumerate().partition(|(at, _)| Some(*at) == written);
+            let others: Vec<(usize, &Between)> = others.into_iter().map(|(at, buffer)| (at, &*buffer)).collect();
+            let read = |wanted: usize| {
+                let (_, buffer) = others.iter().find(|(at, _)| *at == wanted).expect("it is not written");
+                match buffer {
+                    Between::Numbers(buffer) => Arg::from(buffer),
+                    Between::Places(buffer) => Arg::from(buffer),
+                }
+            };
+            let mut own = own.pop();
+            let args = args.into_iter().map(|given| match given {
+                Given::Arg(arg) => arg,
+                Given::Read(at) => read(at),
+                Given::Write(_) => match own.take().expect("it is written once") {
+                    (_, Between::Numbers(buffer)) => Arg::from(buffer),
+                    (_, Between::Places(buffer)) => Arg::from(buffer),
+                },
+            });
+            launch(&kernel, grid, args.collect())?;
+        }
+        Ok(())
     }
 
     /// The kernels that it launches, in order, and their grids.
     pub fn launches(&self) -> impl Iterator<Item = (&Kernel, Grid)> {
         self.launches.iter().map(|launch| (&launch.kernel, launch.grid))
     }
+}
+
+impl std::fmt::Debug for Operation<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.launches.iter().map(|launch| (launch.kernel.name(), launch.grid))).finish()
+    }
+}
+
+/// A kernel of one of this module's sources. Floating-point rules hold: what the bounds rest on is not reordered.
+fn compiled(gpu: &Accelerator, function: &str, source: &str, macros: &[(&str, &str)]) -> Result<Kernel> {
+    let options = CompileOptions {
+        name: format!("{function}.metal"),
+        math_mode: Some(MathMode::Safe),
+        macros: macros.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        ..CompileOptions::default()
+    };
+    gpu.compile_msl_with(source, &options)?.kernel(function)
 }
 
 /// That all tensors of an operation belong to one accelerator; which one.

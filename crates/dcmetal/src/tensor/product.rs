@@ -5,9 +5,9 @@
 //! per SIMD-group, which Apple's GPUs multiply in one instruction.
 
 use super::layout::{Layout, wrong};
-use super::{Element, Operation, Tensor, TensorMut, one_accelerator};
+use super::{Element, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::kernel::Scalar;
-use crate::{Accelerator, Arg, CompileOptions, GpuFamily, Grid, Kernel, MathMode, Result, Size};
+use crate::{Accelerator, Arg, GpuFamily, Grid, Kernel, Result, Size};
 
 /// How a product is computed, and with what. The default is C = A B.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,20 +121,15 @@ impl ProductKernel {
 const LEAST_ON_A_GPU: usize = 40;
 
 /// The sources, in front of each the common head.
-const THREADS: &str = concat!(include_str!("product.metal"), include_str!("product_threads.metal"));
+const THREADS: &str =
+    concat!(include_str!("product.metal"), include_str!("lines.metal"), include_str!("product_threads.metal"));
 const SIMDGROUPS: &str = concat!(include_str!("product.metal"), include_str!("product_simdgroups.metal"));
 
 fn kernel_of(gpu: &Accelerator, kernel: ProductKernel, from: Scalar, to: Scalar) -> Result<Kernel> {
     let Tile { function, macros, .. } = kernel.tile();
-    let given = [("T", from.name()), ("U", to.name())].into_iter().chain(macros.iter().copied());
-    let options = CompileOptions {
-        name: format!("{function}.metal"),
-        math_mode: Some(MathMode::Safe),
-        macros: given.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-        ..CompileOptions::default()
-    };
+    let macros = [&[("T", from.name()), ("U", to.name())], *macros].concat();
     let source = if *function == "product_threads" { THREADS } else { SIMDGROUPS };
-    gpu.compile_msl_with(source, &options)?.kernel(function)
+    compiled(gpu, function, source, &macros)
 }
 
 /// C = A B: see [`product_with`].

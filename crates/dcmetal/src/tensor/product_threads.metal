@@ -4,42 +4,6 @@
 // ROWS numbers of A, which are the same for all sixteen, and COLUMNS of threadgroup memory, where a part of B lies row by row, for ROWS * COLUMNS multiply-adds. A is read where it is:
 // each of its numbers is used by one row of threads only. What a tile has beyond the edges of C is computed of whatever lies there, and not stored.
 
-constant constexpr uint LANES = 16;
-
-// Lines of a matrix into threadgroup memory: element i of a line, of which `elements` are there, to i * TO_ELEMENT. Where it ends with fewer than
-// sixteen, `copy_rest` copies these. Lines that are not there are those of the last again, which no result depends on.
-template <uint LINES, uint ELEMENTS, uint TO_LINE, uint TO_ELEMENT>
-static void copy_lines(threadgroup float *to, const device T *from, uint stride, uint lines, uint elements, uint2 at) {
-  const uint groups = min(ELEMENTS, elements) / LANES;
-  threadgroup float *own_to = to + ulong(at.y) * TO_LINE + ulong(at.x) * TO_ELEMENT;
-  const device T *own_from = from + at.x;
-  for (uint i = 0; i < LINES / GROUP; i++) {
-    const device T *begin = own_from + ulong(min(at.y + i * GROUP, lines - 1)) * stride;
-    for (uint j = 0; j < groups; j++)
-      own_to[i * GROUP * TO_LINE + j * LANES * TO_ELEMENT] = float(begin[j * LANES]);
-  }
-}
-
-template <uint LINES, uint ELEMENTS, uint TO_LINE, uint TO_ELEMENT>
-static void copy_rest(threadgroup float *to, const device T *from, uint stride, uint lines, uint elements, uint2 at) {
-  const uint element = min(ELEMENTS, elements) / LANES * LANES + at.x;
-  if (element < min(ELEMENTS, elements))
-    for (uint i = 0; i < LINES / GROUP; i++) {
-      const uint line = at.y + i * GROUP;
-      to[line * TO_LINE + element * TO_ELEMENT] = float(from[ulong(min(line, lines - 1)) * stride + element]);
-    }
-}
-
-// A matrix with no elements beside each other.
-template <uint LINES, uint ELEMENTS, uint TO_LINE>
-static void copy_strided(threadgroup float *to, const device T *from, uint stride, uint step, uint lines, uint elements, uint2 at) {
-  for (uint i = 0; i < LINES / GROUP; i++) {
-    const uint line = at.y + i * GROUP;
-    for (uint element = at.x; element < min(ELEMENTS, elements); element += LANES)
-      to[line * TO_LINE + element] = float(from[ulong(min(line, lines - 1)) * stride + ulong(element) * step]);
-  }
-}
-
 kernel void product_threads(const device T *a_all [[buffer(0)]], const device T *b_all [[buffer(1)]], device U *c_all [[buffer(2)]],
                             constant Sizes &size [[buffer(3)]], uint3 group [[threadgroup_position_in_grid]],
                             uint3 thread_at [[thread_position_in_threadgroup]]) {

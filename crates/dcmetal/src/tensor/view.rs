@@ -3,9 +3,8 @@
 use std::fmt;
 use std::ops::RangeBounds;
 
-use super::Element;
 use super::layout::{Layout, wrong};
-use crate::{Accelerator, Arg, Result, View, ViewMut};
+use crate::{Accelerator, Arg, Pod, Result, View, ViewMut};
 
 /// Elements of a buffer with a shape of up to [`MAX_RANK`](super::MAX_RANK) axes, for reading. It borrows the buffer and copies nothing; so do
 /// [`transposed`](Tensor::transposed), [`slice`](Tensor::slice) and the others.
@@ -23,14 +22,14 @@ use crate::{Accelerator, Arg, Result, View, ViewMut};
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Tensor<'a, T: Element> {
+pub struct Tensor<'a, T: Pod> {
     /// Whose first element is the tensor's.
     view: View<'a, T>,
     layout: Layout,
 }
 
 /// Elements of a buffer with a shape, for reading and writing. No two of its places are the same element.
-pub struct TensorMut<'a, T: Element> {
+pub struct TensorMut<'a, T: Pod> {
     view: ViewMut<'a, T>,
     layout: Layout,
 }
@@ -58,7 +57,7 @@ fn rows(shape: &[usize], len: usize) -> Result<Layout> {
     }
 }
 
-impl<'a, T: Element> Tensor<'a, T> {
+impl<'a, T: Pod> Tensor<'a, T> {
     /// All elements of a buffer or view in row-major order: the last axis is the one whose elements follow each other.
     ///
     /// # Errors
@@ -153,7 +152,7 @@ impl<'a, T: Element> Tensor<'a, T> {
     }
 }
 
-impl<'a, T: Element> TensorMut<'a, T> {
+impl<'a, T: Pod> TensorMut<'a, T> {
     /// All elements of a buffer or view in row-major order. See [`Tensor::new`].
     ///
     /// # Errors
@@ -251,15 +250,15 @@ impl<'a, T: Element> TensorMut<'a, T> {
     }
 }
 
-impl<T: Element> fmt::Debug for Tensor<'_, T> {
+impl<T: Pod> fmt::Debug for Tensor<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(&self.layout, T::SCALAR.name(), f)
+        describe(&self.layout, std::any::type_name::<T>(), f)
     }
 }
 
-impl<T: Element> fmt::Debug for TensorMut<'_, T> {
+impl<T: Pod> fmt::Debug for TensorMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(&self.layout, T::SCALAR.name(), f)
+        describe(&self.layout, std::any::type_name::<T>(), f)
     }
 }
 

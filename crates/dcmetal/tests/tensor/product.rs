@@ -4,8 +4,8 @@ use dcmetal::tensor::{Product, ProductKernel, Tensor, TensorMut, product, produc
 use dcmetal::{Accelerator, Error};
 use half::{bf16, f16};
 
-use crate::common::{Random, gpu};
-use crate::random::{Number, Placed, below, gamma, name, of};
+use crate::common::Random;
+use crate::random::{Number, Placed, below, gamma, gpu, name, of, run};
 
 /// Extents that are 1, primes, a tile's and around it.
 const EXTENTS: &[usize] = &[1, 2, 3, 7, 13, 16, 17, 31, 32, 33, 61, 64, 65, 96, 97, 101, 131, 193];
@@ -47,9 +47,7 @@ fn one<T: Number, U: Number>(gpu: &Accelerator, random: &mut Random, kernel: Opt
         name::<U>(),
         c.strides
     );
-    let operation = product_with(a.tensor(), b.tensor(), c.tensor_mut(), &options);
-    let submission = operation.and_then(|operation| operation.submit());
-    submission.and_then(|submission| submission.wait()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    run(&what, product_with(a.tensor(), b.tensor(), c.tensor_mut(), &options));
     c.check(&what, |at| {
         let (front, last) = at.split_at(at.len() - 2);
         // What is missing in front is not indexed; where there is one, it is the first.
@@ -59,12 +57,10 @@ fn one<T: Number, U: Number>(gpu: &Accelerator, random: &mut Random, kernel: Opt
             let front: Vec<usize> = front.map(|(&at, &extent)| at.min(extent - 1)).collect();
             [&front[..], &[row, column]].concat()
         };
-        let (mut sum, mut size) = (0.0, 0.0);
-        for i in 0..k {
-            let term = a.at(&batch(&a_shape, last[0], i)) * b.at(&batch(&b_shape, i, last[1]));
-            sum += term;
-            size += term.abs();
-        }
+        let line = a.line(&batch(&a_shape, last[0], 0), a_shape.len() - 1, k);
+        let column = b.line(&batch(&b_shape, 0, last[1]), b_shape.len() - 2, k);
+        let terms = line.zip(column).map(|(a, b)| a.to_f64() * b.to_f64());
+        let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()));
         let (alpha, beta) = (f64::from(options.alpha), f64::from(options.beta));
         let before = c.at(at);
         let value = alpha * sum + beta * before;

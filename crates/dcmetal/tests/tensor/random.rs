@@ -1,6 +1,8 @@
 //! Random numbers and shapes by seed, and tensors of them on the device.
 
-use dcmetal::tensor::{Element, Tensor, TensorMut};
+use std::sync::OnceLock;
+
+use dcmetal::tensor::{Element, Operation, Tensor, TensorMut};
 use dcmetal::{Accelerator, Buffer, Scalar};
 use half::{bf16, f16};
 
@@ -38,6 +40,12 @@ numbers! {
     f32, power(-24), power(-149), |x| f64::from(x), |y| y as f32;
     f16, power(-11), power(-24), |x| x.to_f64(), |y| f16::from_f64(y);
     bf16, power(-8), power(-133), |x| x.to_f64(), |y| bf16::from_f64(y);
+}
+
+/// One accelerator for all tests, so that each kernel is compiled once.
+pub fn gpu() -> Accelerator {
+    static GPU: OnceLock<Accelerator> = OnceLock::new();
+    GPU.get_or_init(crate::common::gpu).clone()
 }
 
 /// One of a list.
@@ -89,6 +97,12 @@ impl<T: Number> Placed<T> {
         Placed { buffer, before, start, shape: shape.to_vec(), strides: strides.to_vec() }
     }
 
+    /// Other numbers instead, everywhere.
+    pub fn rewrite(&mut self, of: impl Fn(T) -> T) {
+        self.before.iter_mut().for_each(|number| *number = of(*number));
+        self.buffer.write_from(&self.before).expect("nobody uses it");
+    }
+
     pub fn tensor(&self) -> Tensor<'_, T> {
         let view = self.buffer.view(self.start..).expect("within");
         Tensor::strided(view, &self.shape, &self.strides).unwrap_or_else(|error| panic!("{error}"))
@@ -107,6 +121,12 @@ impl<T: Number> Placed<T> {
     /// An element as it was before.
     pub fn at(&self, at: &[usize]) -> f64 {
         self.before[self.place(at)].to_f64()
+    }
+
+    /// Elements as they were before, along an axis.
+    pub fn line(&self, at: &[usize], axis: usize, count: usize) -> impl Iterator<Item = T> + '_ {
+        let (start, step) = (self.place(at), self.strides[axis]);
+        (0..count).map(move |i| self.before[start + i * step])
     }
 
     /// Compares what the device left with a reference: for each element its value and the greatest difference before it is rounded to `T`. Everything else
@@ -151,4 +171,10 @@ pub fn gamma(n: usize) -> f64 {
 /// `float`, `half` or `bfloat`.
 pub fn name<T: Number>() -> &'static str {
     Scalar::name(T::SCALAR)
+}
+
+/// Runs an operation to its end.
+pub fn run(what: &str, operation: dcmetal::Result<Operation<'_>>) {
+    let submission = operation.and_then(|operation| operation.submit());
+    submission.and_then(|submission| submission.wait()).unwrap_or_else(|error| panic!("{what}: {error}"));
 }

@@ -1,0 +1,245 @@
+//! Two-dimensional convolution and pooling of images.
+//!
+//! Shapes name the channel last: images are N x H x W x C and windows H x W x C of x x C of y. So what threads beside each other read and write lies beside each other, for windows as for
+//! images, and a number of x serves many channels of y, as one of A serves many columns in a product. An image with the channel first is
+//! [`permuted`](Tensor::permuted), which is slower and copies nothing.
+
+use super::layout::{Layout, wrong};
+use super::{Element, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use crate::{Arg, Grid, Result, Size};
+
+/// How a window goes over an image: rows first, columns second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Steps {
+    /// From one place of the window to the next.
+    pub stride: [usize; 2],
+    /// Rows of zeros above and below, columns of zeros on the left and on the right. Of the largest numbers, and of means that do not count them, they are no part.
+    pub padding: [usize; 2],
+    /// From one number under the window to the next.
+    pub dilation: [usize; 2],
+}
+
+impl Default for Steps {
+    fn default() -> Steps {
+        Steps { stride: [1; 2], padding: [0; 2], dilation: [1; 2] }
+    }
+}
+
+impl Steps {
+    /// Places of a window of so many numbers along an axis of an image: `(extent + 2 padding - dilation (window - 1) - 1) / stride + 1`, rounded down. `None` where it
+    /// fits nowhere or a number of these is 0.
+    pub fn places(&self, axis: usize, extent: usize, window: usize) -> Option<usize> {
+        let (stride, padding, dilation) = (self.stride[axis], self.padding[axis], self.dilation[axis]);
+        if dilation == 0 {
+            return None;
+        }
+        let whole = window.checked_sub(1)?.checked_mul(dilation)?.checked_add(1)?;
+        let free = padding.checked_mul(2)?.checked_add(extent)?.checked_sub(whole)?;
+        free.checked_div(stride).map(|steps| steps + 1)
+    }
+}
+
+/// How a convolution is computed.
+pub struct Convolution<'a, T: Element> {
+    /// How the window goes over the image.
+    pub steps: Steps,
+    /// Parts of the channels of x and y that have to do with each other only.
+    pub groups: usize,
+    /// What is added, for each channel of y.
+    pub bias: Option<Tensor<'a, T>>,
+}
+
+impl<T: Element> Default for Convolution<'_, T> {
+    fn default() -> Self {
+        Convolution { steps: Steps::default(), groups: 1, bias: None }
+    }
+}
+
+/// Heads of the sources.
+const TILES: &str =
+    concat!(include_str!("convolution.metal"), include_str!("lines.metal"), include_str!("convolution_threads.metal"));
+const EACH: &str = concat!(include_str!("convolution.metal"), include_str!("convolution_each.metal"));
+const POOL: &str = concat!(include_str!("convolution.metal"), include_str!("pool.metal"));
+
+/// The tile of convolution_threads.metal: places and channels.
+const PLACES: usize = 48;
+const CHANNELS: usize = 64;
+const TILE: [(&str, &str); 4] = [("ROWS", "6"), ("COLUMNS", "4"), ("GROUP", "8"), ("DEPTH", "64")];
+
+/// Channels of a group from which on a tile is for them.
+const LEAST_CHANNELS: usize = 8;
+
+/// `Sizes` of convolution.metal.
+struct Sizes {
+    image: [usize; 4],
+    result: [usize; 4],
+    channels: [usize; 2],
+    groups: usize,
+    window: [usize; 2],
+    steps: Steps,
+    strides: [[usize; 4]; 3],
+    has_bias: bool,
+}
+
+impl Sizes {
+    fn words(&self) -> Result<[u32; 28]> {
+        let Sizes { image, result, channels, groups, window, steps, strides, has_bias } = self;
+        let mut all = vec![image[1], image[2], channels[0], channels[1], result[1], result[2], *groups];
+        for pair in [*window, steps.stride, steps.padding, steps.dilation] {
+            all.extend(pair);
+        }
+        all.extend(strides.concat());
+        all.push(usize::from(*has_bias));
+        let words: Result<Vec<u32>, _> = all.into_iter().map(u32::try_from).collect();
+        match words {
+            Ok(words) => Ok(words.try_into().expect("twenty-eight words")),
+            Err(_) => Err(wrong("convolution", format!("{steps:?} has a number above {}", u32::MAX))),
+        }
+    }
+}
+
+/// That a layout has four axes: their extents and strides.
+fn four(operation: &'static str, name: &str, of: &Layout) -> Result<([usize; 4], [usize; 4])> {
+    match (of.extents().try_into(), of.strides().try_into()) {
+        (Ok(extents), Ok(strides)) => Ok((extents, strides)),
+        _ => Err(wrong(operation, format!("{name} is {} and has not four axes", of.shape()))),
+    }
+}
+
+/// That y has a place for each of the window's.
+fn check_places(
+    operation: &'static str,
+    steps: &Steps,
+    image: &Layout,
+    window: [usize; 2],
+    result: &Layout,
+) -> Result<()> {
+    let places = |axis: usize| steps.places(axis, image.extents()[1 + axis], window[axis]);
+    let (Some(rows), Some(columns)) = (places(0), places(1)) else {
+        let text =
+            format!("a window of {}x{} with {steps:?} has no place in x, {}", window[0], window[1], image.shape());
+        return Err(wrong(operation, text));
+    };
+    if result.extents()[..3] != [image.extents()[0], rows, columns] {
+        let text = format!(
+            "x is {}, y is {}: a window of {}x{} with {steps:?} has {rows}x{columns} places in each image",
+            image.shape(),
+            result.shape(),
+            window[0],
+            window[1]
+        );
+        return Err(wrong(operation, text));
+    }
+    Ok(())
+}
+
+/// y = the sum, under each place of the window, of the products of x and w (not mirrored, as is usual for networks), for each channel of y: x is N x H x W x C, y is N x H' x W' x D, with as many places as
+/// [`Steps::places`] says, and w is the window: rows x columns x C / groups x D. Group g has channels g C / groups and on of x, and g D / groups and on of y. Products are
+/// accumulated in `f32`, the bias is added, and y is rounded once.
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) where extents do not fit; [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation.
+pub fn convolution<'a, T: Element>(
+    x: Tensor<'a, T>,
+    w: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    options: &Convolution<'a, T>,
+) -> Result<Operation<'a>> {
+    const NAME: &str = "convolution";
+    let gpu = one_accelerator(NAME, &[x.accelerator(), w.accelerator(), y.accelerator()])?;
+    let (image, x_strides) = four(NAME, "x", x.layout())?;
+    let (window, w_strides) = four(NAME, "w", w.layout())?;
+    let (result, y_strides) = four(NAME, "y", y.layout())?;
+    let &Convolution { steps, groups, bias } = options;
+    let refused = |why: &str| {
+        let (x, w, y) = (x.layout().shape(), w.layout().shape(), y.layout().shape());
+        wrong(NAME, format!("x is {x}, w is {w}, y is {y}, {groups} groups: {why}"))
+    };
+    let ([_, _, _, c], [height, width, inputs, d]) = (image, window);
+    if groups == 0 || !d.is_multiple_of(groups) || inputs.checked_mul(groups) != Some(c) {
+        return Err(refused("the groups do not divide the channels of x and y, or w has not those of a group"));
+    }
+    if result[3] != d {
+        return Err(refused("y has not the channels of w"));
+    }
+    check_places(NAME, &steps, x.layout(), [height, width], y.layout())?;
+    if let Some(bias) = &bias {
+        one_accelerator(NAME, &[gpu, bias.accelerator()])?;
+        if bias.shape() != [d] || bias.strides() != [1] {
+            return Err(wrong(NAME, format!("the bias is {bias:?}, not {d} numbers that follow each other")));
+        }
+    }
+    let outputs = d / groups;
+    let (window, channels, strides) = ([height, width], [inputs, outputs], [x_strides, w_strides, y_strides]);
+    let sizes = Sizes { image, result, channels, groups, window, steps, strides, has_bias: bias.is_some() }.words()?;
+    let args = vec![x.arg(), w.arg(), bias.unwrap_or(w).arg(), y.into_arg(), Arg::value(sizes)];
+    let element = ("T", T::SCALAR.name());
+    let [images, to_height, to_width, _] = result;
+    if outputs >= LEAST_CHANNELS {
+        let kernel = compiled(gpu, "convolution_threads", TILES, &[&[element][..], &TILE].concat())?;
+        let count = (outputs.div_ceil(CHANNELS) * groups, to_width.div_ceil(PLACES), images * to_height);
+        return Ok(Operation::of(kernel, Grid::threadgroups(count, (16usize, 8usize)), args));
+    }
+    let flag = |is: bool| if is { "1" } else { "0" };
+    let in_line = [x_strides[3], w_strides[3], y_strides[3]] == [1; 3];
+    let macros = [element, ("IN_LINE", flag(in_line)), ("DEPTHWISE", flag(inputs == 1 && outputs == 1))];
+    let kernel = compiled(gpu, "convolution_each", EACH, &macros)?;
+    Ok(Operation::of(kernel, Grid::threads(Size::from((d, to_width, images * to_height))), args))
+}
+
+/// What is made of the numbers under a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pooling {
+    /// The largest; NaN where there is one.
+    Max,
+    /// The mean of those in the image.
+    Mean,
+    /// The same with zeros for the padding.
+    MeanWithPadding,
+}
+
+/// y = the largest number, or the mean, under each place of a window, for each channel by itself: x is N x H x W x C and y is N x H' x W' x C, with as many places as [`Steps::places`] says.
+/// Sums are made in `f32`.
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) where extents do not fit, and for a padding so large that a place of the window has nothing of x under it;
+/// [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation.
+pub fn pool<'a, T: Element>(
+    pooling: Pooling,
+    x: Tensor<'a, T>,
+    window: [usize; 2],
+    steps: &Steps,
+    y: TensorMut<'a, T>,
+) -> Result<Operation<'a>> {
+    const NAME: &str = "pool";
+    let gpu = one_accelerator(NAME, &[x.accelerator(), y.accelerator()])?;
+    let (image, x_strides) = four(NAME, "x", x.layout())?;
+    let (result, y_strides) = four(NAME, "y", y.layout())?;
+    if image[3] != result[3] {
+        let text = format!("x is {}, y is {}: other channels", x.layout().shape(), y.layout().shape());
+        return Err(wrong(NAME, text));
+    }
+    check_places(NAME, steps, x.layout(), window, y.layout())?;
+    // Of every place, along either axis, some number must be in the image.
+    let is_empty = |axis: usize| {
+        let first = |to: usize| to * steps.stride[axis];
+        let inside = |at: usize| (steps.padding[axis]..steps.padding[axis] + image[1 + axis]).contains(&at);
+        (0..result[1 + axis]).any(|to| !(0..window[axis]).any(|at| inside(first(to) + at * steps.dilation[axis])))
+    };
+    if is_empty(0) || is_empty(1) {
+        let text =
+            format!("a window of {}x{} with {steps:?} has a place with nothing of x under it", window[0], window[1]);
+        return Err(wrong(NAME, text));
+    }
+    let strides = [x_strides, [0; 4], y_strides];
+    let channels = [image[3]; 2];
+    let sizes =
+        Sizes { image, result, channels, groups: 1, window, steps: *steps, strides, has_bias: false }.words()?;
+    let flag = |is: bool| if is { "1" } else { "0" };
+    let in_line = x_strides[3] == 1 && y_strides[3] == 1;
+    let macros = [("T", T::SCALAR.name()), ("IN_LINE", flag(in_line)), ("IS_MAX", flag(pooling == Pooling::Max))];
+    let kernel = compiled(gpu, "pool", POOL, &macros)?;
+    let grid = Grid::threads(Size::from((result[3], result[2], result[0] * result[1])));
+    let counts = Arg::from(u32::from(pooling == Pooling::MeanWithPadding));
+    Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), Arg::value(sizes), counts]))
+}

@@ -1,0 +1,183 @@
+//! Softmax, layer normalisation, and batch normalisation with its statistics.
+
+use super::layout::{Layout, wrong};
+use super::reduce::rows_of_threads;
+use super::{Element, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use crate::kernel::Scalar;
+use crate::{Accelerator, Arg, Grid, Kernel, Result, Size};
+
+const SOURCE: &str = concat!(include_str!("scalar.metal"), include_str!("rows.metal"), include_str!("normalize.metal"));
+
+fn kernel_of(gpu: &Accelerator, kernel: &str, scalar: Scalar, in_line: bool, channels_last: bool) -> Result<Kernel> {
+    let flag = |is: bool| if is { "1" } else { "0" };
+    let macros = [("T", scalar.name()), ("IN_LINE", flag(in_line)), ("CHANNELS_LAST", flag(channels_last))];
+    compiled(gpu, kernel, SOURCE, &macros)
+}
+
+/// Layouts of x and y, of one shape.
+fn same_shape(operation: &'static str, x: &Layout, y: &Layout) -> Result<()> {
+    match x.extents() == y.extents() {
+        true if x.rank() > 0 => Ok(()),
+        true => Err(wrong(operation, "x has no axis".to_owned())),
+        false => Err(wrong(operation, format!("x is {}, y is {}", x.shape(), y.shape()))),
+    }
+}
+
+/// The grid, whether elements of rows follow each other, and `Rows` of normalize.metal.
+fn rows(x: &Layout, y: &Layout, epsilon: f32, has: [bool; 2]) -> (Grid, bool, [u32; 15]) {
+    let ((extents, from), (_, to)) = (x.padded(), y.padded());
+    let [.., n] = extents;
+    let mut words = vec![n, from[3], to[3]];
+    for three in [extents, from, to] {
+        words.extend(&three[..3]);
+    }
+    words.push(epsilon.to_bits());
+    let has = has.map(u32::from);
+    words.extend(has);
+    let grid = rows_of_threads(extents[2], u64::from(extents[0]) * u64::from(extents[1]));
+    let in_line = from[3] == 1 && to[3] == 1;
+    (grid, in_line, words.try_into().expect("fifteen words"))
+}
+
+/// y = exp(x) divided by its sum along the last axis: what is subtracted from x first, its largest, changes nothing but that nothing overflows.
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) for different shapes; [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation.
+pub fn softmax<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>) -> Result<Operation<'a>> {
+    let gpu = one_accelerator("softmax", &[x.accelerator(), y.accelerator()])?;
+    same_shape("softmax", x.layout(), y.layout())?;
+    let (grid, in_line, rows) = rows(x.layout(), y.layout(), 0.0, [false; 2]);
+    let kernel = kernel_of(gpu, "softmax", T::SCALAR, in_line, false)?;
+    Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), Arg::value(rows)]))
+}
+
+/// What a normalised value is multiplied by, and what is added then: tensors of one axis without gaps, or none.
+pub struct Affine<'a, T: Element> {
+    /// The factors.
+    pub scale: Option<Tensor<'a, T>>,
+    /// The terms.
+    pub shift: Option<Tensor<'a, T>>,
+}
+
+impl<T: Element> Default for Affine<'_, T> {
+    fn default() -> Self {
+        Affine { scale: None, shift: None }
+    }
+}
+
+/// That a tensor has one axis of so many elements without gaps.
+fn line(operation: &'static str, name: &str, of: &Layout, n: usize) -> Result<()> {
+    match of.extents() == [n] && of.is_contiguous() {
+        true => Ok(()),
+        false => Err(wrong(operation, format!("{name} is {}, not {n} elements that follow each other", of.shape()))),
+    }
+}
+
+impl<'a, T: Element> Affine<'a, T> {
+    /// The two arguments, and whether they count.
+    fn args(&self, operation: &'static str, n: usize, x: &Tensor<'a, T>) -> Result<([Arg<'a>; 2], [bool; 2])> {
+        for (name, tensor) in [("scale", &self.scale), ("shift", &self.shift)] {
+            if let Some(tensor) = tensor {
+                one_accelerator(operation, &[x.accelerator(), tensor.accelerator()])?;
+                line(operation, name, tensor.layout(), n)?;
+            }
+        }
+        // What does not count is never read.
+        let arg = |tensor: Option<Tensor<'a, T>>| tensor.unwrap_or(*x).arg();
+        Ok(([arg(self.scale), arg(self.shift)], [self.scale.is_some(), self.shift.is_some()]))
+    }
+}
+
+/// y = (x - mean) / sqrt(variance + epsilon), scaled and shifted, with mean and variance (of all, not of a sample) along the last axis (Ba, Kiros and Hinton, arXiv 1607.06450).
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) for different shapes of x and y, and for a scale or shift that has not an element for each of the last axis;
+/// [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation.
+pub fn layer_norm<'a, T: Element>(
+    x: Tensor<'a, T>,
+    affine: &Affine<'a, T>,
+    epsilon: f32,
+    y: TensorMut<'a, T>,
+) -> Result<Operation<'a>> {
+    let gpu = one_accelerator("layer_norm", &[x.accelerator(), y.accelerator()])?;
+    same_shape("layer_norm", x.layout(), y.layout())?;
+    let n = *x.shape().last().expect("it has an axis");
+    let ([scale, shift], has) = affine.args("layer_norm", n, &x)?;
+    let (grid, in_line, rows) = rows(x.layout(), y.layout(), epsilon, has);
+    let kernel = kernel_of(gpu, "layer_norm", T::SCALAR, in_line, false)?;
+    Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), scale, shift, Arg::value(rows)]))
+}
+
+/// What batch normalisation normalises by, for each channel.
+pub struct Channels<'a, T: Element> {
+    /// Which axis counts the channels.
+    pub axis: usize,
+    /// In `f32`, as [`batch_statistics`] leaves it.
+    pub mean: Tensor<'a, f32>,
+    /// The same.
+    pub variance: Tensor<'a, f32>,
+    /// Behind the normalisation.
+    pub affine: Affine<'a, T>,
+}
+
+/// y = (x - mean) / sqrt(variance + epsilon), scaled and shifted, each by channel (Ioffe and Szegedy, arXiv 1502.03167).
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) for different shapes of x and y, an axis that x does not have, and what has not an element for each channel;
+/// [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation.
+pub fn batch_norm<'a, T: Element>(
+    x: Tensor<'a, T>,
+    channels: &Channels<'a, T>,
+    epsilon: f32,
+    y: TensorMut<'a, T>,
+) -> Result<Operation<'a>> {
+    let Channels { axis, mean, variance, affine } = channels;
+    let gpus = [x.accelerator(), y.accelerator(), mean.accelerator(), variance.accelerator()];
+    let gpu = one_accelerator("batch_norm", &gpus)?;
+    same_shape("batch_norm", x.layout(), y.layout())?;
+    let n = channels_of("batch_norm", x.layout(), *axis)?;
+    line("batch_norm", "mean", mean.layout(), n)?;
+    line("batch_norm", "variance", variance.layout(), n)?;
+    let ([scale, shift], has) = affine.args("batch_norm", n, &x)?;
+    let ((extents, from), (_, to)) = (x.layout().padded(), y.layout().padded());
+    let mut channel = [0; 4];
+    channel[4 - x.layout().rank() + axis] = 1;
+    let mut words = [extents, from, to, channel].concat();
+    words.push(epsilon.to_bits());
+    let has = has.map(u32::from);
+    words.extend(has);
+    let words: [u32; 19] = words.try_into().expect("nineteen words");
+    let kernel = kernel_of(gpu, "batch_norm", T::SCALAR, from[3] == 1 && to[3] == 1, channel[3] == 1)?;
+    let [a, b, c, d] = extents.map(u64::from);
+    let grid = Grid::threads(Size { x: d, y: c, z: a * b });
+    let args = vec![x.arg(), y.into_arg(), mean.arg(), variance.arg(), scale, shift, Arg::value(words)];
+    Ok(Operation::of(kernel, grid, args))
+}
+
+fn channels_of(operation: &'static str, x: &Layout, axis: usize) -> Result<usize> {
+    let n = x.extents().get(axis).copied();
+    n.ok_or_else(|| wrong(operation, format!("x is {} and has no axis {axis}", x.shape())))
+}
+
+/// The mean and the variance (of all, not of a sample) of each channel, over all other axes.
+///
+/// # Errors
+/// As [`batch_norm`].
+pub fn batch_statistics<'a, T: Element>(
+    x: Tensor<'a, T>,
+    axis: usize,
+    mean: TensorMut<'a, f32>,
+    variance: TensorMut<'a, f32>,
+) -> Result<Operation<'a>> {
+    let gpus = [x.accelerator(), mean.accelerator(), variance.accelerator()];
+    let gpu = one_accelerator("batch_statistics", &gpus)?;
+    let n = channels_of("batch_statistics", x.layout(), axis)?;
+    line("batch_statistics", "mean", mean.layout(), n)?;
+    line("batch_statistics", "variance", variance.layout(), n)?;
+    let step = x.strides()[axis] as u32;
+    let ([_, extents @ ..], [_, strides @ ..]) = x.layout().without(axis).padded();
+    let words: [u32; 8] = [&[n as u32, step][..], &extents, &strides].concat().try_into().expect("eight words");
+    let kernel = kernel_of(gpu, "batch_statistics", T::SCALAR, step == 1, false)?;
+    let args = vec![x.arg(), mean.into_arg(), variance.into_arg(), Arg::value(words)];
+    Ok(Operation::of(kernel, Grid::linear(n), args))
+}

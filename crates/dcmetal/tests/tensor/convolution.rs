@@ -1,0 +1,217 @@
+//! Convolution, pooling, and the product of a matrix and a vector.
+
+use dcmetal::tensor::{
+    Convolution, Pooling, Steps, Tensor, TensorMut, convolution, pool, vector_product, vector_product_with,
+};
+use half::{bf16, f16};
+
+use crate::common::Random;
+use crate::random::{Number, Placed, below, gamma, gpu, name, of, run};
+
+fn steps(random: &mut Random) -> Steps {
+    Steps {
+        stride: [0; 2].map(|_| of(random, &[1, 1, 2, 3])),
+        padding: [0; 2].map(|_| of(random, &[0, 1, 2])),
+        dilation: [0; 2].map(|_| of(random, &[1, 1, 2])),
+    }
+}
+
+/// Where a place of the window is in the image.
+fn inside(steps: &Steps, axis: usize, to: usize, at: usize, extent: usize) -> Option<usize> {
+    (to * steps.stride[axis] + at * steps.dilation[axis]).checked_sub(steps.padding[axis]).filter(|&at| at < extent)
+}
+
+fn convolve<T: Number>(random: &mut Random, groups: usize, inputs: usize, outputs: usize) {
+    let gpu = gpu();
+    let (steps, window, image) = loop {
+        let steps = steps(random);
+        let window = [0; 2].map(|_| of(random, &[1, 2, 3, 5]));
+        let image = [of(random, &[1, 2]), of(random, &[5, 9, 16]), of(random, &[1, 7, 19, 61])];
+        if steps.places(0, image[1], window[0]).is_some() && steps.places(1, image[2], window[1]).is_some() {
+            break (steps, window, image);
+        }
+    };
+    let places = [0, 1].map(|axis| steps.places(axis, image[1 + axis], window[axis]).expect("it fits"));
+    // Channels last in memory, or first.
+    let order: &[usize] = if below(random, 4) == 0 { &[0, 3, 1, 2] } else { &[0, 1, 2, 3] };
+    let gap = below(random, 2) * 3;
+    let shape = [image[0], image[1], image[2], groups * inputs];
+    let x = Placed::<T>::new(&gpu, random, &shape, order, gap);
+    let w = Placed::<T>::new(&gpu, random, &[window[0], window[1], inputs, groups * outputs], &[0, 1, 2, 3], gap);
+    let mut y = Placed::<T>::new(&gpu, random, &[image[0], places[0], places[1], groups * outputs], order, gap);
+    let bias = Placed::<T>::new(&gpu, random, &[groups * outputs], &[0], 0);
+    let has_bias = below(random, 2) == 0;
+    let what = format!(
+        "convolution of {} {:?} {:?} with {:?} in {groups} groups, {steps:?}, bias {has_bias}",
+        name::<T>(),
+        x.shape,
+        x.strides,
+        w.shape
+    );
+    let options = Convolution { steps, groups, bias: has_bias.then(|| bias.tensor()) };
+    run(&what, convolution(x.tensor(), w.tensor(), y.tensor_mut(), &options));
+    y.check(&what, |at| {
+        let (mut sum, mut size) = if has_bias { (bias.at(&at[3..]), bias.at(&at[3..]).abs()) } else { (0.0, 0.0) };
+        let mut count = 1;
+        for i in 0..window[0] {
+            for j in 0..window[1] {
+                let rows = inside(&steps, 0, at[1], i, image[1]);
+                let (Some(row), Some(column)) = (rows, inside(&steps, 1, at[2], j, image[2])) else { continue };
+                let first = at[3] / outputs * inputs;
+                let numbers = x.line(&[at[0], row, column, first], 3, inputs);
+                for (x, w) in numbers.zip(w.line(&[i, j, 0, at[3]], 2, inputs)) {
+                    let term = x.to_f64() * w.to_f64();
+                    (sum, size, count) = (sum + term, size + term.abs(), count + 1);
+                }
+            }
+        }
+        (sum, gamma(count) * size)
+    });
+}
+
+#[test]
+fn convolutions_are_within_their_bound() {
+    let mut random = Random(7);
+    for (groups, inputs, outputs) in
+        [(1, 3, 17), (1, 65, 64), (1, 2, 3), (2, 5, 9), (1, 1, 1), (7, 1, 1), (3, 2, 1), (1, 70, 80), (4, 3, 16)]
+    {
+        for _ in 0..3 {
+            convolve::<f32>(&mut random, groups, inputs, outputs);
+        }
+    }
+    for _ in 0..3 {
+        convolve::<f16>(&mut random, 1, 5, 19);
+        convolve::<bf16>(&mut random, 18, 1, 1);
+    }
+}
+
+fn pooled<T: Number>(random: &mut Random, pooling: Pooling) {
+    let gpu = gpu();
+    let image = [of(random, &[1, 3]), of(random, &[5, 8, 13]), of(random, &[6, 17]), of(random, &[1, 3, 16, 33])];
+    let window = [of(random, &[1, 2, 3]), of(random, &[2, 3])];
+    let stride = [0; 2].map(|_| of(random, &[1, 2]));
+    let steps = Steps { stride, padding: [window[0] / 2, window[1] / 2], dilation: [1, 1] };
+    let places = [0, 1].map(|axis| steps.places(axis, image[1 + axis], window[axis]).expect("it fits"));
+    let order: &[usize] = if below(random, 3) == 0 { &[0, 3, 1, 2] } else { &[0, 1, 2, 3] };
+    let x = Placed::<T>::new(&gpu, random, &image, order, 3);
+    let mut y = Placed::<T>::new(&gpu, random, &[image[0], places[0], places[1], image[3]], order, 3);
+    let what = format!("{pooling:?} of {} {image:?} {:?} under {window:?}, {steps:?}", name::<T>(), x.strides);
+    run(&what, pool(pooling, x.tensor(), window, &steps, y.tensor_mut()));
+    y.check(&what, |at| {
+        let mut numbers = Vec::new();
+        for i in 0..window[0] {
+            for j in 0..window[1] {
+                let rows = inside(&steps, 0, at[1], i, image[1]);
+                if let (Some(row), Some(column)) = (rows, inside(&steps, 1, at[2], j, image[2])) {
+                    numbers.push(x.at(&[at[0], row, column, at[3]]));
+                }
+            }
+        }
+        if pooling == Pooling::Max {
+            return (numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max), 0.0);
+        }
+        let all = window[0] * window[1];
+        let count = if pooling == Pooling::Mean { numbers.len() } else { all } as f64;
+        let (sum, size) = numbers.iter().fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
+        (sum / count, gamma(all + 1) * size / count)
+    });
+}
+
+#[test]
+fn pooling_is_within_its_bounds() {
+    let mut random = Random(8);
+    for pooling in [Pooling::Max, Pooling::Mean, Pooling::MeanWithPadding] {
+        for _ in 0..5 {
+            pooled::<f32>(&mut random, pooling);
+        }
+    }
+    for _ in 0..3 {
+        pooled::<f16>(&mut random, Pooling::Max);
+    }
+}
+
+fn vector<T: Number, U: Number>(random: &mut Random) {
+    let gpu = gpu();
+    let [m, k] = [0; 2].map(|_| of(random, &[1, 2, 7, 63, 64, 65, 131, 300]));
+    let order: &[usize] = if below(random, 2) == 0 { &[0, 1] } else { &[1, 0] };
+    let gap = below(random, 2) * 3;
+    let a = Placed::<T>::new(&gpu, random, &[m, k], order, gap);
+    let step = 1 + below(random, 2);
+    let x = Placed::<T>::strided(&gpu, random, &[k], &[step], gap);
+    let mut y = Placed::<U>::strided(&gpu, random, &[m], &[3 - step], gap);
+    let [alpha, beta] = of(random, &[[1.0f32, 0.0], [-0.5, 1.0], [2.0, 0.25]]);
+    let what = format!("{} {m}x{k} {:?} by a vector {:?}, {alpha} and {beta}", name::<T>(), a.strides, x.strides);
+    run(&what, vector_product_with(a.tensor(), x.tensor(), y.tensor_mut(), [alpha, beta]));
+    y.check(&what, |at| {
+        let terms = a.line(&[at[0], 0], 1, k).zip(x.line(&[0], 0, k)).map(|(a, x)| a.to_f64() * x.to_f64());
+        let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()));
+        let before = f64::from(beta) * y.at(at);
+        let alpha = f64::from(alpha);
+        (alpha * sum + before, gamma(k + 2) * (alpha.abs() * size + before.abs()))
+    });
+}
+
+#[test]
+fn vector_products_are_within_their_bound() {
+    let mut random = Random(9);
+    for _ in 0..24 {
+        vector::<f32, f32>(&mut random);
+    }
+    for _ in 0..6 {
+        vector::<bf16, f32>(&mut random);
+    }
+}
+
+#[test]
+fn what_cannot_be_convolved_is_told() {
+    let gpu = gpu();
+    let (x, mut y) = (gpu.buffer_zeroed::<f32>(64).expect("a buffer"), gpu.buffer_zeroed::<f32>(64).expect("a buffer"));
+    let tensor = |shape: &[usize]| {
+        Tensor::new(x.view(..shape.iter().product::<usize>()).expect("within"), shape).expect("it fits")
+    };
+    let cases: &[([usize; 4], [usize; 4], [usize; 4], usize, &str)] = &[
+        (
+            [1, 4, 4, 2],
+            [3, 3, 2, 1],
+            [1, 3, 2, 1],
+            1,
+            "x is 1x4x4x2, y is 1x3x2x1: a window of 3x3 with Steps { stride: [1, 1], padding: [0, 0], dilation: [1, 1] } has 2x2 places in each image",
+        ),
+        (
+            [1, 2, 4, 2],
+            [3, 3, 2, 1],
+            [1, 1, 2, 1],
+            1,
+            "a window of 3x3 with Steps { stride: [1, 1], padding: [0, 0], dilation: [1, 1] } has no place in x, 1x2x4x2",
+        ),
+        (
+            [1, 4, 4, 2],
+            [1, 1, 2, 2],
+            [1, 4, 4, 2],
+            2,
+            "x is 1x4x4x2, w is 1x1x2x2, y is 1x4x4x2, 2 groups: the groups do not divide the channels of x and y, or w has not those of a group",
+        ),
+        (
+            [1, 4, 4, 2],
+            [1, 1, 2, 2],
+            [1, 4, 4, 1],
+            1,
+            "x is 1x4x4x2, w is 1x1x2x2, y is 1x4x4x1, 1 groups: y has not the channels of w",
+        ),
+    ];
+    for &(image, window, result, groups, wanted) in cases {
+        let to =
+            TensorMut::new(y.view_mut(..result.iter().product::<usize>()).expect("within"), &result).expect("it fits");
+        let options = Convolution { groups, ..Convolution::default() };
+        let error = convolution(tensor(&image), tensor(&window), to, &options).expect_err(wanted);
+        assert_eq!(error.to_string(), format!("convolution: {wanted}"));
+    }
+    let steps = Steps { padding: [2, 0], ..Steps::default() };
+    let to = TensorMut::new(y.view_mut(..8).expect("within"), &[1, 8, 1, 1]).expect("it fits");
+    let error = pool(Pooling::Max, tensor(&[1, 5, 1, 1]), [2, 1], &steps, to).expect_err("nothing is under it");
+    assert!(error.to_string().ends_with("has a place with nothing of x under it"), "{error}");
+    let to = TensorMut::new(y.view_mut(..4).expect("within"), &[4]).expect("it fits");
+    let error = vector_product(tensor(&[3, 4]), tensor(&[4]), to).expect_err("other extents");
+    let text = "vector_product: A is 3x4, x is 4, y is 4: A x has not y's elements, or A not x's";
+    assert_eq!(error.to_string(), text);
+}

@@ -1,0 +1,170 @@
+//! Softmax, layer normalisation and batch normalisation.
+
+use dcmetal::tensor::{Affine, Channels, Tensor, TensorMut, batch_norm, batch_statistics, layer_norm, softmax};
+use half::{bf16, f16};
+
+use crate::common::Random;
+use crate::random::{Number, Placed, below, gamma, gpu, indices, name, of, run};
+
+const U: f64 = f32::ROUNDOFF;
+
+/// x and y of a random shape whose last axis is often long, in line or not.
+fn two<T: Number>(random: &mut Random) -> (Placed<T>, Placed<T>) {
+    let gpu = gpu();
+    let rank = 1 + below(random, 4);
+    let mut shape: Vec<usize> = (0..rank).map(|_| of(random, &[1, 2, 3, 5])).collect();
+    shape[rank - 1] = of(random, &[1, 7, 63, 64, 65, 200, 517]);
+    let mut order: Vec<usize> = (0..rank).collect();
+    if below(random, 3) == 0 {
+        order.rotate_left(1);
+    }
+    let gap = below(random, 2) * 3;
+    (Placed::new(&gpu, random, &shape, &order, gap), Placed::new(&gpu, random, &shape, &order, gap))
+}
+
+fn row<T: Number>(x: &Placed<T>, at: &[usize]) -> Vec<f64> {
+    let (rest, n) = (at.len() - 1, x.shape[at.len() - 1]);
+    let first = [&at[..rest], &[0]].concat();
+    x.line(&first, rest, n).map(T::to_f64).collect()
+}
+
+fn softmax_of<T: Number>(random: &mut Random) {
+    let (mut x, mut y) = two::<T>(random);
+    let scale = of(random, &[1.0, 20.0, 300.0]);
+    x.rewrite(|number| T::rounded(number.to_f64() * scale));
+    let what = format!("softmax of {} {:?} {:?}", name::<T>(), x.shape, x.strides);
+    run(&what, softmax(x.tensor(), y.tensor_mut()));
+    y.check(&what, |at| {
+        let numbers = row(&x, at);
+        let largest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = numbers.iter().map(|x| (x - largest).exp()).sum();
+        let apart = x.at(at) - largest;
+        let value = apart.exp() / sum;
+        // docs/TENSOR.md: the difference is rounded, twice the exponential function, the sum, the quotient.
+        let most = numbers.iter().map(|x| largest - x).filter(|apart| *apart < 104.0).fold(0.0, f64::max);
+        (value, value * (gamma(numbers.len() + 8) + 2.0 * U * most) + f64::from(f32::MIN_POSITIVE))
+    });
+}
+
+fn layer_norm_of<T: Number>(random: &mut Random, has: [bool; 2]) {
+    let gpu = gpu();
+    let (x, mut y) = two::<T>(random);
+    let n = *x.shape.last().expect("it has an axis");
+    let factors: Vec<[f64; 2]> =
+        (0..n).map(|_| [0, 1].map(|_| T::rounded(crate::random::number(random)).to_f64())).collect();
+    let buffers = [0, 1].map(|at| {
+        let numbers: Vec<T> = factors.iter().map(|pair| T::rounded(pair[at])).collect();
+        gpu.buffer_from(&numbers).expect("a buffer")
+    });
+    let tensor = |at: usize| has[at].then(|| Tensor::new(&buffers[at], &[n]).expect("it fits"));
+    let epsilon = 1e-3f32;
+    let what = format!("layer_norm of {} {:?} {:?} {has:?}", name::<T>(), x.shape, x.strides);
+    let affine = Affine { scale: tensor(0), shift: tensor(1) };
+    run(&what, layer_norm(x.tensor(), &affine, epsilon, y.tensor_mut()));
+    y.check(&what, |at| {
+        let numbers = row(&x, at);
+        let count = n as f64;
+        let (mean, size) = (numbers.iter().sum::<f64>() / count, numbers.iter().map(|x| x.abs()).sum::<f64>() / count);
+        let variance = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;
+        let deviation = (variance + f64::from(epsilon)).sqrt();
+        let [scale, shift] =
+            [0, 1].map(|part| if has[part] { factors[at[at.len() - 1]][part] } else { 1.0 - part as f64 });
+        let apart = (x.at(at) - mean) / deviation;
+        // docs/TENSOR.md: the mean's error moves all numbers; the rest is relative.
+        let moved = gamma(n + 2) * size / deviation;
+        let bound = scale.abs() * (moved * (1.0 + apart.abs()) + apart.abs() * gamma(n + 8)) + U * 2.0 * shift.abs();
+        (apart * scale + shift, bound)
+    });
+}
+
+#[test]
+fn rows_are_normalised_within_their_bounds() {
+    let mut random = Random(5);
+    for _ in 0..10 {
+        softmax_of::<f32>(&mut random);
+    }
+    for has in [[true, true], [false, false], [true, false], [false, true]] {
+        for _ in 0..3 {
+            layer_norm_of::<f32>(&mut random, has);
+        }
+    }
+    for _ in 0..3 {
+        softmax_of::<f16>(&mut random);
+        layer_norm_of::<bf16>(&mut random, [true, true]);
+    }
+}
+
+#[test]
+fn batches_are_normalised_within_their_bounds() {
+    let (gpu, mut random) = (gpu(), Random(6));
+    for round in 0..12 {
+        let rank = 2 + below(&mut random, 3);
+        let axis = if round % 2 == 0 { rank - 1 } else { below(&mut random, rank) };
+        let shape: Vec<usize> = (0..rank).map(|_| of(&mut random, &[1, 2, 5, 17, 33])).collect();
+        let order: Vec<usize> = (0..rank).collect();
+        let gap = below(&mut random, 2) * 3;
+        let x = Placed::<f32>::new(&gpu, &mut random, &shape, &order, gap);
+        let mut y = Placed::<f32>::new(&gpu, &mut random, &shape, &order, gap);
+        let c = shape[axis];
+        let mut statistics = [0; 2].map(|_| Placed::<f32>::new(&gpu, &mut random, &[c], &[0], 0));
+        let what = format!("batch of {shape:?} {:?}, channels on {axis}", x.strides);
+        let [mean, variance] = &mut statistics;
+        run(&what, batch_statistics(x.tensor(), axis, mean.tensor_mut(), variance.tensor_mut()));
+        let of_channel = |channel: usize| -> Vec<f64> {
+            indices(&shape).iter().filter(|at| at[axis] == channel).map(|at| x.at(at)).collect()
+        };
+        let known: Vec<[f64; 4]> = (0..c)
+            .map(|channel| {
+                let numbers = of_channel(channel);
+                let n = numbers.len();
+                let (mean, size) =
+                    (numbers.iter().sum::<f64>() / n as f64, numbers.iter().map(|x| x.abs()).sum::<f64>() / n as f64);
+                let variance = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n as f64;
+                let moved = gamma(n + 2) * size;
+                [mean, moved, variance, gamma(n + 4) * variance + 2.0 * moved * variance.sqrt() + moved * moved]
+            })
+            .collect();
+        statistics[0].check(&what, |at| (known[at[0]][0], known[at[0]][1]));
+        statistics[1].check(&what, |at| (known[at[0]][2], known[at[0]][3]));
+        let found = statistics.each_ref().map(|of| of.buffer.to_vec().expect("it ran"));
+        let factors: Vec<[f32; 2]> =
+            (0..c).map(|_| [0, 1].map(|_| crate::random::number(&mut random) as f32)).collect();
+        let buffers = [0, 1].map(|at| {
+            let numbers: Vec<f32> = factors.iter().map(|pair| pair[at]).collect();
+            gpu.buffer_from(&numbers).expect("a buffer")
+        });
+        let has = round % 3 != 0;
+        let tensor = |at: usize| has.then(|| Tensor::new(&buffers[at], &[c]).expect("it fits"));
+        let affine = Affine { scale: tensor(0), shift: tensor(1) };
+        let [mean, variance] = [0, 1].map(|at| statistics[at].tensor());
+        let epsilon = 1e-3f32;
+        run(&what, batch_norm(x.tensor(), &Channels { axis, mean, variance, affine }, epsilon, y.tensor_mut()));
+        y.check(&what, |at| {
+            let channel = at[axis];
+            let [mean, variance] = [0, 1].map(|part| f64::from(found[part][channel]));
+            let [scale, shift] =
+                [0, 1].map(|part| if has { f64::from(factors[channel][part]) } else { 1.0 - part as f64 });
+            let value = (x.at(at) - mean) / (variance + f64::from(epsilon)).sqrt() * scale;
+            (value + shift, 8.0 * U * value.abs() + U * shift.abs())
+        });
+    }
+}
+
+#[test]
+fn what_cannot_be_normalised_is_told() {
+    let gpu = gpu();
+    let x = gpu.buffer_zeroed::<f32>(12).expect("a buffer");
+    let mut y = gpu.buffer_zeroed::<f32>(12).expect("a buffer");
+    let tensor = |shape: &[usize]| {
+        Tensor::new(x.view(..shape.iter().product::<usize>()).expect("within"), shape).expect("it fits")
+    };
+    let error = softmax(tensor(&[3, 4]), TensorMut::new(&mut y, &[4, 3]).expect("it fits")).expect_err("other shapes");
+    assert_eq!(error.to_string(), "softmax: x is 3x4, y is 4x3");
+    let affine = Affine { scale: Some(tensor(&[3])), shift: None };
+    let error = layer_norm(tensor(&[3, 4]), &affine, 0.0, TensorMut::new(&mut y, &[3, 4]).expect("it fits"));
+    let text = "layer_norm: scale is 3, not 4 elements that follow each other";
+    assert_eq!(error.expect_err("another length").to_string(), text);
+    let statistics = Channels { axis: 2, mean: tensor(&[3]), variance: tensor(&[3]), affine: Affine::default() };
+    let error = batch_norm(tensor(&[3, 4]), &statistics, 0.0, TensorMut::new(&mut y, &[3, 4]).expect("it fits"));
+    assert_eq!(error.expect_err("no axis").to_string(), "batch_norm: x is 3x4 and has no axis 2");
+}
