@@ -13,7 +13,7 @@ constexpr uint64_t kSeeds = 24;
 struct Passes {
   id<MTLDevice> device = ::device();
   id<MTLCommandQueue> queue = [[device newCommandQueue] autorelease];
-  id<MTLComputePipelineState> write, copy, copy_at;
+  id<MTLComputePipelineState> write, copy, copy_at, copy_by_command;
   Passes() {
     id<MTLLibrary> library = library_of(@"kernel void w(device uint *to) { *to = 1; }\n"
                                          "kernel void c(device const uint *from, device uint *to) { *to = *from; }\n"
@@ -22,6 +22,10 @@ struct Passes {
     write = state(library, @"w");
     copy = state(library, @"c");
     copy_at = state(library, @"a");
+    MTLComputePipelineDescriptor *descriptor = [[[MTLComputePipelineDescriptor alloc] init] autorelease];
+    [descriptor setComputeFunction:[[library newFunctionWithName:@"c"] autorelease]];
+    [descriptor setSupportIndirectCommandBuffers:YES];
+    copy_by_command = pipeline_of(descriptor);
   }
   id<MTLComputePipelineState> state(id<MTLLibrary> library, NSString *name) const {
     id<MTLFunction> function = [[library newFunctionWithName:name] autorelease];
@@ -48,6 +52,7 @@ struct Case {
   bool other_buffer = false;    // the second is another command buffer's
   bool in_heap = false, heap_tracked = false;
   bool blit = false;            // the second is a copy
+  bool indirect = false;        // the second executes a command of an indirect command buffer
 };
 
 // What the second pass has read: 1, or 0 where it came first.
@@ -95,6 +100,24 @@ uint32_t run(const Passes &on, const Case &how) {
     id<MTLBlitCommandEncoder> reader = [second blitCommandEncoder];
     if (how.fence) [reader waitForFence:fence];
     [reader copyFromBuffer:word_again sourceOffset:0 toBuffer:read destinationOffset:0 size:4];
+    [reader endEncoding];
+  } else if (how.indirect) {
+    MTLIndirectCommandBufferDescriptor *d = [[[MTLIndirectCommandBufferDescriptor alloc] init] autorelease];
+    [d setCommandTypes:MTLIndirectCommandTypeConcurrentDispatch];
+    [d setInheritBuffers:NO];
+    [d setInheritPipelineState:NO];
+    [d setMaxKernelBufferBindCount:2];
+    id<MTLIndirectCommandBuffer> commands =
+        [[on.device newIndirectCommandBufferWithDescriptor:d maxCommandCount:1 options:MTLResourceStorageModeShared] autorelease];
+    id<MTLIndirectComputeCommand> command = [commands indirectComputeCommandAtIndex:0];
+    [command setComputePipelineState:on.copy_by_command];
+    [command setKernelBuffer:word_again offset:0 atIndex:0];
+    [command setKernelBuffer:read offset:0 atIndex:1];
+    [command concurrentDispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+    id<MTLComputeCommandEncoder> reader = [second computeCommandEncoder];
+    if (how.named) [reader useResource:word_again usage:MTLResourceUsageRead];
+    [reader useResource:read usage:MTLResourceUsageWrite];
+    [reader executeCommandsInBuffer:commands withRange:NSMakeRange(0, 1)];
     [reader endEncoding];
   } else {
     id<MTLComputeCommandEncoder> reader = [second computeCommandEncoder];
@@ -153,6 +176,8 @@ void passes_keep_the_order_that_metal_keeps() {
       {.name = "through an address", .addressed = true},
       {.name = "through an address, named", .ordered = true, .addressed = true, .named = true},
       {.name = "through an address, named, untracked", .untracked = true, .addressed = true, .named = true},
+      {.name = "by an indirect command", .indirect = true},
+      {.name = "by an indirect command, named", .ordered = true, .named = true, .indirect = true},
       {.name = "in a heap", .in_heap = true},
       {.name = "in a tracked heap, as two buffers", .ordered = true, .in_heap = true, .heap_tracked = true},
       {.name = "by a copy", .ordered = true, .blit = true},

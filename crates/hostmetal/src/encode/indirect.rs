@@ -87,13 +87,15 @@ impl Encoder {
             buffer.contents().wrapping_add(offset as usize).cast::<AtomicU32>().cast_const()
         });
         state.recording.note(&commands.memory, false);
-        if let (true, Some(mut pass)) = (commands.limits.inherit_buffers, state.recording.pass.take()) {
+        if commands.limits.inherit_buffers {
             // What the commands do with them is not known.
             for slot in state.slots {
                 let Slot::Buffer { number, .. } = slot else { continue };
-                pass.uses(state.recording.buffers[number as usize].tracked(), true);
+                let recording = &mut state.recording;
+                if let Some(pass) = &mut recording.pass {
+                    pass.uses(recording.buffers[number as usize].tracked(), true);
+                }
             }
-            state.recording.pass = Some(pass);
         }
         let execute = Execute { commands, range, indirect, pipeline, buffers, strides: state.strides };
         state.recording.commands.push(Command::Execute(Box::new(execute)));
