@@ -6,7 +6,7 @@ mod common;
 use std::ops::Range;
 use std::time::Duration;
 
-use common::{Random, gpu, msl};
+use common::{Random, gpu, msl, overlap};
 use dcmetal::{Accelerator, Arg, Batch, Buffer, Grid, Kernel, Stream, StreamLimits, args};
 
 /// Elements of a buffer.
@@ -133,7 +133,9 @@ impl Program {
 #[test]
 fn batches_are_as_if_their_commands_ran_one_after_the_other() {
     let gpu = gpu();
-    for seed in 0..20 {
+    for seed in 0..40 {
+        // Half of them with passes in their turn.
+        overlap(seed % 2 * seed);
         let mut program = Program::new(&gpu, seed);
         for _ in 0..3 {
             let mut batch = gpu.batch().unwrap();
@@ -151,7 +153,8 @@ fn batches_are_as_if_their_commands_ran_one_after_the_other() {
 fn streams_are_as_if_their_commands_ran_one_after_the_other() {
     let gpu = gpu();
     let open = StreamLimits { age: Duration::MAX, ..StreamLimits::default() };
-    for seed in 100..115 {
+    for seed in 100..130 {
+        overlap(seed % 2 * seed);
         let mut program = Program::new(&gpu, seed);
         let streams = [
             gpu.stream(StreamLimits { commands: 3, in_flight: 2, ..open }),

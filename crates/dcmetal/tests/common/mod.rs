@@ -16,6 +16,15 @@ pub(crate) fn gpu() -> Accelerator {
     Accelerator::system_default().expect("a Metal device")
 }
 
+/// Has the passes that are encoded from now on overtake each other where Metal allows it, by a seed; 0: they do not. Of this process, so it is for tests
+/// that run in threads of one process too: whatever they do is to bear it. On a Mac it is up to the GPU.
+pub(crate) fn overlap(seed: u64) {
+    #[cfg(target_os = "linux")]
+    hostmetal::overlap::set(seed);
+    #[cfg(not(target_os = "linux"))]
+    let _ = seed;
+}
+
 /// Of pools that keep what they have, however long a test takes and however short of memory its machine is.
 pub(crate) fn limits() -> PoolLimits {
     PoolLimits { idle_age: Duration::MAX, pressure: false, ..PoolLimits::default() }
