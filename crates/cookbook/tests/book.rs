@@ -112,9 +112,9 @@ const BROKEN: &[Broken] = &[
         program: "quadtree",
         args: &[],
         kernel: "quadtree.metal",
-        line: "{2, number * uint(sizeof(Node))}",
-        becomes: "{2, number * 4u}",
-        told: "quadtree: ",
+        line: "totals[q] > MOST",
+        becomes: "totals[q] >= MOST",
+        told: "are not the",
     },
     Broken {
         program: "reduction",
