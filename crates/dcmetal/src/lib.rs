@@ -70,9 +70,9 @@ pub use event::Event;
 pub use graph::{Graph, GraphBuilder, HostMemory, Node, Replay, ReplayStats, Transient};
 pub use grid::{Grid, IndirectGrid, Size};
 pub use kernel::{
-    Access, Arg, Argument, ArgumentKind, Candidate, Compilation, CompileOptions, ConstantValue, Constants, Kernel,
-    KernelFileStats, Library, MathMode, MemoryLayout, Scalar, TextureKind, TextureSlot, ThreadWork, ThreadgroupChoice,
-    ThreadgroupReason, TuneOptions, Tuning,
+    Access, Arg, Argument, ArgumentKind, Candidate, Compilation, CompileOptions, ConstantValue, Constants,
+    Kernel, KernelFileStats, Library, MathMode, MemoryLayout, Scalar, TextureKind, TextureSlot, ThreadWork,
+    ThreadgroupChoice, ThreadgroupReason, TuneOptions, Tuning,
 };
 pub use memo::CacheStats;
 pub use memory::{

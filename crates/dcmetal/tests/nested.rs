@@ -479,3 +479,124 @@ fn what_commands_name_lives_until_they_have_run() {
     assert_eq!(CommandRecord::zeroed(), CommandRecord::default());
     assert_eq!(gpu.nesting(), Nesting::Device);
 }
+
+// ------------------------------------------------------------------ barriers of the grid
+
+const GRID: &str = "
+// The sum of all numbers up to each, by doubling distances.
+kernel void scan(global uint *y, global uint *other) {
+    int i = get_global_id(0), n = get_global_size(0), odd = 0;
+    for (int by = 1; by < n; by *= 2) {
+        global uint *from = odd ? other : y;
+        global uint *to = odd ? y : other;
+        to[i] = from[i] + (i >= by ? from[i - by] : 0);
+        odd = !odd;
+        dc_grid_barrier();
+    }
+    if (odd) {
+        uint all = other[i];
+        dc_grid_barrier();
+        y[i] = all;
+    }
+}
+kernel void turn(global uint *y, int n) {
+    int i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint own = y[n - 1 - i];
+    dc_grid_barrier();
+    y[i] = own;
+    dc_grid_barrier();
+    uint across = y[n - 1 - i];
+    dc_grid_barrier();
+    y[i] += across * 1000;
+}
+kernel void print_rounds(int n) {
+    for (int k = 0; k < n; k++) {
+        printf(\"%d\", k);
+        dc_grid_barrier();
+    }
+}";
+
+#[test]
+fn barriers_of_the_grid_in_loops_take_rounds() {
+    let gpu = gpu();
+    let library = gpu.compile_opencl(GRID).unwrap_or_else(|error| panic!("{error}"));
+    let scan = kernel(&library, "scan");
+    assert_eq!(library.kernel_names(), ["scan", "turn", "print_rounds"]);
+    for (n, group) in [(1u32, 1u32), (2, 1), (6, 3), (64, 16), (1000, 50), (4096, 64)] {
+        let values: Vec<u32> = (0..n).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+        let mut sum = 0u32;
+        let wanted: Vec<u32> = values
+            .iter()
+            .map(|value| {
+                sum = sum.wrapping_add(*value);
+                sum
+            })
+            .collect();
+        for nesting in BOTH {
+            let mut y = gpu.buffer_from(&values).expect("a buffer");
+            let mut other = common::poisoned::<u32>(&gpu, n as usize);
+            let mut work = gpu.nested(nesting).expect("work");
+            let grid = Grid::linear(n as usize).threadgroup(group);
+            work.launch(&scan, grid, args![&mut y, &mut other]).unwrap_or_else(|error| panic!("{error}"));
+            let rounds = work.rounds();
+            work.finish().expect("done");
+            assert_eq!(y.to_vec().expect("values"), wanted, "{n} {nesting:?}");
+            if n > 64 {
+                assert!(
+                    if nesting == Nesting::Host { rounds > 10 } else { rounds < 4 },
+                    "{rounds} rounds, {nesting:?}"
+                );
+            }
+        }
+    }
+    let (mut y, mut other) =
+        (gpu.buffer_zeroed::<u32>(7).expect("a buffer"), gpu.buffer_zeroed::<u32>(7).expect("a buffer"));
+    let whole = Grid::linear(7).threadgroup(2u32);
+    let mut work = gpu.nested(Nesting::Device).expect("work");
+    let uneven = work.launch(&scan, whole, args![&mut y, &mut other]);
+    assert!(matches!(uneven, Err(Error::ThreadgroupUneven { .. })), "{uneven:?}");
+    let alone = scan.launch(Grid::linear(7), args![&mut y, &mut other]);
+    assert!(matches!(&alone, Err(Error::Unsupported { what, .. }) if what.contains("`scan`")), "{alone:?}");
+    let prints = work.launch(&kernel(&library, "print_rounds"), Grid::linear(1), args![2]);
+    assert!(matches!(&prints, Err(Error::Unsupported { what, .. }) if what.contains("prints")), "{prints:?}");
+}
+
+/// Without loops they are parts of one launch, wherever that is recorded.
+#[test]
+fn barriers_of_the_grid_one_behind_the_other_are_one_launch() {
+    let gpu = gpu();
+    let library = gpu.compile_opencl(GRID).unwrap_or_else(|error| panic!("{error}"));
+    let turn = kernel(&library, "turn");
+    let start: Vec<u32> = (0..100).collect();
+    let turned = |y: &[u32], n: usize| -> Vec<u32> {
+        (0..100).map(|i| if i < n { y[n - 1 - i].wrapping_add(y[i].wrapping_mul(1000)) } else { y[i] }).collect()
+    };
+    let grid = Grid::linear(100).threadgroup(10u32);
+    let check = |what: &str, y: &Buffer<u32>, times: usize| {
+        let mut wanted = start.clone();
+        for _ in 0..times {
+            wanted = turned(&wanted, 70);
+        }
+        assert_eq!(y.to_vec().expect("values"), wanted, "{what}");
+    };
+    let fresh = || gpu.buffer_from(&start).expect("a buffer");
+    let mut y = fresh();
+    turn.launch(grid, args![&mut y, 70])
+        .and_then(|submission| submission.wait())
+        .unwrap_or_else(|error| panic!("{error}"));
+    check("alone", &y, 1);
+    let mut y = fresh();
+    let stream = gpu.stream(StreamLimits::default());
+    for _ in 0..3 {
+        stream.launch(&turn, grid, args![&mut y, 70]).expect("recorded");
+    }
+    stream.wait().expect("done");
+    check("a stream", &y, 3);
+    let table = CommandTable::new(&gpu, &[&turn], 1);
+    assert!(matches!(&table, Err(Error::Unsupported { .. })));
+    let count = gpu.buffer_from(&[[1u32, 1, 1]]).expect("a buffer");
+    let indirect = turn.launch_indirect(IndirectGrid::new(&count, 10u32), args![&mut y, 70]);
+    assert!(matches!(&indirect, Err(Error::Unsupported { what, .. }) if what.contains("`turn`")), "{indirect:?}");
+}

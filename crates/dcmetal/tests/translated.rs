@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::gpu;
 use common::run_line::{self, Picture, RunLine, bits, list_of, numbers};
+use dcmetal::nested::Nesting;
 use dcmetal::{
     Accelerator, Access, AddressMode, Arg, Argument, ArgumentKind, Buffer, CompileOptions, Filter, Grid, Kernel,
     Library, MathMode, PixelFormat, Printed, Sampler, SamplerDescriptor, Scalar, Size, Texture, TextureDescriptor,
@@ -138,7 +139,10 @@ fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), Strin
             Passed::Sampler(sampler) => Arg::from(&*sampler),
         })
         .collect();
-    let printed = kernel.launch(grid, args).and_then(|submission| submission.printed());
+    // Kernels with grid barriers in loops take rounds.
+    let ran =
+        gpu.nested(Nesting::Device).and_then(|mut work| work.launch(&kernel, grid, args).and_then(|()| work.submit()));
+    let printed = ran.and_then(|submission| submission.printed());
     let printed = printed.map_err(|error| error.to_string())?;
     compare_printed(&printed, prints.as_ref())?;
     for (name, value) in &expected {

@@ -25,7 +25,7 @@ use super::{Inflight, Submission, stream};
 use crate::event::EventUse;
 use crate::graph::Executed;
 use crate::grid::Extent;
-use crate::kernel::{self, Kernel};
+use crate::kernel::{self, Kernel, Own};
 use crate::memory::{Allocation, BLIT_UNIT};
 use crate::print::PrintBuffer;
 use crate::raw::Failure;
@@ -184,7 +184,13 @@ impl Batch {
             return Err(Error::Foreign { what: format!("kernel `{}`", kernel.name()) });
         }
         let dispatch = kernel::check(kernel, &grid, args)?;
-        let recorded = self.record_checked(kernel, &dispatch, args, None)?;
+        let recorded = match kernel.parts() {
+            [] => self.record_checked(kernel, &dispatch, args, (None, Own::default()))?,
+            parts => {
+                parts.iter().try_for_each(|part| kernel::check(part, &grid, args).map(drop))?;
+                self.record_parts(kernel, &dispatch, args)?
+            }
+        };
         self.history.note_if(&recorded, || kernel::described(kernel, &dispatch, args));
         Ok(recorded)
     }
@@ -195,20 +201,21 @@ impl Batch {
         kernel: &Kernel,
         dispatch: &kernel::Dispatch,
         args: &[Arg<'_>],
-        count: Option<(&Arc<Allocation>, usize)>,
+        (count, own): (Option<(&Arc<Allocation>, usize)>, Own<'_>),
     ) -> Result<Recorded> {
         let prints = self.print_buffer(kernel)?;
+        let own = Own { prints: prints.as_ref(), ..own };
         let used = || {
-            let prints = prints.as_ref().map(|prints| (prints, DeviceUse::Write));
+            let own = own.memories().map(|memory| (memory, DeviceUse::Write));
             let passed = kernel::buffers(args)
                 .map(|(allocation, writes)| (allocation, if writes { DeviceUse::Write } else { DeviceUse::Read }));
-            passed.chain(prints).chain(count.map(|(allocation, _)| (allocation, DeviceUse::Read)))
+            passed.chain(own).chain(count.map(|(allocation, _)| (allocation, DeviceUse::Read)))
         };
         let claimed = self.uses.len();
         if let Some(other) = self.uses.claim(&self.accelerator, used())? {
             return Ok(Recorded::After(other));
         }
-        if let Err(error) = self.encode_launch(kernel, dispatch, args, (prints.as_ref(), count)) {
+        if let Err(error) = self.encode_launch(kernel, dispatch, args, (count, own)) {
             self.uses.take_back(claimed);
             // The encoder may have got all but the last of it.
             self.given.push(Arc::new(kernel.clone()));
@@ -230,12 +237,11 @@ impl Batch {
         kernel: &Kernel,
         dispatch: &kernel::Dispatch,
         args: &[Arg<'_>],
-        (prints, count): (Option<&Arc<Allocation>>, Option<(&Arc<Allocation>, usize)>),
+        (count, own): (Option<(&Arc<Allocation>, usize)>, Own<'_>),
     ) -> Result<()> {
         let slots = kernel::threadgroup_slots(kernel);
-        let touches = || {
-            kernel::touches(kernel, args, prints).chain(count.map(|(memory, at)| read(memory, at..at + COUNT_BYTES)))
-        };
+        let touches =
+            || kernel::touches(kernel, args, own).chain(count.map(|(memory, at)| read(memory, at..at + COUNT_BYTES)));
         let compute = self.compute(slots)?;
         let encoded = (|| {
             if !compute.current.as_ref().is_some_and(|current| current.is(kernel)) {
@@ -248,7 +254,7 @@ impl Batch {
                 compute.encoder.memory_barrier(barrier)?;
                 compute.hazards.barrier(barrier);
             }
-            kernel::bind(&mut compute.encoder, kernel, args, dispatch.dimensions, prints)?;
+            kernel::bind(&mut compute.encoder, kernel, args, dispatch.dimensions, own)?;
             match (count, dispatch.extent) {
                 (Some((memory, at)), _) => {
                     compute.encoder.dispatch_indirect((memory.memory(), at), dispatch.threadgroup)

@@ -10,7 +10,7 @@ fn recorded(gpu: &Accelerator, kernel: &Kernel, y: &mut Buffer<u32>) -> (Indirec
     commands.set_pipeline(0, kernel.for_commands().expect("it can be")).expect("it fits");
     commands.set_buffer(0, y.allocation().memory(), 0, 0).expect("it fits");
     commands.dispatch_threads(0, one, one).expect("it fits");
-    let touches = kernel::touches(kernel, &args![y], None).collect();
+    let touches = kernel::touches(kernel, &args![y], kernel::Own::default()).collect();
     let kernels = vec![Launched { kernel: kernel.clone(), launches: 1 }];
     (commands, Executed { parts: std::iter::once(0..1).collect(), uses, touches, kernels, kernel_of: vec![0] })
 }

@@ -185,13 +185,13 @@ impl Launch {
     fn of(graph: &Graph, node: usize) -> Option<Launch> {
         let task = &graph.recorded.nodes[node];
         let TaskWork::Launch { kernel, grid } = &task.work else { return None };
-        if kernel::printing(kernel).is_some() {
+        if kernel::printing(kernel).is_some() || !kernel.parts().is_empty() {
             return None;
         }
         let args: Vec<Arg<'_>> = task.args.iter().map(|arg| arg.arg(|piece| graph.place(piece))).collect();
         let dispatch = kernel::check(kernel, grid, &args).ok()?;
         let mut bound = Bound::default();
-        kernel::bind(&mut bound, kernel, &args, dispatch.dimensions, None).ok()?;
+        kernel::bind(&mut bound, kernel, &args, dispatch.dimensions, kernel::Own::default()).ok()?;
         if bound.other {
             return None;
         }
@@ -205,7 +205,7 @@ impl Launch {
         };
         let kind = |writes| if writes { DeviceUse::Write } else { DeviceUse::Read };
         let uses = kernel::buffers(&args).map(|(allocation, writes)| (Arc::clone(allocation), kind(writes))).collect();
-        let touches = kernel::touches(kernel, &args, None).collect();
+        let touches = kernel::touches(kernel, &args, kernel::Own::default()).collect();
         Some(Launch { kernel: kernel.clone(), threads, threadgroup, bound, uses, touches })
     }
 

@@ -284,8 +284,7 @@ impl Library {
     }
 
     fn make(&self, name: &str, constants: &Constants) -> Result<Arc<CompiledKernel>> {
-        let Library { source, accelerator } = self;
-        let CompiledSource { raw, opencl, .. } = &**source;
+        let CompiledSource { opencl, .. } = &*self.source;
         if !self.kernel_names().iter().any(|known| known == name) {
             return Err(Error::KernelNotFound {
                 kernel: name.to_owned(),
@@ -293,7 +292,28 @@ impl Library {
                 known: self.kernel_names().to_vec(),
             });
         }
-        let translated = opencl.as_ref().map(|program| program.kernel(name));
+        let Some(program) = opencl else { return self.make_one(name, None, constants).map(Arc::new) };
+        let kernel = program.kernel(name);
+        let mut compiled = self.make_one(name, Some(kernel), constants)?;
+        for part in &kernel.parts {
+            let part = self.make_one(name, Some(part), constants)?;
+            // A launch has one threadgroup size, and one check.
+            compiled.max_threads = compiled.max_threads.min(part.max_threads);
+            compiled.static_threadgroup_memory = compiled.static_threadgroup_memory.max(part.static_threadgroup_memory);
+            compiled.parts.push(Arc::new(part));
+        }
+        Ok(Arc::new(compiled))
+    }
+
+    /// `translated`: the kernel of that name, or a part of it.
+    fn make_one(
+        &self,
+        name: &str,
+        translated: Option<&clmsl::KernelReflection>,
+        constants: &Constants,
+    ) -> Result<CompiledKernel> {
+        let Library { source, accelerator } = self;
+        let CompiledSource { raw, opencl, .. } = &**source;
         let msl_name = translated.map_or(name, |kernel| &kernel.msl_name);
         let no_pipeline = |Failure { status, domain, code, text, .. }: Failure| match status {
             sys::DC_METAL_UNSUPPORTED => Error::Unsupported { what: format!("kernel `{name}`"), text },
@@ -323,8 +343,11 @@ impl Library {
             None => from_msl(name, bindings)?,
         };
         let analysed = opencl.as_ref().and_then(|program| program.analysed(name));
-        let uniform_threadgroups = opencl.as_ref().is_some_and(Program::has_uniform_groups);
-        let is_free = analysed.as_ref().is_some_and(|analysed| analysed.findings.dependence.is_none());
+        let turns_slot = translated.and_then(opencl::turns_slot);
+        // What a part launches next is counted in whole threadgroups.
+        let uniform_threadgroups = opencl.as_ref().is_some_and(Program::has_uniform_groups) || turns_slot.is_some();
+        let is_whole = turns_slot.is_none() && translated.is_none_or(|kernel| kernel.parts.is_empty());
+        let is_free = is_whole && analysed.as_ref().is_some_and(|analysed| analysed.findings.dependence.is_none());
         let chooses_whole = uniform_threadgroups && !(is_free && has_partial_threadgroups(accelerator));
         let compiled = CompiledKernel {
             name: name.to_owned(),
@@ -342,6 +365,9 @@ impl Library {
             work_dim_slot: translated.and_then(opencl::work_dim_slot),
             image_formats_slot: translated.and_then(opencl::image_formats_slot),
             printing: opencl.as_ref().zip(translated).and_then(|(program, kernel)| program.printing(kernel)),
+            parts: Vec::new(),
+            state: translated.and_then(opencl::state),
+            turns_slot,
             tunings: Tunings::new(kept.as_ref().map(|(_, key)| tuning_key(key.clone()))),
             figures: OnceLock::new(),
             function,
@@ -351,7 +377,7 @@ impl Library {
         if let Some((files, _)) = kept {
             compiled.load_tunings(files);
         }
-        Ok(Arc::new(compiled))
+        Ok(compiled)
     }
 }
 

@@ -40,13 +40,15 @@ use check::threadgroup_length;
 use tune::Tunings;
 
 use crate::command::{Scope, Touch};
+use crate::grid::Extent;
 use crate::memory::Allocation;
 use crate::print::Printing;
 use crate::raw::command::ComputeEncoder;
 use crate::raw::{self, Failure};
 use crate::telemetry::{Figures, KernelFigures};
 use crate::{
-    Accelerator, Error, Grid, IndirectGrid, PixelFormat, Result, Sampler, Size, Submission, Texture, TextureDescriptor,
+    Accelerator, Buffer, Error, Grid, IndirectGrid, PixelFormat, Result, Sampler, Size, Submission, Texture,
+    TextureDescriptor,
 };
 use dcmetal_sys as sys;
 
@@ -65,6 +67,8 @@ pub(crate) struct Pipeline {
     pub(super) accelerator: Accelerator,
     /// By slot, for arguments with several textures: what is bound where the format does not fit.
     pub(super) spare_textures: Vec<(usize, Texture)>,
+    /// Those that run behind it in a launch.
+    parts: Vec<Kernel>,
 }
 
 impl Deref for Pipeline {
@@ -106,6 +110,12 @@ pub(crate) struct CompiledKernel {
     pub(super) image_formats_slot: Option<usize>,
     /// Set if it prints.
     pub(super) printing: Option<Printing>,
+    /// The kernels that run behind it in a launch, if it was cut at grid barriers.
+    pub(super) parts: Vec<Arc<CompiledKernel>>,
+    /// The buffer index of what work-items keep from part to part, and its bytes for each.
+    pub(super) state: Option<(usize, u64)>,
+    /// The buffer index at which parts say which is next.
+    pub(super) turns_slot: Option<usize>,
     /// The threadgroup sizes that were measured.
     tunings: Tunings,
     /// Its telemetry, from the first submission on that counted it.
@@ -154,12 +164,40 @@ fn spare_textures(accelerator: &Accelerator, arguments: &[Argument]) -> Result<V
 impl Kernel {
     pub(super) fn new(accelerator: &Accelerator, compiled: Arc<CompiledKernel>) -> Result<Kernel> {
         let spare_textures = spare_textures(accelerator, &compiled.arguments)?;
-        let pipeline = Pipeline { compiled, accelerator: accelerator.clone(), spare_textures };
+        let parts = compiled.parts.iter().map(|part| Kernel::new(accelerator, Arc::clone(part)));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        let pipeline = Pipeline { compiled, accelerator: accelerator.clone(), spare_textures, parts };
         Ok(Kernel { pipeline: Arc::new(pipeline) })
     }
 
     pub(crate) fn pipeline(&self) -> &Pipeline {
         &self.pipeline
+    }
+
+    /// The kernels that run behind it in a launch: it was cut at grid barriers.
+    pub(crate) fn parts(&self) -> &[Kernel] {
+        &self.pipeline.parts
+    }
+
+    /// Whether its parts say which of them is next, so that a launch takes rounds of the host.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.pipeline.turns_slot.is_some()
+    }
+
+    /// What the work-items of a launch keep between its parts.
+    pub(crate) fn state_memory(&self, dispatch: &Dispatch) -> Result<Option<Buffer<u8>>> {
+        let Some((_, bytes)) = self.pipeline.state else { return Ok(None) };
+        let axis = |count: u64, group: u64| match dispatch.extent {
+            Extent::Threads(_) => count,
+            Extent::Threadgroups(_) => count.saturating_mul(group),
+        };
+        let (Extent::Threads(count) | Extent::Threadgroups(count)) = dispatch.extent;
+        let group = dispatch.threadgroup;
+        let items =
+            [(count.x, group.x), (count.y, group.y), (count.z, group.z)].map(|(count, group)| axis(count, group));
+        let all = items.iter().fold(bytes, |all, &items| all.saturating_mul(items));
+        let accelerator = self.accelerator();
+        accelerator.staging().buffer(accelerator, usize::try_from(all).unwrap_or(usize::MAX)).map(Some)
     }
 
     /// Whether both are the same compiled object.
@@ -351,13 +389,26 @@ pub(crate) fn given(kernel: &Kernel, args: &[Arg<'_>]) -> impl Iterator<Item = A
     samplers.chain(own)
 }
 
+/// Memory of a launch that no argument names. Its kernels write all of it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Own<'a> {
+    /// What is printed to.
+    pub(crate) prints: Option<&'a Arc<Allocation>>,
+    /// What work-items keep between parts.
+    pub(crate) state: Option<&'a Arc<Allocation>>,
+    /// Which parts are next, and the byte at which this pass's row begins.
+    pub(crate) turns: Option<(&'a Arc<Allocation>, usize)>,
+}
+
+impl<'a> Own<'a> {
+    pub(crate) fn memories(self) -> impl Iterator<Item = &'a Arc<Allocation>> {
+        self.prints.into_iter().chain(self.state).chain(self.turns.map(|(turns, _)| turns))
+    }
+}
+
 /// What a launch with these checked arguments touches. Passed for writing is written unless the compiler says that the kernel
 /// only reads it.
-pub(crate) fn touches<'a>(
-    kernel: &'a Kernel,
-    args: &'a [Arg<'_>],
-    prints: Option<&Arc<Allocation>>,
-) -> impl Iterator<Item = Touch> {
+pub(crate) fn touches<'a>(kernel: &'a Kernel, args: &'a [Arg<'_>], own: Own<'a>) -> impl Iterator<Item = Touch> {
     let all = |allocation: &Arc<Allocation>, writes, scope| Touch {
         memory: Arc::as_ptr(allocation).addr(),
         bytes: 0..usize::MAX,
@@ -376,7 +427,7 @@ pub(crate) fn touches<'a>(
             _ => None,
         }
     });
-    passed.chain(prints.map(|prints| all(prints, true, Scope::BUFFERS)))
+    passed.chain(own.memories().map(move |memory| all(memory, true, Scope::BUFFERS)))
 }
 
 /// Bytes of the buffers, views and textures among arguments.
@@ -389,9 +440,10 @@ pub(crate) fn bytes(args: &[Arg<'_>]) -> u64 {
     bytes.fold(0, u64::saturating_add)
 }
 
-/// Whether it wants what only a launch passes: the number of dimensions, or the formats of its images.
+/// Whether it wants what only a launch passes: the number of dimensions, the formats of its images, memory between its parts.
 pub(crate) fn asks_for_launch(kernel: &Kernel) -> bool {
-    kernel.pipeline.work_dim_slot.is_some() || kernel.pipeline.image_formats_slot.is_some()
+    let pipeline = &kernel.pipeline;
+    pipeline.work_dim_slot.is_some() || pipeline.image_formats_slot.is_some() || !pipeline.parts.is_empty()
 }
 
 /// How the kernel prints, if it does.
@@ -432,19 +484,25 @@ impl Slots for ComputeEncoder {
     }
 }
 
-/// Binds checked arguments; `prints` is the buffer of a kernel that prints.
+/// Binds checked arguments, and the launch's own memory.
 pub(crate) fn bind(
     slots: &mut impl Slots,
     kernel: &Kernel,
     args: &[Arg<'_>],
     dimensions: u32,
-    prints: Option<&Arc<Allocation>>,
+    own: Own<'_>,
 ) -> std::result::Result<(), raw::Failure> {
     if let Some(slot) = kernel.pipeline.work_dim_slot {
         slots.set_bytes(&dimensions.to_ne_bytes(), slot)?;
     }
-    if let (Some(printing), Some(prints)) = (&kernel.pipeline.printing, prints) {
+    if let (Some(printing), Some(prints)) = (&kernel.pipeline.printing, own.prints) {
         slots.set_buffer(prints, 0, printing.slot)?;
+    }
+    if let (Some((slot, _)), Some(state)) = (kernel.pipeline.state, own.state) {
+        slots.set_buffer(state, 0, slot)?;
+    }
+    if let (Some(slot), Some((turns, row))) = (kernel.pipeline.turns_slot, own.turns) {
+        slots.set_buffer(turns, row, slot)?;
     }
     if let Some(slot) = kernel.pipeline.image_formats_slot {
         slots.set_bytes(&image_formats(args), slot)?;

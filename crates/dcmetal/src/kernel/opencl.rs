@@ -142,6 +142,16 @@ pub(super) fn work_dim_slot(kernel: &KernelReflection) -> Option<usize> {
     hidden(kernel, HiddenKind::WorkDim).map(|hidden| hidden.slot as usize)
 }
 
+/// The slot of what work-items keep between the parts of a kernel with grid barriers, and its bytes for each.
+pub(super) fn state(kernel: &KernelReflection) -> Option<(usize, u64)> {
+    hidden(kernel, HiddenKind::GridState).map(|hidden| (hidden.slot as usize, hidden.size))
+}
+
+/// The slot in which the parts of such a kernel say which of them is next.
+pub(super) fn turns_slot(kernel: &KernelReflection) -> Option<usize> {
+    hidden(kernel, HiddenKind::GridTurns).map(|hidden| hidden.slot as usize)
+}
+
 /// The slot in which the kernel finds the formats of its images, if it asks (`get_image_channel_order`).
 pub(super) fn image_formats_slot(kernel: &KernelReflection) -> Option<usize> {
     hidden(kernel, HiddenKind::ImageFormats).map(|hidden| hidden.slot as usize)

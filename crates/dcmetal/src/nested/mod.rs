@@ -4,7 +4,7 @@
 //!   [`Batch::launch_indirect`]. Levels of an algorithm are recorded one behind the other; each level's kernel writes how large the next one is.
 //! * *Commands* that kernels write: [`CommandRecord`]s, each a kernel of a [`CommandTable`], its threadgroups, and which of the declared memories it gets.
 //!   [`Batch::run_commands`] runs them, as an indirect command buffer (`MTLIndirectCommandBuffer`) that the device encodes
-//!   (MSL specification, "Encoding Commands in an Indirect Command Buffer"). Everything that a command can name is declared where it is
+//!   (Apple, "Encoding Indirect Command Buffers on the GPU"; MSL 6.16). Everything that a command can name is declared where it is
 //!   recorded, and is kept until the device is done.
 //!
 //! [`Nested`] records both, and does them in one of two ways that give the same results, bit for bit ([`Nesting`]): on the device, or by rounds of the host, which
@@ -27,7 +27,9 @@ pub(crate) use table::{grid_too_large, too_many, wrong_command};
 use crate::command::DOMAIN;
 use crate::kernel::Dispatch;
 use crate::raw::command::indirect::IndirectCommands;
-use crate::{Accelerator, Arg, Batch, Buffer, Error, Grid, IndirectGrid, Kernel, Result, SubmissionError, View};
+use crate::{
+    Accelerator, Arg, Batch, Buffer, Error, Grid, IndirectGrid, Kernel, Result, Submission, SubmissionError, View,
+};
 
 /// How launches that depend on what kernels wrote are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +39,10 @@ pub enum Nesting {
     /// By the host: it waits before each such launch, reads what was written, and launches by that.
     Host,
 }
+
+/// Passes through the parts of a kernel with grid barriers that are recorded before the host looks whether it has ended: so many at first, and twice as many each time.
+const FIRST_PASSES: usize = 4;
+const MOST_PASSES: usize = 64;
 
 const SOURCE: &str = concat!(include_str!("record.h"), include_str!("nested.metal"));
 
@@ -111,12 +117,85 @@ impl Nested {
         &mut self.batch
     }
 
-    /// As [`Batch::launch`].
+    /// As [`Batch::launch`], also of kernels in OpenCL C that have grid barriers (`dc_grid_barrier`) in loops and branches: the host looks
+    /// from time to time whether such a kernel has ended, and waits for that.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # use dcmetal::*;
+    /// # use dcmetal::nested::Nesting;
+    /// let gpu = Accelerator::system_default()?;
+    /// let source = "kernel void spread(global int *y, int rounds) {
+    ///     int i = get_global_id(0), n = get_global_size(0);
+    ///     for (int k = 0; k < rounds; k++) {
+    ///         int left = y[(i + n - 1) % n];
+    ///         dc_grid_barrier();
+    ///         y[i] += left;
+    ///         dc_grid_barrier();
+    ///     }
+    /// }";
+    /// let spread = gpu.compile_opencl(source)?.kernel("spread")?;
+    /// let mut y = gpu.buffer_from(&[1, 0, 0, 0, 0, 0])?;
+    /// let mut work = gpu.nested(Nesting::Device)?;
+    /// work.launch(&spread, Grid::linear(6).threadgroup(2u32), args![&mut y, 4])?;
+    /// work.finish()?;
+    /// assert_eq!(y.to_vec()?, [1, 4, 6, 4, 1, 0]);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// As [`Batch::launch`].
+    /// As [`Batch::launch`]; for a kernel with such barriers also what the work so far fails with, [`Error::ThreadgroupUneven`] for work-groups that are not
+    /// whole, and [`Error::Unsupported`] when it prints.
     pub fn launch<'a>(&mut self, kernel: &Kernel, grid: Grid, args: impl AsRef<[Arg<'a>]>) -> Result<()> {
+        if kernel.takes_turns() {
+            return self.take_turns(kernel, &grid, args.as_ref());
+        }
         self.batch.launch(kernel, grid, args)
+    }
+
+    /// Launches the parts of a kernel until none is next.
+    fn take_turns(&mut self, kernel: &Kernel, grid: &Grid, args: &[Arg<'_>]) -> Result<()> {
+        let foreign = || Error::Foreign { what: format!("kernel `{}`", kernel.name()) };
+        kernel.accelerator().is(&self.accelerator).then_some(()).ok_or_else(foreign)?;
+        if crate::kernel::printing(kernel).is_some() {
+            let what =
+                format!("a launch of `{}`, which prints and has grid barriers in loops or branches", kernel.name());
+            return Err(Error::Unsupported { what, text: "what is printed belongs to one submission".to_owned() });
+        }
+        let dispatch = crate::kernel::check(kernel, grid, args)?;
+        kernel.parts().iter().try_for_each(|part| crate::kernel::check(part, grid, args).map(drop))?;
+        let state = kernel.state_memory(&dispatch)?;
+        let state = state.as_ref().map(|state| state.allocation());
+        let row = 3 * (1 + kernel.parts().len());
+        let mut turns = self.accelerator.staging().buffer::<u32>(&self.accelerator, row * (1 + MOST_PASSES))?;
+        let mut next = vec![0; row];
+        // No part leads to the first.
+        let (mut part, mut passes) = (0, FIRST_PASSES);
+        loop {
+            let last = if self.nesting == Nesting::Host { 1 } else { passes };
+            {
+                let mut rows = turns.write()?;
+                rows[..row * (1 + last)].fill(0);
+                rows[..row].copy_from_slice(&next);
+            }
+            let (launched, memory) = ((kernel, &dispatch), (state, turns.allocation()));
+            match self.nesting {
+                Nesting::Device => self.batch.record_passes(launched, args, memory, (last, part == 0))?,
+                Nesting::Host => self.batch.record_part(launched, args, memory, part)?,
+            }
+            self.round()?;
+            let rows = turns.read()?;
+            // By the host's rounds the next part may be in the same pass.
+            let ahead = if self.nesting == Nesting::Host { row * 2 } else { row };
+            let behind = &rows[row * (1 + last) - ahead..row * (1 + last)];
+            let found = behind.chunks(3).position(|groups| groups[0] != 0);
+            let Some(found) = found else { return Ok(()) };
+            part = found % (row / 3);
+            if self.nesting == Nesting::Device {
+                next.copy_from_slice(behind);
+            }
+            passes = (2 * passes).min(MOST_PASSES);
+        }
     }
 
     /// As [`Batch::launch_indirect`].
@@ -190,17 +269,30 @@ impl Nested {
     /// Hands it to the device and waits until all of it is done.
     ///
     /// # Errors
-    /// As [`Batch::submit`] and [`Submission::wait`](crate::Submission::wait).
+    /// As [`Batch::submit`] and [`Submission::wait`].
     pub fn finish(self) -> Result<()> {
-        self.batch.submit()?.wait()
+        self.submit()?.wait()
+    }
+
+    /// Hands what is left of it to the device: with [`Nesting::Device`], and no kernel that took rounds, that is all of it.
+    ///
+    /// # Errors
+    /// As [`Batch::submit`].
+    pub fn submit(self) -> Result<Submission> {
+        self.batch.submit()
     }
 
     /// What is there when all that was recorded has run.
     fn wrote<T: Pod>(&mut self, view: View<'_, T>) -> Result<Vec<T>> {
+        self.round()?;
+        view.to_vec()
+    }
+
+    /// Waits for all that was recorded.
+    fn round(&mut self) -> Result<()> {
         let next = self.accelerator.batch()?;
         self.rounds += 1;
-        std::mem::replace(&mut self.batch, next).submit()?.wait()?;
-        view.to_vec()
+        std::mem::replace(&mut self.batch, next).submit()?.wait()
     }
 }
 

@@ -263,9 +263,8 @@ impl Function {
             return cannot("it prints".to_owned());
         }
         if kernel::asks_for_launch(kernel) {
-            return cannot(
-                "it asks for the number of dimensions or the format of images, which a launch passes".to_owned(),
-            );
+            let asks = "it asks for the number of dimensions or the format of images, which a launch passes, or has grid barriers";
+            return cannot(asks.to_owned());
         }
         let mut arguments = Vec::new();
         for argument in kernel.arguments() {

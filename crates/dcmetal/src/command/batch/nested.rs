@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::super::verdict::{Asked, Verdict};
-use super::{Batch, Launched, Recorded, own, read};
+use super::{Batch, COUNT_BYTES, Launched, Recorded, own, read};
 use crate::command::{Scope, Touch};
-use crate::kernel::{self, Kernel};
+use crate::kernel::{self, Dispatch, Kernel, Own};
 use crate::memory::Allocation;
 use crate::nested::{CommandRecord, CommandTable, Encoding, indirect_dispatch, own_kernel};
 use crate::raw::Failure;
@@ -46,9 +46,15 @@ impl Batch {
             return Err(Error::LengthMismatch { what: "the count of an indirect launch", wanted: 1, got: 0 });
         }
         let dispatch = indirect_dispatch(kernel, grid, args)?;
+        if !kernel.parts().is_empty() {
+            let what = format!("an indirect launch of `{}`", kernel.name());
+            let text =
+                "it has grid barriers, and what its work-items keep needs as much memory as there are".to_owned();
+            return Err(Error::Unsupported { what, text });
+        }
         let given = (grid.count.allocation, grid.count.offset);
         let recorded = match grid.most {
-            None => self.record_checked(kernel, &dispatch, args, Some(given))?,
+            None => self.record_checked(kernel, &dispatch, args, (Some(given), Own::default()))?,
             Some(most) => {
                 let guard = own_kernel(&self.accelerator, "dcmetal_guard")?;
                 let memory = self.accelerator.staging().buffer::<u8>(&self.accelerator, GUARD_BYTES)?;
@@ -63,14 +69,69 @@ impl Batch {
                 }
                 let allocation = Arc::clone(verdict.memory.allocation());
                 self.verdicts.push(verdict);
-                self.record_checked(kernel, &dispatch, args, Some((&allocation, 0)))?
+                self.record_checked(kernel, &dispatch, args, (Some((&allocation, 0)), Own::default()))?
             }
         };
         self.history.note_if(&recorded, || {
-            let count = given.0.described(given.1..given.1 + super::COUNT_BYTES);
+            let count = given.0.described(given.1..given.1 + COUNT_BYTES);
             format!("{}; threadgroups as {count} say", kernel::described(kernel, &dispatch, args))
         });
         Ok(recorded)
+    }
+
+    /// Records the parts of a kernel with grid barriers that run in their order.
+    pub(super) fn record_parts(&mut self, kernel: &Kernel, dispatch: &Dispatch, args: &[Arg<'_>]) -> Result<Recorded> {
+        if kernel.takes_turns() {
+            let what = format!("a launch of `{}` by a batch, stream or graph", kernel.name());
+            let text =
+                "its grid barriers are in loops or branches, which takes rounds of the host: `Nested` launches it";
+            return Err(Error::Unsupported { what, text: text.to_owned() });
+        }
+        let state = kernel.state_memory(dispatch)?;
+        let memory = Own { state: state.as_ref().map(|state| state.allocation()), ..Own::default() };
+        for part in std::iter::once(kernel).chain(kernel.parts()) {
+            // What the first has claimed the others use.
+            if let Recorded::After(other) = self.record_checked(part, dispatch, args, (None, memory))? {
+                return Ok(Recorded::After(other));
+            }
+        }
+        Ok(Recorded::Done)
+    }
+
+    /// Records passes through the parts of a kernel with grid barriers that say which of them is next; the first part is only in the first pass of a launch
+    /// that begins. `turns` has a row for each pass, and one behind them.
+    pub(crate) fn record_passes(
+        &mut self,
+        (kernel, dispatch): (&Kernel, &Dispatch),
+        args: &[Arg<'_>],
+        (state, turns): (Option<&Arc<Allocation>>, &Arc<Allocation>),
+        (passes, begins): (usize, bool),
+    ) -> Result<()> {
+        let row = COUNT_BYTES * (1 + kernel.parts().len());
+        for pass in 0..passes {
+            let memory = Own { state, turns: Some((turns, pass * row)), prints: None };
+            if begins && pass == 0 {
+                self.record_checked(kernel, dispatch, args, (None, memory)).map(own)?;
+            }
+            for (number, part) in kernel.parts().iter().enumerate() {
+                let count = (turns, pass * row + (1 + number) * COUNT_BYTES);
+                self.record_checked(part, dispatch, args, (Some(count), memory)).map(own)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records one of those parts by itself; its row is the first.
+    pub(crate) fn record_part(
+        &mut self,
+        (kernel, dispatch): (&Kernel, &Dispatch),
+        args: &[Arg<'_>],
+        (state, turns): (Option<&Arc<Allocation>>, &Arc<Allocation>),
+        number: usize,
+    ) -> Result<()> {
+        let part = number.checked_sub(1).map_or(kernel, |number| &kernel.parts()[number]);
+        let memory = Own { state, turns: Some((turns, 0)), prints: None };
+        self.record_checked(part, dispatch, args, (None, memory)).map(own)
     }
 
     /// Records the commands that kernels wrote before: the first `count` of `records`, as they are then. Each is checked on the device, by a kernel of dcmetal's
