@@ -70,7 +70,7 @@ pub use event::Event;
 pub use graph::{Graph, GraphBuilder, HostMemory, Node, Replay, ReplayStats, Transient};
 pub use grid::{Grid, IndirectGrid, Size};
 pub use kernel::{
-    Access, Arg, Argument, ArgumentKind, Candidate, Compilation, CompileOptions, ConstantValue, Constants,
+    Access, Arg, Argument, ArgumentKind, COOPERATIVE, Candidate, Compilation, CompileOptions, ConstantValue, Constants,
     Kernel, KernelFileStats, Library, MathMode, MemoryLayout, Scalar, TextureKind, TextureSlot, ThreadWork,
     ThreadgroupChoice, ThreadgroupReason, TuneOptions, Tuning,
 };

@@ -600,3 +600,131 @@ fn barriers_of_the_grid_one_behind_the_other_are_one_launch() {
     let indirect = turn.launch_indirect(IndirectGrid::new(&count, 10u32), args![&mut y, 70]);
     assert!(matches!(&indirect, Err(Error::Unsupported { what, .. }) if what.contains("`turn`")), "{indirect:?}");
 }
+
+// ------------------------------------------------------------------ tiles and threadgroups
+
+const COOPERATING: &str = "
+using namespace dcmetal;
+template <uint W> void all_of(device const uint *x, device const float *f, device uint *y, uint i, uint lane, uint n) {
+    tile<W> t(lane);
+    uint v = x[i];
+    y[0 * n + i] = t.template reduce<add>(v);
+    y[1 * n + i] = t.template reduce<least>(v);
+    y[2 * n + i] = t.template reduce<most>(v);
+    y[3 * n + i] = t.template reduce<bit_xor>(v);
+    y[4 * n + i] = t.template inclusive_scan<add>(v);
+    y[5 * n + i] = t.template exclusive_scan<most>(v, 7u);
+    y[6 * n + i] = t.shuffle(v, t.thread_rank() * 3 + 1);
+    y[7 * n + i] = t.broadcast(v, W - 1);
+    y[8 * n + i] = t.shuffle_up(v, 2);
+    y[9 * n + i] = t.shuffle_down(v, 1);
+    y[10 * n + i] = t.ballot(v % 3 == 0);
+    y[11 * n + i] = uint(t.any(v % 7 == 0)) + 2 * uint(t.all(v % 7 != 0)) + 4 * t.rank() + 1000 * t.size();
+    y[12 * n + i] = as_type<uint>(t.sum(f[i]));
+    y[13 * n + i] = t.shuffle_xor(v, 1);
+}
+kernel void tiles(device const uint *x [[buffer(0)]], device const float *f [[buffer(1)]], device uint *y [[buffer(2)]],
+                  constant uint &w [[buffer(3)]], uint i [[thread_position_in_grid]], uint n [[threads_per_grid]],
+                  uint lane [[thread_index_in_simdgroup]]) {
+    switch (w) {
+    case 4: all_of<4>(x, f, y, i, lane, n); break;
+    case 32: all_of<32>(x, f, y, i, lane, n); break;
+    }
+}
+kernel void threadgroups(device const uint *x [[buffer(0)]], device uint *y [[buffer(1)]], uint i [[thread_position_in_grid]],
+                         uint n [[threads_per_grid]], uint lane [[thread_index_in_simdgroup]],
+                         uint number [[simdgroup_index_in_threadgroup]], uint count [[simdgroups_per_threadgroup]]) {
+    threadgroup uint parts[32];
+    group g(lane, number, count);
+    y[i] = g.sum(x[i], parts);
+    y[n + i] = g.reduce<most>(x[i], parts);
+    y[2 * n + i] = g.inclusive_scan<add>(x[i], parts);
+}
+";
+
+/// What the kernel `tiles` writes for a tile of `x` and `f`.
+fn tile_of(x: &[u32], f: &[f32], number: usize) -> Vec<Vec<u32>> {
+    let n = x.len();
+    let bits =
+        |holds: &dyn Fn(u32) -> bool| x.iter().enumerate().fold(0u32, |all, (i, v)| all | u32::from(holds(*v)) << i);
+    let mut sums = f.to_vec();
+    let mut step = n / 2;
+    while step > 0 {
+        sums = (0..n).map(|i| sums[i] + sums[i ^ step]).collect();
+        step /= 2;
+    }
+    let word = u32::from(x.iter().any(|v| v % 7 == 0)) + 2 * u32::from(x.iter().all(|v| v % 7 != 0));
+    let by_thread = |i: usize| {
+        vec![
+            x.iter().fold(0, |all: u32, v| all.wrapping_add(*v)),
+            *x.iter().min().expect("a thread"),
+            *x.iter().max().expect("a thread"),
+            x.iter().fold(0, |all, v| all ^ v),
+            x[..=i].iter().fold(0, |all: u32, v| all.wrapping_add(*v)),
+            x[..i].iter().max().copied().unwrap_or(7),
+            x[(i * 3 + 1) % n],
+            x[n - 1],
+            if i >= 2 { x[i - 2] } else { x[i] },
+            if i + 1 < n { x[i + 1] } else { x[i] },
+            bits(&|v| v % 3 == 0),
+            word + 4 * (number % (32 / n)) as u32 + 1000 * n as u32,
+            sums[i].to_bits(),
+            x[i ^ 1],
+        ]
+    };
+    (0..n).map(by_thread).collect()
+}
+
+/// Run in this process, and in another one by hostmetal's other engine.
+fn tiles_and_threadgroups() {
+    let gpu = gpu();
+    let library =
+        gpu.compile_msl(&format!("{}{COOPERATING}", dcmetal::COOPERATIVE)).unwrap_or_else(|error| panic!("{error}"));
+    let (tiles, threadgroups) = (kernel(&library, "tiles"), kernel(&library, "threadgroups"));
+    let mut random = Random(5);
+    let n = 192;
+    let values: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
+    let floats: Vec<f32> = (0..n).map(|_| random.range(-1 << 20, 1 << 20) as f32 / 1021.0).collect();
+    let (x, f) = (gpu.buffer_from(&values).expect("a buffer"), gpu.buffer_from(&floats).expect("a buffer"));
+    let grid = Grid::linear(n).threadgroup(96u32);
+    for width in [4, 32usize] {
+        let mut y = common::poisoned::<u32>(&gpu, 14 * n);
+        tiles
+            .launch(grid, args![&x, &f, &mut y, width as u32])
+            .and_then(|s| s.wait())
+            .unwrap_or_else(|e| panic!("{e}"));
+        let got = y.to_vec().expect("values");
+        for (number, (x, f)) in values.chunks(width).zip(floats.chunks(width)).enumerate() {
+            for (at, wanted) in tile_of(x, f, number).into_iter().enumerate() {
+                let thread = number * width + at;
+                let got: Vec<u32> = (0..14).map(|op| got[op * n + thread]).collect();
+                assert_eq!(got, wanted, "thread {thread} of tiles of {width}");
+            }
+        }
+    }
+    let mut y = common::poisoned::<u32>(&gpu, 3 * n);
+    threadgroups.launch(grid, args![&x, &mut y]).and_then(|s| s.wait()).unwrap_or_else(|e| panic!("{e}"));
+    let got = y.to_vec().expect("values");
+    for (number, x) in values.chunks(96).enumerate() {
+        let all = x.iter().fold(0, |all: u32, v| all.wrapping_add(*v));
+        let mut sum = 0u32;
+        for (at, value) in x.iter().enumerate() {
+            sum = sum.wrapping_add(*value);
+            let thread = number * 96 + at;
+            let wanted = [all, *x.iter().max().expect("a thread"), sum];
+            assert_eq!([got[thread], got[n + thread], got[2 * n + thread]], wanted, "thread {thread}");
+        }
+    }
+}
+
+#[test]
+fn tiles_and_threadgroups_do_what_they_say() {
+    tiles_and_threadgroups();
+    if cfg!(target_os = "linux") && std::env::var_os("HOSTMETAL_ENGINE").is_none() {
+        let this = std::env::current_exe().expect("a path");
+        let mut again = std::process::Command::new(this);
+        again.args(["--exact", "tiles_and_threadgroups_do_what_they_say"]).env("HOSTMETAL_ENGINE", "stack");
+        let output = again.output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+}

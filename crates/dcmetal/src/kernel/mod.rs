@@ -61,6 +61,35 @@ pub struct Kernel {
     pipeline: Arc<Pipeline>,
 }
 
+/// MSL to stand before a source: operations of a threadgroup, and of a *tile*, a part of a SIMD-group of 2 to 32 threads, in `namespace dcmetal`.
+///
+/// `tile<N>`: `shuffle`, `shuffle_xor`, `shuffle_up`, `shuffle_down`, `broadcast`, `reduce<Op>`, `inclusive_scan<Op>`, `exclusive_scan<Op>`, `sum`, `ballot`, `any`, `all`.
+/// `group`: `sync`, `sync_device`, `reduce<Op>`, `inclusive_scan<Op>`, `sum`. `Op` is `add`, `multiply`, `least`, `most`, `bit_and`, `bit_or` or `bit_xor`. All threads of a group must be
+/// there and call together. Values are put together in an order that depends on nothing, so floats come to the same on every device.
+///
+/// A grid has no such operation in MSL, for Metal promises no progress between threadgroups: a kernel in OpenCL C has `dc_grid_barrier`, at which it is cut
+/// (docs/TRANSLATION.md, "Barriers of the grid"); for a grid of one threadgroup `sync_device` is one.
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// # use dcmetal::*;
+/// let gpu = Accelerator::system_default()?;
+/// let source = format!("{COOPERATIVE}
+///     kernel void rows(device const uint *x [[buffer(0)]], device uint *sums [[buffer(1)]], uint i [[thread_position_in_grid]],
+///                      uint lane [[thread_index_in_simdgroup]]) {{
+///         dcmetal::tile<8> row(lane);
+///         uint sum = row.sum(x[i]);
+///         if (row.thread_rank() == 0) sums[i / 8] = sum;
+///     }}");
+/// let rows = gpu.compile_msl(&source)?.kernel("rows")?;
+/// let x = gpu.buffer_from(&(0..64).collect::<Vec<u32>>())?;
+/// let mut sums = gpu.buffer_zeroed::<u32>(8)?;
+/// rows.launch(Grid::linear(64).threadgroup(64u32), args![&x, &mut sums])?.wait()?;
+/// assert_eq!(sums.to_vec()?[..3], [28, 92, 156]);
+/// # Ok(()) }
+/// ```
+pub const COOPERATIVE: &str = include_str!("cooperative.h");
+
 /// A kernel of one accelerator.
 pub(crate) struct Pipeline {
     compiled: Arc<CompiledKernel>,

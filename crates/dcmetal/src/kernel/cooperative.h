@@ -1,0 +1,124 @@
+// Operations of a threadgroup, of a SIMD-group, and of a tile, a part of a SIMD-group of 2, 4, 8, 16 or 32 threads with whole tiles in it
+// (dcmetal::COOPERATIVE; MSL 2.4).
+//
+// A thread makes a group of what it is told of itself, and all threads of the group call together, in the same place. A tile is
+// never wider than a SIMD-group, which has 32 threads on Apple's GPUs ([[threads_per_simdgroup]] tells); of tiles and SIMD-groups all threads must be there, so a threadgroup is
+// whole SIMD-groups. T is a number of 32 bits or less, or a vector of such. The order in which values are put together is fixed.
+#ifndef DCMETAL_COOPERATIVE
+#define DCMETAL_COOPERATIVE
+#include <metal_stdlib>
+
+namespace dcmetal {
+
+struct add { template <class T> static T of(T a, T b) { return a + b; } };
+struct multiply { template <class T> static T of(T a, T b) { return a * b; } };
+struct least { template <class T> static T of(T a, T b) { return metal::min(a, b); } };
+struct most { template <class T> static T of(T a, T b) { return metal::max(a, b); } };
+struct bit_and { template <class T> static T of(T a, T b) { return a & b; } };
+struct bit_or { template <class T> static T of(T a, T b) { return a | b; } };
+struct bit_xor { template <class T> static T of(T a, T b) { return a ^ b; } };
+
+// N threads of a SIMD-group, next to each other.
+template <uint N> struct tile {
+  static_assert(N >= 2 && N <= 32 && (N & (N - 1)) == 0, "a tile has 2, 4, 8, 16 or 32 threads");
+  uint lane;
+
+  // [[thread_index_in_simdgroup]]
+  explicit tile(uint lane_in_simdgroup) : lane(lane_in_simdgroup) {}
+  // This thread's number in the tile, and the tile's in the SIMD-group.
+  uint thread_rank() const { return lane & (N - 1); }
+  uint rank() const { return lane / N; }
+  static constexpr uint size() { return N; }
+
+  // The value of the thread of that number (modulo N), which may differ from thread to thread.
+  template <class T> T shuffle(T x, uint from) const { return metal::simd_shuffle(x, ushort((lane & ~(N - 1)) | (from & (N - 1)))); }
+  template <class T> T shuffle_xor(T x, uint mask) const { return metal::simd_shuffle_xor(x, ushort(mask & (N - 1))); }
+  // The same thread's for all.
+  template <class T> T broadcast(T x, uint from) const { return shuffle(x, from); }
+  // Of the thread so many before; the first threads keep their own.
+  template <class T> T shuffle_up(T x, uint by) const {
+    return shuffle(x, thread_rank() >= by ? thread_rank() - by : thread_rank());
+  }
+  // Of the thread so many behind; the last threads keep their own.
+  template <class T> T shuffle_down(T x, uint by) const {
+    return shuffle(x, thread_rank() + by < N ? thread_rank() + by : thread_rank());
+  }
+
+  // All values put together, for each thread.
+  template <class Op, class T> T reduce(T x) const {
+    for (uint step = N / 2; step > 0; step /= 2)
+      x = Op::of(x, metal::simd_shuffle_xor(x, ushort(step)));
+    return x;
+  }
+  // The values up to and with the thread's own.
+  template <class Op, class T> T inclusive_scan(T x) const {
+    for (uint step = 1; step < N; step *= 2) {
+      T before = shuffle_up(x, step);
+      if (thread_rank() >= step)
+        x = Op::of(before, x);
+    }
+    return x;
+  }
+  // Those before it; the first thread has `none`.
+  template <class Op, class T> T exclusive_scan(T x, T none) const {
+    T all = shuffle_up(inclusive_scan<Op>(x), 1);
+    return thread_rank() == 0 ? none : all;
+  }
+  template <class T> T sum(T x) const { return reduce<add>(x); }
+
+  // A bit for each thread, 1 where the condition holds; the first thread's is the lowest.
+  uint ballot(bool holds) const {
+    metal::simd_vote::vote_t all = static_cast<metal::simd_vote::vote_t>(metal::simd_ballot(holds));
+    return uint(all >> (lane & ~(N - 1))) & (0xFFFFFFFFu >> (32 - N));
+  }
+  bool any(bool holds) const { return ballot(holds) != 0; }
+  bool all(bool holds) const { return ballot(holds) == 0xFFFFFFFFu >> (32 - N); }
+};
+
+// A threadgroup of whole SIMD-groups. Its functions have barriers: all threads of the threadgroup call them. `parts` is threadgroup memory for a
+// value of each SIMD-group, 32 at most, that nothing else uses meanwhile.
+struct group {
+  uint lane, simdgroup, simdgroups;
+
+  // [[thread_index_in_simdgroup]], [[simdgroup_index_in_threadgroup]], [[simdgroups_per_threadgroup]]
+  group(uint lane_in_simdgroup, uint simdgroup_in_threadgroup, uint simdgroups_in_threadgroup)
+      : lane(lane_in_simdgroup), simdgroup(simdgroup_in_threadgroup), simdgroups(simdgroups_in_threadgroup) {}
+
+  // What was written to threadgroup memory, or to device memory too, is there for all.
+  void sync() const { metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup); }
+  void sync_device() const {
+    metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup | metal::mem_flags::mem_device);
+  }
+
+  // All values put together, for each thread.
+  template <class Op, class T> T reduce(T x, threadgroup T *parts) const {
+    T own = tile<32>(lane).template reduce<Op>(x);
+    if (lane == 0)
+      parts[simdgroup] = own;
+    sync();
+    T all = parts[0];
+    for (uint i = 1; i < simdgroups; i++)
+      all = Op::of(all, parts[i]);
+    sync();
+    return all;
+  }
+  // The values up to and with the thread's own, in the order of their numbers in the threadgroup.
+  template <class Op, class T> T inclusive_scan(T x, threadgroup T *parts) const {
+    T own = tile<32>(lane).template inclusive_scan<Op>(x);
+    if (lane == 31)
+      parts[simdgroup] = own;
+    sync();
+    if (simdgroup > 0) {
+      T before = parts[0];
+      for (uint i = 1; i < simdgroup; i++)
+        before = Op::of(before, parts[i]);
+      own = Op::of(before, own);
+    }
+    sync();
+    return own;
+  }
+  template <class T> T sum(T x, threadgroup T *parts) const { return reduce<add>(x, parts); }
+};
+
+} // namespace dcmetal
+#endif
