@@ -18,6 +18,7 @@ use crate::raw::host::lock;
 use crate::raw::pages::PageVec;
 use crate::raw::{Device, Failure};
 use crate::telemetry::{Figures, Since, Telemetry};
+use crate::tensor::ProductChoices;
 use crate::{
     Batch, Buffer, BufferPool, CacheStats, Compilation, CompileOptions, Error, KernelFileStats, Library, PoolLimits,
     PoolStats, Result, Size, StorageMode, Stream, StreamGroup, StreamLimits, clmsl,
@@ -61,6 +62,8 @@ struct Shared {
     urgent: Urgent,
     sources: Memo<SourceKey, Arc<CompiledSource>>,
     kernel_files: OnceLock<KernelFiles>,
+    /// Which kernels are the fastest for products, as far as that was measured.
+    products: ProductChoices,
     telemetry: OnceLock<Arc<Figures>>,
     made: Since,
     pools: Mutex<Pools>,
@@ -192,6 +195,7 @@ impl Accelerator {
             urgent: Urgent::default(),
             sources: Memo::new(SOURCES_KEPT),
             kernel_files: OnceLock::new(),
+            products: ProductChoices::default(),
             telemetry: OnceLock::new(),
             made: Since::default(),
             pools: Mutex::default(),
@@ -336,7 +340,7 @@ impl Accelerator {
     /// `limit` is of the files' bytes; those not used for longest go. Processes may share the folder, and be killed at any
     /// moment. A library is compiled from its source all the same, which Metal does quickly or finds in a cache of its own.
     /// Kernels of sources that include files, or ask for the time, are not kept. Beside a kernel stands what
-    /// [`Kernel::tune`](crate::Kernel::tune) measured of it.
+    /// [`Kernel::tune`](crate::Kernel::tune) measured of it; what [`tensor::tune_product`](crate::tensor::tune_product) measured is there as well.
     ///
     /// ```
     /// # fn main() -> dcmetal::Result<()> {
@@ -361,6 +365,10 @@ impl Accelerator {
 
     pub(crate) fn kernel_files(&self) -> Option<&KernelFiles> {
         self.shared.kernel_files.get()
+    }
+
+    pub(crate) fn products(&self) -> &ProductChoices {
+        &self.shared.products
     }
 
     /// What became of the kernels that were looked for in the folder of [`Accelerator::keep_kernels`]; `None` without one.

@@ -6,7 +6,8 @@
 //! may be killed at any moment. An archive is code: the folder must be the user's own and closed to all others, a file a plain
 //! one of the user's; whatever is wrong is removed and made again, also what Metal does not take.
 //!
-//! Measured threadgroup sizes ([`Tuned`]) are kept beside them, a small text each, under the same rules.
+//! Measured threadgroup sizes ([`Tuned`]) are kept beside them, a small text each, under the same rules; so are the kernels that were the fastest for a class of
+//! products ([`tensor::tune_product`](crate::tensor::tune_product)).
 //!
 //! It spares the device's compiler, which makes pipelines. A library is compiled from its source all the same, by what Apple's
 //! documentation calls the intermediate representation (`MTLComputePipelineDescriptor.binaryArchives`): no archive holds that.
@@ -35,10 +36,11 @@ const ABANDONED: Duration = Duration::from_secs(600);
 const UNFINISHED: &str = "new-";
 /// The same of what hostmetal writes an archive to, beside the name that it is told.
 const UNFINISHED_ARCHIVE: &str = ".hostmetal-";
-/// What a name ends with: of a kernel, and of a measured threadgroup size.
+/// What a name ends with: of a kernel, of a measured threadgroup size, and of a measured choice of kernels.
 const ARCHIVE: &str = ".archive";
 const TUNING: &str = ".threadgroup";
-/// Bytes that no text of a threadgroup size has.
+const CHOICE: &str = ".choice";
+/// Bytes that no text of a measurement has.
 const TUNING_BYTES: u64 = 4096;
 /// Hexadecimal digits of a hash.
 const DIGITS: usize = 64;
@@ -98,7 +100,7 @@ impl Key {
         self.0.update(bytes);
     }
 
-    pub(super) fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         hex(self.0)
     }
 }
@@ -213,9 +215,31 @@ impl KernelFiles {
             Ok(older) => older.class == tuned.class,
             Err(unused) => unused == Unused::Wrong,
         });
-        let written = self.write(key, TUNING, |path| {
+        self.replace(key, TUNING, &tuned.to_text(), &older);
+    }
+
+    /// What was measured under a key that is all of its own.
+    pub(crate) fn choice(&self, key: &str) -> Option<String> {
+        self.files(key, CHOICE).into_iter().find_map(|path| match text(&path) {
+            Ok(text) => Some(text),
+            Err(unused) => {
+                self.reject(&path, unused);
+                None
+            }
+        })
+    }
+
+    /// Keeps it, in the place of what was measured before.
+    pub(crate) fn keep_choice(&self, key: &str, text: &str) {
+        let older = self.files(key, CHOICE);
+        self.replace(key, CHOICE, text, &older);
+    }
+
+    /// Writes a text and removes older ones.
+    fn replace(&self, key: &str, suffix: &str, text: &str, older: &[PathBuf]) {
+        let written = self.write(key, suffix, |path| {
             let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
-            file.write_all(tuned.to_text().as_bytes())
+            file.write_all(text.as_bytes())
         });
         if let Ok(written) = &written {
             // Gone already when another process does the same.
@@ -325,7 +349,7 @@ fn is_ours(name: &OsString) -> bool {
 
 /// Two hashes and the suffix.
 fn is_finished(name: &str) -> bool {
-    let hashes = name.strip_suffix(ARCHIVE).or(name.strip_suffix(TUNING));
+    let hashes = [ARCHIVE, TUNING, CHOICE].iter().find_map(|suffix| name.strip_suffix(suffix));
     let hashes = hashes.and_then(|hashes| hashes.split_once('-'));
     let is_hash = |text: &str| text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     hashes.is_some_and(|(key, content)| is_hash(key) && is_hash(content))
@@ -374,14 +398,18 @@ fn whole(path: &Path) -> Result<File, Unused> {
 
 /// What such a file says of a threadgroup size.
 fn tuning(path: &Path) -> Result<Tuned, Unused> {
+    Tuned::of_text(&text(path)?).ok_or(Unused::Wrong)
+}
+
+/// What such a file says.
+fn text(path: &Path) -> Result<String, Unused> {
     let (mut file, mut bytes) = (whole(path)?, Vec::new());
     file.rewind().map_err(not_now)?;
     (&file).take(TUNING_BYTES).read_to_end(&mut bytes).map_err(not_now)?;
     let text = String::from_utf8(bytes).map_err(|_| Unused::Wrong)?;
-    let tuned = Tuned::of_text(&text).ok_or(Unused::Wrong)?;
     // As for a kernel.
     let _ = file.set_modified(SystemTime::now());
-    Ok(tuned)
+    Ok(text)
 }
 
 fn hash_of(file: &mut File) -> io::Result<String> {

@@ -30,6 +30,7 @@ pub(crate) use library::CompiledSource;
 pub use library::{CompileOptions, ConstantValue, Constants, Library, MathMode};
 pub(crate) use source::{Source, SourceKey};
 pub use tune::{Candidate, TuneOptions, Tuning};
+pub(crate) use tune::{measure, median};
 
 pub(crate) use check::{Dispatch, check};
 pub(crate) use kept::{Kept, KeptMemory, Part};

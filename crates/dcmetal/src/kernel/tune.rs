@@ -327,7 +327,7 @@ const LEFT: usize = 16;
 /// The times of candidates that take turns. After the first turn those are left that take at most three times as long as the
 /// best, sixteen of them and the advised one; after the third and each later one those that are at most a quarter slower. A
 /// turn that the time does not allow is not counted. `None`: not even three turns of those that were left.
-fn measure(
+pub(crate) fn measure(
     candidates: usize,
     options: &TuneOptions,
     mut run: impl FnMut(usize) -> Result<Duration>,
@@ -368,7 +368,7 @@ fn measure(
 }
 
 /// The lower of the two in the middle.
-fn median(times: &[Duration]) -> Duration {
+pub(crate) fn median(times: &[Duration]) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort();
     sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or_default()

@@ -20,6 +20,9 @@
 //! docs/TENSOR.md has the shapes, the bounds of each operation's error, and figures.
 
 mod activation;
+#[cfg(feature = "ndarray")]
+mod arrays;
+mod choice;
 mod convolution;
 mod layout;
 mod normalize;
@@ -34,6 +37,10 @@ use crate::{
 };
 
 pub use activation::{Activation, activate, activate_in_place};
+#[cfg(feature = "ndarray")]
+pub use arrays::array_product;
+pub(crate) use choice::ProductChoices;
+pub use choice::{ProductTuning, tune_product};
 pub use convolution::{Convolution, Pooling, Steps, convolution, pool};
 pub use layout::MAX_RANK;
 pub use normalize::{Affine, Channels, batch_norm, batch_statistics, layer_norm, softmax};

@@ -4,6 +4,7 @@
 //! number of A and beside each other of B: that is what processors with vectors do best, hostmetal's device among them. `product_simdgroups` has 8x8 matrices
 //! per SIMD-group, which Apple's GPUs multiply in one instruction.
 
+use super::choice::ProductClass;
 use super::layout::{Layout, wrong};
 use super::{Element, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::kernel::Scalar;
@@ -16,7 +17,7 @@ pub struct Product {
     pub alpha: f32,
     /// The factor of what C holds. With 0 that is not read, as in BLAS: NaNs and infinities in it go.
     pub beta: f32,
-    /// The kernel; `None` for the one that is expected to be the fastest.
+    /// The kernel; `None` for the one that was measured to be the fastest ([`tune_product`](super::tune_product)), or else is expected to be.
     pub kernel: Option<ProductKernel>,
 }
 
@@ -160,7 +161,11 @@ pub fn product_with<'a, T: Element, U: Element>(
     let shapes = Shapes::of(a.layout(), b.layout(), c.layout())?;
     let Shapes { m, n, batches, .. } = shapes;
     let count = batches[0] * batches[1];
-    let kernel = options.kernel.unwrap_or_else(|| ProductKernel::expected(gpu, [m, n, count]));
+    let measured = || {
+        let class = ProductClass::of((T::SCALAR, U::SCALAR), a.layout(), b.layout(), c.layout());
+        gpu.products().find(gpu, class)
+    };
+    let kernel = options.kernel.or_else(measured).unwrap_or_else(|| ProductKernel::expected(gpu, [m, n, count]));
     // C's rows are what threads beside each other write: of a C by columns, its transpose is computed.
     let sizes = shapes.sizes(options);
     let (left, right) = if shapes.turned { (b.arg(), a.arg()) } else { (a.arg(), b.arg()) };

@@ -1,11 +1,12 @@
 //! Products of matrices.
 
-use dcmetal::tensor::{Product, ProductKernel, Tensor, TensorMut, product, product_with};
+use dcmetal::tensor::{Product, ProductKernel, Tensor, TensorMut, array_product, product, product_with};
 use dcmetal::{Accelerator, Error};
 use half::{bf16, f16};
+use ndarray::{Array2, s};
 
 use crate::common::Random;
-use crate::random::{Number, Placed, below, gamma, gpu, name, of, run};
+use crate::random::{Number, Placed, below, gamma, gpu, name, number, of, run};
 
 /// Extents that are 1, primes, a tile's and around it.
 const EXTENTS: &[usize] = &[1, 2, 3, 7, 13, 16, 17, 31, 32, 33, 61, 64, 65, 96, 97, 101, 131, 193];
@@ -132,4 +133,33 @@ fn what_cannot_be_multiplied_is_told_with_its_shapes() {
     let to = TensorMut::new(y.view_mut(..1).expect("within"), &[1, 1]).expect("it fits");
     let foreign = product(one, Tensor::new(&z, &[1, 1]).expect("it fits"), to);
     assert!(matches!(foreign, Err(Error::Foreign { what }) if what == "product: tensor 1"));
+}
+
+#[test]
+fn arrays_of_any_order_are_multiplied() {
+    let (gpu, mut random) = (gpu(), Random(10));
+    let (m, n, k) = (13, 29, 17);
+    let mut numbers = |shape: [usize; 2]| {
+        let numbers = (0..shape[0] * shape[1]).map(|_| number(&mut random) as f32).collect();
+        Array2::from_shape_vec(shape, numbers).expect("as many numbers")
+    };
+    let (a, b, wide) = (numbers([m, k]), numbers([n, k]), numbers([2 * k, 3 * n]));
+    let views = [b.t(), b.slice(s![..;-1, ..]).reversed_axes(), wide.slice(s![..;2, 1..;3])];
+    for b in views {
+        let got = array_product(&gpu, a.view(), b).unwrap_or_else(|error| panic!("{error}"));
+        for ((row, column), got) in got.indexed_iter() {
+            let terms = a
+                .row(row)
+                .into_iter()
+                .zip(b.column(column))
+                .map(|(a, b)| f64::from(*a) * f64::from(*b))
+                .collect::<Vec<_>>();
+            let (sum, size) = terms.iter().fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()));
+            assert!((f64::from(*got) - sum).abs() <= gamma(k + 3) * size, "{:?}, ({row}, {column})", b.strides());
+        }
+    }
+    let empty = Array2::<f32>::zeros([0, 3]);
+    assert!(matches!(array_product(&gpu, empty.view(), a.view()), Err(Error::EmptyBuffer)));
+    let text = "product: A is 13x17, B is 13x17, C is 13x17: A has not as many columns as B has rows";
+    assert_eq!(array_product(&gpu, a.view(), a.view()).expect_err("they do not fit").to_string(), text);
 }

@@ -1,0 +1,203 @@
+//! Which kernel is the fastest for a product: measured when it is asked for, and remembered for products of its class.
+//!
+//! A class is what times depend on: types, whether rows of A and B lie in line, and extents up to the next power of two. What was measured lies in the folder of
+//! [`keep_kernels`](crate::Accelerator::keep_kernels) as well, in a small file for each class, whose name has the device, the system and the number of processors in it.
+
+use std::fmt;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+
+use super::layout::Layout;
+use super::{Element, Product, ProductKernel, Tensor, TensorMut, product_with};
+use crate::kernel::{Scalar, measure, median};
+use crate::raw::host::lock;
+use crate::{Accelerator, Error, Result, TuneOptions};
+
+/// Products that share what was measured for one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ProductClass {
+    types: (Scalar, Scalar),
+    in_line: [bool; 2],
+    /// m, n, k and batches, up to the next power of two.
+    extents: [usize; 4],
+}
+
+impl ProductClass {
+    pub(super) fn of(types: (Scalar, Scalar), a: &Layout, b: &Layout, c: &Layout) -> ProductClass {
+        let is_in_line = |layout: &Layout| layout.strides().last() == Some(&1);
+        let (&[.., m, k], &[.., n]) = (a.extents(), c.extents()) else { unreachable!("the shapes were checked") };
+        let extents = [m, n, k, c.count() / (m * n)].map(usize::next_power_of_two);
+        ProductClass { types, in_line: [is_in_line(a), is_in_line(b)], extents }
+    }
+
+    /// The name of its file's key.
+    fn key(&self, files: &crate::kernel::KernelFiles) -> String {
+        let processors = std::thread::available_parallelism().map_or(0, usize::from);
+        let mut key = files.key();
+        key.part(b"dcmetal product 1");
+        key.part(format!("{self:?} of {processors}").as_bytes());
+        key.name()
+    }
+}
+
+/// What an accelerator knows of products.
+#[derive(Default)]
+pub(crate) struct ProductChoices {
+    /// `None` for a class of which nothing is in the folder.
+    known: Mutex<FxHashMap<ProductClass, Option<ProductKernel>>>,
+}
+
+impl ProductChoices {
+    pub(super) fn find(&self, gpu: &Accelerator, class: ProductClass) -> Option<ProductKernel> {
+        if let Some(known) = lock(&self.known).get(&class) {
+            return *known;
+        }
+        let files = gpu.kernel_files()?;
+        let found = files.choice(&class.key(files)).and_then(|text| of_text(&text));
+        lock(&self.known).insert(class, found);
+        found
+    }
+
+    fn remember(&self, gpu: &Accelerator, class: ProductClass, kernel: ProductKernel) {
+        lock(&self.known).insert(class, Some(kernel));
+        if let Some(files) = gpu.kernel_files() {
+            files.keep_choice(&class.key(files), &to_text(kernel));
+        }
+    }
+}
+
+fn to_text(kernel: ProductKernel) -> String {
+    format!("{kernel:?}\n")
+}
+
+/// `None` for what no [`to_text`] wrote.
+fn of_text(text: &str) -> Option<ProductKernel> {
+    ProductKernel::ALL.into_iter().find(|kernel| to_text(*kernel) == text)
+}
+
+/// What [`tune_product`] found. Printed, it is a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProductTuning {
+    /// The fastest.
+    pub kernel: ProductKernel,
+    /// Each kernel with the times of its runs on the device, the fastest first. Empty where the kernel was remembered, and nothing was run.
+    pub candidates: Vec<(ProductKernel, Vec<Duration>)>,
+}
+
+impl fmt::Display for ProductTuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.kernel)?;
+        if self.candidates.is_empty() {
+            return f.write_str(", remembered");
+        }
+        for (kernel, times) in &self.candidates {
+            write!(f, "\n  {kernel:?}: median {:?} of {} runs", median(times), times.len())?;
+        }
+        Ok(())
+    }
+}
+
+/// Measures which kernel is the fastest for products like this one. From then on such products use it, on this accelerator, unless they name one: of the same types, with
+/// A and B each in rows or in columns as here, and with m, n, k and the number of batches up to the same powers of two. With [`keep_kernels`](crate::Accelerator::keep_kernels),
+/// called before, later processes use it too. C is not changed: its place is taken by memory of its size.
+///
+/// Times are the device's ([`Submission::gpu_time`](crate::Submission::gpu_time)). [`TuneOptions::any_size`] means nothing here.
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// use dcmetal::tensor::{Tensor, TensorMut, tune_product};
+/// let gpu = dcmetal::Accelerator::system_default()?;
+/// let (a, mut c) = (gpu.buffer_from(&[1.0f32; 64 * 64])?, gpu.buffer_zeroed::<f32>(64 * 64)?);
+/// let square = Tensor::new(&a, &[64, 64])?;
+/// let tuning = tune_product(square, square, &TensorMut::new(&mut c, &[64, 64])?, &dcmetal::TuneOptions::default())?;
+/// println!("{tuning}");
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// As [`product`](crate::tensor::product); [`Error::NotTunable`] where there is not enough time; [`Error::Unsupported`] where the platform tells no times.
+pub fn tune_product<T: Element, U: Element>(
+    a: Tensor<'_, T>,
+    b: Tensor<'_, T>,
+    c: &TensorMut<'_, U>,
+    options: &TuneOptions,
+) -> Result<ProductTuning> {
+    let gpu = a.accelerator();
+    let mut scratch = gpu.buffer_zeroed::<U>(c.layout().count())?;
+    let mut run = |kernel: ProductKernel| {
+        let to = TensorMut::new(&mut scratch, c.shape())?;
+        let submission = product_with(a, b, to, &Product { kernel: Some(kernel), ..Product::default() })?.submit()?;
+        submission.wait()?;
+        submission.gpu_time()
+    };
+    // What is wrong with the product is told before what is remembered of its class.
+    run(ProductKernel::ALL[0])?;
+    let class = ProductClass::of((T::SCALAR, U::SCALAR), a.layout(), b.layout(), c.layout());
+    if let Some(kernel) = gpu.products().find(gpu, class) {
+        return Ok(ProductTuning { kernel, candidates: Vec::new() });
+    }
+    let begun = Instant::now();
+    let times = measure(ProductKernel::ALL.len(), options, |at| run(ProductKernel::ALL[at]), || begun.elapsed())?;
+    let times = times.ok_or_else(|| Error::NotTunable {
+        kernel: "product".to_owned(),
+        why: format!("three runs of each kernel take longer than {:?}", options.time),
+    })?;
+    let mut candidates: Vec<(ProductKernel, Vec<Duration>)> = ProductKernel::ALL.into_iter().zip(times).collect();
+    candidates.sort_by_key(|(_, times)| (std::cmp::Reverse(times.len()), median(times)));
+    let kernel = candidates[0].0;
+    if median(&candidates[0].1).is_zero() {
+        let text = "the device says that it took no time".to_owned();
+        return Err(Error::Unsupported { what: "tuning a product".to_owned(), text });
+    }
+    gpu.products().remember(gpu, class, kernel);
+    Ok(ProductTuning { kernel, candidates })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_as_they_were_written_and_no_others() {
+        for kernel in ProductKernel::ALL {
+            assert_eq!(of_text(&to_text(kernel)), Some(kernel));
+        }
+        for text in ["", "Threads96x64", "threads96x64\n", "Threads96x64\n\n"] {
+            assert_eq!(of_text(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_measured_is_used_for_its_class_and_by_later_accelerators() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || {
+            let gpu = Accelerator::system_default().expect("a Metal device");
+            gpu.keep_kernels(folder.path().join("kernels"), 1 << 20).expect("a folder of this user's");
+            gpu
+        };
+        let gpu = open();
+        let x = gpu.buffer_zeroed::<f32>(40 * 40).expect("a buffer");
+        let class = |extents: &[usize], turned: bool| {
+            let layout = Layout::rows(extents).expect("a layout");
+            let a = if turned { layout.transposed().expect("two axes") } else { layout };
+            ProductClass::of((Scalar::F32, Scalar::F32), &a, &layout, &layout)
+        };
+        let used = |gpu: &Accelerator, side: usize| {
+            let (x, mut y) =
+                (gpu.buffer_zeroed::<f32>(side * side).expect("x"), gpu.buffer_zeroed(side * side).expect("y"));
+            let square = Tensor::new(&x, &[side, side]).expect("it fits");
+            let to = TensorMut::<f32>::new(&mut y, &[side, side]).expect("it fits");
+            let operation = product_with(square, square, to, &Product::default()).expect("it fits");
+            let name = operation.launches().next().expect("one launch").0.name().to_owned();
+            name
+        };
+        assert_eq!((used(&gpu, 40), x.len()), ("product_threads".to_owned(), 1600), "expected");
+        gpu.products().remember(&gpu, class(&[64, 64], false), ProductKernel::Simdgroups32x32);
+        assert_eq!(used(&gpu, 40), "product_simdgroups", "measured, of the same class");
+        assert_eq!(used(&gpu, 65), "product_threads", "another class");
+        assert_eq!(gpu.products().find(&gpu, class(&[64, 64], true)), None, "another order");
+        assert_eq!(used(&open(), 40), "product_simdgroups", "of an earlier accelerator");
+    }
+}
