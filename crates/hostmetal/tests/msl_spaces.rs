@@ -18,6 +18,20 @@ struct S {
   thread S &self() thread { return *this; }
   S operator+(S other) const { return S(a + other.a); }
 };
+template <class T, size_t N> struct Elements {
+  const constant T &operator[](size_t i) const constant { return all[i]; }
+  device T &operator[](size_t i) device { return all[i]; }
+  const device T &operator[](size_t i) const device { return all[i]; }
+  thread T &operator[](size_t i) thread { return all[i]; }
+  const thread T &operator[](size_t i) const thread { return all[i]; }
+  const constant T &at(uint i) const constant { return all[i]; }
+  const device T &at(uint i) const device { return all[i]; }
+  T all[N];
+};
+struct Alone {
+  const device float &at(uint i) const device { return all[i]; }
+  float all[4];
+};
 struct Pointers { device float *d; constant float *c; };
 template <class T> struct Pair { T a, b; thread T &first() thread { return a; } };
 void t(thread float *p) { *p = 1; }
@@ -42,7 +56,8 @@ template <class P> float every(P p) { return p[0]; }
 thread float *pass(thread float *p) { return p; }
 constant float table[4] = {1, 2, 3, 4};
 kernel void k(device float *D [[buffer(0)]], constant float *C [[buffer(1)]], device S *DS [[buffer(2)]],
-              constant S &CS [[buffer(3)]], constant Pointers &P [[buffer(4)]], constant Matrices &P4 [[buffer(5)]], threadgroup float *G [[threadgroup(0)]],
+              constant S &CS [[buffer(3)]], constant Pointers &P [[buffer(4)]], constant Matrices &P4 [[buffer(5)]],
+              constant Elements<Elements<float, 4>, 2> *E [[buffer(6)]], device Alone *A [[buffer(7)]], threadgroup float *G [[threadgroup(0)]],
               uint i [[thread_index_in_threadgroup]]) {
   threadgroup float shared[4];
   threadgroup S sharedS;
@@ -177,6 +192,12 @@ const CASES: &[Case] = &[
     // ---- elements of what lies in constant or in device
     ("v = c(&CS.list[1]) + first(P4.m[0]) + *(constant float *)&P4.m[0]; constant float &e = CS.list[1]; v += e;", &[]),
     ("constant float4 *h = &P4.m[1]; v = h->x + first(scope[0]); const device float &e = DS->list[1]; v += e;", &[]),
+    (
+        "const constant Elements<float, 4> *const row = &(*E)[1]; const constant float *const e = &(*row)[2]; v = *e + c(&(*E)[i][1]) + c(&E->at(1).at(i));",
+        &[],
+    ),
+    ("thread const float &e = Elements<float, 4>(E->at(1))[2]; v = e + A->at(1);", &[]),
+    ("v = c(&A->at(1));", &[(1, "error: no matching function for call to 'c'")]),
     // ---- each tells of its own place only
     (
         "t(&x); t(D); r(x);\nd(P.d); v = c(C);\nv += ct(C);",

@@ -53,6 +53,11 @@ impl Edits {
         }
     }
 
+    /// What is written for a token instead of it.
+    pub(crate) fn replacement(&self, token: usize) -> Option<&str> {
+        self.replaced.get(&token).map(String::as_str)
+    }
+
     /// Leaves the tokens `start..end` out, together with everything that was to be written for them.
     pub(crate) fn remove(&mut self, start: usize, end: usize) {
         self.drop(start, end);

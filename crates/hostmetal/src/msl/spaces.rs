@@ -16,7 +16,7 @@ use super::archive::Archives;
 use super::diagnose::{Finding, read_clang};
 use super::invoke::{HEAD, PROGRAM, Request, kept, run};
 use super::rewrite::{Edits, emit};
-use super::scan::{Program, Stage};
+use super::scan::{Function, Program, Stage};
 use super::store::Record;
 use super::token::Stream;
 use super::toolchain::Toolchain;
@@ -51,12 +51,26 @@ pub(super) fn may_pass(stream: &Stream, program: &Program) -> bool {
     })
 }
 
-/// The program to look at: its own variables are in no part of `__global`.
+/// The program to look at: its own variables are in no part of `__global`, nor is what a method for `device` returns that has a like for
+/// `constant`, since clang selects it for objects in either.
 pub(super) fn apart(stream: &Stream, program: &Program, edits: &Edits) -> Edits {
     let mut edits = edits.clone();
     for variable in &program.variables {
         for token in (variable.start..variable.name).filter(|&at| stream.is(at, "constant")) {
             edits.rename(token, "__global const");
+        }
+    }
+    let behind = |f: &Function| f.params.1 + 1..f.body.map_or(f.end, |(open, _)| open);
+    let of_class = |f: &Function| program.classes.iter().filter(|c| c.0 < f.head && f.end < c.1).max();
+    let known_as = |f: &Function| (of_class(f), (f.name..f.params.0).map(|at| stream.at(at)).collect::<Vec<_>>());
+    let for_objects_in = |space: &str| {
+        let qualified = |f: &&Function| f.in_class && behind(f).any(|at| edits.replacement(at) == Some(space));
+        program.functions.iter().filter(qualified).collect::<Vec<_>>()
+    };
+    let likes: Vec<_> = for_objects_in("__mq_constant").into_iter().map(known_as).collect();
+    for method in for_objects_in("__mq_device").into_iter().filter(|method| likes.contains(&known_as(method))) {
+        for token in (method.head..method.name).chain(behind(method)).filter(|&at| stream.is(at, "device")) {
+            edits.rename(token, "__global");
         }
     }
     edits
