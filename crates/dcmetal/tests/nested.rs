@@ -202,6 +202,60 @@ fn more_threadgroups_than_were_declared_do_not_run() {
     }
 }
 
+/// The device signals behind the launch, and goes on to wait for the host: nobody has been told yet that the submission failed.
+#[test]
+fn what_was_signaled_behind_too_many_threadgroups_is_never_seen() {
+    let gpu = gpu();
+    let library = library(&gpu);
+    let append = kernel(&library, "append");
+    let count = gpu.buffer_from(&[[5u32, 1, 1]]).expect("a buffer");
+    let mut y = gpu.buffer_zeroed::<u32>(64).expect("a buffer");
+    let (signaled, held) = (gpu.event().expect("an event"), gpu.event().expect("an event"));
+    let mut batch = gpu.batch().expect("a batch");
+    let grid = IndirectGrid::new(&count, 16u32).at_most(4u32);
+    batch.launch_indirect(&append, grid, args![&mut y, 1u32]).expect("recorded");
+    batch.signal(&signaled, 1).expect("recorded");
+    batch.wait_for(&held, 1).expect("recorded");
+    let submission = batch.submit().expect("submitted");
+    match signaled.wait(1) {
+        Err(Error::EventFaulted { cause }) => assert!(cause.text.contains("5x1x1 threadgroups"), "{cause}"),
+        other => panic!("{other:?}"),
+    }
+    held.signal(1).expect("signaled");
+    assert_eq!(text_of(submission.wait()), "kernel `append`: 5x1x1 threadgroups, where at most 4x1x1 were declared");
+}
+
+/// A view may begin where a kernel's vectors may not.
+#[test]
+fn what_a_command_is_passed_begins_where_its_type_may() {
+    let gpu = gpu();
+    let source = "kernel void twice(device uint4 *y [[buffer(0)]]) { y[0] *= 2; }";
+    let twice = gpu.compile_msl(source).expect("compiled").kernel("twice").expect("a kernel");
+    let table = CommandTable::new(&gpu, &[&twice], 1).expect("a table");
+    let record = record(0, (1, 1), (0, 0), false);
+    let (records, count) = (gpu.buffer_from(&[record]).expect("a buffer"), gpu.buffer_from(&[1u32]).expect("a buffer"));
+    for nesting in BOTH {
+        for (from, wrong) in [(1, true), (4, false)] {
+            let mut y = gpu.buffer_from(&[3u32; 8]).expect("a buffer");
+            let mut work = gpu.nested(nesting).expect("work");
+            let done = work
+                .run_commands(
+                    &table,
+                    (&records).into(),
+                    (&count).into(),
+                    args![&mut y.view_mut(from..).expect("a view")],
+                )
+                .and_then(|()| work.finish());
+            if wrong {
+                assert_eq!(text_of(done), "command 0: argument 0: it does not begin where the kernel's type may");
+            } else {
+                done.unwrap_or_else(|error| panic!("{error}"));
+                assert_eq!(y.to_vec().expect("values"), [3, 3, 3, 3, 6, 6, 6, 6]);
+            }
+        }
+    }
+}
+
 /// What nobody declared a maximum of, hostmetal refuses where Apple's Metal does not say what happens.
 #[cfg(target_os = "linux")]
 #[test]
@@ -378,7 +432,7 @@ fn wrong_commands_are_named_and_nothing_of_them_runs() {
         (threads([many, 2, 1]), "its threadgroup has more threads than its kernel can have"),
         (CommandRecord { threadgroups: [1 << 31, 1, 1], ..good }, "its grid has 2^32 threads or more along an axis"),
         (argument(1, 2, 0), "argument 1: there is no memory of its number"),
-        (argument(0, 0, 2), "argument 0: its offset is not aligned for the kernel's type"),
+        (argument(0, 0, 2), "argument 0: it does not begin where the kernel's type may"),
         (argument(1, 1, far), "argument 1: no element is left behind its offset"),
         (argument(0, 0, u32::MAX - 3), "argument 0: no element is left behind its offset"),
         (argument(0, 1, 0), "argument 0: the kernel may write it, and the memory was passed for reading"),

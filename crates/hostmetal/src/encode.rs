@@ -31,6 +31,9 @@ use crate::texture::{Region, Rows, Texture};
 /// A text for the program's exception.
 pub(crate) type Misuse = &'static CStr;
 
+/// What a recording keeps until the command buffer has completed.
+type Held = Arc<dyn Any + Send + Sync>;
+
 /// A recorded command.
 pub(crate) enum Command {
     Dispatch(Dispatch),
@@ -147,7 +150,7 @@ pub(crate) struct Recording {
     /// Where passes overtake each other.
     pub(crate) pass: Option<Box<Pass>>,
     /// Textures, tables of functions and fences.
-    held: Vec<Arc<dyn Any + Send + Sync>>,
+    held: Vec<Held>,
     /// Once there is a region, or a stride.
     stage: Option<Box<stage::Stage>>,
     /// Commands to be added when the encoder ends.
@@ -767,7 +770,7 @@ impl State {
 fn bind_textures(
     binding: &Binding,
     bound: &[Option<Arc<Texture>>],
-    (held, arguments, pass): (&mut Vec<Arc<dyn Any + Send + Sync>>, &mut Vec<Argument>, &mut Option<Box<Pass>>),
+    (held, arguments, pass): (&mut Vec<Held>, &mut Vec<Argument>, &mut Option<Box<Pass>>),
 ) -> Result<(), Misuse> {
     for index in binding.index..binding.index + binding.count {
         let slot = index as usize;

@@ -155,17 +155,29 @@ pub(crate) struct Buffer {
     untracked: AtomicBool,
 }
 
-/// Whether the program has given up the object, which recorded work may hold still.
-#[derive(Debug, Default)]
-pub(crate) struct LetGo(AtomicBool);
+/// Whether the program has given up the object, which recorded work may hold still: its references, of which there is one at first.
+#[derive(Debug)]
+pub(crate) struct LetGo(AtomicUsize);
+
+impl Default for LetGo {
+    fn default() -> LetGo {
+        LetGo(AtomicUsize::new(1))
+    }
+}
 
 impl LetGo {
+    /// The program has another reference.
+    pub(crate) fn keep(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The program gives one up.
     pub(crate) fn set(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.fetch_sub(1, Ordering::Release);
     }
 
     pub(crate) fn get(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.load(Ordering::Acquire) == 0
     }
 }
 

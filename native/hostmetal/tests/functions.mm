@@ -23,8 +23,9 @@ id<MTLVisibleFunctionTable> table(id<MTLComputePipelineState> state, NSArray *fu
 
 // 64 threads in threadgroups of 32: buffer 0 is written to, buffer 1 may be given, table at 2.
 id<MTLCommandBuffer> run(id<MTLComputePipelineState> state, id<MTLBuffer> out, id<MTLVisibleFunctionTable> table,
-                         id<MTLBuffer> other = nil) {
-  id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+                         id<MTLBuffer> other = nil, BOOL retained = YES) {
+  id<MTLCommandQueue> queue = [[device() newCommandQueue] autorelease];
+  id<MTLCommandBuffer> commandBuffer = retained ? [queue commandBuffer] : [queue commandBufferWithUnretainedReferences];
   id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
   [encoder setComputePipelineState:state];
   [encoder setBuffer:out offset:0 atIndex:0];
@@ -358,6 +359,15 @@ void pipelines_are_given_more_functions() {
   id<MTLLibrary> others = library_of(@"[[visible]] int waits(int x) { return simd_sum(x); }\n");
   CHECK([more newComputePipelineStateWithAdditionalBinaryFunctions:@[ function(others, @"waits") ] error:&error] == nil);
   CHECK_CONTAINS([error localizedDescription], @"waits");
+  // One outlives the one that it was made of, with its code.
+  id<MTLComputePipelineState> last = nil;
+  @autoreleasepool {
+    last = [pipeline_of(made) newComputePipelineStateWithAdditionalBinaryFunctions:@[ times ] error:nullptr];
+  }
+  id<MTLBuffer> out = buffer(64 * sizeof(int));
+  CHECK([run(last, out, table(last, [NSArray arrayWithObjects:add, times, nil]), nil, NO) error] == nil);
+  CHECK_EQUAL(((int *)[out contents])[3], 9);
+  [last release];
 }
 
 void reflection_tells_tables() {

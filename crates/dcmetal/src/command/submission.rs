@@ -399,6 +399,10 @@ impl Inflight {
         if state.bad {
             return own();
         }
+        // What kernels found is in memory before a signal behind them is made. (Who is told of the submission would wait for what is behind the signal, too.)
+        if let Some(failure) = state.held.verdicts.iter().find_map(Verdict::failure) {
+            return Some(Doom::Event(Arc::new(submission_error(&state.held, failure))));
+        }
         earlier.extend(state.comes_after());
         let first = kept.len();
         kept.extend_from_slice(&state.held.events);
@@ -417,10 +421,6 @@ impl Inflight {
     /// Metal's completion handler: `own` is the command buffer's outcome. Tells the logger and wakers last, so it is not to be called under locks.
     pub(crate) fn complete(self: Arc<Self>, own: Own) {
         let mut told = Told::default();
-        let own = own.and_then(|()| {
-            let state = lock(&self.state);
-            state.held.verdicts.iter().find_map(Verdict::failure).map_or(Ok(()), Err)
-        });
         settle_all((self, own), |(flight, own)| flight.settle(own, &mut told));
         told.tell();
     }
@@ -466,18 +466,21 @@ impl Inflight {
         drop(earlier);
         cause = cause.or(first);
         let early = waits.clone().find_map(|(event, value)| event.fault(value));
-        let mut held = {
+        let (mut held, verdict) = {
             let mut state = lock(&flight.state);
-            state.bad = own.is_err() || cause.is_some() || early.is_some();
-            std::mem::take(&mut state.held)
+            let verdict = state.held.verdicts.iter().find_map(Verdict::failure);
+            state.bad = own.is_err() || cause.is_some() || early.is_some() || verdict.is_some();
+            (std::mem::take(&mut state.held), verdict)
         };
         let outcome = match own {
             Err(failure) => Err(Arc::new(submission_error(&held, failure))),
             Ok(()) => match cause {
                 Some((text, cause)) => Err(Arc::new(dependency_error(&held, text, cause))),
-                None => match early {
-                    Some(cause) => Err(Arc::new(dependency_error(&held, WAITED_FAULTED, cause))),
-                    None => Ok(()),
+                // Last: what kernels found wrong may be what a failed submission left.
+                None => match (early, verdict) {
+                    (Some(cause), _) => Err(Arc::new(dependency_error(&held, WAITED_FAULTED, cause))),
+                    (None, Some(failure)) => Err(Arc::new(submission_error(&held, failure))),
+                    (None, None) => Ok(()),
                 },
             },
         };

@@ -23,7 +23,7 @@ pub(crate) enum Asked {
 pub(crate) const DOMAIN: &str = "dcmetal";
 
 impl Verdict {
-    /// Once the device is done.
+    /// What is wrong as far as the device has told; all of it once that has gone on behind the kernel. The memory says "nothing" before it begins.
     pub(super) fn failure(&self) -> Option<Failure> {
         let word = |index| self.memory.allocation().memory().word(index);
         let text = match &self.asked {

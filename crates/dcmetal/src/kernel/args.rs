@@ -164,7 +164,7 @@ impl<'a> Arg<'a> {
     ///
     /// # Panics
     /// For all else, and beyond its end.
-    pub(crate) fn from_byte(&self, byte: usize) -> Arg<'a> {
+    pub(crate) fn starting_at(&self, byte: usize) -> Arg<'a> {
         let (allocation, range, writable) = self.memory().expect("a buffer");
         let len = range.len().checked_sub(byte).expect("within the buffer");
         Arg::buffer::<u8>(allocation, range.start + byte, len, writable)

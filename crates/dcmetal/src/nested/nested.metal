@@ -4,6 +4,7 @@
 using namespace metal;
 
 // out: the threadgroups to run, 0 when there are too many; whether there are; the threadgroups that were asked for.
+// (The host may look before the kernel is through; what it looks at first is written last.)
 kernel void dcmetal_guard(device const uint *count [[buffer(0)]], device uint *out [[buffer(1)]],
                           constant uint3 &most [[buffer(2)]]) {
   bool fits = count[0] <= most[0] && count[1] <= most[1] && count[2] <= most[2];
@@ -11,7 +12,7 @@ kernel void dcmetal_guard(device const uint *count [[buffer(0)]], device uint *o
     out[axis] = fits ? count[axis] : 0;
     out[4 + axis] = count[axis];
   }
-  out[3] = !fits;
+  atomic_store_explicit((device atomic_uint *)(out + 3), !fits, memory_order_relaxed);
 }
 
 struct Function {
@@ -51,7 +52,7 @@ static uint wrong(device const dcmetal_command &c, constant Head &head, constant
     uint number = c.arguments[a][0], offset = c.arguments[a][1];
     if (number >= head.memories) return 6u << 4 | a;
     constant Memory &m = memories[number];
-    if (offset % f.alignment[a] != 0) return 7u << 4 | a;
+    if ((ulong(m.start) + offset) % f.alignment[a] != 0) return 7u << 4 | a;
     if (ulong(offset) + f.least[a] > m.bytes) return 8u << 4 | a;
     if ((f.written >> a & 1) != 0 && m.writable == 0) return 9u << 4 | a;
   }

@@ -138,17 +138,19 @@ impl CommandTable {
                 text: format!("it has kernels, and room for 1 to {MOST_COMMANDS}"),
             });
         }
-        let functions = kernels.iter().map(|kernel| Function::new(gpu, kernel)).collect::<Result<Vec<_>>>()?;
+        let mut functions = kernels.iter().map(|kernel| Function::new(gpu, kernel)).collect::<Result<Vec<_>>>()?;
         let commands = indirect(gpu, capacity)?;
         if commands.is_some() {
-            for function in &functions {
+            for function in &mut functions {
                 let wrong = |failure: crate::raw::Failure| Error::Pipeline {
                     kernel: function.kernel.name().to_owned(),
                     domain: failure.domain,
                     code: failure.code,
                     text: failure.text,
                 };
-                function.kernel.for_commands().map_err(wrong)?;
+                // Compiled for itself, it may have another limit.
+                let made = function.kernel.for_commands().map_err(wrong)?;
+                function.most = function.most.min(u32::try_from(made.max_threads()).unwrap_or(u32::MAX));
             }
         }
         let commands = commands.map(Mutex::new);
@@ -228,7 +230,7 @@ impl CommandTable {
         for (at, (parameter, &[number, offset])) in function.arguments.iter().zip(&record.arguments).enumerate() {
             let at = at as u32;
             let Some(memory) = memories.get(number as usize) else { return Some(6 << 4 | at) };
-            if !offset.is_multiple_of(parameter.alignment) {
+            if !(memory.start + u64::from(offset)).is_multiple_of(parameter.alignment.into()) {
                 return Some(7 << 4 | at);
             }
             if u64::from(offset) + u64::from(parameter.least) > memory.bytes {
@@ -290,7 +292,7 @@ impl Function {
 /// Room for commands that a kernel writes; `None` where the device or the system has no such.
 fn indirect(gpu: &Accelerator, capacity: usize) -> Result<Option<IndirectCommands>> {
     match IndirectCommands::for_kernels(gpu.device(), capacity, SLOTS) {
-        Ok(commands) => Ok(Some(commands).filter(|commands| commands.resource_id() != 0)),
+        Ok(mut commands) => Ok((commands.resource_id() != 0).then_some(commands)),
         Err(failure) if failure.status == dcmetal_sys::DC_METAL_UNSUPPORTED => Ok(None),
         Err(failure) => Err(failure.during("make indirect commands")),
     }
@@ -309,7 +311,7 @@ pub(super) fn launch_of<'a>(
 ) -> (Kernel, Grid, Vec<Arg<'a>>) {
     let function = &table.inner.functions[record.function as usize];
     let args = record.arguments.iter().take(function.arguments.len());
-    let args = args.map(|&[number, offset]| memories[number as usize].from_byte(offset as usize)).collect();
+    let args = args.map(|&[number, offset]| memories[number as usize].starting_at(offset as usize)).collect();
     (function.kernel.clone(), Grid::threadgroups(record.threadgroups, record.threads), args)
 }
 
@@ -323,7 +325,7 @@ pub(crate) fn wrong_command(index: u32, what: u32) -> String {
         4 => "its threadgroup is not of the size that its kernel requires".to_owned(),
         5 => "its grid has 2^32 threads or more along an axis".to_owned(),
         6 => format!("argument {argument}: there is no memory of its number"),
-        7 => format!("argument {argument}: its offset is not aligned for the kernel's type"),
+        7 => format!("argument {argument}: it does not begin where the kernel's type may"),
         8 => format!("argument {argument}: no element is left behind its offset"),
         9 => format!("argument {argument}: the kernel may write it, and the memory was passed for reading"),
         _ => "something overwrote what is told of it".to_owned(),

@@ -203,7 +203,7 @@ impl Memory {
         let contents = self.contents.filter(|_| index < self.bytes / 4).expect("a word of shared memory");
         // SAFETY: within the contents, which the Metal buffer keeps.
         let word = unsafe { contents.cast::<AtomicU32>().add(index) };
-        // SAFETY: it is aligned, as contents are to pages or heaps' parts to 256 bytes; the device writes it with atomic functions.
+        // SAFETY: it is aligned, as contents are to pages or heaps' parts to 256 bytes; kernels write it with atomic functions, or are done.
         let word = unsafe { word.as_ref() };
         word.load(Ordering::Acquire)
     }

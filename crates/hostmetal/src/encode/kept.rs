@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::{LINE, Line, Recording};
+use super::{Held, LINE, Line, Recording};
 use crate::event::Fence;
 use crate::memory::Buffer;
 use crate::texture::Texture;
@@ -54,7 +54,7 @@ impl Recording {
 }
 
 /// Keeps a texture, a table of functions or a fence until the command buffer has completed.
-pub(super) fn hold<T: Any + Send + Sync>(held: &mut Vec<Arc<dyn Any + Send + Sync>>, one: &Arc<T>) {
+pub(super) fn hold<T: Any + Send + Sync>(held: &mut Vec<Held>, one: &Arc<T>) {
     if !held.iter().rev().take(16).any(|known| std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(one))) {
         held.push(one.clone());
     }

@@ -39,7 +39,7 @@ impl Drop for Lent<'_> {
 pub(super) fn is_due(execution: &Execution) -> bool {
     let next = execution.steps.get(execution.next);
     let pass = |step: &Step| matches!(step, Step::Encoder(recording) if recording.pass.as_ref().is_some_and(|pass| !pass.has_run()));
-    execution.fault.is_none() && next.is_some_and(pass)
+    execution.fault.is_none() && !execution.command_buffer.has_log() && next.is_some_and(pass)
 }
 
 /// Runs passes that may come before the next one, which `is_due`.

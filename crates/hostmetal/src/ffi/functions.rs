@@ -83,7 +83,11 @@ pub unsafe extern "C" fn hm_visible_release(function: HMVisible) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hm_pipeline_retain(pipeline: HMPipeline) -> HMPipeline {
     // SAFETY: as the module above says.
-    unsafe { share(pipeline) }.map_or(HMPipeline::NULL, give)
+    let shared = unsafe { share(pipeline) };
+    shared.map_or(HMPipeline::NULL, |pipeline| {
+        pipeline.let_go.keep();
+        give(pipeline)
+    })
 }
 
 /// A table without functions; NULL with *misuse set for a wrong count, NULL without when memory is out.

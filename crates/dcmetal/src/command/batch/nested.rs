@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::verdict::{Asked, Verdict};
-use super::{Batch, COUNT_BYTES, Launched, Recorded, own, read};
+use super::{Batch, COUNT_BYTES, Given, Launched, Recorded, own, read};
 use crate::command::{Scope, Touch};
 use crate::kernel::{self, Dispatch, Kernel, Own};
 use crate::memory::Allocation;
@@ -57,8 +57,9 @@ impl Batch {
             None => self.record_checked(kernel, &dispatch, args, (Some(given), Own::default()))?,
             Some(most) => {
                 let guard = own_kernel(&self.accelerator, "dcmetal_guard")?;
-                let memory = self.accelerator.staging().buffer::<u8>(&self.accelerator, GUARD_BYTES)?;
-                // Nobody else has it: the device writes it before the host reads it.
+                let mut memory = self.accelerator.staging().buffer::<u8>(&self.accelerator, GUARD_BYTES)?;
+                // What it was lent for before may have failed, and the host may look before the kernel has written.
+                memory.write_from(&[0; GUARD_BYTES])?;
                 let mut verdict = Verdict { memory, asked: Asked::Grid { kernel: kernel.name().to_owned(), most } };
                 let count: View<'_, u8> = grid.count.reinterpret()?;
                 let axes = most.to_array().map(|axis| u32::try_from(axis).unwrap_or(u32::MAX));
@@ -68,8 +69,13 @@ impl Batch {
                     after => return Ok(after),
                 }
                 let allocation = Arc::clone(verdict.memory.allocation());
-                self.verdicts.push(verdict);
-                self.record_checked(kernel, &dispatch, args, (Some((&allocation, 0)), Own::default()))?
+                let recorded = self.record_checked(kernel, &dispatch, args, (Some((&allocation, 0)), Own::default()));
+                match &recorded {
+                    Ok(Recorded::Done) => self.verdicts.push(verdict),
+                    // The look at the number stays in the batch, and fails nothing.
+                    _ => self.given.push(allocation),
+                }
+                recorded?
             }
         };
         self.history.note_if(&recorded, || {
@@ -169,9 +175,18 @@ impl Batch {
             args![part(0), part(1), part(2), records.reinterpret::<u8>()?, count.reinterpret::<u8>()?, told, range];
         self.given.push(table.kept());
         self.record_launch(&kernel, Grid::linear(capacity), &encode).map(own)?;
-        self.verdicts.push(memory);
-        self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
-        self.execute_written(&mut commands, table, (&allocation, parts[4].start), memories)
+        // What an encoder may have been given before a call failed.
+        let passed = memories.iter().filter_map(Arg::memory).map(|(memory, ..)| Arc::clone(memory) as _);
+        let kept: Vec<Given> = passed.chain([Arc::clone(&allocation) as _]).collect();
+        let executed = self
+            .end_encoder()
+            .map_err(|(failure, call)| failure.during(call))
+            .and_then(|()| self.execute_written(&mut commands, table, (&allocation, parts[4].start), memories));
+        match &executed {
+            Ok(()) => self.verdicts.push(memory),
+            Err(_) => self.given.extend(kept),
+        }
+        executed
     }
 
     /// The execution of what was encoded.

@@ -1,8 +1,8 @@
 //! Indirect commands: dispatches that are recorded once and executed by any number of command buffers.
 //!
 //! DCMetal.h, "DCMetalIndirectCommands": "What a command uses is kept until" it is reset, and command buffers that were given the
-//! commands keep them until they have completed; a change meanwhile is refused. So nothing here can make the device meet memory
-//! that is gone, or commands that change under it. They "belong to one thread at a time": every function takes `&mut`.
+//! commands keep them until they have completed; a change meanwhile is refused. So commands of the host's can make the device meet neither memory
+//! that is gone, nor commands that change under it; what those name that kernels write the caller keeps. They "belong to one thread at a time": every function takes `&mut`.
 
 use std::ops::Range;
 use std::ptr;
@@ -60,7 +60,7 @@ impl DCMetalIndirectCommands {
     }
 
     /// What a `command_buffer` in memory holds; 0 where the system does not tell.
-    pub(crate) fn resource_id(&self) -> u64 {
+    pub(crate) fn resource_id(&mut self) -> u64 {
         // SAFETY: a live handle.
         unsafe { sys::DCMetalIndirectCommands_GetResourceID(self.0) }
     }
