@@ -85,11 +85,21 @@ using ::ulong;
 using ::ushort;
 } // namespace metal
 
-// MSL 2.20: reinterpret the bits of a scalar or vector as another type of the same size.
+// MSL 2.20: reinterpret the bits of a scalar or vector as another type of the same size. The vectors say themselves that they are some.
+namespace hostmetal {
+template <class T> constexpr bool is_reinterpretable = !__is_class(T) && !__is_union(T);
+template <class T> constexpr bool is_reinterpretable<const T> = is_reinterpretable<T>;
+} // namespace hostmetal
 template <class To, class From>
 METAL_FUNC constexpr To as_type(From value) {
+  static_assert(hostmetal::is_reinterpretable<To> && hostmetal::is_reinterpretable<From>, "as_type: the types must be scalars or vectors");
   static_assert(sizeof(To) == sizeof(From), "as_type: the two types differ in size");
   return __builtin_bit_cast(To, value);
+}
+
+// What a function constant is while nobody knows its value (msl/rewrite.rs).
+namespace hostmetal {
+template <class T> T unknown();
 }
 
 // `operator[]` of a class whose elements have addresses: a reference has the address space of the object. Objects in `device` and in

@@ -10,7 +10,7 @@ namespace metal {
 // Which types SIMD-group and quad-group functions take (MSL 6.9.2, 6.9.3): scalars of up to 32 bits but bool, and vectors of them.
 template <class T>
 struct __is_valid_simdgroup_type
-    : bool_constant<is_arithmetic_v<make_scalar_t<T>> && !is_same_v<make_scalar_t<T>, bool> && sizeof(make_scalar_t<T>) <= 4> {};
+    : bool_constant<is_arithmetic_v<make_scalar_t<T>> && !is_matrix_v<T> && !is_same_v<make_scalar_t<T>, bool> && sizeof(make_scalar_t<T>) <= 4> {};
 
 } // namespace metal
 

@@ -1,10 +1,11 @@
 //! Whether clang accepts a rewritten program, and the repairs of what it cannot do.
 
+use super::components;
 use super::diagnose::{Finding, Severity, print};
 use super::discover::{ConstantInfo, Named};
 use super::invoke::{source_failure, syntax};
 use super::kernels::wrapper;
-use super::rewrite::{Constant, Edits, assume_constant, strip_address_space, undeduce, wrap_conditional, wrap_offset};
+use super::rewrite::{Constant, Edits, hide_constant, strip_address_space, undeduce, wrap_conditional, wrap_offset};
 use super::scan::Program;
 use super::source::{abandoned, with_foot};
 use super::spaces;
@@ -47,8 +48,9 @@ pub(super) fn accept(
     loop {
         let mut checking = edits.clone();
         for (constant, _) in constants {
-            assume_constant(stream, &mut checking, constant);
+            hide_constant(stream, &mut checking, constant);
         }
+        components::ask(stream, program, &mut checking);
         let tail = with_foot(stream, &tail);
         let (found, mistaken) = std::thread::scope(|scope| {
             let check = || spaces::check(toolchain, options, stream, &spaces::apart(stream, program, &checking), &tail);

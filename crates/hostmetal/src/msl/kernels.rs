@@ -623,16 +623,20 @@ pub(crate) fn expression(stream: &Stream, from: usize, to: usize, values: &Subst
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The template arguments of `hostmetal_kernel.h` for one parameter. `stage` names the class of the kernel's `[[stage_in]]`.
-fn argument(stream: &Stream, parameter: &Parameter, values: &Substitution, stage: &str) -> String {
+/// What a parameter's presence depends on.
+fn condition(stream: &Stream, parameter: &Parameter, values: &Substitution) -> Option<String> {
+    parameter.condition.map(|(from, to)| format!("(bool)({})", expression(stream, from, to, values)))
+}
+
+/// The template arguments of `hostmetal_kernel.h` for one parameter. `stage` names the class of the kernel's `[[stage_in]]`. `known`: the function
+/// constants are; else every parameter is there.
+fn argument(stream: &Stream, parameter: &Parameter, values: &Substitution, stage: &str, known: bool) -> String {
     let index = match &parameter.index {
         Some(Index::Known(value)) => value.to_string(),
         Some(Index::Expression(from, to)) => format!("({})", expression(stream, *from, *to, values)),
         None => "0".to_owned(),
     };
-    let present = parameter
-        .condition
-        .map_or("true".to_owned(), |(from, to)| format!("(bool)({})", expression(stream, from, to, values)));
+    let present = condition(stream, parameter, values).filter(|_| known).unwrap_or("true".to_owned());
     match &parameter.role {
         Role::Buffer if parameter.placed => format!("hostmetal::placed_argument<{index}, {present}>"),
         Role::Buffer => format!("hostmetal::argument<hostmetal::kind_buffer, {index}, {present}>"),
@@ -709,8 +713,9 @@ pub(crate) fn wrapper(
         }
     }
     let class = format!("hm_stage_{number}");
+    let all = || signature.parameters.iter();
     let arguments: String =
-        signature.parameters.iter().map(|p| format!(", {}", argument(stream, p, values, &class))).collect();
+        all().map(|p| format!(", {}", argument(stream, p, values, &class, entry.is_some()))).collect();
     if signature.parameters.iter().any(|p| p.role == Role::StageIn) {
         text.push_str(&stage::class(stream, &signature.stage, values, input, &class));
     }
@@ -721,9 +726,13 @@ pub(crate) fn wrapper(
     });
     let table = format!("{call}::describe({instance}, (unsigned)({limit}), {required})");
     match entry {
-        None => text.push_str(&format!(
-            "inline void hm_check_{number}(const hm_group *group) {{ {call}::thread_at(group, 0, 0, 0, {instance}); constexpr auto table = {table}; (void)table; }}"
-        )),
+        None => {
+            let conditions: String =
+                all().filter_map(|p| condition(stream, p, values)).map(|asked| format!("(void){asked}; ")).collect();
+            text.push_str(&format!(
+                "inline void hm_check_{number}(const hm_group *group) {{ {conditions}{call}::thread_at(group, 0, 0, 0, {instance}); constexpr auto table = {table}; (void)table; }}"
+            ));
+        }
         Some(mode) => {
             match mode {
                 Mode::Group { independent } => text.push_str(&format!(

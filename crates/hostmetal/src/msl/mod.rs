@@ -22,6 +22,7 @@ mod addresses;
 mod analysis;
 mod archive;
 mod compile;
+mod components;
 mod constants;
 mod counts;
 mod diagnose;

@@ -75,6 +75,17 @@ impl Edits {
     pub(crate) fn behind(&mut self, token: usize, text: &str) {
         self.behind.entry(token).or_default().push_str(text);
     }
+
+    /// What is written for the tokens `start..end`.
+    pub(crate) fn text(&self, stream: &Stream, start: usize, end: usize) -> String {
+        let of = |texts: &HashMap<usize, String>, i| texts.get(&i).cloned().unwrap_or_default();
+        let own = |i| match self.replaced.get(&i) {
+            Some(text) => text.clone(),
+            None if self.dropped[i] => String::new(),
+            None => stream.at(i).to_owned(),
+        };
+        (start..end).map(|i| format!("{}{}{} ", of(&self.before, i), own(i), of(&self.behind, i))).collect()
+    }
 }
 
 /// Takes `__restrict` away: it tells what one thread writes, and clang concludes from it that no barrier lets another thread's writes be
@@ -270,14 +281,12 @@ impl Pass<'_> {
                 let text = "an object in address space 'threadgroup_imageblock' can only be part of an imageblock";
                 self.findings.push(Finding::error(i, text));
             }
-            // A constant of a function lives as long as the program: clang wants the word.
-            "constant"
-                if self.inside[i]
-                    && self.starts_statement(i)
-                    && self.declared(i).is_some()
-                    && !self.statement_words(i).contains(&"static") =>
-            {
-                self.edits.before(i, "static ");
+            // A constant of a function lives as long as the program, so its value is one that clang knows.
+            "constant" if self.inside[i] && self.starts_statement(i) && self.declared(i).is_some() => {
+                let words = self.statement_words(i);
+                let lives = if words.contains(&"static") { "" } else { "static " };
+                self.edits.before(i - words.len(), "__attribute__((require_constant_initialization)) ");
+                self.edits.before(i, lives);
             }
             "is_function_constant_defined" if s.is(i + 1, "(") && s.mate[i + 1] != NONE => {
                 let close = s.mate[i + 1];
@@ -637,8 +646,14 @@ pub(crate) fn set_constant(stream: &Stream, edits: &mut Edits, constant: &Consta
     give_constant(stream, edits, constant, of_constant(constant, value.unwrap_or("0")), value.is_some());
 }
 
-/// Gives a function constant a value that the source is checked with: clang knows it, so it is one that it does not warn of
-/// where it divides or shifts.
+/// Gives a function constant a value that the source is checked with: one that clang does not know. Apple's compiler does not know it either
+/// when it compiles a library: as the size of an array or a template's argument it is no constant expression.
+pub(crate) fn hide_constant(stream: &Stream, edits: &mut Edits, constant: &Constant) {
+    let text = format!("= ::hostmetal::unknown<{}>()", constant.spelling);
+    give_constant(stream, edits, constant, text, false);
+}
+
+/// Gives a function constant a value that clang knows, so it is one that it does not warn of where it divides or shifts.
 pub(crate) fn assume_constant(stream: &Stream, edits: &mut Edits, constant: &Constant) {
     give_constant(stream, edits, constant, of_constant(constant, "1"), false);
 }

@@ -85,10 +85,23 @@ const SAMPLING: [&str; 11] = [
     "compare_func",
 ];
 
+/// Whether a number is a floating-point literal with the suffix of `long double`.
+fn is_long_double(literal: &str) -> bool {
+    let hexadecimal = literal.starts_with("0x") || literal.starts_with("0X");
+    let exponent: &[char] = if hexadecimal { &['p', 'P'] } else { &['e', 'E'] };
+    literal.ends_with(['l', 'L']) && (literal.contains('.') || literal.contains(exponent))
+}
+
 impl Rules<'_> {
     fn words(&self, findings: &mut Vec<Finding>) {
         let s = self.s;
         for i in 0..s.len() {
+            if !self.skipped[i] && s.kind(i) == Some(Kind::Number) && is_long_double(s.at(i)) {
+                findings.push(Finding::error(i, "'long double' is not supported in Metal"));
+            }
+            if !self.skipped[i] && s.is(i, "^") && self.begins_value(i) {
+                findings.push(Finding::error(i, "blocks are not supported in Metal"));
+            }
             if self.skipped[i] || s.kind(i) != Some(Kind::Ident) {
                 continue;
             }
@@ -126,6 +139,12 @@ impl Rules<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether a value begins at `i`, since none ends before it: an operator there has no left side.
+    fn begins_value(&self, i: usize) -> bool {
+        i.checked_sub(1)
+            .is_some_and(|before| matches!(self.s.at(before), "=" | "(" | "," | "return" | "{" | ";" | "?" | ":"))
     }
 
     /// Whether `__attribute__((...))` is around, or `clang::` before.
@@ -174,7 +193,6 @@ impl Rules<'_> {
             let words: Vec<&str> = (variable.start..variable.name).map(|i| s.at(i)).collect();
             let excused = [
                 "constant",
-                "constexpr",
                 "using",
                 "typedef",
                 "extern",
@@ -185,7 +203,10 @@ impl Rules<'_> {
                 "class",
                 "concept",
             ];
+            // A sampler that is `constexpr` is in `constant` by itself.
+            let sampler = words.contains(&"constexpr") && words.contains(&"sampler");
             if words.iter().any(|w| excused.contains(w))
+                || sampler
                 || !words.iter().any(|w| w.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
             {
                 continue;

@@ -21,7 +21,9 @@ use super::members;
 use super::memo::Memo;
 use super::reach::synchronises;
 use super::reconverge::{self, Unsupported};
-use super::rewrite::{Constant, Edits, Rewrite, assume_constant, bodies, emit, rewrite, set_constant, unrestrict};
+use super::rewrite::{
+    Constant, Edits, Rewrite, assume_constant, bodies, emit, hide_constant, rewrite, set_constant, unrestrict,
+};
 use super::rules;
 use super::scan::{Function, Program, scan};
 use super::spaces;
@@ -291,7 +293,7 @@ pub(super) fn check(
         // Both views at once: what the rules found, and what clang finds besides.
         let mut checking = edits.clone();
         for (constant, _) in &constants {
-            assume_constant(&stream, &mut checking, constant);
+            hide_constant(&stream, &mut checking, constant);
         }
         let said: BTreeSet<Option<u32>> = findings.iter().map(|f| f.token.map(|t| stream.tokens[t].line)).collect();
         let more = syntax(toolchain, options, &stream, &checking, &with_foot(&stream, &[]))?;

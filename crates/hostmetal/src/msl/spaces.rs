@@ -9,8 +9,8 @@
 //! Variables of the program are in `__global` here too, since no variable can be in that part of it, and so are elements of matrices and
 //! arrays in `constant` or in `const device` (hostmetal_language.h, `HOSTMETAL_ELEMENTS`): they pass for both.
 //!
-//! The library's own functions are those that any address space passes for. Of the ones that return by reference there are others here, for
-//! `device` and `threadgroup`, which are unavailable.
+//! The library's own functions are those that any address space passes for. Of the ones that return by reference, of those of atomic objects and
+//! of `simdgroup_load` there are others here, for the address spaces that they do not take, which are unavailable.
 
 use super::archive::Archives;
 use super::diagnose::{Finding, read_clang};
@@ -26,27 +26,53 @@ use super::{CompileFailure, CompileOptions};
 const APART: &str = "#undef thread\n#define thread __private\n#undef __mq_thread\n#define __mq_thread __private\n\
     #undef constant\n#define constant __attribute__((opencl_global_device)) const\n\
     namespace hostmetal { template <class T> struct constant_element<T, 0> { typedef __global const T type; }; }\n\
+    #define HM_REFUSED(text) __attribute__((unavailable(text)))\n\
     #define HM_OUTSIDE(space) \\\n\
-      template <class T> T modf(T, space T &) HM_REFUSED; \\\n\
-      template <class T, class E> T frexp(T, space E &) HM_REFUSED; \\\n\
-      template <class T> T sincos(T, space T &) HM_REFUSED;\n\
-    #define HM_REFUSED __attribute__((unavailable(\"what it returns by reference is to lie in thread\")))\n\
+      template <class T> T modf(T, space T &) HM_REFUSED(\"what it returns by reference is to lie in thread\"); \\\n\
+      template <class T, class E> T frexp(T, space E &) HM_REFUSED(\"what it returns by reference is to lie in thread\"); \\\n\
+      template <class T> T sincos(T, space T &) HM_REFUSED(\"what it returns by reference is to lie in thread\");\n\
     #define HM_OUTSIDES HM_OUTSIDE(device) HM_OUTSIDE(threadgroup)\n\
-    namespace metal { HM_OUTSIDES namespace fast { HM_OUTSIDES } namespace precise { HM_OUTSIDES } }\n";
-/// Of `HM_REFUSED`.
-const OUTSIDE: &str = " is unavailable: what it returns by reference is to lie in thread";
+    namespace metal { HM_OUTSIDES namespace fast { HM_OUTSIDES } namespace precise { HM_OUTSIDES } }\n\
+    #define HM_EXPECTED(space) \\\n\
+      template <class T> bool atomic_compare_exchange_weak_explicit(volatile _atomic<T> *, space type_identity_t<T> *, type_identity_t<T>, memory_order, memory_order) \\\n\
+        HM_REFUSED(\"the expected value is to lie in thread\");\n\
+    #define HM_LOADED(space) \\\n\
+      template <class T, class U> void simdgroup_load(simdgroup_matrix<T, 8, 8> &, space U *, ulong = 8, ulong2 = ulong2(0), bool = false) \\\n\
+        HM_REFUSED(\"what it loads is to lie in device or threadgroup\");\n\
+    #define HM_OWN(name, qualifier, ...) \\\n\
+      template <class T> T name(qualifier volatile __private _atomic<T> *, __VA_ARGS__) HM_REFUSED(\"an atomic object is to lie in device or threadgroup\");\n\
+    #define HM_MODIFIED(name) HM_OWN(name, , type_identity_t<T>, memory_order)\n\
+    namespace metal { HM_EXPECTED(device) HM_EXPECTED(threadgroup) HM_LOADED(constant) HM_LOADED(thread)\n\
+      HM_OWN(atomic_load_explicit, const, memory_order)\n\
+      HM_OWN(atomic_compare_exchange_weak_explicit, , type_identity_t<T> *, type_identity_t<T>, memory_order, memory_order)\n\
+      HM_MODIFIED(atomic_store_explicit) HM_MODIFIED(atomic_exchange_explicit) HM_MODIFIED(atomic_fetch_add_explicit)\n\
+      HM_MODIFIED(atomic_fetch_sub_explicit) HM_MODIFIED(atomic_fetch_and_explicit) HM_MODIFIED(atomic_fetch_or_explicit)\n\
+      HM_MODIFIED(atomic_fetch_xor_explicit) HM_MODIFIED(atomic_fetch_min_explicit) HM_MODIFIED(atomic_fetch_max_explicit)\n\
+    }\n";
+/// How each `HM_REFUSED` ends.
+const OUTSIDE: [&str; 4] = [
+    " is unavailable: what it returns by reference is to lie in thread",
+    " is unavailable: the expected value is to lie in thread",
+    " is unavailable: what it loads is to lie in device or threadgroup",
+    " is unavailable: an atomic object is to lie in device or threadgroup",
+];
+/// Functions of the library that take pointers and references to some address spaces only.
+const PARTICULAR: [&str; 4] = ["modf", "frexp", "sincos", "simdgroup_load"];
 
 /// Clang's words for `thread`, `device`, `constant`, either of the two, and `threadgroup`.
 const NAMED: [&str; 5] = ["__private", "__global_host", "__global_device", "__global", "__local"];
 /// And for those that say nothing.
 const UNNAMED: [&str; 2] = ["__generic", "__constant"];
 
-/// Whether the program names an address space that others may pass for: `constant` where something can be given for it.
+/// Whether the program names an address space that others may pass for (`constant` where something can be given for it), or a function of the
+/// library that takes some only.
 pub(super) fn may_pass(stream: &Stream, program: &Program) -> bool {
     let kernels = program.functions.iter().filter(|f| f.stage == Some(Stage::Kernel)).map(|f| f.params);
     let own: Vec<(usize, usize)> = kernels.chain(program.variables.iter().map(|v| (v.start, v.name))).collect();
     (0..stream.len()).any(|at| {
         stream.is(at, "thread")
+            || PARTICULAR.contains(&stream.at(at))
+            || stream.at(at).starts_with("atomic_") && stream.is(at + 1, "(")
             || stream.is(at, "constant") && !own.iter().any(|&(start, end)| (start..=end).contains(&at))
     })
 }
@@ -88,7 +114,7 @@ pub(super) fn check(
     let flags = &["-fsyntax-only", "-fshow-overloads=all"];
     let request = Request { math: options.arithmetic(), text: &text, flags, pass: false, object: false };
     // The number: of `mistakes`, whose answer is kept.
-    let key = toolchain.key(&["spaces", "3", &request.key(toolchain)]);
+    let key = toolchain.key(&["spaces", "4", &request.key(toolchain)]);
     let make = || {
         let asked = run(toolchain, &request)?;
         Ok(Record { success: true, output: mistakes(&asked.output), file: Vec::new() })
@@ -133,7 +159,7 @@ enum Said {
 }
 
 fn counts<'a>(error: &str, notes: impl Iterator<Item = &'a str>) -> bool {
-    if error.ends_with(OUTSIDE) {
+    if OUTSIDE.iter().any(|text| error.ends_with(text)) {
         return true;
     }
     if !error.starts_with("no matching ") {

@@ -2,6 +2,8 @@
 //!
 //! The rules are those of the MSL specification (chapters 1.5.4, 4 and 5); the places were counted by hand.
 
+mod portable;
+
 use hostmetal::msl::{CompileOptions, Failure, check};
 
 /// A program and the findings it must give, each `line:column: severity: start of the text`.
@@ -810,7 +812,7 @@ fn findings(log: &str) -> Vec<String> {
 #[test]
 fn programs_are_accepted_or_rejected_at_the_right_place() {
     let mut wrong = Vec::new();
-    for case in CASES {
+    for case in CASES.iter().chain(portable::CASES) {
         let result = check(case.source, &CompileOptions::default());
         let log = match &result {
             Ok(_) => String::new(),
