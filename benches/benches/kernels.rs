@@ -44,9 +44,11 @@ fn main() {
         return measure(threads.parse().expect("a number of threads"), short, &wanted);
     }
     let processors = std::thread::available_parallelism().expect("the number of processors").get();
-    let counts: &[usize] = if short || processors == 1 { &[processors] } else { &[1, processors] };
+    // 1, 2, 4 and so on, and all of them.
+    let fewer = std::iter::successors(Some(1), |threads| Some(threads * 2))
+        .take_while(|&threads| threads < processors && !short);
     let mut rows = Vec::new();
-    for &threads in counts {
+    for threads in fewer.chain([processors]) {
         let output = Command::new(std::env::current_exe().expect("this program"))
             .args(&words)
             .env(CHILD, threads.to_string())
