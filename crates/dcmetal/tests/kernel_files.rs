@@ -123,6 +123,19 @@ fn another_process_runs_no_device_compiler() {
     }
     assert!(kernels[0] >= RESULTS.len(), "{kernels:?}");
     assert_eq!(kernels[1..], [0, kernels[0], 0, 0]);
+    // Where the engine keeps what it compiles, too, a later process runs no compiler for anything, its libraries included.
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        fs::write(&log, "").unwrap();
+        let mut command = child_command(&folder);
+        command.env("HOSTMETAL_CACHE_DIR", place.path().join("cache")).env_remove("HOSTMETAL_CACHE_SIZE");
+        let output = command.env("HOSTMETAL_CLANG", &script).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && told.contains(all), "{told}");
+        // A compiler that is a script is asked for its version each time.
+        runs.push(fs::read_to_string(&log).unwrap().lines().filter(|line| *line != "--version").count());
+    }
+    assert!(runs[0] > 0 && runs[1] == 0, "{runs:?}");
 }
 
 #[test]
