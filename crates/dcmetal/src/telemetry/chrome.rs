@@ -1,10 +1,11 @@
 //! Spans as a trace file in Chrome's format, which Perfetto (<https://ui.perfetto.dev>) opens.
 //!
 //! A submission is a nestable asynchronous event with events inside: `encode`, `queue`, then what ran on the device, under the names of its kernels,
-//! and `settle`. Submissions overlap, so each is a track of its own. A compilation is an event of the thread that waited for it.
+//! and `settle`. What Metal does not tell, as the device's time of each of several kernels, is "unsupported". Submissions overlap, so each is a track of its own. A compilation is an event of the thread that waited for it.
 //! "Trace Event Format", <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -79,30 +80,33 @@ fn submission(events: &mut Vec<(u64, Value)>, origin: u64, number: usize, span: 
     };
     let launches: Map<String, Value> = kernels.iter().map(|(name, launches)| (name.clone(), json!(launches))).collect();
     let title = format!("submission {number}: {names}");
-    let device_time = match span.device_time() {
+    let device_us = |time: Option<Duration>| match time {
         Some(time) => json!(time.as_nanos() as f64 / 1e3),
         None => json!("unsupported"),
     };
-    let mut args = json!({ "launches": launches, "copies": copies, "device_us": device_time });
+    let of_kernels =
+        kernels.iter().enumerate().map(|(at, (name, _))| (name.clone(), device_us(span.kernel_device_time(at))));
+    let of_kernels: Map<String, Value> = of_kernels.collect();
+    let device_time = device_us(span.device_time());
+    let mut args =
+        json!({ "launches": launches, "copies": copies, "device_us": device_time, "device_us_of_kernels": of_kernels });
     if let Some((kind, text)) = error {
         args["error"] = json!(text);
         args["error_kind"] = json!(format!("{kind:?}"));
     }
     push("b", &title, *begun, args);
-    let mut inner = |name: &str, from: u64, to: u64, args: Value| {
-        push("b", name, from, args);
+    let mut inner = |name: &str, from: u64, to: u64| {
+        push("b", name, from, Value::Null);
         push("e", name, to, Value::Null);
     };
-    inner("encode", *begun, *committed, Value::Null);
+    inner("encode", *begun, *committed);
     match span.placed_on_device() {
         Some((start, end)) => {
-            inner("queue", *committed, start, Value::Null);
-            // Several kernels share the one time that Metal tells.
-            let of_each = if kernels.len() > 1 { json!({ "time_of_each_kernel": "unsupported" }) } else { Value::Null };
-            inner(&names, start, end, of_each);
-            inner("settle", end, *ended, Value::Null);
+            inner("queue", *committed, start);
+            inner(&names, start, end);
+            inner("settle", end, *ended);
         }
-        None => inner("queue and device", *committed, *ended, Value::Null),
+        None => inner("queue and device", *committed, *ended),
     }
     push("e", &title, *ended, Value::Null);
 }

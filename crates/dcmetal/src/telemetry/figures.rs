@@ -326,6 +326,7 @@ impl Timing {
             on_device: None,
             kernels: kernels.collect(),
             copies: ended.copies,
+            has_events: ended.has_events,
             error: ended.error.map(|error| (error.kind(), error.to_string())),
         })
     }

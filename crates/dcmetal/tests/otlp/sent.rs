@@ -285,7 +285,7 @@ fn spans_are_those_that_were_recorded() {
         assert_eq!((all["accelerator"], all["device"]), (&text_value("7"), &text_value(gpu.name())));
     }
     for (recorded, (root, child)) in spans.submissions.iter().zip(&trees) {
-        let SubmissionSpan { begun, committed, ended, on_device, kernels, copies, error } = recorded;
+        let SubmissionSpan { begun, committed, ended, on_device, kernels, copies, error, .. } = recorded;
         assert_eq!((&*root.name, lasted(root)), ("submission", ended - begun));
         assert_eq!((root.events.len(), &*root.events[0].name), (1, "committed"));
         assert_eq!(root.events[0].time_unix_nano - root.start_time_unix_nano, committed - begun);
@@ -297,6 +297,11 @@ fn spans_are_those_that_were_recorded() {
         };
         assert_eq!(list("kernels"), kernels.iter().map(|(name, _)| text_value(name)).collect::<Vec<_>>());
         assert_eq!(list("launches"), kernels.iter().map(|(_, n)| Value::IntValue(*n as i64)).collect::<Vec<_>>());
+        let times = (0..kernels.len()).map(|at| match recorded.kernel_device_time(at) {
+            Some(time) => text_value(&time.as_secs_f64().to_string()),
+            None => text_value("unsupported"),
+        });
+        assert_eq!(list("kernels.device_seconds"), times.collect::<Vec<_>>());
         assert_eq!(all["copies"], &Value::IntValue(*copies as i64));
         match (on_device, child) {
             (Some((start, end)), Some(child)) => {
@@ -350,6 +355,7 @@ fn spans_are_bounded() {
         on_device: Some((1, u64::MAX)),
         kernels,
         copies: u64::MAX,
+        has_events: false,
         error: error.clone(),
     };
     // A clock that went back, of another machine.
@@ -360,6 +366,7 @@ fn spans_are_bounded() {
         on_device: Some((9, 3)),
         kernels: vec![("nul\0".to_owned(), 1)],
         copies: 0,
+        has_events: true,
         error: None,
     };
     let compilation = CompilationSpan {

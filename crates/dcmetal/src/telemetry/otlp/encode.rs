@@ -243,6 +243,13 @@ fn submission(span: &SubmissionSpan, clock: Clock, trace: [u8; 16], id: [u8; 8],
         };
         attributes.push(attribute("kernels", of_each(|(kernel, _)| Value::StringValue(name(kernel)))));
         attributes.push(attribute("launches", of_each(|(_, launches)| integer(*launches))));
+        // Of several kernels Metal tells no time of each.
+        let of_kernel = span.kernel_device_time(0);
+        let text = of_kernel.map_or("unsupported".to_owned(), |time| time.as_secs_f64().to_string());
+        let times =
+            span.kernels.iter().take(KERNELS).map(|_| AnyValue { value: Some(Value::StringValue(text.clone())) });
+        let times = Value::ArrayValue(ArrayValue { values: times.collect() });
+        attributes.push(attribute("kernels.device_seconds", times));
     }
     if let Some(more) = span.kernels.len().checked_sub(KERNELS).filter(|more| *more > 0) {
         attributes.push(attribute("kernels.left_out", integer(more as u64)));
