@@ -64,7 +64,11 @@ pub(super) fn lower(
             continue;
         }
         let function = std::mem::take(&mut program.functions[id.0 as usize]);
-        let parts = Cut::new(function, program, spaces, diagnostics).parts();
+        let cut = Cut::new(function, program, spaces, diagnostics);
+        if diagnostics.len() > reported {
+            continue;
+        }
+        let parts = cut.parts();
         let place = order.iter().position(|&known| known == id).unwrap_or(order.len());
         for (number, part) in parts.into_iter().enumerate() {
             if number == 0 {

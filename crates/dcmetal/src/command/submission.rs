@@ -554,7 +554,10 @@ fn dependency_error(held: &Held, text: &str, cause: Arc<SubmissionError>) -> Sub
 }
 
 fn kernel_names(held: &Held) -> Vec<String> {
-    held.kernels.iter().map(|launched| launched.kernel.name().to_owned()).collect()
+    let mut names: Vec<String> = held.kernels.iter().map(|launched| launched.kernel.name().to_owned()).collect();
+    // The parts of a kernel have its name.
+    names.dedup();
+    names
 }
 
 /// Work that was handed to the device: wait for it, wait for a while, or `.await` it on any executor.
