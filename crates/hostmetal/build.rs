@@ -239,7 +239,7 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 17] = [
+const PASS_SOURCES: [&str; 18] = [
     "alignment",
     "analysis",
     "counts",
@@ -249,6 +249,7 @@ const PASS_SOURCES: [&str; 17] = [
     "prepare",
     "region",
     "regions",
+    "registers",
     "rounds",
     "shapes",
     "simdgroups",

@@ -406,3 +406,50 @@ fn small_ratios_are_not_none() {
     ];
     assert_eq!(shown, wanted);
 }
+
+/// What takes long, by kind, as the source shows it.
+const COSTS: &[(&str, &str, &str)] = &[
+    // A division of integers by an argument; by what depends on one; by a member of a vector of arguments.
+    (XY, "y[i] = x[i / n];", "division i / n"),
+    (XY, "int k = n * 2 + 1; y[i] = x[i % k];", "division i % k"),
+    (XY, "int k = i; k /= n; y[k] = x[k];", "division k /= n"),
+    ("global int* y, int2 n", "y[i] = i / n.x;", "division i / n.x"),
+    ("global int* y, constant int* n", "y[i] = i % n[1];", "division i % n[1]"),
+    ("global int4* y, int4 n", "y[i] = y[i] / n;", "division y[i] / n"),
+    // By numbers of the text, a shift, of floats, by each thread's own: none.
+    (XY, "y[i] = x[i / 7] + x[i % 16];", ""),
+    (XY, "const int k = 3 * 5; y[i] = x[i / k];", ""),
+    (XY, "y[i] = x[i] / a + x[i >> n];", ""),
+    ("global int* y, global const int* x", "y[i] = i / x[i];", ""),
+    (XY, "y[i] = n / (i + 1);", ""),
+    // Functions of a unit of their own, in a called function too; others.
+    (XY, "y[i] = exp(x[i]) + sin(a);", "special exp(x[i]), special sin(a)"),
+    (XY, "y[i] = rooted(x[i]);", "special sqrt(v)"),
+    (XY, "y[i] = fma(x[i], a, fmax(fabs(x[i]), floor(a)));", ""),
+    // double: operators and functions, not what only moves or compares.
+    ("global double* y, double b", "y[i] = y[i] * b + 1;", "double y[i] * b, double y[i] * b + 1"),
+    ("global double* y, double b", "y[i] += b;", "double y[i] += b"),
+    ("global double* y, double b", "y[i] = sqrt(b);", "special sqrt(b), double sqrt(b)"),
+    ("global double* y, double b", "y[i] = y[i] < b ? b : y[i];", ""),
+];
+
+#[test]
+fn what_takes_long_is_found_where_it_stands() {
+    let mut wrong = String::new();
+    for (parameters, body, expected) in COSTS {
+        let source = format!(
+            "float rooted(float v) {{ return sqrt(v); }}\nkernel void k({parameters}) {{ int i = get_global_id(0); {body} }}"
+        );
+        let translation = translated(&source);
+        let kernel = translation.analysis.kernel("k").expect("the kernel");
+        let words = |cost: &clmsl::Cost| {
+            let kind = format!("{:?}", cost.kind).to_lowercase();
+            format!("{kind} {}", &source[cost.span.lo as usize..cost.span.hi as usize])
+        };
+        let found = kernel.costs.iter().map(words).collect::<Vec<_>>().join(", ");
+        if found != *expected {
+            wrong += &format!("{body}\n  expected {expected}\n  found    {found}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}

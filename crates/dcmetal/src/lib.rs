@@ -71,7 +71,7 @@ pub use graph::{Graph, GraphBuilder, HostMemory, Node, Replay, ReplayStats, Tran
 pub use grid::{Grid, IndirectGrid, Size};
 pub use kernel::{
     Access, Arg, Argument, ArgumentKind, COOPERATIVE, Candidate, Compilation, CompileOptions, ConstantValue, Constants,
-    Kernel, KernelFileStats, Library, MathMode, MemoryLayout, Scalar, TextureKind, TextureSlot, ThreadWork,
+    Kernel, KernelFileStats, Library, MathMode, MemoryLayout, Registers, Scalar, TextureKind, TextureSlot, ThreadWork,
     ThreadgroupChoice, ThreadgroupReason, TuneOptions, Tuning,
 };
 pub use memo::CacheStats;

@@ -81,9 +81,13 @@ void Work::add(const Work &other, uint64_t count) {
   }
 }
 
+static raw_ostream &operator<<(raw_ostream &out, const Call &call) {
+  return out << call.name << ' ' << (call.isFloat ? "float" : "integer") << ' ' << call.lanes;
+}
+
 void Work::printCalls(raw_ostream &out) const {
   for (auto &[call, count] : calls)
-    out << linePrefix << "call " << count << ' ' << call.name << ' ' << (call.isFloat ? "float" : "integer") << ' ' << call.lanes << '\n';
+    out << linePrefix << "call " << count << ' ' << call << '\n';
 }
 
 void Work::print(raw_ostream &out, unsigned depth) const {
@@ -105,7 +109,7 @@ static const DILocation *userOf(const DILocation *at) {
   return at;
 }
 
-static Place placeOf(const DILocation *at) {
+Place placeOf(const DILocation *at) {
   at = userOf(at);
   return at ? Place{at->getLine(), at->getColumn()} : Place();
 }
@@ -243,6 +247,8 @@ private:
     default:
       break;
     }
+    if (instruction.isIntDivRem() && !isa<Constant>(instruction.getOperand(1)) && steps.of(instruction.getOperand(1)).isSame())
+      told.divisions.insert(placeOf(instruction.getDebugLoc()));
     if (isa<BinaryOperator>(instruction) && !type->isIntOrIntVectorTy(1)) {
       // Where a pixel of an imageblock lies is the library's affair.
       if (!instruction.getDebugLoc()->getScope()->getSubprogram()->getFilename().ends_with("metal_imageblocks"))
@@ -271,8 +277,7 @@ private:
         return;
       // The name behind `llvm.`.
       StringRef name = Intrinsic::getBaseName(intrinsic->getIntrinsicID()).drop_front(5);
-      work.calls[{name.str(), type->isFPOrFPVectorTy(), lanesOf(type)}]++;
-      return;
+      return function(work, {name.str(), type->isFPOrFPVectorTy(), lanesOf(type)}, place);
     }
     if (isCallOf(call, barrierName))
       return fact("barrier");
@@ -301,8 +306,7 @@ private:
           told.uncounted.insert(place);
         isFloat |= argument->getType()->isFPOrFPVectorTy();
       }
-      work.calls[{baseName(callee->getSubprogram()).str(), isFloat, componentsOf(callee->getName())}]++;
-      return;
+      return function(work, {baseName(callee->getSubprogram()).str(), isFloat, componentsOf(callee->getName())}, place);
     }
     case Library::atomic:
       return atomic(work, *call, baseName(callee->getSubprogram()), place);
@@ -315,6 +319,11 @@ private:
       // Through a table of functions, or by itself.
       told.uncounted.insert(place);
     }
+  }
+
+  void function(Work &work, const Call &call, Place place) {
+    work.calls[call]++;
+    told.functions.insert({call, place});
   }
 
   void atomic(Work &work, CallBase &call, StringRef name, Place place) {
@@ -420,14 +429,20 @@ Told analyse(const Kernel &kernel, FunctionAnalysisManager &analyses) {
       .tell();
 }
 
-void tellAnalysis(const Kernel &kernel, FunctionAnalysisManager &analyses) {
+void tellAnalysis(const Kernel &kernel, FunctionPassManager optimise, FunctionAnalysisManager &analyses) {
   Told told = analyse(kernel, analyses);
   raw_ostream &out = errs();
   for (auto &[name, place] : told.facts)
     out << linePrefix << "fact " << name << ' ' << place << '\n';
   for (Place place : told.uncounted)
     out << linePrefix << "uncounted " << place << '\n';
+  for (Place place : told.divisions)
+    out << linePrefix << "division " << place << '\n';
+  for (auto &[call, place] : told.functions)
+    out << linePrefix << "function " << call << ' ' << place << '\n';
   told.whole.print(out, 0);
+  if (std::optional<Registers> registers = registersOf(*kernel.body, std::move(optimise), analyses))
+    out << linePrefix << "registers " << registers->thread << ' ' << registers->uniform << ' ' << registers->privateBytes << ' ' << registers->place << '\n';
 }
 
 } // namespace hostmetal

@@ -67,15 +67,28 @@ struct Site {
   llvm::Value *length;
 };
 
+// What a thread keeps at one point at most: registers of 32 bits, of its own and alike in a SIMD-group, and bytes that are in no register.
+struct Registers {
+  uint64_t thread = 0, uniform = 0, privateBytes = 0;
+  // Where its own are most.
+  Place place;
+};
+
 // What is known of a body.
 struct Told {
   Work whole;
   std::set<std::pair<std::string, Place>> facts;
   std::set<Place> uncounted;
+  // Divisions of integers by what all threads have alike and the text does not tell.
+  std::set<Place> divisions;
+  // Where the library's functions are called.
+  std::set<std::pair<Call, Place>> functions;
   std::vector<Site> sites;
   // Of each block alone.
   std::map<const llvm::BasicBlock *, Work> blocks;
 };
+
+Place placeOf(const llvm::DILocation *at);
 
 Told analyse(const Kernel &kernel, llvm::FunctionAnalysisManager &analyses);
 // Where the user wrote a loop.
@@ -85,8 +98,11 @@ Place placeOf(const llvm::Loop &loop);
 void keepLibraryCalls(llvm::Module &module);
 // Refuses a body with calls in which anything may happen.
 Refusal checkCalls(const Kernel &kernel);
-// Prints what is known, line by line; everything is inlined into the body.
-void tellAnalysis(const Kernel &kernel, llvm::FunctionAnalysisManager &analyses);
+// Prints what is known, line by line; everything is inlined into the body, which is as `optimise` leaves it afterwards.
+void tellAnalysis(const Kernel &kernel, llvm::FunctionPassManager optimise, llvm::FunctionAnalysisManager &analyses);
+
+// What a thread of the body needs (registers.cpp), once it is optimised; nothing of one that is too long to look at.
+std::optional<Registers> registersOf(llvm::Function &body, llvm::FunctionPassManager optimise, llvm::FunctionAnalysisManager &analyses);
 
 // Lets the body count what it does (counts.cpp), and prints what is counted.
 Refusal insertCounters(llvm::Module &module, const Kernel &kernel, llvm::FunctionAnalysisManager &analyses);

@@ -14,6 +14,7 @@
 //   simdgroups.cpp the loops over SIMD-groups, where the kernel has their functions
 //   joins.cpp, spans.cpp, streams.cpp   what kernels without barriers need too
 //   analysis.cpp  what a thread does, told instead of compiled
+//   registers.cpp how many values of a thread are live at most
 //   steps.cpp     by how much values differ between neighbouring threads
 //   counts.cpp    counters for what a thread does, in a kernel that keeps its calls of the runtime table
 //

@@ -139,6 +139,8 @@ struct Split : PassInfoMixin<Split> {
 
 // Tells what the kernel does, and leaves nothing of it; or lets it count.
 struct Tell : PassInfoMixin<Tell> {
+  FunctionPassManager optimise;
+  explicit Tell(FunctionPassManager optimise_) : optimise(std::move(optimise_)) {}
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
     bool counts = module.getGlobalVariable(countsName, true);
     if (!counts && !module.getGlobalVariable(analysisName, true))
@@ -161,7 +163,7 @@ struct Tell : PassInfoMixin<Tell> {
     FunctionAnalysisManager &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     simplify(*kernel.body, functions);
     if (!counts) {
-      tellAnalysis(kernel, functions);
+      tellAnalysis(kernel, std::move(optimise), functions);
       empty(module);
       signArtefact(module, "analysis");
       return PreservedAnalyses::none();
@@ -216,7 +218,7 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
               FunctionPassManager simplify = builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None);
               passes.addPass(createModuleToFunctionPassAdaptor(std::move(simplify)));
               passes.addPass(hostmetal::Split());
-              manager.addPass(hostmetal::Tell());
+              manager.addPass(hostmetal::Tell(builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None)));
               manager.addPass(hostmetal::Expand(std::move(passes)));
             });
             builder.registerOptimizerEarlyEPCallback([](ModulePassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Spans()); });

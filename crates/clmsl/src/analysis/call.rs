@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use super::Cost;
 use super::access::{self, MemoryAccess};
 use super::step::{Root, Step, Value};
 use super::walk::summarise;
@@ -46,6 +47,8 @@ pub(super) struct Summary {
     pub(super) accesses: Vec<MemoryAccess>,
     /// Places of its own that move bytes or do work that is not counted.
     pub(super) uncounted: Vec<Span>,
+    /// What takes long, its own.
+    pub(super) costs: Vec<Cost>,
     /// Its calls, by the number of their summary, and where they are.
     pub(super) calls: Vec<(usize, Span)>,
     /// With that of functions that it calls.
@@ -55,8 +58,17 @@ pub(super) struct Summary {
 impl Summary {
     /// How much of it is listed for a kernel.
     fn size(&self) -> usize {
-        1 + self.accesses.len() + self.uncounted.len() + self.calls.len()
+        1 + self.accesses.len() + self.uncounted.len() + self.costs.len() + self.calls.len()
     }
+}
+
+/// What a kernel does, with the functions that it calls.
+pub(super) struct Listed {
+    pub(super) accesses: Vec<MemoryAccess>,
+    /// Places that are not counted.
+    pub(super) uncounted: Vec<Span>,
+    pub(super) work: Work,
+    pub(super) costs: Vec<Cost>,
 }
 
 type Arguments = Vec<(Value, Option<i128>)>;
@@ -144,10 +156,9 @@ impl<'a> Calls<'a> {
         Some(self.summaries.len() - 1)
     }
 
-    /// What a kernel, the function at this position, does together with the functions that it calls: accesses, places that are not
-    /// counted, work. Its own accesses are listed always, those of a function only while those listed for all kernels are not much
+    /// What a kernel, the function at this position, does together with the functions that it calls. Its own accesses are listed always, those of a function only while those listed for all kernels are not much
     /// longer than the program; else the call is among what is not counted.
-    pub(super) fn kernel(&mut self, kernel: usize) -> (Vec<MemoryAccess>, Vec<Span>, Work) {
+    pub(super) fn kernel(&mut self, kernel: usize) -> Listed {
         let function = self.texts.functions[kernel];
         let parameter = |(index, id): (usize, &_)| {
             let is_pointer = function.local(*id).ty.pointee().is_some();
@@ -158,7 +169,7 @@ impl<'a> Calls<'a> {
         let summary = summarise(function, &args, self);
         self.listed += summary.size();
         let most = self.most_listed();
-        let Summary { mut accesses, mut uncounted, calls: mut next, work, .. } = summary;
+        let Summary { mut accesses, mut uncounted, mut costs, calls: mut next, work, .. } = summary;
         let mut at = 0;
         while let Some(&(number, span)) = next.get(at) {
             at += 1;
@@ -173,11 +184,14 @@ impl<'a> Calls<'a> {
             self.listed += summary.size();
             accesses.extend_from_slice(&summary.accesses);
             uncounted.extend_from_slice(&summary.uncounted);
+            costs.extend_from_slice(&summary.costs);
             next.extend_from_slice(&summary.calls);
         }
         access::sort(&mut accesses);
         uncounted.sort_by_key(|span| (span.file, span.lo, span.hi));
         uncounted.dedup();
-        (accesses, uncounted, work)
+        costs.sort_by_key(|Cost { kind, span }| (span.file, span.lo, span.hi, *kind));
+        costs.dedup();
+        Listed { accesses, uncounted, work, costs }
     }
 }

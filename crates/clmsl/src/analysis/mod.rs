@@ -24,7 +24,7 @@ use crate::sema::const_int;
 use crate::source::Span;
 use crate::types::{Space, Struct};
 
-use call::{Calls, Texts};
+use call::{Calls, Listed, Texts};
 
 pub use access::{AccessPattern, MemoryAccess};
 pub use work::{Counts, Intensity, Loop, Ratio, Work};
@@ -55,6 +55,38 @@ pub struct KernelAnalysis {
     /// [`Sources::location`](crate::Sources::location) has the lines.
     #[serde(skip)]
     pub uncounted: Vec<Span>,
+    /// What takes GPUs longer than its operations show, in the order of the source, nothing twice. Where the kernels of a translation have many times
+    /// more together than its text is long, those of a function that it calls are missing, and the call is among `uncounted`.
+    pub costs: Vec<Cost>,
+}
+
+/// Something that a kernel does at a place of its source and that takes a GPU longer than other operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Cost {
+    /// What.
+    pub kind: CostKind,
+    /// Where. [`Sources::location`](crate::Sources::location) has the line.
+    #[serde(skip)]
+    pub span: Span,
+}
+
+/// What takes a GPU longer than other operations do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CostKind {
+    /// A division of integers, or a remainder, by a number that all work-items have alike and the text does not tell: no GPU of Apple's has an
+    /// instruction for it, and no compiler can make a multiplication of it.
+    Division,
+    /// A function that [`Counts::special`] counts.
+    Special,
+    /// An operation on `double`, which Metal does not have: it is done with integers ([`Fp64::Emulate`](crate::Fp64::Emulate)), or as on `float`.
+    Double,
+}
+
+impl CostKind {
+    /// Every kind, in the order of its declaration.
+    pub const ALL: [CostKind; 3] = [CostKind::Division, CostKind::Special, CostKind::Double];
 }
 
 /// Something that a kernel does at a place of its source.
@@ -208,11 +240,11 @@ pub(crate) fn analyse<'f>(
         // Copies of one function have the same places.
         facts.sort_by_key(|Fact { kind, span }| (span.file, span.lo, span.hi, *kind));
         facts.dedup();
-        let (mut accesses, uncounted, work) = calls.kernel(at);
+        let Listed { mut accesses, uncounted, work, costs } = calls.kernel(at);
         if planes[at] {
-            access::add_second(&mut accesses, &second.kernel(at).0);
+            access::add_second(&mut accesses, &second.kernel(at).accesses);
         }
-        KernelAnalysis { name: function.name.clone(), facts, accesses, work, uncounted }
+        KernelAnalysis { name: function.name.clone(), facts, accesses, work, uncounted, costs }
     });
     Analysis { kernels: kernels.collect() }
 }

@@ -6,6 +6,7 @@ use super::rounds::strip;
 use super::step::{Root, SAME, Step, Value, factor, is_wide};
 use super::walk::Walk;
 use super::work::Counts;
+use super::{Cost, CostKind};
 use crate::ast::BinaryOp;
 use crate::builtins::{C11, ImageOp, Resolved, Special, TABLE, WorkItem};
 use crate::hir::{Expr, ExprKind, FunctionId, LocalId, UNDEFINED_LANE, UnaryOp};
@@ -126,6 +127,21 @@ impl Walk<'_, '_> {
         if let Some(found) = self.found.as_mut().filter(|_| !literal) {
             found.count(counts, span);
         }
+    }
+
+    /// What takes long of an operator on operands of this type, the right one of which is `by`.
+    fn costs(&mut self, op: BinaryOp, ty: &Type, by: (Value, &Expr), literal: bool, span: Span) {
+        let Some((scalar, _)) = ty.arithmetic().filter(|_| !literal && self.found.is_some()) else { return };
+        let is_division = matches!(op, BinaryOp::Div | BinaryOp::Rem) && !scalar.is_float();
+        if scalar == Scalar::Double && cost::binary(op, ty) != Counts::default() {
+            self.takes_long(CostKind::Double, span);
+        } else if is_division && by.0.step == SAME && !by.0.literal && self.number(by.1).is_none() {
+            self.takes_long(CostKind::Division, span);
+        }
+    }
+
+    fn takes_long(&mut self, kind: CostKind, span: Span) {
+        self.found.iter_mut().for_each(|found| found.costs.push(Cost { kind, span }));
     }
 
     /// What a place holds; it is read.
@@ -271,6 +287,7 @@ impl Walk<'_, '_> {
                 let (left, right) = (self.value(a), self.value(b));
                 let literal = left.literal && right.literal;
                 self.count(cost::binary(*op, &e.ty), literal, e.span);
+                self.costs(*op, &e.ty, (right, b), literal, e.span);
                 Value { literal, ..self.sum(*op, (left, a), (right, b)) }
             }
             ExprKind::Assign(place, value) => {
@@ -282,6 +299,7 @@ impl Walk<'_, '_> {
             ExprKind::AssignOp { op, place, value, at } => self.modify(place, |walk, old| {
                 let operand = walk.value(value);
                 walk.count(cost::binary(*op, at), false, e.span);
+                walk.costs(*op, at, (operand, value), false, e.span);
                 let new = walk.sum(*op, (old, place), (operand, value));
                 let keeps = place.ty.pointee().is_some() || (is_wide(&place.ty) && is_wide(at));
                 if keeps { new } else { Value::of(new.step.mix(new.step)) }
@@ -338,7 +356,15 @@ impl Walk<'_, '_> {
                 args.iter().fold(Value::of(Step::Unknown), |_, arg| self.value(arg))
             }
             ExprKind::Builtin { builtin, args } => {
-                self.count(cost::builtin(*builtin, &e.ty), false, e.span);
+                let counts = cost::builtin(*builtin, &e.ty);
+                self.count(counts, false, e.span);
+                if counts.special > 0 {
+                    self.takes_long(CostKind::Special, e.span);
+                }
+                if counts != Counts::default() && e.ty.arithmetic().is_some_and(|(scalar, _)| scalar == Scalar::Double)
+                {
+                    self.takes_long(CostKind::Double, e.span);
+                }
                 if let Some(found) = self.found.as_mut().filter(|_| cost::is_untold(*builtin)) {
                     found.uncounted.push(e.span);
                 }

@@ -1,5 +1,6 @@
 //! The walk over a function: which of its statements are run by some neighbours only, and how often.
 
+use super::Cost;
 use super::access::MemoryAccess;
 use super::call::{Calls, Summary};
 use super::step::{Root, SAME, Step, Value};
@@ -52,8 +53,8 @@ pub(super) fn summarise<'a>(function: &'a Function, args: &[(Value, Option<i128>
     walk.found = Some(Found { work: vec![Work::default()], levels: vec![Level::default()], ..Found::default() });
     walk.whole(body);
     let Walk { found, returned, .. } = walk;
-    let Found { accesses, uncounted, calls, mut work, .. } = found.unwrap_or_default();
-    Summary { returned, accesses, uncounted, calls, work: work.pop().unwrap_or_default() }
+    let Found { accesses, uncounted, costs, calls, mut work, .. } = found.unwrap_or_default();
+    Summary { returned, accesses, uncounted, costs, calls, work: work.pop().unwrap_or_default() }
 }
 
 /// A loop or switch around the present place.
@@ -88,6 +89,7 @@ struct Level {
 pub(super) struct Found {
     pub(super) accesses: Vec<MemoryAccess>,
     pub(super) uncounted: Vec<Span>,
+    pub(super) costs: Vec<Cost>,
     /// The summaries of calls, and where they are called.
     pub(super) calls: Vec<(usize, Span)>,
     /// Of the function and the loops around the present place, the innermost last.

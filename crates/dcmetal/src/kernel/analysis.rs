@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use clmsl::{
-    AccessPattern, AddressSpace, Counts, Fact, FactKind, KernelAnalysis, Loop, MemoryAccess, Sources, Span, Work,
+    AccessPattern, AddressSpace, Cost, CostKind, Counts, Fact, FactKind, KernelAnalysis, Location, Loop, MemoryAccess,
+    Sources, Span, Work,
 };
 
 use super::Argument;
@@ -166,6 +167,7 @@ impl Text {
         let file = sources.add(&self.name, source, None).unwrap_or_default();
         let starts: Vec<usize> = std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let (mut facts, mut accesses, mut uncounted): (Vec<Fact>, Vec<MemoryAccess>, Vec<Span>) = Default::default();
+        let mut costs: Vec<Cost> = Vec::new();
         let mut nodes: Vec<Node> = Vec::new();
         for line in told.lines() {
             let words: Vec<&str> = line.split(' ').collect();
@@ -181,6 +183,8 @@ impl Text {
             let read = match words[0] {
                 "fact" => fact(words.get(1)).zip(span(2)).map(|(kind, span)| facts.push(Fact { kind, span })),
                 "uncounted" => span(1).map(|span| uncounted.push(span)),
+                "cost" => cost(words.get(1)).zip(span(2)).map(|(kind, span)| costs.push(Cost { kind, span })),
+                "registers" => Registers::read(&words).map(|_| ()),
                 "access" => (|| {
                     let (address_space, bytes) = (space(words.get(1)?)?, number(4)?);
                     let name = *words.get(2)?;
@@ -238,8 +242,68 @@ impl Text {
         if accesses.iter().all(|access| access.pattern_y == Some(AccessPattern::Uniform)) {
             accesses.iter_mut().for_each(|access| access.pattern_y = None);
         }
-        let kernel = KernelAnalysis { name: kernel.to_owned(), facts, accesses, work, uncounted };
+        let kernel = KernelAnalysis { name: kernel.to_owned(), facts, accesses, work, uncounted, costs };
         Ok(Analysed::new(kernel, Arc::new(sources)))
+    }
+}
+
+/// What a thread keeps at one point of its code, at most. An estimate: of the code that hostmetal's compiler makes of one thread, and before any
+/// compiler decides what to compute again or to keep in memory (docs/ANALYSIS.md, "Registers").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// Registers of 32 bits for values that differ between the threads of a SIMD-group.
+    pub thread: u64,
+    /// Registers of 32 bits for values that they have alike; Apple's GPUs have others for these.
+    pub uniform: u64,
+    /// Bytes of the thread's own memory that no register can hold, as arrays with computed indices are.
+    pub private_bytes: u64,
+    /// Where `thread` is reached; `None` where that is in no place of the source. Of a translation of OpenCL C only the line is known, and its column is 0.
+    pub at: Option<Location>,
+}
+
+impl Registers {
+    /// Of the words of a line `registers THREAD UNIFORM PRIVATE LINE COLUMN`; the line and column are the location's.
+    fn read(words: &[&str]) -> Option<Registers> {
+        let numbers: Vec<u64> = words.get(1..)?.iter().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        let [thread, uniform, private_bytes, line, column] = numbers[..] else { return None };
+        let (line, column) = (u32::try_from(line).ok()?, u32::try_from(column).ok()?);
+        let at = (line > 0).then(|| Location { file: String::new(), line, column });
+        Some(Registers { thread, uniform, private_bytes, at })
+    }
+}
+
+impl Text {
+    /// The registers of what the platform told of a kernel of this text; `None` where it did not tell them. Of a translation the place is that
+    /// of the source, by the directives.
+    pub(super) fn registers(&self, told: &str, is_opencl: bool) -> Option<Registers> {
+        let line = told.lines().find(|line| line.starts_with("registers "))?;
+        let mut registers = Registers::read(&line.split(' ').collect::<Vec<_>>())?;
+        registers.at = registers.at.and_then(|at| {
+            let column = if is_opencl { 0 } else { at.column };
+            self.origin(at.line, is_opencl).map(|origin| Location { column, ..origin })
+        });
+        Some(registers)
+    }
+
+    /// The place in the source, without a column, of a line of the text that Metal got, from 1; none of lines that were put there.
+    pub(super) fn origin(&self, line: u32, is_opencl: bool) -> Option<Location> {
+        let line = (line as usize).checked_sub(self.before).filter(|line| *line > 0)?;
+        if !is_opencl {
+            return Some(Location { file: self.name.clone(), line: u32::try_from(line).ok()?, column: 0 });
+        }
+        // A translation says by directives where its lines come from.
+        let mut origin: Option<Location> = None;
+        for text in self.text.lines().take(line) {
+            match text.strip_prefix("#line ").and_then(|rest| rest.split_once(' ')) {
+                Some((number, name)) => {
+                    let line = number.parse::<u32>().ok()?.checked_sub(1)?;
+                    origin = Some(Location { file: name.trim_matches('"').to_owned(), line, column: 0 });
+                }
+                None => origin.iter_mut().for_each(|origin| origin.line += 1),
+            }
+        }
+        // What helps the translation has names that no file has.
+        origin.filter(|origin| !origin.file.starts_with('<'))
     }
 }
 
@@ -261,6 +325,14 @@ fn fact(word: Option<&&str>) -> Option<FactKind> {
         "fence" => FactKind::Fence,
         "atomic" => FactKind::Atomic,
         "print" => FactKind::Print,
+        _ => return None,
+    })
+}
+
+fn cost(word: Option<&&str>) -> Option<CostKind> {
+    Some(match *word? {
+        "division" => CostKind::Division,
+        "special" => CostKind::Special,
         _ => return None,
     })
 }

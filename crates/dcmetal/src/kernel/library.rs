@@ -361,6 +361,7 @@ impl Library {
             enough: enough(),
             is_opencl: opencl.is_some(),
             analysis: analysed.map_or_else(OnceLock::new, OnceLock::from),
+            registers: OnceLock::new(),
             msl: Arc::clone(&source.msl),
             work_dim_slot: translated.and_then(opencl::work_dim_slot),
             image_formats_slot: translated.and_then(opencl::image_formats_slot),

@@ -35,6 +35,7 @@ pub(crate) use tune::{measure, median};
 pub(crate) use check::{Dispatch, check};
 pub(crate) use kept::{Kept, KeptMemory, Part};
 
+pub use analysis::Registers;
 use analysis::{Analysed, Text};
 use args::{Passed, PassedBuffer};
 use check::threadgroup_length;
@@ -132,6 +133,8 @@ pub(crate) struct CompiledKernel {
     pub(super) is_opencl: bool,
     /// What it does: of OpenCL C from the beginning, of MSL once it was asked for.
     pub(super) analysis: OnceLock<Analysed>,
+    /// What a thread needs, once it was asked for.
+    pub(super) registers: OnceLock<Registers>,
     /// The text that it was compiled from.
     pub(super) msl: Arc<Text>,
     /// The buffer index at which the kernel wants the number of dimensions.
@@ -158,18 +161,36 @@ impl CompiledKernel {
         if let Some(known) = self.analysis.get() {
             return Ok(known);
         }
-        let wrong = |Failure { status, domain, code, text, .. }: Failure| match status {
-            sys::DC_METAL_UNSUPPORTED => {
-                Error::Unsupported { what: format!("the analysis of kernel `{}`", self.name), text }
-            }
-            _ => Error::Pipeline { kernel: self.name.clone(), domain, code, text },
-        };
-        let told = self.function.analyse().map_err(wrong)?;
+        let told = self.told("the analysis")?;
         let analysed = self.msl.read(&self.name, &self.arguments, &told).map_err(|line| {
             let text = format!("what the platform tells of the kernel is not understood: {line:?}");
             Error::Unsupported { what: format!("the analysis of kernel `{}`", self.name), text }
         })?;
+        if let Some(registers) = self.msl.registers(&told, false) {
+            self.registers.get_or_init(|| registers);
+        }
         Ok(self.analysis.get_or_init(|| analysed))
+    }
+
+    /// What a thread needs, as the platform tells it of the compiled code, when this is first called.
+    fn needed(&self) -> Result<&Registers> {
+        if let Some(known) = self.registers.get() {
+            return Ok(known);
+        }
+        let told = self.told("the estimate of registers")?;
+        let registers = self.msl.registers(&told, self.is_opencl).ok_or_else(|| Error::Unsupported {
+            what: format!("the estimate of registers of kernel `{}`", self.name),
+            text: "the platform does not tell them: the kernel is too long".to_owned(),
+        })?;
+        Ok(self.registers.get_or_init(|| registers))
+    }
+
+    /// What the platform tells of the compiled code.
+    fn told(&self, what: &str) -> Result<String> {
+        self.function.analyse().map_err(|Failure { status, domain, code, text, .. }| match status {
+            sys::DC_METAL_UNSUPPORTED => Error::Unsupported { what: format!("{what} of kernel `{}`", self.name), text },
+            _ => Error::Pipeline { kernel: self.name.clone(), domain, code, text },
+        })
     }
 }
 
@@ -344,9 +365,36 @@ impl Kernel {
         self.pipeline.analysed().map(|analysed| &analysed.kernel)
     }
 
+    /// The registers that a thread needs, and its memory of its own: an estimate, by hostmetal from the code that its compiler makes, for OpenCL C of the
+    /// translation. The first call runs that compiler, some tenths of a second, if [`Kernel::analysis`] did not.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # use dcmetal::*;
+    /// let gpu = Accelerator::system_default()?;
+    /// let source = "kernel void k(device float* y, constant int& n, uint i [[thread_position_in_grid]]) {
+    ///     float a = y[i], b = a, c = a; for (int k = 0; k < n; k++) { a = a * b; b = b + c; c = c - a; } y[i] = a + b + c; }";
+    /// let k = gpu.compile_msl(source)?.kernel("k")?;
+    /// # #[cfg(target_os = "linux")]
+    /// assert!(k.registers()?.thread >= 3); // a, b and c live through the loop
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] on Apple's Metal, which tells nothing of it, and for kernels of more than 100,000 instructions; else as [`Kernel::analysis`].
+    pub fn registers(&self) -> Result<&Registers> {
+        self.pipeline.needed()
+    }
+
     /// Where a place of [`Kernel::analysis`] is in the source; `None` where that was not asked for or failed.
     pub fn location(&self, span: clmsl::Span) -> Option<clmsl::Location> {
         self.pipeline.analysis.get().map(|analysed| analysed.sources.location(span))
+    }
+
+    /// Where a line, from 1, of the text that Metal got is in the source; its column is 0. `None` for lines that are not the user's. Counted runs of
+    /// hostmetal (docs/ANALYSIS.md) name such lines.
+    pub fn origin(&self, line: u32) -> Option<clmsl::Location> {
+        self.pipeline.msl.origin(line, self.pipeline.is_opencl)
     }
 
     /// Launches it alone. A [`Batch`](crate::Batch) is cheaper for several launches.

@@ -9,6 +9,8 @@
 //! fact KIND LINE COLUMN
 //! access SPACE ARGUMENT USE BYTES PATTERN PATTERN_Y LINE COLUMN
 //! uncounted LINE COLUMN
+//! cost COST LINE COLUMN
+//! registers THREAD UNIFORM PRIVATE LINE COLUMN
 //! work DEPTH LINE COLUMN FLOPS SPECIAL INTEGER READ WRITTEN HOW
 //! ```
 //!
@@ -25,6 +27,11 @@
 //! WRITTEN: bytes of device memory. HOW: `always`, or `conditional` where some of it stands behind a condition, or behind an early
 //! end of the thread or loop, and counts as done all the same. `uncounted` are places whose work or memory is not in it: sums over SIMD-groups, calls through
 //! tables, `[[stage_in]]`, slices of imageblocks that are written to textures.
+//!
+//! COST: `division` (of integers, or a remainder, by what all threads have alike and the text does not tell), `special` (what SPECIAL counts). THREAD,
+//! UNIFORM: values that live at one point at most, as registers of 32 bits; those that differ between the threads of a SIMD-group, and
+//! those that they have alike. PRIVATE: bytes of a thread's own memory that no register can hold, as arrays with computed indices. LINE and COLUMN are 0
+//! where the text has no place for it; `registers` is missing for kernels too long to look at (`native/hostmetal/pass/registers.cpp`).
 
 use super::diagnose::{Map, Printer};
 use super::kernels::{Parameter, Role, Signature};
@@ -118,10 +125,15 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// What a function of these words counts as, behind those of a line `function NAME KIND COMPONENTS`; none where it means nothing.
+    fn of_function(words: &[&str]) -> Option<Counts> {
+        Some(function(words.first()?, *words.get(1)? == "float", words.get(2)?.parse().ok()?))
+    }
+
     /// With what a line `call TIMES NAME KIND COMPONENTS` tells; none where it means nothing.
     pub(super) fn add_call(&mut self, words: &[&str]) -> Option<()> {
         let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
-        let count = function(words.get(2)?, *words.get(3)? == "float", number(4)?);
+        let count = Counts::of_function(words.get(2..)?)?;
         let times = number(1)?;
         let sum = |sum: u64, one: u64| sum.saturating_add(one.saturating_mul(times));
         self.flops = sum(self.flops, count.flops);
@@ -208,6 +220,8 @@ impl Reader<'_> {
         let mut facts: BTreeSet<(Place, &str)> = BTreeSet::new();
         let mut accesses: BTreeSet<(Place, String)> = BTreeSet::new();
         let mut uncounted: BTreeSet<Place> = BTreeSet::new();
+        let mut costs: BTreeSet<(Place, &str)> = BTreeSet::new();
+        let mut registers: Option<([u64; 3], Place)> = None;
         let mut nodes: Vec<Node> = Vec::new();
         for parameter in &self.signature.parameters {
             let place = printer.place(parameter.name.unwrap_or(parameter.range.0), 0);
@@ -233,6 +247,16 @@ impl Reader<'_> {
                     kind.zip(place(2)).map(|(kind, place)| _ = facts.insert((place, kind)))
                 }
                 ("uncounted", _) => place(1).map(|place| _ = uncounted.insert(place)),
+                ("division", _) => place(1).map(|place| _ = costs.insert((place, "division"))),
+                ("function", _) => words.get(1..).and_then(Counts::of_function).map(|counts| {
+                    costs.extend(place(4).filter(|_| counts.special > 0).map(|place| (place, "special")));
+                }),
+                ("registers", _) => (|| {
+                    // The point may be in no place of the user's.
+                    let place = place(4).unwrap_or((0, 0));
+                    registers = Some(([number(1)?, number(2)?, number(3)?], place));
+                    Some(())
+                })(),
                 ("work", _) => (|| {
                     let counts = Counts { flops: number(4)?, special: 0, integer: number(5)? };
                     let is_conditional = match *words.get(6)? {
@@ -276,6 +300,10 @@ impl Reader<'_> {
         facts.iter().for_each(|((line, column), kind)| add(format_args!("fact {kind} {line} {column}")));
         accesses.iter().for_each(|((line, column), access)| add(format_args!("access {access} {line} {column}")));
         uncounted.iter().for_each(|(line, column)| add(format_args!("uncounted {line} {column}")));
+        costs.iter().for_each(|((line, column), cost)| add(format_args!("cost {cost} {line} {column}")));
+        if let Some(([thread, uniform, private], (line, column))) = registers {
+            add(format_args!("registers {thread} {uniform} {private} {line} {column}"));
+        }
         for Node { depth, place: (line, column), counts, read, written, is_conditional } in nodes {
             let Counts { flops, special, integer } = counts;
             let how = if is_conditional { "conditional" } else { "always" };
