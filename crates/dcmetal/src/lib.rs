@@ -40,6 +40,7 @@
 #![deny(unsafe_code)]
 
 mod accelerator;
+pub mod analysis;
 mod command;
 mod error;
 mod event;

@@ -3,6 +3,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "analysis/report.rs"]
+mod report;
 
 use std::collections::BTreeSet;
 use std::fs;
