@@ -86,6 +86,11 @@ pub(crate) fn brief(kernel: &Kernel, file: &str) -> String {
     kernel.analysis().map_or_else(|_| String::new(), |analysis| Cx { kernel, file }.intensity(analysis))
 }
 
+/// The kernel's intensity as JSON.
+pub(crate) fn intensity_json(kernel: &Kernel, file: &str, analysis: &KernelAnalysis) -> Value {
+    Cx { kernel, file }.intensity_json(&analysis.intensity())
+}
+
 /// Whether it is memory that is moved in lines, not that of threadgroups.
 fn in_memory(access: &MemoryAccess) -> bool {
     access.address_space != AddressSpace::Local

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use dcmetal::GpuFamily;
+use dcmetal::analysis::{CHIPS, Chip};
 
 use crate::spec::Spec;
 
@@ -55,6 +57,23 @@ pub(crate) enum Command {
         "Examples:\n  dcmetal check blur.cl\n  dcmetal check blur.cl --global 451,300\n  dcmetal check reduce.metal --json\n"
     ))]
     Check(Check),
+    /// Tell what limits a kernel on Apple's GPUs and what would make it faster, line by line
+    #[command(after_help = concat!(
+        "For each access to memory: how the addresses of neighbouring threads lie, the lines of 128 bytes that a SIMD-group touches and the\n",
+        "part of them it uses, bank conflicts in threadgroup memory. How many threads a core holds, from an estimate of registers (on\n",
+        "Linux), threadgroup memory and size. Arithmetic intensity and its place on a roofline. Then advice, what limits the kernel first.\n",
+        "Only --measure runs anything: the kernel is counted on hostmetal, run in all sensible shapes of threadgroups, and what these\n",
+        "compute is compared. docs/ANALYSIS.md has the rules, their thresholds and all sources.\n\n",
+        "FAMILY: apple1 to apple9, mac2, common1 to common3, metal3.\n",
+        "CHIP: a14, m1, m1-pro, m1-max, m1-ultra, m2, m2-pro, m2-max; `this` measures this machine.\n",
+        "SPEC as `dcmetal run --help` lists them.\n\n",
+        "Examples:\n  dcmetal analyze transpose.metal\n",
+        "  dcmetal analyze blur.cl --kernel rows --family apple8 --device m2 --html blur.html\n",
+        "  dcmetal analyze saxpy.cl --measure --global 1000 --arg random=f32:1000:1 --arg zeros=f32:1000 \\\n",
+        "      --arg f32=2.5 --arg u32=1000\n\n",
+        "Exit codes as `dcmetal --help` lists them.\n"
+    ))]
+    Analyze(Box<Analyze>),
     /// Run a kernel on arguments from the command line and files
     #[command(after_help = concat!(
         "SPEC, one per kernel argument, in the kernel's order:\n",
@@ -261,6 +280,57 @@ pub(crate) struct Check {
 }
 
 #[derive(Args)]
+pub(crate) struct Analyze {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// The kernel's name; every kernel of the file when left out
+    #[arg(long)]
+    pub(crate) kernel: Option<String>,
+    /// GPU families whose occupancy is told
+    #[arg(long, value_name = "FAMILY,...", value_delimiter = ',', value_parser = family, default_values = ["apple7", "apple8", "apple9"])]
+    pub(crate) family: Vec<GpuFamily>,
+    /// The chip on whose roofline kernels are placed, or `this`
+    #[arg(long, value_name = "CHIP", value_parser = device, default_value = "m1")]
+    pub(crate) device: Device,
+    /// Threads (work-items) of the grid
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub(crate) global: Option<[u64; 3]>,
+    /// Threads of a threadgroup (work-group); without it those that a launch over --global has, or 256 in a row
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub(crate) local: Option<[u64; 3]>,
+    /// Run the kernel and show what advice is about, counted and timed; needs --global, and --arg for each argument
+    #[arg(long, requires = "global")]
+    pub(crate) measure: bool,
+    /// One kernel argument, for --measure
+    #[arg(long = "arg", value_name = "SPEC", value_parser = written, requires = "measure")]
+    pub(crate) args: Vec<Written>,
+    /// Give up on a run of --measure after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    pub(crate) timeout: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write a page with the source, the advice at its lines, and a chart here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// What a kernel's roofline is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Device {
+    /// This machine's device, measured.
+    This,
+    Chip(Chip),
+}
+
+/// An argument, and how it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    pub(crate) spec: Spec,
+}
+
+#[derive(Args)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) source: Source,
@@ -360,6 +430,32 @@ pub(crate) struct Validate {
 fn named_spec(text: &str) -> Result<(String, Spec), String> {
     let (name, spec) = text.split_once('=').ok_or("it has no `=`; see `dcmetal compare --help`")?;
     Ok((name.to_owned(), Spec::parse(spec)?))
+}
+
+fn family(text: &str) -> Result<GpuFamily, String> {
+    let named = |family: &GpuFamily| family.to_string().eq_ignore_ascii_case(text);
+    GpuFamily::ALL.into_iter().find(named).ok_or_else(|| {
+        let names: Vec<String> = GpuFamily::ALL.iter().map(|family| family.to_string().to_lowercase()).collect();
+        format!("there is no family `{text}`; there are {}", names.join(", "))
+    })
+}
+
+fn device(text: &str) -> Result<Device, String> {
+    if text.eq_ignore_ascii_case("this") {
+        return Ok(Device::This);
+    }
+    Chip::named(text).map(Device::Chip).ok_or_else(|| {
+        let names: Vec<String> = CHIPS.iter().map(|chip| chip.name.replace(' ', "-").to_lowercase()).collect();
+        format!("no source tells the rates of `{text}`; there are {}, and `this`", names.join(", "))
+    })
+}
+
+fn written(text: &str) -> Result<Written, String> {
+    let spec = Spec::parse(text)?;
+    match spec {
+        Spec::Buffer { save: Some(_), .. } => Err("`analyze` runs the kernel often and saves nothing".into()),
+        spec => Ok(Written { text: text.to_owned(), spec }),
+    }
 }
 
 fn extents(text: &str) -> Result<[u64; 3], String> {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod analyze;
 mod array;
 mod check;
 mod cli;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Translate(command) => translate::translate(&command),
         Command::Port(command) => port::port(&command),
         Command::Check(command) => check::check(&command),
+        Command::Analyze(command) => analyze::analyze(&command),
         Command::Run(command) => run::run(&command),
         Command::Trace(command) => trace::trace(&command),
         Command::Compare(command) => compare::compare(&command),

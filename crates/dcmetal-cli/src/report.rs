@@ -169,7 +169,7 @@ fn said(messages: Option<&Vec<&Diagnostic>>, sources: &Sources, columns: usize) 
 }
 
 /// A line in colours.
-fn coloured(line: &str, in_comment: &mut bool) -> Markup {
+pub(crate) fn coloured(line: &str, in_comment: &mut bool) -> Markup {
     underlined(line, in_comment, 0..0)
 }
 

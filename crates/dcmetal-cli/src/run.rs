@@ -34,7 +34,7 @@ pub(crate) fn run_on(device: &Accelerator, command: &Run) -> Result<(), Failure>
     let pipeline_time = start.elapsed();
     let checks = named_checks(command, &kernel)?;
     let tolerance = Tolerance { absolute: command.tolerance, relative: command.relative };
-    let mut given = prepare(command, device, &kernel)?;
+    let mut given = prepare(&command.args, device, &kernel)?;
 
     let mut grid = Grid::threads(command.global);
     if let Some(local) = command.local {
@@ -58,11 +58,7 @@ pub(crate) fn run_on(device: &Accelerator, command: &Run) -> Result<(), Failure>
         if let Given::Memory { memory, element, shape, save } = given
             && (argument.access != Access::ReadOnly || save.is_some())
         {
-            let bytes = match memory {
-                Memory::Buffer(buffer) => buffer.to_vec(),
-                Memory::Texture(texture) => texture.to_vec(),
-            };
-            let bytes = bytes.map_err(|error| failure(&error))?;
+            let bytes = memory.bytes().map_err(|error| failure(&error))?;
             let array = Array { element: *element, shape: shape.clone(), bytes };
             outputs.push(Output { argument, array, save: save.as_deref() });
         }
@@ -134,20 +130,30 @@ pub(crate) fn run_on(device: &Accelerator, command: &Run) -> Result<(), Failure>
 }
 
 /// One argument, ready to launch.
-enum Given {
+pub(crate) enum Given {
     Value(Vec<u8>),
     Local(usize),
     Memory { memory: Memory, element: Element, shape: Shape, save: Option<std::path::PathBuf> },
     Sampler(Sampler),
 }
 
-enum Memory {
+pub(crate) enum Memory {
     Buffer(Buffer<u8>),
     Texture(Texture),
 }
 
+impl Memory {
+    /// What it holds, once nobody writes it.
+    pub(crate) fn bytes(&self) -> dcmetal::Result<Vec<u8>> {
+        match self {
+            Memory::Buffer(buffer) => buffer.to_vec(),
+            Memory::Texture(texture) => texture.to_vec(),
+        }
+    }
+}
+
 impl Given {
-    fn arg(&mut self) -> Arg<'_> {
+    pub(crate) fn arg(&mut self) -> Arg<'_> {
         match self {
             Given::Value(bytes) => Arg::bytes(bytes),
             Given::Local(bytes) => Arg::threadgroup_bytes(*bytes),
@@ -159,9 +165,9 @@ impl Given {
 }
 
 /// Makes every argument, after all of them were found to fit the kernel.
-fn prepare(command: &Run, device: &Accelerator, kernel: &Kernel) -> Result<Vec<Given>, Failure> {
+pub(crate) fn prepare(specs: &[Spec], device: &Accelerator, kernel: &Kernel) -> Result<Vec<Given>, Failure> {
     let arguments = kernel.arguments();
-    if arguments.len() != command.args.len() {
+    if arguments.len() != specs.len() {
         let list: Vec<_> = arguments.iter().map(|a| format!("{}: {}", a.name, describe_kind(a))).collect();
         let s = if arguments.len() == 1 { "" } else { "s" };
         return Err(Failure::Input(format!(
@@ -169,15 +175,15 @@ fn prepare(command: &Run, device: &Accelerator, kernel: &Kernel) -> Result<Vec<G
             kernel.name(),
             arguments.len(),
             if list.is_empty() { "none".to_owned() } else { list.join(", ") },
-            command.args.len()
+            specs.len()
         )));
     }
-    for (argument, spec) in arguments.iter().zip(&command.args) {
+    for (argument, spec) in arguments.iter().zip(specs) {
         check_kind(argument, spec).map_err(|error| Failure::Input(at(argument, &error)))?;
     }
     arguments
         .iter()
-        .zip(&command.args)
+        .zip(specs)
         .map(|(argument, spec)| match spec {
             Spec::Value { bytes, .. } => Ok(Given::Value(bytes.clone())),
             Spec::Local { bytes } => Ok(Given::Local(*bytes)),

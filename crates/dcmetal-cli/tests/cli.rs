@@ -6,6 +6,8 @@ use std::process::{Command, Output};
 
 use npyz::WriterBuilder;
 
+#[path = "cli/analyze.rs"]
+mod analyze;
 #[allow(dead_code, reason = "dcmetal's tests use all of it")]
 #[path = "../../dcmetal/tests/common/trace.rs"]
 mod trace;
@@ -193,6 +195,19 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ("compare @two_faced.cl --kernel rounds --ulp 2", 4, "on OpenCL (3 ULP); 64 of 1024 numbers differ"),
     ("compare @two_faced.cl --kernel crashes", 3, "the OpenCL implementation crashed in launch 0: signal"),
     ("compare @two_faced.cl --kernel hangs --timeout 15", 3, "the OpenCL implementation did not end in launch 0"),
+    // Analyses.
+    ("analyze none.cl", 1, "none.cl: No such file"),
+    ("analyze @broken.metal", 1, "broken.metal:4:12: error: "),
+    ("analyze @scale.cl --family apple8,apple77", 2, "there is no family `apple77`; there are apple1, "),
+    ("analyze @scale.cl --device m9", 2, "no source tells the rates of `m9`; there are a14, m1, m1-pro, "),
+    ("analyze @scale.cl --kernel nope", 1, "it has no kernel `nope`; it has: `scale`"),
+    ("analyze @scale.cl --local 0", 1, "a threadgroup has at least one thread"),
+    ("analyze @scale.cl --measure", 2, "--global"),
+    ("analyze @scale.cl --arg f32=1", 2, "--measure"),
+    ("analyze @scale.cl --measure --global 8 --arg f32=1", 1, "takes 4 arguments: "),
+    ("analyze @scale.cl --measure --global 8 --arg zeros=f32:8,save=y.npy", 2, "saves nothing"),
+    ("analyze @two_faced.cl --measure --global 8", 1, "--measure runs one kernel: name one of `"),
+    ("analyze @scale.cl --html none/x.html", 1, "none/x.html: No such file"),
     // Traces.
     ("trace -o t.json", 2, "<RUN>..."),
     ("trace -o t.json -- @scale.cl scale", 2, "--global"),
@@ -706,6 +721,7 @@ fn help_has_examples_and_exit_codes() {
         ("translate", "dcmetal translate blur.cl"),
         ("port", "dcmetal port kernels/ -o ported/"),
         ("check", "dcmetal check blur.cl"),
+        ("analyze", "dcmetal analyze transpose.metal"),
         ("run", "dcmetal run saxpy.cl saxpy --global 1000"),
     ] {
         let help = text(&dcmetal(folder.path(), &format!("{command} --help")).stdout);

@@ -1,0 +1,120 @@
+//! `dcmetal analyze`: what it prints, its JSON, its page, and what it measures.
+
+use serde_json::Value;
+
+use super::{dcmetal, files, text};
+
+fn out(line: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let output = dcmetal(folder.path(), line);
+    assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+    assert!(files(folder.path()).is_empty(), "{line}");
+    text(&output.stdout)
+}
+
+fn json(line: &str) -> Value {
+    let printed = out(line);
+    serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{line}: {error}: {printed}"))
+}
+
+/// A float for each thread, 256 bytes from its neighbour's: 32 lines of 128 bytes for 32 floats, 1/32 of them used.
+#[test]
+fn advice_names_line_cost_and_what_limits() {
+    let printed = out("analyze @columns.metal --family apple8,apple9 --device m2");
+    for expected in [
+        "kernel columns, threadgroups of 256x1x1\n",
+        "  8:",
+        "  writes y  contiguous ",
+        "256 bytes apart",
+        "32 lines, 3.1 % used",
+        "a core of Apple9: no source: ",
+        "memory limits it on Apple M2, 10 GPU cores (ridge at 35.0 flops per byte)",
+        "1. lines, line 8:",
+        "Neighbours in y are side by side",
+        "not measured: --measure runs it",
+    ] {
+        assert!(printed.contains(expected), "no {expected:?} in\n{printed}");
+    }
+    // The same of OpenCL C, and no advice where there is nothing to say.
+    let printed = out("analyze @scale.cl --kernel scale");
+    assert!(printed.contains("  5:20 ") && printed.contains("  no advice\n"), "{printed}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn json_has_all_that_is_told() {
+    for file in ["scale.cl", "scale.metal"] {
+        let document = json(&format!("analyze @{file} --json"));
+        assert_eq!(document["roofline"]["flops_per_second"], 2617e9);
+        assert!(document["roofline"]["source"].as_str().unwrap().contains("metal-benchmarks"));
+        let kernel = &document["kernels"][0];
+        assert_eq!(kernel["name"], "scale");
+        assert_eq!(kernel["threadgroup"], serde_json::json!([256, 1, 1]));
+        assert!((1..=8).contains(&kernel["registers"]["thread"].as_u64().unwrap()), "{}", kernel["registers"]);
+        let families: Vec<&str> =
+            kernel["occupancy"].as_array().unwrap().iter().map(|of| of["family"].as_str().unwrap()).collect();
+        assert_eq!(families, ["Apple7", "Apple8", "Apple9"]);
+        assert_eq!(
+            (&kernel["occupancy"][0]["threads"], &kernel["occupancy"][2]["threads"]),
+            (&3072.into(), &Value::Null)
+        );
+        // A multiplication for a float read and one written.
+        assert_eq!(kernel["intensity"]["flops_per_byte"], 0.125);
+        assert_eq!(kernel["stand"]["bound"], "memory");
+        assert_eq!(kernel["stand"]["flops_per_second"][0].as_f64().unwrap(), 0.125 * 2.0 * 2133e6 * 16.0);
+        assert_eq!((&kernel["advice"], &kernel["measured"]), (&serde_json::json!([]), &Value::Null));
+        let device: Vec<&Value> = kernel["accesses"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|access| access["address_space"] == "global")
+            .collect();
+        assert_eq!(device.len(), 2, "{device:?}");
+        for access in device {
+            assert_eq!((&access["pattern"], &access["used_part"]), (&"contiguous".into(), &1.0.into()), "{access}");
+            assert_eq!(access["lines"], serde_json::json!([1, 2]));
+            assert!(access["at"]["line"].as_u64() >= Some(5) && access["at"]["column"].as_u64() > Some(0), "{access}");
+        }
+    }
+}
+
+/// 64 x 64 threads: 128 SIMD-groups, each of which reads 32 lines and writes one.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_measured_is_counted_and_compared() {
+    let words = "--measure --global 64,64 --local 32,4 --arg random=f32:4096:1 --arg zeros=f32:4096";
+    let document = json(&format!("analyze @columns.metal {words} --json"));
+    let kernel = &document["kernels"][0];
+    for access in kernel["accesses"].as_array().unwrap() {
+        let lines = if access["argument"] == "x" { 4096 } else { 128 };
+        let counted = &access["counted"];
+        assert_eq!((&counted["simdgroups"], &counted["lines"]), (&128.into(), &lines.into()), "{access}");
+        assert_eq!(counted["bytes"], 4 * 4096);
+    }
+    let found: Vec<&str> =
+        kernel["advice"][0]["measured"].as_array().unwrap().iter().map(|found| found.as_str().unwrap()).collect();
+    assert!(found[0].contains("touched 4096 lines, 524288 bytes, for 16384 bytes (3 %)"), "{found:?}");
+    assert!(
+        found.iter().any(|found| found.starts_with("timed: ") && found.contains("all compute the same")),
+        "{found:?}"
+    );
+    let shapes = kernel["measured"]["threadgroups"].as_array().unwrap();
+    assert!(shapes.len() >= 3 && shapes.iter().all(|shape| shape["equal"] == true), "{shapes:?}");
+    assert_eq!(shapes.iter().filter(|shape| shape["advised"] == true).count(), 1);
+}
+
+#[test]
+fn the_page_needs_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = dcmetal(folder.path(), "analyze @columns.metal --html columns.html");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(files(folder.path()), ["columns.html"]);
+    let page = std::fs::read_to_string(folder.path().join("columns.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.len() < 100_000, "{}", page.len());
+    for expected in ["<svg", "href=\"#L8\"", "id=\"L8\" class=\"warning\"", "Dynamic Caching", "32 lines, 3.1 % used"] {
+        assert!(page.contains(expected), "no {expected}");
+    }
+    for outside in ["<script", "<link", "src=", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
