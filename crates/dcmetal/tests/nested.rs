@@ -239,12 +239,7 @@ fn what_a_command_is_passed_begins_where_its_type_may() {
             let mut y = gpu.buffer_from(&[3u32; 8]).expect("a buffer");
             let mut work = gpu.nested(nesting).expect("work");
             let done = work
-                .run_commands(
-                    &table,
-                    (&records).into(),
-                    (&count).into(),
-                    args![&mut y.view_mut(from..).expect("a view")],
-                )
+                .run_commands(&table, (&records).into(), (&count).into(), args![y.view_mut(from..).expect("a view")])
                 .and_then(|()| work.finish());
             if wrong {
                 assert_eq!(text_of(done), "command 0: argument 0: it does not begin where the kernel's type may");

@@ -190,8 +190,8 @@ mod tests {
             let square = Tensor::new(&x, &[side, side]).expect("it fits");
             let to = TensorMut::<f32>::new(&mut y, &[side, side]).expect("it fits");
             let operation = product_with(square, square, to, &Product::default()).expect("it fits");
-            let name = operation.launches().next().expect("one launch").0.name().to_owned();
-            name
+            let launch = operation.launches().next().expect("one launch");
+            launch.0.name().to_owned()
         };
         assert_eq!((used(&gpu, 40), x.len()), ("product_threads".to_owned(), 1600), "expected");
         gpu.products().remember(&gpu, class(&[64, 64], false), ProductKernel::Simdgroups32x32);

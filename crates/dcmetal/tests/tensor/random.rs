@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use crate::common::Random;
 
 /// What a test needs of an element type: its numbers as `f64`, exactly, and rounded from `f64`.
-pub trait Number: Element {
+pub(crate) trait Number: Element {
     /// Half the distance from 1 to the next number.
     const ROUNDOFF: f64;
     /// The smallest positive number.
@@ -43,28 +43,28 @@ numbers! {
 }
 
 /// One accelerator for all tests, so that each kernel is compiled once.
-pub fn gpu() -> Accelerator {
+pub(crate) fn gpu() -> Accelerator {
     static GPU: OnceLock<Accelerator> = OnceLock::new();
     GPU.get_or_init(crate::common::gpu).clone()
 }
 
 /// One of a list.
-pub fn of<T: Copy>(random: &mut Random, list: &[T]) -> T {
+pub(crate) fn of<T: Copy>(random: &mut Random, list: &[T]) -> T {
     list[below(random, list.len())]
 }
 
-pub fn below(random: &mut Random, end: usize) -> usize {
+pub(crate) fn below(random: &mut Random, end: usize) -> usize {
     random.range(0, end as i64) as usize
 }
 
 /// From -1 to 1, of different exponents.
-pub fn number(random: &mut Random) -> f64 {
+pub(crate) fn number(random: &mut Random) -> f64 {
     let mantissa = random.range(-(1 << 24), 1 << 24) as f64 * power(-24);
     mantissa * power(-(below(random, 5) as i32))
 }
 
 /// A shape with its elements somewhere in a larger buffer of random numbers.
-pub struct Placed<T: Number> {
+pub(crate) struct Placed<T: Number> {
     pub buffer: Buffer<T>,
     pub before: Vec<T>,
     pub start: usize,
@@ -74,7 +74,13 @@ pub struct Placed<T: Number> {
 
 impl<T: Number> Placed<T> {
     /// Row-major when `order` is the order of the axes, the axes in another order else, with gaps behind the innermost and before the first element.
-    pub fn new(gpu: &Accelerator, random: &mut Random, shape: &[usize], order: &[usize], gap: usize) -> Placed<T> {
+    pub(crate) fn new(
+        gpu: &Accelerator,
+        random: &mut Random,
+        shape: &[usize],
+        order: &[usize],
+        gap: usize,
+    ) -> Placed<T> {
         let mut strides = vec![0; shape.len()];
         let mut stride = 1;
         for (at, &axis) in order.iter().rev().enumerate() {
@@ -84,7 +90,7 @@ impl<T: Number> Placed<T> {
         Placed::strided(gpu, random, shape, &strides, 3 * gap)
     }
 
-    pub fn strided(
+    pub(crate) fn strided(
         gpu: &Accelerator,
         random: &mut Random,
         shape: &[usize],
@@ -98,40 +104,40 @@ impl<T: Number> Placed<T> {
     }
 
     /// Other numbers instead, everywhere.
-    pub fn rewrite(&mut self, of: impl Fn(T) -> T) {
+    pub(crate) fn rewrite(&mut self, of: impl Fn(T) -> T) {
         self.before.iter_mut().for_each(|number| *number = of(*number));
         self.buffer.write_from(&self.before).expect("nobody uses it");
     }
 
-    pub fn tensor(&self) -> Tensor<'_, T> {
+    pub(crate) fn tensor(&self) -> Tensor<'_, T> {
         let view = self.buffer.view(self.start..).expect("within");
         Tensor::strided(view, &self.shape, &self.strides).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    pub fn tensor_mut(&mut self) -> TensorMut<'_, T> {
+    pub(crate) fn tensor_mut(&mut self) -> TensorMut<'_, T> {
         let view = self.buffer.view_mut(self.start..).expect("within");
         TensorMut::strided(view, &self.shape, &self.strides).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The number of an element in the buffer.
-    pub fn place(&self, at: &[usize]) -> usize {
+    pub(crate) fn place(&self, at: &[usize]) -> usize {
         self.start + at.iter().zip(&self.strides).map(|(at, stride)| at * stride).sum::<usize>()
     }
 
     /// An element as it was before.
-    pub fn at(&self, at: &[usize]) -> f64 {
+    pub(crate) fn at(&self, at: &[usize]) -> f64 {
         self.before[self.place(at)].to_f64()
     }
 
     /// Elements as they were before, along an axis.
-    pub fn line(&self, at: &[usize], axis: usize, count: usize) -> impl Iterator<Item = T> + '_ {
+    pub(crate) fn line(&self, at: &[usize], axis: usize, count: usize) -> impl Iterator<Item = T> + '_ {
         let (start, step) = (self.place(at), self.strides[axis]);
         (0..count).map(move |i| self.before[start + i * step])
     }
 
     /// Compares what the device left with a reference: for each element its value and the greatest difference before it is rounded to `T`. Everything else
     /// must be as it was.
-    pub fn check(&self, what: &str, reference: impl Fn(&[usize]) -> (f64, f64)) {
+    pub(crate) fn check(&self, what: &str, reference: impl Fn(&[usize]) -> (f64, f64)) {
         let now = self.buffer.to_vec().expect("it ran");
         let mut untouched = vec![true; now.len()];
         for at in indices(&self.shape) {
@@ -154,7 +160,7 @@ impl<T: Number> Placed<T> {
 }
 
 /// All places of a shape.
-pub fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
+pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for &extent in shape {
         all = all.iter().flat_map(|at| (0..extent).map(move |i| [&at[..], &[i]].concat())).collect();
@@ -163,18 +169,18 @@ pub fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// (1 + u)^n - 1 for the roundoff of `f32`, as n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms, 3.1).
-pub fn gamma(n: usize) -> f64 {
+pub(crate) fn gamma(n: usize) -> f64 {
     let nu = n as f64 * f32::ROUNDOFF;
     nu / (1.0 - nu)
 }
 
 /// `float`, `half` or `bfloat`.
-pub fn name<T: Number>() -> &'static str {
+pub(crate) fn name<T: Number>() -> &'static str {
     Scalar::name(T::SCALAR)
 }
 
 /// Runs an operation to its end.
-pub fn run(what: &str, operation: dcmetal::Result<Operation<'_>>) {
+pub(crate) fn run(what: &str, operation: dcmetal::Result<Operation<'_>>) {
     let submission = operation.and_then(|operation| operation.submit());
     submission.and_then(|submission| submission.wait()).unwrap_or_else(|error| panic!("{what}: {error}"));
 }
