@@ -3,7 +3,7 @@
 // Apple's compiler, and how it allocates registers, are not public. What any compiler has to keep is what was computed and is asked for later: the body is
 // optimised as clang would for one thread (loops of few rounds unrolled, so that small arrays become values), vectors are taken apart, and each value counts
 // from where it is made to its last use. What an address or an operand does by itself counts as nothing: offsets, widening and
-// narrowing, components. Values that all threads of a SIMD-group have alike count apart: Apple's GPUs have uniform registers
+// narrowing, components, a number of the text more or less. Values that all threads of a SIMD-group have alike count apart: Apple's GPUs have uniform registers
 // (https://dougallj.github.io/applegpu/docs.html). What is left in memory of the thread's own, as arrays with computed indices are, is told in bytes.
 
 #include "analysis.h"
@@ -27,8 +27,12 @@ constexpr unsigned mostInstructions = 100000;
 
 namespace {
 
-// A part of an operand or an address, which needs no register of its own.
+// A part of an operand or an address, which needs no register of its own; or made again as cheaply as it is kept: what differs from another value by a
+// number of the text, as indices next to each other do, which LLVM keeps from the first use to the last.
 bool isFree(const Value *value) {
+  if (auto *operation = dyn_cast<BinaryOperator>(value); operation && isa<ConstantInt>(operation->getOperand(1)))
+    return operation->getOpcode() == Instruction::Add || operation->getOpcode() == Instruction::Sub || operation->getOpcode() == Instruction::Or ||
+           operation->getOpcode() == Instruction::And || operation->getOpcode() == Instruction::Shl;
   return isa<GetElementPtrInst, ZExtInst, SExtInst, TruncInst, BitCastInst, PtrToIntInst, IntToPtrInst, AddrSpaceCastInst, FreezeInst, InsertElementInst,
              ExtractElementInst, ShuffleVectorInst, InsertValueInst, ExtractValueInst>(value);
 }
