@@ -312,10 +312,12 @@ fn in_device(place: &Place) -> bool {
 }
 
 fn named(place: &Place) -> String {
-    place
-        .argument
-        .as_ref()
-        .map_or_else(|| format!("{} memory", place.access.address_space.name()), |name| format!("`{name}`"))
+    match (&place.argument, place.access.address_space) {
+        (Some(name), _) => format!("`{name}`"),
+        (None, AddressSpace::Local) => "threadgroup memory".to_owned(),
+        (None, AddressSpace::Constant) => "constant memory".to_owned(),
+        (None, _) => "device memory".to_owned(),
+    }
 }
 
 /// A part of one, with as many digits as tell it from none.
