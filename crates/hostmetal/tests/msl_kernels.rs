@@ -534,6 +534,20 @@ fn arguments_may_share_an_index_when_constants_choose_between_them() {
 }
 
 #[test]
+fn methods_are_for_objects_in_constant_too() {
+    let kernel = kernel(
+        "struct S { int v; int f() const constant { return v * 2; } int g(int by) const device { return v + by; } int g(int by) const constant { return v + by; }
+         template <class T> operator T() const constant { return T(v); } constant int &r() const constant { return v; } };
+         kernel void k(constant S &s [[buffer(0)]], device int *out [[buffer(1)]]) {
+             out[0] = s.f(); out[1] = s.g(5); out[2] = int(float(s)); out[3] = s.r() + 1;
+         }",
+    );
+    let (mut value, mut out) = ([21i32], [0i32; 4]);
+    run(&kernel, &[(0, value.as_mut_ptr().cast()), (1, out.as_mut_ptr().cast())], [1, 1, 1]);
+    assert_eq!(out, [42, 26, 21, 22]);
+}
+
+#[test]
 fn program_scope_constants_have_their_values() {
     // Some are known to the compiler, some only when the object is loaded.
     let kernel = kernel(

@@ -19,7 +19,7 @@
 
 use super::diagnose::{Finding, Map};
 use super::kernels::{attributes, is_stripped};
-use super::scan::{Program, Stage};
+use super::scan::{Function, Program, Stage};
 use super::token::{Kind, NONE, Stream};
 use std::collections::{HashMap, HashSet};
 
@@ -156,6 +156,7 @@ pub(crate) fn rewrite(stream: &Stream, program: &Program, findings: &mut Vec<Fin
         }
     }
     pass.device_results(program);
+    pass.constant_methods(program);
     pass.colors(program);
     for variable in &program.variables {
         pass.constant(variable.start, variable.end);
@@ -358,6 +359,44 @@ impl Pass<'_> {
                     self.edits.behind(end - 1, ")");
                 }
             }
+        }
+    }
+
+    /// `float f() const constant { ... }`: objects in `constant` are in clang's `__global` like those in `device`, so there is one method for both. Where
+    /// a program has two, they must be the same.
+    fn constant_methods(&mut self, program: &Program) {
+        let s = self.s;
+        let qualifier = |f: &Function, space: &str| {
+            let end = f.body.map_or(f.end, |(open, _)| open);
+            (f.params.1 + 1..end).take(4).find(|&i| s.is(i, space) && self.is_method_qualifier(i))
+        };
+        let methods: Vec<_> = program.functions.iter().filter(|f| f.in_class).collect();
+        let for_device: Vec<_> = methods.iter().filter(|f| qualifier(f, "device").is_some()).collect();
+        let class = |f: &Function| program.classes.iter().filter(|c| c.0 < f.head && f.end < c.1).max();
+        let plain = |token: usize| if s.is(token, "constant") { "device" } else { s.at(token) };
+        let same = |a: (usize, usize), b: (usize, usize)| (a.0..=a.1).map(plain).eq((b.0..=b.1).map(plain));
+        let (mut alone, mut other) = (Vec::new(), Vec::new());
+        for method in &methods {
+            let Some(at) = qualifier(method, "constant") else { continue };
+            // A constructor's name is its class's; objects are made in `thread`.
+            if class(method).is_some_and(|&(open, _)| s.is(open - 1, s.at(method.name))) {
+                continue;
+            }
+            let like = for_device
+                .iter()
+                .find(|f| class(f) == class(method) && same((f.name, f.params.1), (method.name, method.params.1)));
+            match like.map(|like| (like.body, method.body)) {
+                None => alone.push(at),
+                Some((Some(body), Some(own))) if !same(body, own) => other.push(at),
+                Some(_) => {}
+            }
+        }
+        for at in alone {
+            self.edits.replace(at, "__mq_device");
+        }
+        for at in other {
+            let text = "a method for objects in 'constant' that differs from the one for 'device' is not supported";
+            self.findings.push(Finding::error(at, text));
         }
     }
 

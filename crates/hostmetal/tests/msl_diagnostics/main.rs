@@ -704,7 +704,7 @@ const CASES: &[Case] = &[
     ),
     accepted(
         "methods with address spaces",
-        "struct S { float x; float g() const thread { return x; } float g() const device { return x + 1; } float g() const constant { return x; } void s(float v) device { x = v; } };\nkernel void k(device S *d, constant S &c) { S s = c; d->s(s.g() + d->g()); }",
+        "struct S { float x; float g() const thread { return x; } float g() const device { return x + 1; } float g() const constant { return x + 1; } void s(float v) device { x = v; } };\nkernel void k(device S *d, constant S &c) { S s = c; d->s(s.g() + d->g()); }",
     ),
     accepted(
         "conditional with operands of two spaces",

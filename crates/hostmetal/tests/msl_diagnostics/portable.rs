@@ -174,6 +174,14 @@ pub(crate) const CASES: &[Case] = &[
             "9:10: error: simd_shuffle: the argument must be an integer or a floating-point number of at most 32 bits, or a vector of these",
         ],
     ),
+    rejected(
+        "methods for constant that do something else than those for device",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct S { int v;\n\
+         int f() const device { return v; }\nint f() const constant { return v + 1; }\n\
+         device int *g(device int *p) device { return p; } constant int *g(constant int *p) const constant { return p; }\n\
+         };\nkernel void k(constant S &s, device int *out) { out[0] = s.f(); }",
+        &["5:15: error: a method for objects in 'constant' that differs from the one for 'device' is not supported"],
+    ),
     accepted(
         "arguments that depend on what a function constant makes",
         "#include <metal_stdlib>\nusing namespace metal;\nconstant bool a [[function_constant(0)]];\nconstant bool b [[function_constant(1)]];\nconstant bool both = a && b;\n\
