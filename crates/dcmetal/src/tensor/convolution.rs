@@ -198,20 +198,26 @@ pub enum Pooling {
     MeanWithPadding,
 }
 
+/// How a pooling is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pool {
+    /// What is made of the numbers under a window.
+    pub pooling: Pooling,
+    /// Its rows and columns.
+    pub window: [usize; 2],
+    /// How it goes over the image.
+    pub steps: Steps,
+}
+
 /// y = the largest number, or the mean, under each place of a window, for each channel by itself: x is N x H x W x C and y is N x H' x W' x C, with as many places as [`Steps::places`] says.
 /// Sums are made in `f32`.
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) where extents do not fit, and for a padding so large that a place of the window has nothing of x under it;
 /// [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation.
-pub fn pool<'a, T: Element>(
-    pooling: Pooling,
-    x: Tensor<'a, T>,
-    window: [usize; 2],
-    steps: &Steps,
-    y: TensorMut<'a, T>,
-) -> Result<Operation<'a>> {
+pub fn pool<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>, options: &Pool) -> Result<Operation<'a>> {
     const NAME: &str = "pool";
+    let Pool { pooling, window, steps } = *options;
     let gpu = one_accelerator(NAME, &[x.accelerator(), y.accelerator()])?;
     let (image, x_strides) = four(NAME, "x", x.layout())?;
     let (result, y_strides) = four(NAME, "y", y.layout())?;
@@ -219,7 +225,7 @@ pub fn pool<'a, T: Element>(
         let text = format!("x is {}, y is {}: other channels", x.layout().shape(), y.layout().shape());
         return Err(wrong(NAME, text));
     }
-    check_places(NAME, steps, x.layout(), window, y.layout())?;
+    check_places(NAME, &steps, x.layout(), window, y.layout())?;
     // Of every place, along either axis, some number must be in the image.
     let is_empty = |axis: usize| {
         let first = |to: usize| to * steps.stride[axis];
@@ -233,8 +239,7 @@ pub fn pool<'a, T: Element>(
     }
     let strides = [x_strides, [0; 4], y_strides];
     let channels = [image[3]; 2];
-    let sizes =
-        Sizes { image, result, channels, groups: 1, window, steps: *steps, strides, has_bias: false }.words()?;
+    let sizes = Sizes { image, result, channels, groups: 1, window, steps, strides, has_bias: false }.words()?;
     let flag = |is: bool| if is { "1" } else { "0" };
     let in_line = x_strides[3] == 1 && y_strides[3] == 1;
     let macros = [("T", T::SCALAR.name()), ("IN_LINE", flag(in_line)), ("IS_MAX", flag(pooling == Pooling::Max))];

@@ -41,7 +41,7 @@ pub use activation::{Activation, activate, activate_in_place};
 pub use arrays::array_product;
 pub(crate) use choice::ProductChoices;
 pub use choice::{ProductTuning, tune_product};
-pub use convolution::{Convolution, Pooling, Steps, convolution, pool};
+pub use convolution::{Convolution, Pool, Pooling, Steps, convolution, pool};
 pub use layout::MAX_RANK;
 pub use normalize::{Affine, Channels, batch_norm, batch_statistics, layer_norm, softmax};
 pub use product::{Product, ProductKernel, product, product_with};

@@ -38,8 +38,20 @@ impl Reduction {
 const ARGMAX: &str = "ARGMAX";
 const SOURCE: &str = concat!(include_str!("rows.metal"), include_str!("reduce.metal"));
 
-fn kernel_of(gpu: &Accelerator, kernel: &str, operation: &str, from: Scalar, to: Scalar) -> Result<Kernel> {
-    compiled(gpu, kernel, SOURCE, &[("T", from.name()), ("U", to.name()), ("OPERATION", operation)])
+/// What is made of which numbers, and what the result is.
+#[derive(Clone, Copy)]
+struct Sought<'a> {
+    gpu: &'a Accelerator,
+    operation: &'static str,
+    from: Scalar,
+    to: Scalar,
+}
+
+impl Sought<'_> {
+    fn kernel(&self, function: &str) -> Result<Kernel> {
+        let Sought { gpu, operation, from, to } = self;
+        compiled(gpu, function, SOURCE, &[("T", from.name()), ("U", to.name()), ("OPERATION", operation)])
+    }
 }
 
 /// WIDTH and ROWS_AT_ONCE of rows.metal.
@@ -60,7 +72,7 @@ pub fn reduce<'a, T: Element, U: Element>(
     axis: usize,
     y: TensorMut<'a, U>,
 ) -> Result<Operation<'a>> {
-    along("reduction", reduction.name(), U::SCALAR, x, axis, y)
+    along(("reduction", reduction.name(), U::SCALAR), x, axis, y)
 }
 
 /// y = the number of the largest element of x along an axis, from 0; of several the first, and of NaNs the first.
@@ -68,7 +80,7 @@ pub fn reduce<'a, T: Element, U: Element>(
 /// # Errors
 /// As [`reduce`].
 pub fn argmax<'a, T: Element>(x: Tensor<'a, T>, axis: usize, y: TensorMut<'a, u32>) -> Result<Operation<'a>> {
-    along("argmax", ARGMAX, Scalar::U32, x, axis, y)
+    along(("argmax", ARGMAX, Scalar::U32), x, axis, y)
 }
 
 /// y = the sum (or another [`Reduction`]) of all elements of x; y has one element. The elements of x lie without gaps in row-major order, or along its last axis.
@@ -82,30 +94,31 @@ pub fn reduce_all<'a, T: Element, U: Element>(
 ) -> Result<Operation<'a>> {
     let (gpu, from) = one_of_all("reduction", &x, &y)?;
     let count = from.count();
+    let parts = Sought { gpu, operation: reduction.of_parts().name(), from: T::SCALAR, to: Scalar::F32 };
+    let of_parts = Sought { gpu, operation: reduction.name(), from: Scalar::F32, to: U::SCALAR };
     if !from.is_contiguous() {
         // Along the last axis, and of what that leaves.
         let last = from.rank() - 1;
         let outer = from.without(last);
         let rows = Layout::rows(outer.extents())?;
         let between = Between::Numbers(gpu.buffer_zeroed(rows.count())?);
-        let first = launch_along(gpu, reduction.of_parts().name(), T::SCALAR, Scalar::F32, &from, last, &rows)?;
+        let first = launch_along(parts, &from, last, &rows)?;
         let (kernel, grid, axes) = first;
         let first = Launch { kernel, grid, args: vec![Given::Arg(x.arg()), Given::Write(0), Given::Arg(axes)] };
         let line = [rows.count(), 1, count];
-        let (kernel, grid, axes) = launch_rows(gpu, reduction.name(), Scalar::F32, U::SCALAR, line)?;
+        let (kernel, grid, axes) = launch_rows(of_parts, line)?;
         let second = Launch { kernel, grid, args: vec![Given::Read(0), Given::Arg(y.into_arg()), Given::Arg(axes)] };
         return Ok(Operation { accelerator: gpu.clone(), launches: vec![first, second], between: vec![between] });
     }
     let (row, rows) = split(count);
     if rows == 1 {
-        let (kernel, grid, axes) = launch_rows(gpu, reduction.name(), T::SCALAR, U::SCALAR, [count, 1, count])?;
+        let (kernel, grid, axes) = launch_rows(Sought { from: T::SCALAR, ..of_parts }, [count, 1, count])?;
         return Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), axes]));
     }
     let between = Between::Numbers(gpu.buffer_zeroed(rows)?);
-    let parts = reduction.of_parts().name();
-    let (kernel, grid, axes) = launch_rows(gpu, parts, T::SCALAR, Scalar::F32, [row, rows, count])?;
+    let (kernel, grid, axes) = launch_rows(parts, [row, rows, count])?;
     let first = Launch { kernel, grid, args: vec![Given::Arg(x.arg()), Given::Write(0), Given::Arg(axes)] };
-    let (kernel, grid, axes) = launch_rows(gpu, reduction.name(), Scalar::F32, U::SCALAR, [rows, 1, count])?;
+    let (kernel, grid, axes) = launch_rows(of_parts, [rows, 1, count])?;
     let second = Launch { kernel, grid, args: vec![Given::Read(0), Given::Arg(y.into_arg()), Given::Arg(axes)] };
     Ok(Operation { accelerator: gpu.clone(), launches: vec![first, second], between: vec![between] })
 }
@@ -119,16 +132,17 @@ pub fn argmax_all<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, u32>) -> Re
     if !from.is_contiguous() {
         return Err(wrong("argmax", format!("the elements of x, {}, do not follow each other", from.shape())));
     }
+    let sought = Sought { gpu, operation: ARGMAX, from: T::SCALAR, to: Scalar::U32 };
     let count = from.count();
     let (row, rows) = split(count);
     if rows == 1 {
-        let (kernel, grid, axes) = launch_rows(gpu, ARGMAX, T::SCALAR, Scalar::U32, [count, 1, count])?;
+        let (kernel, grid, axes) = launch_rows(sought, [count, 1, count])?;
         return Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), axes]));
     }
     let between = Between::Places(gpu.buffer_zeroed(rows)?);
-    let (kernel, grid, axes) = launch_rows(gpu, ARGMAX, T::SCALAR, Scalar::U32, [row, rows, count])?;
+    let (kernel, grid, axes) = launch_rows(sought, [row, rows, count])?;
     let first = Launch { kernel, grid, args: vec![Given::Arg(x.arg()), Given::Write(0), Given::Arg(axes)] };
-    let kernel = kernel_of(gpu, "reduce_numbers", ARGMAX, T::SCALAR, Scalar::U32)?;
+    let kernel = sought.kernel("reduce_numbers")?;
     let args = vec![Given::Arg(x.arg()), Given::Read(0), Given::Arg(y.into_arg()), Given::Arg(Arg::from(rows as u32))];
     let second = Launch { kernel, grid: rows_of_threads(1, 1), args };
     Ok(Operation { accelerator: gpu.clone(), launches: vec![first, second], between: vec![between] })
@@ -159,39 +173,30 @@ fn one_of_all<'a, T: Pod, U: Pod>(
 }
 
 fn along<'a, T: Element, U: Pod>(
-    operation: &'static str,
-    name: &str,
-    to: Scalar,
+    (name, operation, to): (&'static str, &'static str, Scalar),
     x: Tensor<'a, T>,
     axis: usize,
     y: TensorMut<'a, U>,
 ) -> Result<Operation<'a>> {
-    let gpu = one_accelerator(operation, &[x.accelerator(), y.accelerator()])?;
+    let gpu = one_accelerator(name, &[x.accelerator(), y.accelerator()])?;
     let (from, result) = (x.layout(), y.layout());
     if axis >= from.rank() {
-        return Err(wrong(operation, format!("x is {} and has no axis {axis}", from.shape())));
+        return Err(wrong(name, format!("x is {} and has no axis {axis}", from.shape())));
     }
     if from.without(axis).extents() != result.extents() {
         let wanted = from.without(axis);
         let text = format!("x is {}, y is {}, not {}", from.shape(), result.shape(), wanted.shape());
-        return Err(wrong(operation, text));
+        return Err(wrong(name, text));
     }
-    let (kernel, grid, axes) = launch_along(gpu, name, T::SCALAR, to, from, axis, result)?;
+    let sought = Sought { gpu, operation, from: T::SCALAR, to };
+    let (kernel, grid, axes) = launch_along(sought, from, axis, result)?;
     Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), axes]))
 }
 
 /// Elements along an axis from which on a row of threads is for them rather than one thread.
 const LONG: u32 = 64;
 
-fn launch_along<'a>(
-    gpu: &Accelerator,
-    operation: &str,
-    from: Scalar,
-    to: Scalar,
-    x: &Layout,
-    axis: usize,
-    y: &Layout,
-) -> Result<(Kernel, Grid, Arg<'a>)> {
+fn launch_along<'a>(sought: Sought<'_>, x: &Layout, axis: usize, y: &Layout) -> Result<(Kernel, Grid, Arg<'a>)> {
     let ([_, extents @ ..], [_, strides @ ..]) = x.without(axis).padded();
     let (_, [_, results @ ..]) = y.padded();
     let (n, step) = (x.extents()[axis] as u32, x.strides()[axis] as u32);
@@ -210,20 +215,13 @@ fn launch_along<'a>(
     };
     let of = |at: usize| others.map(|axis| axis[at]);
     let axes: [u32; 12] = [&[n, step, 0][..], &of(0), &of(1), &of(2)].concat().try_into().expect("twelve words");
-    Ok((kernel_of(gpu, function, operation, from, to)?, grid, Arg::value(axes)))
+    Ok((sought.kernel(function)?, grid, Arg::value(axes)))
 }
 
 /// Of elements without gaps: of a row, rows, and all of them.
-fn launch_rows<'a>(
-    gpu: &Accelerator,
-    operation: &str,
-    from: Scalar,
-    to: Scalar,
-    [row, rows, count]: [usize; 3],
-) -> Result<(Kernel, Grid, Arg<'a>)> {
+fn launch_rows<'a>(sought: Sought<'_>, [row, rows, count]: [usize; 3]) -> Result<(Kernel, Grid, Arg<'a>)> {
     // All are within 32 bits (`one_of_all`).
     let [row, rows, count] = [row, rows, count].map(|number| number as u32);
     let axes = [row, 1, count, 1, 1, rows, 0, 0, row, 0, 0, 1];
-    let kernel = kernel_of(gpu, "reduce_rows", operation, from, to)?;
-    Ok((kernel, rows_of_threads(rows, 1), Arg::value(axes)))
+    Ok((sought.kernel("reduce_rows")?, rows_of_threads(rows, 1), Arg::value(axes)))
 }

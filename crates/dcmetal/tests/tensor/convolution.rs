@@ -1,7 +1,7 @@
 //! Convolution, pooling, and the product of a matrix and a vector.
 
 use dcmetal::tensor::{
-    Convolution, Pooling, Steps, Tensor, TensorMut, convolution, pool, vector_product, vector_product_with,
+    Convolution, Pool, Pooling, Steps, Tensor, TensorMut, convolution, pool, vector_product, vector_product_with,
 };
 use half::{bf16, f16};
 
@@ -96,7 +96,7 @@ fn pooled<T: Number>(random: &mut Random, pooling: Pooling) {
     let x = Placed::<T>::new(&gpu, random, &image, order, 3);
     let mut y = Placed::<T>::new(&gpu, random, &[image[0], places[0], places[1], image[3]], order, 3);
     let what = format!("{pooling:?} of {} {image:?} {:?} under {window:?}, {steps:?}", name::<T>(), x.strides);
-    run(&what, pool(pooling, x.tensor(), window, &steps, y.tensor_mut()));
+    run(&what, pool(x.tensor(), y.tensor_mut(), &Pool { pooling, window, steps }));
     y.check(&what, |at| {
         let mut numbers = Vec::new();
         for i in 0..window[0] {
@@ -209,7 +209,8 @@ fn what_cannot_be_convolved_is_told() {
     }
     let steps = Steps { padding: [2, 0], ..Steps::default() };
     let to = TensorMut::new(y.view_mut(..8).expect("within"), &[1, 8, 1, 1]).expect("it fits");
-    let error = pool(Pooling::Max, tensor(&[1, 5, 1, 1]), [2, 1], &steps, to).expect_err("nothing is under it");
+    let options = Pool { pooling: Pooling::Max, window: [2, 1], steps };
+    let error = pool(tensor(&[1, 5, 1, 1]), to, &options).expect_err("nothing is under it");
     assert!(error.to_string().ends_with("has a place with nothing of x under it"), "{error}");
     let to = TensorMut::new(y.view_mut(..4).expect("within"), &[4]).expect("it fits");
     let error = vector_product(tensor(&[3, 4]), tensor(&[4]), to).expect_err("other extents");
