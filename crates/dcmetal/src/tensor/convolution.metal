@@ -4,6 +4,8 @@
 #include <metal_stdlib>
 using namespace metal;
 
+typedef DC_T T;
+
 struct Sizes {
   uint height, width, inputs, outputs; // of x; channels of a group of x, and of y
   uint to_height, to_width, groups;

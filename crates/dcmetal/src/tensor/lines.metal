@@ -1,4 +1,4 @@
-// Lines of a matrix into threadgroup memory as floats, by 16 x GROUP threads. Given by the host: T, the elements; GROUP.
+// Lines of a matrix into threadgroup memory as floats, by 16 x DC_GROUP threads. Given by the host: DC_T, the elements; DC_GROUP.
 
 constant constexpr uint LANES = 16;
 
@@ -9,10 +9,10 @@ static void copy_lines(threadgroup float *to, const device T *from, uint stride,
   const uint groups = min(ELEMENTS, elements) / LANES;
   threadgroup float *own_to = to + ulong(at.y) * TO_LINE + ulong(at.x) * TO_ELEMENT;
   const device T *own_from = from + at.x;
-  for (uint i = 0; i < LINES / GROUP; i++) {
-    const device T *begin = own_from + ulong(min(at.y + i * GROUP, lines - 1)) * stride;
+  for (uint i = 0; i < LINES / DC_GROUP; i++) {
+    const device T *begin = own_from + ulong(min(at.y + i * DC_GROUP, lines - 1)) * stride;
     for (uint j = 0; j < groups; j++)
-      own_to[i * GROUP * TO_LINE + j * LANES * TO_ELEMENT] = float(begin[j * LANES]);
+      own_to[i * DC_GROUP * TO_LINE + j * LANES * TO_ELEMENT] = float(begin[j * LANES]);
   }
 }
 
@@ -20,8 +20,8 @@ template <uint LINES, uint ELEMENTS, uint TO_LINE, uint TO_ELEMENT>
 static void copy_rest(threadgroup float *to, const device T *from, uint stride, uint lines, uint elements, uint2 at) {
   const uint element = min(ELEMENTS, elements) / LANES * LANES + at.x;
   if (element < min(ELEMENTS, elements))
-    for (uint i = 0; i < LINES / GROUP; i++) {
-      const uint line = at.y + i * GROUP;
+    for (uint i = 0; i < LINES / DC_GROUP; i++) {
+      const uint line = at.y + i * DC_GROUP;
       to[line * TO_LINE + element * TO_ELEMENT] = float(from[ulong(min(line, lines - 1)) * stride + element]);
     }
 }
@@ -29,8 +29,8 @@ static void copy_rest(threadgroup float *to, const device T *from, uint stride, 
 // A matrix with no elements beside each other.
 template <uint LINES, uint ELEMENTS, uint TO_LINE>
 static void copy_strided(threadgroup float *to, const device T *from, uint stride, uint step, uint lines, uint elements, uint2 at) {
-  for (uint i = 0; i < LINES / GROUP; i++) {
-    const uint line = at.y + i * GROUP;
+  for (uint i = 0; i < LINES / DC_GROUP; i++) {
+    const uint line = at.y + i * DC_GROUP;
     for (uint element = at.x; element < min(ELEMENTS, elements); element += LANES)
       to[line * TO_LINE + element] = float(from[ulong(min(line, lines - 1)) * stride + ulong(element) * step]);
   }

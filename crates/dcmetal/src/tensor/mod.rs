@@ -170,12 +170,13 @@ impl std::fmt::Debug for Operation<'_> {
     }
 }
 
-/// A kernel of one of this module's sources. Floating-point rules hold: what the bounds rest on is not reordered.
+/// A kernel of one of this module's sources. Floating-point rules hold: what the bounds rest on is not reordered. A macro `X` is `DC_X` there: macros stand in front of the
+/// platform's headers as well, which name parameters of their templates `T` and `U`.
 fn compiled(gpu: &Accelerator, function: &str, source: &str, macros: &[(&str, &str)]) -> Result<Kernel> {
     let options = CompileOptions {
         name: format!("{function}.metal"),
         math_mode: Some(MathMode::Safe),
-        macros: macros.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        macros: macros.iter().map(|(name, value)| (format!("DC_{name}"), (*value).to_owned())).collect(),
         ..CompileOptions::default()
     };
     gpu.compile_msl_with(source, &options)?.kernel(function)
@@ -186,5 +187,23 @@ fn one_accelerator<'a>(operation: &'static str, of: &[&'a Accelerator]) -> Resul
     match of.iter().position(|other| !other.is(of[0])) {
         None => Ok(of[0]),
         Some(at) => Err(Error::Foreign { what: format!("{operation}: tensor {at}") }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_may_name_parameters_of_templates_as_they_like() {
+        // As in Apple's metal_simdgroup_matrix and metal_matrix.
+        let source = "template <typename R, typename T, typename U, int ROWS, int COLUMNS> struct of_a_header { T t; U u; };
+            kernel void f(device DC_T *y [[buffer(0)]]) { *y = DC_T(of_a_header<int, float, DC_U, DC_ROWS, 2>{5.0f, 6}.t); }";
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        let kernel = compiled(&gpu, "f", source, &[("T", "half"), ("U", "int"), ("ROWS", "4"), ("COLUMNS", "4")]);
+        let kernel = kernel.unwrap_or_else(|error| panic!("{error}"));
+        let mut y = gpu.buffer_zeroed::<half::f16>(1).expect("a buffer");
+        kernel.launch(Grid::linear(1), vec![Arg::from(&mut y)]).and_then(|ran| ran.wait()).expect("it runs");
+        assert_eq!(y.to_vec().expect("it ran"), [half::f16::from_f32(5.0)]);
     }
 }

@@ -1,4 +1,6 @@
-// Rows that are normalised: softmax and layer normalisation. Given by the host: T, the elements; IN_LINE, 1 where those of a row follow each other.
+// Rows that are normalised: softmax and layer normalisation. Given by the host: DC_T, the elements; DC_IN_LINE, 1 where those of a row follow each other.
+
+typedef DC_T T;
 
 // Rows lie at three axes; strides of the elements of a row, and of the axes.
 struct Rows {
@@ -9,7 +11,7 @@ struct Rows {
   uint has_scale, has_shift;
 };
 
-#if IN_LINE
+#if DC_IN_LINE
 #define STEP_OF(step) 1
 #else
 #define STEP_OF(step) ulong(step)
@@ -87,7 +89,7 @@ kernel void batch_norm(const device T *x [[buffer(0)]], device T *y [[buffer(1)]
   const uint outer = at.z / of.extents[1], inner = at.z % of.extents[1];
   const ulong from = ulong(outer) * of.from[0] + ulong(inner) * of.from[1] + ulong(at.y) * of.from[2] + ulong(at.x) * STEP_OF(of.from[3]);
   const ulong to = ulong(outer) * of.to[0] + ulong(inner) * of.to[1] + ulong(at.y) * of.to[2] + ulong(at.x) * STEP_OF(of.to[3]);
-  const uint channel = outer * of.channel[0] + inner * of.channel[1] + at.y * of.channel[2] + at.x * CHANNELS_LAST;
+  const uint channel = outer * of.channel[0] + inner * of.channel[1] + at.y * of.channel[2] + at.x * DC_CHANNELS_LAST;
   const float value = (float(x[from]) - mean[channel]) / sqrt(variance[channel] + of.epsilon);
   const float scaled = of.has_scale ? value * float(scale[channel]) : value;
   y[to] = T(of.has_shift ? scaled + float(shift[channel]) : scaled);

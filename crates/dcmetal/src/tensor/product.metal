@@ -1,10 +1,13 @@
 // C = alpha * A * B + beta * C for a grid of tiles of C; every product is accumulated in float. docs/TENSOR.md says what bounds that has.
 //
-// The head of product_threads.metal and product_simdgroups.metal. Given by the host: T, the elements of A and B; U, those of C; and the tile, by ROWS, COLUMNS,
-// and DEPTH, which is how much of the inner extent is in threadgroup memory at once. Nothing outside of A, B and C is accessed.
+// The head of product_threads.metal and product_simdgroups.metal. Given by the host: DC_T, the elements of A and B; DC_U, those of C; and the tile, by DC_ROWS,
+// DC_COLUMNS and DC_DEPTH, which is how much of the inner extent is in threadgroup memory at once. Nothing outside of A, B and C is accessed.
 
 #include <metal_stdlib>
 using namespace metal;
+
+typedef DC_T T;
+typedef DC_U U;
 
 // Strides are in elements. Batches lie at places (i, j), of which the last index goes up to `inner_batches`.
 struct Sizes {

@@ -1,4 +1,7 @@
-// One number of many: along an axis, for each place of the others. Given by the host: T, the elements; U, the results; OPERATION, one of those below.
+// One number of many: along an axis, for each place of the others. Given by the host: DC_T, the elements; DC_U, the results; DC_OPERATION, one of those below.
+
+typedef DC_T T;
+typedef DC_U U;
 
 #define SUM 0
 #define MEAN 1
@@ -24,17 +27,17 @@ static bool is_better(float value, uint number, Found than) {
     return is_nan;
   if (is_nan || value == than.value)
     return number < than.number;
-  return OPERATION == MIN ? value < than.value : value > than.value;
+  return DC_OPERATION == MIN ? value < than.value : value > than.value;
 }
 
 static Found nothing() {
-  if (OPERATION == SUM || OPERATION == MEAN)
+  if (DC_OPERATION == SUM || DC_OPERATION == MEAN)
     return {0.0f, 0};
-  return {OPERATION == MIN ? INFINITY : -INFINITY, 0xffffffffu};
+  return {DC_OPERATION == MIN ? INFINITY : -INFINITY, 0xffffffffu};
 }
 
 static Found with(Found found, float value, uint number) {
-  if (OPERATION == SUM || OPERATION == MEAN)
+  if (DC_OPERATION == SUM || DC_OPERATION == MEAN)
     return {found.value + value, 0};
   if (is_better(value, number, found))
     return {value, number};
@@ -46,9 +49,9 @@ struct Joined {
 };
 
 static U result_of(Found found, uint n) {
-  if (OPERATION == ARGMAX)
+  if (DC_OPERATION == ARGMAX)
     return U(found.number);
-  return U(OPERATION == MEAN ? found.value / float(n) : found.value);
+  return U(DC_OPERATION == MEAN ? found.value / float(n) : found.value);
 }
 
 static ulong place_of(uint3 at, constant uint *strides) {

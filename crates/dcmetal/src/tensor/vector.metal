@@ -1,5 +1,8 @@
-// y = alpha * A x + beta * y for a matrix and a vector; sums are made in float. Given by the host: T, the elements of A and x; U, those of y; IN_LINE, 1 where what a row
-// of threads reads follows each other.
+// y = alpha * A x + beta * y for a matrix and a vector; sums are made in float. Given by the host: DC_T, the elements of A and x; DC_U, those of y; DC_IN_LINE, 1 where
+// what a row of threads reads follows each other.
+
+typedef DC_T T;
+typedef DC_U U;
 
 struct Sizes {
   uint m, k, a_row, a_column, x_step, y_step;
@@ -10,7 +13,7 @@ static U result_of(float sum, device U *before, constant Sizes &size) {
   return U(size.beta == 0.0f ? size.alpha * sum : fma(size.beta, float(*before), size.alpha * sum));
 }
 
-#if IN_LINE
+#if DC_IN_LINE
 #define STEP_OF(step) 1
 #else
 #define STEP_OF(step) ulong(step)
