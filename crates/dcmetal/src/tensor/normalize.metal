@@ -66,7 +66,7 @@ kernel void layer_norm(const device T *x [[buffer(0)]], device T *y [[buffer(1)]
   float squares = 0.0f;
   EACH(const float apart = X - mean; squares = fma(apart, apart, squares);)
   const float variance = combined(own_part, squares, at.x, Plus()) / float(rows.n);
-  const float factor = 1.0f / sqrt(variance + rows.epsilon);
+  const float factor = 1.0f / precise::sqrt(variance + rows.epsilon);
   const device T *own_scale = scale + at.x, *own_shift = shift + at.x;
   EACH(if (is_there) {
     const float value = (X - mean) * factor, scaled = rows.has_scale ? value * OF_ROW(own_scale) : value;
@@ -90,7 +90,7 @@ kernel void batch_norm(const device T *x [[buffer(0)]], device T *y [[buffer(1)]
   const ulong from = ulong(outer) * of.from[0] + ulong(inner) * of.from[1] + ulong(at.y) * of.from[2] + ulong(at.x) * STEP_OF(of.from[3]);
   const ulong to = ulong(outer) * of.to[0] + ulong(inner) * of.to[1] + ulong(at.y) * of.to[2] + ulong(at.x) * STEP_OF(of.to[3]);
   const uint channel = outer * of.channel[0] + inner * of.channel[1] + at.y * of.channel[2] + at.x * DC_CHANNELS_LAST;
-  const float value = (float(x[from]) - mean[channel]) / sqrt(variance[channel] + of.epsilon);
+  const float value = (float(x[from]) - mean[channel]) / precise::sqrt(variance[channel] + of.epsilon);
   const float scaled = of.has_scale ? value * float(scale[channel]) : value;
   y[to] = T(of.has_shift ? scaled + float(shift[channel]) : scaled);
 }

@@ -3,7 +3,7 @@
 #include <metal_stdlib>
 using namespace metal;
 
-// e to the x: 2 to the n times the Taylor polynomial of degree 7 at r, where x = n ln 2 + r, |r| <= 0.3466, so that what follows is below 6e-9 of it.
+// e to the x: 2 to the n times the Taylor polynomial of degree 7 at r, where x = n ln 2 + r, |r| <= 0.3466, so that what follows is below 7.1e-9 of it.
 // ln 2 is two numbers, the first with few enough bits that its products with n are exact (Cody and Waite).
 static float exponential(float x) {
   const float n = rint(clamp(x, -104.0f, 89.0f) * 1.44269504f);
