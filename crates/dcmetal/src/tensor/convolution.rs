@@ -13,7 +13,8 @@ use crate::{Arg, Grid, Result, Size};
 pub struct Steps {
     /// From one place of the window to the next.
     pub stride: [usize; 2],
-    /// Rows of zeros above and below, columns of zeros on the left and on the right. Of the largest numbers, and of means that do not count them, they are no part.
+    /// Rows of zeros above and below, columns of zeros on the left and on the right. Of the largest numbers, and of means that do not count them, they are no part; a
+    /// convolution adds nothing for them, whatever the weight.
     pub padding: [usize; 2],
     /// From one number under the window to the next.
     pub dilation: [usize; 2],

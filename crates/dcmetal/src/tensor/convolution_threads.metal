@@ -21,7 +21,8 @@ kernel void convolution_threads(const device T *x_all [[buffer(0)]], const devic
     for (uint j = 0; j < DC_COLUMNS; j++)
       sums[i][j] = 0.0f;
 
-  // Rows of the window outside of x are left out for the whole tile.
+  // Rows of the window outside of x are left out for the whole tile. Columns are outside for some places of it: what these add is taken back rather than multiplied by 0, for
+  // a number of w may be infinite or NaN.
   for (uint window_row = 0; window_row < size.window[0]; window_row++) {
     const uint row_at = place_in(to_row, window_row, 0, size);
     if (row_at >= size.height)
@@ -52,6 +53,12 @@ kernel void convolution_threads(const device T *x_all [[buffer(0)]], const devic
             is_inside[i] = column_at < size.width;
             lines[i] = x_part + ulong(is_inside[i] ? column_at : 0) * size.x[2];
           }
+          float before[DC_ROWS][DC_COLUMNS];
+#pragma unroll
+          for (uint i = 0; i < DC_ROWS; i++)
+#pragma unroll
+            for (uint j = 0; j < DC_COLUMNS; j++)
+              before[i][j] = sums[i][j];
           for (uint k = 0; k < depth; k++) {
             float row[DC_COLUMNS];
 #pragma unroll
@@ -59,12 +66,17 @@ kernel void convolution_threads(const device T *x_all [[buffer(0)]], const devic
               row[j] = own_right[k * TILE_COLUMNS + j * LANES];
 #pragma unroll
             for (uint i = 0; i < DC_ROWS; i++) {
-              const float number = float(lines[i][ulong(k) * size.x[3]]), factor = is_inside[i] ? number : 0.0f;
+              const float factor = float(lines[i][ulong(k) * size.x[3]]);
 #pragma unroll
               for (uint j = 0; j < DC_COLUMNS; j++)
                 sums[i][j] = fma(factor, row[j], sums[i][j]);
             }
           }
+#pragma unroll
+          for (uint i = 0; i < DC_ROWS; i++)
+#pragma unroll
+            for (uint j = 0; j < DC_COLUMNS; j++)
+              sums[i][j] = is_inside[i] ? sums[i][j] : before[i][j];
         }
       }
   }
