@@ -57,7 +57,7 @@ pub fn activate<'a, T: Element>(
     x: Tensor<'a, T>,
     y: TensorMut<'a, T>,
 ) -> Result<Operation<'a>> {
-    let gpu = one_accelerator("activation", &[x.accelerator(), y.accelerator()])?;
+    let gpu = one_accelerator("activation", &[("x", x.accelerator()), ("y", y.accelerator())])?;
     if x.shape() != y.shape() {
         return Err(wrong("activation", format!("x is {}, y is {}", x.layout().shape(), y.layout().shape())));
     }

@@ -4,7 +4,7 @@
 //! images, and a number of x serves many channels of y, as one of A serves many columns in a product. An image with the channel first is
 //! [`permuted`](Tensor::permuted), which is slower and copies nothing.
 
-use super::layout::{Layout, wrong};
+use super::layout::{LIMIT, Layout, wrong};
 use super::{Element, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::{Arg, Grid, Result, Size};
 
@@ -83,7 +83,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn words(&self) -> Result<[u32; 28]> {
+    fn words(&self) -> [u32; 28] {
         let Sizes { image, result, channels, groups, window, steps, strides, has_bias } = self;
         let mut all = vec![image[1], image[2], channels[0], channels[1], result[1], result[2], *groups];
         for pair in [*window, steps.stride, steps.padding, steps.dilation] {
@@ -91,11 +91,9 @@ impl Sizes {
         }
         all.extend(strides.concat());
         all.push(usize::from(*has_bias));
-        let words: Result<Vec<u32>, _> = all.into_iter().map(u32::try_from).collect();
-        match words {
-            Ok(words) => Ok(words.try_into().expect("twenty-eight words")),
-            Err(_) => Err(wrong("convolution", format!("{steps:?} has a number above {}", u32::MAX))),
-        }
+        // Extents and strides are within 31 bits (`Layout`), and so are steps and windows (`check_places`).
+        let words: Vec<u32> = all.into_iter().map(|number| number as u32).collect();
+        words.try_into().expect("twenty-eight words")
     }
 }
 
@@ -107,7 +105,7 @@ fn four(operation: &'static str, name: &str, of: &Layout) -> Result<([usize; 4],
     }
 }
 
-/// That y has a place for each of the window's.
+/// That y has a place for each of the window's, and that kernels can count all places in 32 bits: those in front of an image lie beyond its end for them.
 fn check_places(
     operation: &'static str,
     steps: &Steps,
@@ -121,6 +119,17 @@ fn check_places(
             format!("a window of {}x{} with {steps:?} has no place in x, {}", window[0], window[1], image.shape());
         return Err(wrong(operation, text));
     };
+    for axis in [0, 1] {
+        let padded = image.extents()[1 + axis] + 2 * steps.padding[axis];
+        if padded.max(steps.stride[axis]).max(steps.dilation[axis]) > LIMIT {
+            let text = format!(
+                "x is {} with {steps:?}: axis {} with its padding, its stride and its dilation may be {LIMIT} each",
+                image.shape(),
+                1 + axis
+            );
+            return Err(wrong(operation, text));
+        }
+    }
     if result.extents()[..3] != [image.extents()[0], rows, columns] {
         let text = format!(
             "x is {}, y is {}: a window of {}x{} with {steps:?} has {rows}x{columns} places in each image",
@@ -147,7 +156,7 @@ pub fn convolution<'a, T: Element>(
     options: &Convolution<'a, T>,
 ) -> Result<Operation<'a>> {
     const NAME: &str = "convolution";
-    let gpu = one_accelerator(NAME, &[x.accelerator(), w.accelerator(), y.accelerator()])?;
+    let gpu = one_accelerator(NAME, &[("x", x.accelerator()), ("w", w.accelerator()), ("y", y.accelerator())])?;
     let (image, x_strides) = four(NAME, "x", x.layout())?;
     let (window, w_strides) = four(NAME, "w", w.layout())?;
     let (result, y_strides) = four(NAME, "y", y.layout())?;
@@ -165,14 +174,14 @@ pub fn convolution<'a, T: Element>(
     }
     check_places(NAME, &steps, x.layout(), [height, width], y.layout())?;
     if let Some(bias) = &bias {
-        one_accelerator(NAME, &[gpu, bias.accelerator()])?;
+        one_accelerator(NAME, &[("x", gpu), ("bias", bias.accelerator())])?;
         if bias.shape() != [d] || bias.strides() != [1] {
             return Err(wrong(NAME, format!("the bias is {bias:?}, not {d} numbers that follow each other")));
         }
     }
     let outputs = d / groups;
     let (window, channels, strides) = ([height, width], [inputs, outputs], [x_strides, w_strides, y_strides]);
-    let sizes = Sizes { image, result, channels, groups, window, steps, strides, has_bias: bias.is_some() }.words()?;
+    let sizes = Sizes { image, result, channels, groups, window, steps, strides, has_bias: bias.is_some() }.words();
     let args = vec![x.arg(), w.arg(), bias.unwrap_or(w).arg(), y.into_arg(), Arg::value(sizes)];
     let element = ("T", T::SCALAR.name());
     let [images, to_height, to_width, _] = result;
@@ -219,7 +228,7 @@ pub struct Pool {
 pub fn pool<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>, options: &Pool) -> Result<Operation<'a>> {
     const NAME: &str = "pool";
     let Pool { pooling, window, steps } = *options;
-    let gpu = one_accelerator(NAME, &[x.accelerator(), y.accelerator()])?;
+    let gpu = one_accelerator(NAME, &[("x", x.accelerator()), ("y", y.accelerator())])?;
     let (image, x_strides) = four(NAME, "x", x.layout())?;
     let (result, y_strides) = four(NAME, "y", y.layout())?;
     if image[3] != result[3] {
@@ -240,7 +249,7 @@ pub fn pool<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>, options: &Poo
     }
     let strides = [x_strides, [0; 4], y_strides];
     let channels = [image[3]; 2];
-    let sizes = Sizes { image, result, channels, groups: 1, window, steps, strides, has_bias: false }.words()?;
+    let sizes = Sizes { image, result, channels, groups: 1, window, steps, strides, has_bias: false }.words();
     let flag = |is: bool| if is { "1" } else { "0" };
     let in_line = x_strides[3] == 1 && y_strides[3] == 1;
     let macros = [("T", T::SCALAR.name()), ("IN_LINE", flag(in_line)), ("IS_MAX", flag(pooling == Pooling::Max))];

@@ -38,7 +38,7 @@ pub(super) fn wrong(operation: &'static str, text: String) -> Error {
 }
 
 /// What kernels count in 32 bits.
-const LIMIT: usize = i32::MAX as usize;
+pub(super) const LIMIT: usize = i32::MAX as usize;
 
 impl Layout {
     /// Row-major, without gaps.

@@ -182,11 +182,12 @@ fn compiled(gpu: &Accelerator, function: &str, source: &str, macros: &[(&str, &s
     gpu.compile_msl_with(source, &options)?.kernel(function)
 }
 
-/// That all tensors of an operation belong to one accelerator; which one.
-fn one_accelerator<'a>(operation: &'static str, of: &[&'a Accelerator]) -> Result<&'a Accelerator> {
-    match of.iter().position(|other| !other.is(of[0])) {
-        None => Ok(of[0]),
-        Some(at) => Err(Error::Foreign { what: format!("{operation}: tensor {at}") }),
+/// That all tensors of an operation, each with its name there, belong to one accelerator; which one.
+fn one_accelerator<'a>(operation: &'static str, of: &[(&str, &'a Accelerator)]) -> Result<&'a Accelerator> {
+    let first = of[0].1;
+    match of.iter().find(|(_, other)| !other.is(first)) {
+        None => Ok(first),
+        Some((name, _)) => Err(Error::Foreign { what: format!("{operation}: {name}") }),
     }
 }
 

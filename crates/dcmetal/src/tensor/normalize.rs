@@ -44,7 +44,7 @@ fn rows(x: &Layout, y: &Layout, epsilon: f32, has: [bool; 2]) -> (Grid, bool, [u
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) for different shapes; [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation.
 pub fn softmax<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>) -> Result<Operation<'a>> {
-    let gpu = one_accelerator("softmax", &[x.accelerator(), y.accelerator()])?;
+    let gpu = one_accelerator("softmax", &[("x", x.accelerator()), ("y", y.accelerator())])?;
     same_shape("softmax", x.layout(), y.layout())?;
     let (grid, in_line, rows) = rows(x.layout(), y.layout(), 0.0, [false; 2]);
     let kernel = kernel_of(gpu, "softmax", T::SCALAR, in_line, false)?;
@@ -78,7 +78,7 @@ impl<'a, T: Element> Affine<'a, T> {
     fn args(&self, operation: &'static str, n: usize, x: &Tensor<'a, T>) -> Result<([Arg<'a>; 2], [bool; 2])> {
         for (name, tensor) in [("scale", &self.scale), ("shift", &self.shift)] {
             if let Some(tensor) = tensor {
-                one_accelerator(operation, &[x.accelerator(), tensor.accelerator()])?;
+                one_accelerator(operation, &[("x", x.accelerator()), (name, tensor.accelerator())])?;
                 line(operation, name, tensor.layout(), n)?;
             }
         }
@@ -99,7 +99,7 @@ pub fn layer_norm<'a, T: Element>(
     epsilon: f32,
     y: TensorMut<'a, T>,
 ) -> Result<Operation<'a>> {
-    let gpu = one_accelerator("layer_norm", &[x.accelerator(), y.accelerator()])?;
+    let gpu = one_accelerator("layer_norm", &[("x", x.accelerator()), ("y", y.accelerator())])?;
     same_shape("layer_norm", x.layout(), y.layout())?;
     let n = *x.shape().last().expect("it has an axis");
     let ([scale, shift], has) = affine.args("layer_norm", n, &x)?;
@@ -132,7 +132,12 @@ pub fn batch_norm<'a, T: Element>(
     y: TensorMut<'a, T>,
 ) -> Result<Operation<'a>> {
     let Channels { axis, mean, variance, affine } = channels;
-    let gpus = [x.accelerator(), y.accelerator(), mean.accelerator(), variance.accelerator()];
+    let gpus = [
+        ("x", x.accelerator()),
+        ("y", y.accelerator()),
+        ("mean", mean.accelerator()),
+        ("variance", variance.accelerator()),
+    ];
     let gpu = one_accelerator("batch_norm", &gpus)?;
     same_shape("batch_norm", x.layout(), y.layout())?;
     let n = channels_of("batch_norm", x.layout(), *axis)?;
@@ -169,7 +174,7 @@ pub fn batch_statistics<'a, T: Element>(
     mean: TensorMut<'a, f32>,
     variance: TensorMut<'a, f32>,
 ) -> Result<Operation<'a>> {
-    let gpus = [x.accelerator(), mean.accelerator(), variance.accelerator()];
+    let gpus = [("x", x.accelerator()), ("mean", mean.accelerator()), ("variance", variance.accelerator())];
     let gpu = one_accelerator("batch_statistics", &gpus)?;
     let n = channels_of("batch_statistics", x.layout(), axis)?;
     line("batch_statistics", "mean", mean.layout(), n)?;

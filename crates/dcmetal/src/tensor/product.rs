@@ -157,7 +157,7 @@ pub fn product_with<'a, T: Element, U: Element>(
     c: TensorMut<'a, U>,
     options: &Product,
 ) -> Result<Operation<'a>> {
-    let gpu = one_accelerator("product", &[a.accelerator(), b.accelerator(), c.accelerator()])?;
+    let gpu = one_accelerator("product", &[("A", a.accelerator()), ("B", b.accelerator()), ("C", c.accelerator())])?;
     let shapes = Shapes::of(a.layout(), b.layout(), c.layout())?;
     let Shapes { m, n, batches, .. } = shapes;
     let count = batches[0] * batches[1];

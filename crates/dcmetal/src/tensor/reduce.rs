@@ -161,7 +161,7 @@ fn one_of_all<'a, T: Pod, U: Pod>(
     x: &Tensor<'a, T>,
     y: &TensorMut<'a, U>,
 ) -> Result<(&'a Accelerator, Layout)> {
-    let gpu = one_accelerator(operation, &[x.accelerator(), y.accelerator()])?;
+    let gpu = one_accelerator(operation, &[("x", x.accelerator()), ("y", y.accelerator())])?;
     let (from, to) = (x.layout(), y.layout());
     if to.count() != 1 {
         return Err(wrong(operation, format!("y is {}, not one element for all of x", to.shape())));
@@ -178,7 +178,7 @@ fn along<'a, T: Element, U: Pod>(
     axis: usize,
     y: TensorMut<'a, U>,
 ) -> Result<Operation<'a>> {
-    let gpu = one_accelerator(name, &[x.accelerator(), y.accelerator()])?;
+    let gpu = one_accelerator(name, &[("x", x.accelerator()), ("y", y.accelerator())])?;
     let (from, result) = (x.layout(), y.layout());
     if axis >= from.rank() {
         return Err(wrong(name, format!("x is {} and has no axis {axis}", from.shape())));

@@ -30,7 +30,8 @@ pub fn vector_product_with<'a, T: Element, U: Element>(
     y: TensorMut<'a, U>,
     [alpha, beta]: [f32; 2],
 ) -> Result<Operation<'a>> {
-    let gpu = one_accelerator("vector_product", &[a.accelerator(), x.accelerator(), y.accelerator()])?;
+    let gpu =
+        one_accelerator("vector_product", &[("A", a.accelerator()), ("x", x.accelerator()), ("y", y.accelerator())])?;
     let (&[m, k], &[a_row, a_column]) = (a.shape(), a.strides()) else {
         return Err(wrong("vector_product", format!("A is {}: a matrix has two axes", a.layout().shape())));
     };

@@ -217,3 +217,55 @@ fn what_cannot_be_convolved_is_told() {
     let text = "vector_product: A is 3x4, x is 4, y is 4: A x has not y's elements, or A not x's";
     assert_eq!(error.to_string(), text);
 }
+
+#[test]
+fn steps_are_refused_where_places_do_not_fit_into_32_bits() {
+    let (gpu, mut random) = (gpu(), Random(15));
+    let x = Placed::<f32>::new(&gpu, &mut random, &[1, 10, 1, 1], &[0, 1, 2, 3], 0);
+    let refused = |steps: Steps, window: usize| {
+        let places = steps.places(0, 10, window).expect("it has places");
+        let w = Placed::<f32>::new(&gpu, &mut Random(16), &[window, 1, 1, 1], &[0, 1, 2, 3], 0);
+        let mut y = Placed::<f32>::new(&gpu, &mut Random(16), &[1, places, 1, 1], &[0, 1, 2, 3], 0);
+        let options = Convolution { steps, ..Convolution::default() };
+        let text = format!(
+            "x is 1x10x1x1 with {steps:?}: axis 1 with its padding, its stride and its dilation may be 2147483647 each"
+        );
+        let error = convolution(x.tensor(), w.tensor(), y.tensor_mut(), &options).expect_err("it is too large");
+        assert_eq!(error.to_string(), format!("convolution: {text}"));
+        let options = Pool { pooling: Pooling::Max, window: [window, 1], steps };
+        let error = pool(x.tensor(), y.tensor_mut(), &options).expect_err("it is too large");
+        assert_eq!(error.to_string(), format!("pool: {text}"));
+    };
+    let of = |stride: usize, padding: usize, dilation: usize| Steps {
+        stride: [stride, 1],
+        padding: [padding, 0],
+        dilation: [dilation, 1],
+    };
+    refused(of(4_294_967_295, 4_294_967_295, 1), 1);
+    refused(of(1 << 30, (1 << 30) - 5, 1), 1);
+    refused(of(1 << 31, 0, 1), 10);
+    refused(of(10, 0, 1 << 31), 1);
+    // The largest: of two places the first is in the padding, and the second is x's sixth number.
+    let steps = of((1 << 30) - 1, (1 << 30) - 6, i32::MAX as usize);
+    for outputs in [1, 8] {
+        let w = Placed::<f32>::new(&gpu, &mut random, &[1, 1, 1, outputs], &[0, 1, 2, 3], 0);
+        let mut y = Placed::<f32>::new(&gpu, &mut random, &[1, 2, 1, outputs], &[0, 1, 2, 3], 0);
+        let options = Convolution { steps, ..Convolution::default() };
+        run("large steps", convolution(x.tensor(), w.tensor(), y.tensor_mut(), &options));
+        y.check("large steps", |at| {
+            (if at[1] == 0 { 0.0 } else { x.at(&[0, 5, 0, 0]) * w.at(&[0, 0, 0, at[3]]) }, 0.0)
+        });
+    }
+}
+
+#[test]
+fn a_bias_of_another_accelerator_is_named() {
+    let (gpu, other) = (gpu(), dcmetal::Accelerator::system_default().expect("a Metal device"));
+    let (x, bias) = (gpu.buffer_zeroed::<f32>(1).expect("a buffer"), other.buffer_zeroed::<f32>(1).expect("a buffer"));
+    let mut y = gpu.buffer_zeroed::<f32>(1).expect("a buffer");
+    let one = Tensor::new(&x, &[1, 1, 1, 1]).expect("it fits");
+    let bias = Some(Tensor::new(&bias, &[1]).expect("it fits"));
+    let to = TensorMut::new(&mut y, &[1, 1, 1, 1]).expect("it fits");
+    let error = convolution(one, one, to, &Convolution { bias, ..Convolution::default() }).expect_err("it is foreign");
+    assert_eq!(error.to_string(), "convolution: bias belongs to another accelerator");
+}

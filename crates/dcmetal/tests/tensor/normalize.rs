@@ -167,4 +167,10 @@ fn what_cannot_be_normalised_is_told() {
     let statistics = Channels { axis: 2, mean: tensor(&[3]), variance: tensor(&[3]), affine: Affine::default() };
     let error = batch_norm(tensor(&[3, 4]), &statistics, 0.0, TensorMut::new(&mut y, &[3, 4]).expect("it fits"));
     assert_eq!(error.expect_err("no axis").to_string(), "batch_norm: x is 3x4 and has no axis 2");
+    let other = dcmetal::Accelerator::system_default().expect("a Metal device");
+    let foreign = other.buffer_zeroed::<f32>(4).expect("a buffer");
+    let affine = Affine { scale: None, shift: Some(Tensor::new(&foreign, &[4]).expect("it fits")) };
+    let error = layer_norm(tensor(&[3, 4]), &affine, 0.0, TensorMut::new(&mut y, &[3, 4]).expect("it fits"));
+    let text = "layer_norm: shift belongs to another accelerator";
+    assert_eq!(error.expect_err("it is foreign").to_string(), text);
 }
