@@ -16,3 +16,5 @@ mod product;
 mod random;
 #[path = "tensor/reduce.rs"]
 mod reduce;
+#[path = "tensor/special.rs"]
+mod special;
