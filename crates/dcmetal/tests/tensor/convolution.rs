@@ -169,8 +169,7 @@ fn what_cannot_be_convolved_is_told() {
     let tensor = |shape: &[usize]| {
         Tensor::new(x.view(..shape.iter().product::<usize>()).expect("within"), shape).expect("it fits")
     };
-    type Shape = [usize; 4];
-    let cases: &[(Shape, Shape, Shape, usize, &str)] = &[
+    let cases: &[([usize; 4], [usize; 4], [usize; 4], usize, &str)] = &[
         (
             [1, 4, 4, 2],
             [3, 3, 2, 1],

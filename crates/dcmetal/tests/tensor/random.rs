@@ -65,11 +65,11 @@ pub(crate) fn number(random: &mut Random) -> f64 {
 
 /// A shape with its elements somewhere in a larger buffer of random numbers.
 pub(crate) struct Placed<T: Number> {
-    pub buffer: Buffer<T>,
-    pub before: Vec<T>,
-    pub start: usize,
-    pub shape: Vec<usize>,
-    pub strides: Vec<usize>,
+    pub(crate) buffer: Buffer<T>,
+    pub(crate) before: Vec<T>,
+    pub(crate) start: usize,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) strides: Vec<usize>,
 }
 
 impl<T: Number> Placed<T> {
