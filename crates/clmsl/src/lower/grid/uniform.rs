@@ -80,8 +80,9 @@ impl Walk<'_> {
                 }
                 otherwise.iter().for_each(|block| self.block(block, parted));
             }
+            // Work-items that leave it by themselves have parted from those that stay, in all of it.
             StmtKind::Switch(value, block) => {
-                let parted = self.condition(value, parted);
+                let parted = self.condition(value, parted).or_else(|| self.jump(&block.stmts, None));
                 self.block(block, parted);
             }
             StmtKind::While(cond, body) => self.repeated(Some(cond), None, body, parted),
@@ -100,14 +101,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Work-items that leave a loop or a round of it by themselves have parted from those that stay, in all of it.
+    /// Work-items that leave a loop or a round of it by themselves have parted from those that stay, in all of it: in its condition and its step, too, which the
+    /// others compute once more.
     fn repeated(&mut self, cond: Option<&Expr>, step: Option<&Expr>, body: &Block, parted: Option<Span>) {
         let parted = parted.or_else(|| self.jump(&body.stmts, None));
-        let parted = match cond {
-            Some(cond) => self.condition(cond, parted),
-            None => parted,
-        };
-        step.iter().for_each(|step| self.effects(step, parted));
+        let parted = parted.or_else(|| cond.filter(|cond| !self.is_uniform(cond)).map(|cond| cond.span));
+        cond.iter().chain(&step).for_each(|e| self.effects(e, parted));
         self.block(body, parted);
     }
 
@@ -179,7 +178,8 @@ impl Walk<'_> {
         let own = match &e.kind {
             ExprKind::Local(id) => {
                 let local = self.function.local(*id);
-                local.space != Space::Local && !self.differ.contains(id)
+                // An address in memory that is not one for the whole grid is another one for each group or work-item.
+                local.space != Space::Local && !self.differ.contains(id) && self.is_common(&local.ty)
             }
             ExprKind::Index(base, _) | ExprKind::Deref(base) => self.is_common(&base.ty),
             ExprKind::Call { .. } | ExprKind::AddressOf(_) | ExprKind::Error => false,
@@ -206,7 +206,7 @@ fn written(e: &Expr) -> Option<LocalId> {
     }
 }
 
-/// Whether a built-in function gives all work-items the same for the same arguments.
+/// Whether a built-in function gives all work-items the same for the same arguments. A barrier gives nothing: `graph` refuses it in an expression.
 fn is_same_for_all(builtin: &Resolved) -> bool {
     match builtin {
         Resolved::Row(..) => true,
@@ -228,6 +228,7 @@ fn is_same_for_all(builtin: &Resolved) -> bool {
             | Special::Upsample
             | Special::Nan
             | Special::DotBytes(_)
+            | Special::GridBarrier
             | Special::Shuffle(_) => true,
             _ => false,
         },
