@@ -40,7 +40,6 @@ pub(super) fn lower(
     order: &mut Vec<FunctionId>,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let reported = diagnostics.len();
     let mut cut = Vec::new();
     for (number, function) in program.functions.iter().enumerate() {
         let Some(body) = &function.body else { continue };
@@ -58,8 +57,8 @@ pub(super) fn lower(
     }
     refuse_calls(program, &cut, diagnostics);
     for id in cut {
-        let function = &program.functions[id.0 as usize];
-        uniform::check(function, diagnostics);
+        let reported = diagnostics.len();
+        uniform::check(&program.functions[id.0 as usize], diagnostics);
         if diagnostics.len() > reported {
             continue;
         }
@@ -104,20 +103,25 @@ fn is_barrier(e: &Expr) -> bool {
 /// Where the first barrier of a block is.
 fn first_barrier(block: &Block) -> Option<Span> {
     let mut found = None;
-    block.for_each_expr(&mut |e| {
-        e.walk(&mut |e| {
-            if is_barrier(e) && found.is_none() {
-                found = Some(e.span);
-            }
-        });
-    });
+    block.for_each_expr(&mut |e| found = found.or_else(|| barrier_in(e)));
     found
 }
 
 /// Whether a statement is or holds a barrier.
 fn has_barrier(stmt: &Stmt) -> bool {
     let mut found = false;
-    stmt.for_each_expr(&mut |e| e.walk(&mut |e| found |= is_barrier(e)));
+    stmt.for_each_expr(&mut |e| found |= barrier_in(e).is_some());
+    found
+}
+
+/// Where the first barrier of an expression is.
+fn barrier_in(e: &Expr) -> Option<Span> {
+    let mut found = None;
+    e.walk(&mut |e| {
+        if is_barrier(e) && found.is_none() {
+            found = Some(e.span);
+        }
+    });
     found
 }
 

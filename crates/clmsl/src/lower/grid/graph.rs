@@ -1,6 +1,6 @@
 //! The statements of a kernel as blocks: only those with a grid barrier inside are taken apart, all others stay as they are.
 
-use super::{has_barrier, is_barrier};
+use super::{barrier_in, has_barrier, is_barrier};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Block, Expr, Stmt, StmtKind};
 use crate::source::Span;
@@ -89,6 +89,20 @@ impl Builder<'_> {
             self.blocks[at].stmts.push(stmt);
             return Some(at);
         }
+        let within: &mut dyn FnMut(&Expr) = &mut |e| {
+            if let Some(span) = barrier_in(e) {
+                let message = "'dc_grid_barrier' is only supported as a statement of its own";
+                self.diagnostics.push(Diagnostic::error(span, message));
+            }
+        };
+        match &stmt.kind {
+            StmtKind::If { arms, .. } => arms.iter().for_each(|(cond, _)| within(cond)),
+            StmtKind::While(cond, _) | StmtKind::DoWhile(_, cond) => within(cond),
+            StmtKind::For { cond, step, .. } => cond.iter().chain(step).for_each(|e| within(e)),
+            StmtKind::Expr(e) if is_barrier(e) => {}
+            StmtKind::Expr(_) | StmtKind::Decl(_) | StmtKind::Return(_) => stmt.for_each_expr(within),
+            _ => {}
+        }
         match stmt.kind {
             StmtKind::Expr(e) if is_barrier(&e) => {
                 let next = self.block(span);
@@ -122,11 +136,7 @@ impl Builder<'_> {
                 self.diagnostics.push(Diagnostic::error(span, message));
                 Some(at)
             }
-            _ => {
-                let message = "'dc_grid_barrier' is only supported as a statement of its own";
-                self.diagnostics.push(Diagnostic::error(span, message));
-                Some(at)
-            }
+            _ => Some(at),
         }
     }
 
