@@ -24,7 +24,6 @@ use crate::ast::BinaryOp;
 use crate::builtins::{Resolved, Special, WorkItem};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Block, Expr, ExprKind, Function, FunctionId, GridPart, Local, LocalId, Program, Stmt, StmtKind};
-use crate::sema::spaces::Spaces;
 use crate::source::Span;
 use crate::types::{Quals, Space, Type};
 
@@ -34,12 +33,7 @@ const MAX_COPIES: usize = 2;
 const MAX_PARTS: usize = 256;
 
 /// Cuts the kernels that have grid barriers. Parts come behind their kernels in `order`.
-pub(super) fn lower(
-    program: &mut Program,
-    spaces: &Spaces,
-    order: &mut Vec<FunctionId>,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
+pub(super) fn lower(program: &mut Program, order: &mut Vec<FunctionId>, diagnostics: &mut Vec<Diagnostic>) {
     let mut cut = Vec::new();
     for (number, function) in program.functions.iter().enumerate() {
         let Some(body) = &function.body else { continue };
@@ -63,7 +57,7 @@ pub(super) fn lower(
             continue;
         }
         let function = std::mem::take(&mut program.functions[id.0 as usize]);
-        let cut = Cut::new(function, program, spaces, diagnostics);
+        let cut = Cut::new(function, program, diagnostics);
         if diagnostics.len() > reported {
             continue;
         }
@@ -140,7 +134,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn new(mut function: Function, program: &mut Program, spaces: &Spaces, diagnostics: &mut Vec<Diagnostic>) -> Cut {
+    fn new(mut function: Function, program: &mut Program, diagnostics: &mut Vec<Diagnostic>) -> Cut {
         let span = function.span;
         let body = function.body.take().unwrap_or_default();
         let graph = Graph::of(body, diagnostics);
@@ -155,7 +149,7 @@ impl Cut {
         };
         let loops = !exits.iter().enumerate().all(in_order);
         let uses: Vec<Vec<Stmt>> = entries.iter().map(|&entry| collect(&graph, entry)).collect();
-        let saved = Saved::of(&mut function, program, spaces, (&graph, &entries, &uses), diagnostics);
+        let saved = Saved::of(&mut function, program, (&graph, &entries, &uses), diagnostics);
         let state = saved.structure().map(|ty| {
             let pointer = Type::pointer(ty, Space::Global, Quals::default());
             parameter(&mut function, "grid_state", pointer)

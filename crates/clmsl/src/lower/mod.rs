@@ -115,7 +115,7 @@ pub(crate) fn lower(checked: Checked, fast_relaxed_math: bool, contracts: bool) 
         fallthrough::lower(function);
     }
     if diagnostics.is_empty() {
-        grid::lower(&mut program, &spaces, &mut order, &mut diagnostics);
+        grid::lower(&mut program, &mut order, &mut diagnostics);
     }
     if !diagnostics.is_empty() {
         return (None, diagnostics);

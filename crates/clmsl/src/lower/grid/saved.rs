@@ -3,6 +3,7 @@
 //! A variable whose value is used behind a barrier is a member of a structure that each part loads at its beginning and stores at its end, so that it lies in registers in
 //! between. A parameter that the kernel changes is one, too. A pointer cannot be one: MSL has no numbers for pointers, and says nothing of pointers that kernels store.
 //! Memory of the work-group has no place to go: its contents are lost at a grid barrier, and what is read behind one before it is written is refused.
+//! A variable whose value is not used behind a barrier may be mentioned there all the same: it gets another one. Each part that mentions it declares it anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,6 @@ use super::{binary, live};
 use crate::ast::BinaryOp;
 use crate::diagnostic::Diagnostic;
 use crate::hir::{self, Block, Decl, Expr, ExprKind, Function, Local, LocalId, Program, Stmt, StmtKind};
-use crate::sema::spaces::Spaces;
 use crate::source::Span;
 use crate::types::{Field, Quals, Space, Struct, StructId, Type, holds_pointers, layout, struct_layout};
 
@@ -25,8 +25,10 @@ pub(super) struct Saved {
     live: Option<u32>,
     /// Variables that each part declares which mentions them, by part.
     declared: Vec<Vec<Decl>>,
-    /// Their declarations in the text.
+    /// Those of them whose declarations in the text go: local and constant memory.
     moved: BTreeSet<LocalId>,
+    /// Those of them whose declarations in the text become assignments, with their types.
+    renewed: BTreeMap<LocalId, Type>,
 }
 
 struct Member {
@@ -41,16 +43,18 @@ impl Saved {
     pub(super) fn of(
         function: &mut Function,
         program: &mut Program,
-        spaces: &Spaces,
         (graph, entries, uses): (&Graph, &[usize], &[Vec<Stmt>]),
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Saved {
-        let in_group = |function: &Function, id: LocalId| {
-            let local = function.local(id);
-            local.space == Space::Local || local.ty.pointee().is_some_and(|p| spaces.resolve(p.space) == Space::Local)
-        };
-        let live = live::across(graph, entries, &|id| in_group(function, id));
         let changed = changed(uses);
+        // Other pointers to local memory are values.
+        let is_memory = |function: &Function, id: LocalId| {
+            let local = function.local(id);
+            let points = || local.ty.pointee().is_some_and(|pointee| pointee.space == Space::Local);
+            local.space == Space::Local || function.params.contains(&id) && !changed.contains(&id) && points()
+        };
+        let live = live::across(graph, entries, &|id| is_memory(function, id));
+        let in_scope = live::in_scope(graph, entries);
         let mut saved = Saved {
             structure: None,
             variable: None,
@@ -58,6 +62,7 @@ impl Saved {
             live: None,
             declared: vec![Vec::new(); uses.len()],
             moved: BTreeSet::new(),
+            renewed: BTreeMap::new(),
         };
         let mut fields = Vec::new();
         for number in 0..function.locals.len() {
@@ -71,10 +76,19 @@ impl Saved {
                     saved.declared[part].push(Decl { local: id, init: init.clone() });
                 }
             }
-            let Some(&place) = live.get(&id) else { continue };
-            if in_group(function, id) {
+            let Some(&place) = live.get(&id) else {
+                if in_scope.contains(&id) && !is_parameter && !saved.moved.contains(&id) {
+                    saved.renewed.insert(id, local.ty.clone());
+                    function.local_mut(id).quals.is_const = false;
+                    for part in (0..uses.len()).filter(|&part| is_mentioned(&uses[part], id)) {
+                        saved.declared[part].push(Decl { local: id, init: None });
+                    }
+                }
+                continue;
+            };
+            if is_memory(function, id) {
                 let message = format!(
-                    "'{}' is local memory and read behind 'dc_grid_barrier', where its contents are lost",
+                    "'{}' is local memory and read behind 'dc_grid_barrier', where its contents are lost, before it is written",
                     local.name
                 );
                 diagnostics.push(Diagnostic::error(place, message).with_note(local.span, "it is declared here"));
@@ -224,7 +238,7 @@ impl Saved {
         });
     }
 
-    /// Declarations of what is kept become assignments.
+    /// Declarations of what is kept, or declared where a part begins, become assignments.
     fn declarations(&self, stmt: &mut Stmt, out: &mut Vec<Stmt>) {
         let span = stmt.span;
         match &mut stmt.kind {
@@ -233,20 +247,20 @@ impl Saved {
                     if self.moved.contains(&local) {
                         continue;
                     }
-                    match (self.members.get(&local), init) {
+                    match (self.assigned(local), init) {
                         (None, init) => {
                             out.push(Stmt { kind: StmtKind::Decl(vec![Decl { local, init }]), span });
                         }
                         (Some(_), None) => {}
-                        (Some(member), Some(init)) => {
+                        (Some(ty), Some(init)) => {
                             let mut steps = Vec::new();
-                            hir::assign(Expr::new(ExprKind::Local(local), member.ty.clone(), span), init, &mut steps);
+                            hir::assign(Expr::new(ExprKind::Local(local), ty.clone(), span), init, &mut steps);
                             out.extend(steps.into_iter().map(|step| Stmt { kind: StmtKind::Expr(step), span }));
                         }
                     }
                 }
             }
-            StmtKind::For { init, .. } if init.as_ref().is_some_and(|init| self.keeps(init)) => {
+            StmtKind::For { init, .. } if init.as_ref().is_some_and(|init| self.assigns(init)) => {
                 let init = init.take();
                 if let Some(mut init) = init {
                     self.declarations(&mut init, out);
@@ -257,9 +271,14 @@ impl Saved {
         }
     }
 
-    /// Whether a statement declares something that is kept.
-    fn keeps(&self, stmt: &Stmt) -> bool {
-        matches!(&stmt.kind, StmtKind::Decl(decls) if decls.iter().any(|d| self.members.contains_key(&d.local)))
+    /// The type of a variable whose declaration becomes an assignment.
+    fn assigned(&self, id: LocalId) -> Option<&Type> {
+        self.members.get(&id).map(|member| &member.ty).or_else(|| self.renewed.get(&id))
+    }
+
+    /// Whether a statement declares such a variable.
+    fn assigns(&self, stmt: &Stmt) -> bool {
+        matches!(&stmt.kind, StmtKind::Decl(decls) if decls.iter().any(|d| self.assigned(d.local).is_some()))
     }
 }
 
@@ -286,6 +305,19 @@ fn is_used(stmts: &[Stmt], id: LocalId) -> bool {
     let mut found = false;
     for stmt in stmts {
         stmt.for_each_expr(&mut |e| e.walk(&mut |e| found |= matches!(e.kind, ExprKind::Local(used) if used == id)));
+    }
+    found
+}
+
+/// Whether a variable is used, or declared with a value.
+fn is_mentioned(stmts: &[Stmt], id: LocalId) -> bool {
+    let mut found = is_used(stmts, id);
+    for stmt in stmts {
+        each(stmt, &mut |stmt| {
+            if let StmtKind::Decl(decls) = &stmt.kind {
+                found |= decls.iter().any(|decl| decl.local == id && decl.init.is_some());
+            }
+        });
     }
     found
 }
