@@ -162,6 +162,9 @@ fn vector_products_are_within_their_bound() {
     }
 }
 
+/// The extents of x, w and y, the groups, and what is wrong with them.
+type Case = ([usize; 4], [usize; 4], [usize; 4], usize, &'static str);
+
 #[test]
 fn what_cannot_be_convolved_is_told() {
     let gpu = gpu();
@@ -169,7 +172,7 @@ fn what_cannot_be_convolved_is_told() {
     let tensor = |shape: &[usize]| {
         Tensor::new(x.view(..shape.iter().product::<usize>()).expect("within"), shape).expect("it fits")
     };
-    let cases: &[([usize; 4], [usize; 4], [usize; 4], usize, &str)] = &[
+    let cases: &[Case] = &[
         (
             [1, 4, 4, 2],
             [3, 3, 2, 1],

@@ -98,11 +98,14 @@ fn what_c_held_is_not_read_without_beta() {
     assert_eq!(c.to_vec().expect("it ran"), [5.0]);
 }
 
+/// The extents of A, B and C, and what is wrong with them.
+type Case = (&'static [usize], &'static [usize], &'static [usize], &'static str);
+
 #[test]
 fn what_cannot_be_multiplied_is_told_with_its_shapes() {
     let gpu = gpu();
     let (x, mut y) = (gpu.buffer_zeroed::<f32>(24).expect("a buffer"), gpu.buffer_zeroed::<f32>(24).expect("a buffer"));
-    let cases: &[(&[usize], &[usize], &[usize], &str)] = &[
+    let cases: &[Case] = &[
         (&[4, 6], &[4, 6], &[4, 6], "A is 4x6, B is 4x6, C is 4x6: A has not as many columns as B has rows"),
         (&[4, 6], &[6, 4], &[4, 6], "A is 4x6, B is 6x4, C is 4x6: C has not the rows of A and the columns of B"),
         (&[24], &[24, 1], &[1, 24], "A is 24, B is 24x1, C is 1x24: a matrix has two axes"),
