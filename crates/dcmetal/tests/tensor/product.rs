@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use ndarray::{Array2, s};
 
 use crate::common::Random;
-use crate::random::{Number, Placed, below, gamma, gpu, name, number, of, run};
+use crate::random::{Number, Placed, below, gamma, gpu, name, number, of, rounds, run};
 
 /// Extents that are 1, primes, a tile's and around it.
 const EXTENTS: &[usize] = &[1, 2, 3, 7, 13, 16, 17, 31, 32, 33, 61, 64, 65, 96, 97, 101, 131, 193];
@@ -73,7 +73,7 @@ fn one<T: Number, U: Number>(gpu: &Accelerator, random: &mut Random, kernel: Opt
 fn products_are_within_their_bound() {
     let gpu = gpu();
     let mut random = Random(1);
-    for round in 0..24 {
+    for round in 0..rounds(8) {
         for kernel in [None, Some(ProductKernel::Threads96x64)] {
             one::<f32, f32>(&gpu, &mut random, kernel);
         }

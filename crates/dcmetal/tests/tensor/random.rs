@@ -48,6 +48,14 @@ pub(crate) fn gpu() -> Accelerator {
     GPU.get_or_init(crate::common::gpu).clone()
 }
 
+/// So many random shapes, or as many times more as `DCMETAL_TENSOR_ROUNDS` says. References are computed by the host, which sanitizers make 5 to 15 times slower.
+pub(crate) fn rounds(count: usize) -> usize {
+    match std::env::var("DCMETAL_TENSOR_ROUNDS") {
+        Ok(times) => count * times.parse::<usize>().expect("DCMETAL_TENSOR_ROUNDS is a number"),
+        Err(_) => count,
+    }
+}
+
 /// One of a list.
 pub(crate) fn of<T: Copy>(random: &mut Random, list: &[T]) -> T {
     list[below(random, list.len())]
