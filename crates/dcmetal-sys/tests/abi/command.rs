@@ -282,7 +282,13 @@ pub(crate) fn wait_from_many_threads() {
 
 // ------------------------------------------------------------------ faults
 
-fn record_fault(gpu: &Gpu, command_buffer: &Owned<DCMetalCommandBuffer>, out: &Owned<DCMetalBuffer>) {
+/// Returns the pipelines, which a command buffer with unretained references does not keep.
+fn record_fault(
+    gpu: &Gpu,
+    command_buffer: &Owned<DCMetalCommandBuffer>,
+    out: &Owned<DCMetalBuffer>,
+) -> Vec<Owned<DCMetalPipeline>> {
+    let mut pipelines = Vec::new();
     let fine = "kernel void fine(device int *x [[buffer(0)]]) { x[0] = 1; }";
     for (label, source, name) in [("before", fine, "fine"), ("culprit", FAULT, "fault"), ("after", fine, "fine")] {
         let pipeline = gpu.pipeline(source, name);
@@ -295,7 +301,9 @@ fn record_fault(gpu: &Gpu, command_buffer: &Owned<DCMetalCommandBuffer>, out: &O
         set_buffer(&encoder, out, 0, 0);
         dispatch_threads(&encoder, size(1, 1, 1), size(1, 1, 1)).expect("a dispatch");
         end_encoding(&encoder);
+        pipelines.push(pipeline);
     }
+    pipelines
 }
 
 pub(crate) fn fault_is_an_error_everywhere() {
@@ -303,7 +311,7 @@ pub(crate) fn fault_is_an_error_everywhere() {
     let out = gpu.buffer(64);
     let (sender, reports) = channel();
     let command_buffer = gpu.command_buffer();
-    record_fault(&gpu, &command_buffer, &out);
+    drop(record_fault(&gpu, &command_buffer, &out));
     listen(&command_buffer, 1, &sender);
     drop(sender);
     commit(&command_buffer);
@@ -333,7 +341,7 @@ pub(crate) fn fault_names_its_encoder() {
     for unretained_references in [false, true] {
         let options = DCMetalCommandBufferOptions { unretained_references, encoder_info: true };
         let command_buffer = gpu.command_buffer_with(Some(&options));
-        record_fault(&gpu, &command_buffer, &out);
+        let _pipelines = record_fault(&gpu, &command_buffer, &out);
         commit(&command_buffer);
         let Err(failure) = wait(&command_buffer) else { panic!("a fault is no success") };
         let state = |label| failure.encoders.iter().find(|encoder| encoder.0 == label).map(|encoder| encoder.1);

@@ -274,7 +274,8 @@ pub(crate) fn function_analysis_tells_what_a_function_does() {
         return;
     }
     analyse(&mut text, &mut length).expect("hostmetal tells it");
-    let told = "access device y write 4 4 0 2 8\naccess device y read 4 4 0 2 10\nwork 0 0 0 1 0 0 4 4 always\n";
+    // Two registers of a thread's own: what it loads, and where.
+    let told = "access device y write 4 4 0 2 8\naccess device y read 4 4 0 2 10\nregisters 2 4 0 2 8\nwork 0 0 0 1 0 0 4 4 always\n";
     assert_eq!((std::str::from_utf8(&text[..length]), text[length]), (Ok(told), 0));
     // What does not fit is cut; the length is that of the whole.
     let mut short = [1u8; 7];
