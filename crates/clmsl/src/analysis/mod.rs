@@ -78,7 +78,7 @@ pub enum CostKind {
     /// A division of integers, or a remainder, by a number that all work-items have alike and the text does not tell: no GPU of Apple's has an
     /// instruction for it, and no compiler can make a multiplication of it.
     Division,
-    /// A function that [`Counts::special`] counts.
+    /// A function whose values are counted as special.
     Special,
     /// An operation on `double`, which Metal does not have: it is done with integers ([`Fp64::Emulate`](crate::Fp64::Emulate)), or as on `float`.
     Double,

@@ -1,6 +1,6 @@
 //! Operations on tensors: products of matrices, convolution, pooling, normalisation, softmax, reductions and activations.
 //!
-//! A [`Tensor`] is a view of a [`Buffer`](crate::Buffer) with a shape; nothing is copied, and results go to memory that the caller has. A function for
+//! A [`Tensor`] is a view of a [`Buffer`] with a shape; nothing is copied, and results go to memory that the caller has. A function for
 //! an operation checks types, shapes and options, and gives an [`Operation`]: its launches, to [`submit`](Operation::submit) or to
 //! [`record`](Operation::record) in a batch beside others.
 //!
