@@ -717,7 +717,7 @@ pub(crate) fn wrapper(
     let arguments: String =
         all().map(|p| format!(", {}", argument(stream, p, values, &class, entry.is_some()))).collect();
     if signature.parameters.iter().any(|p| p.role == Role::StageIn) {
-        text.push_str(&stage::class(stream, &signature.stage, values, input, &class));
+        text.push_str(&stage::class(stream, &signature.stage, values, input, &class, entry.is_some()));
     }
     let call = format!("hostmetal::call<void{arguments}>");
     let limit = signature.max_threads.map_or("0".to_owned(), |(from, to)| expression(stream, from, to, values));

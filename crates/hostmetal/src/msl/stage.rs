@@ -285,17 +285,19 @@ pub(crate) fn members(
     members
 }
 
-/// The class `name`, of which `hostmetal::stage_in` makes an argument.
+/// The class `name`, of which `hostmetal::stage_in` makes an argument. `known`: the function constants are; else every member is there.
 pub(crate) fn class(
     stream: &Stream,
     members: &[Member],
     values: &Substitution,
     input: Option<&StageInput>,
     name: &str,
+    known: bool,
 ) -> String {
     let (mut fields, mut made, mut filled, mut described) = <(String, String, String, String)>::default();
     for (number, Member { name, index, condition }) in members.iter().enumerate() {
         let present = condition
+            .filter(|_| known)
             .map_or("true".to_owned(), |(from, to)| format!("(bool)({})", expression(stream, from, to, values)));
         let described_as = input.and_then(|input| input.arguments(*index as usize));
         let described_as = described_as.unwrap_or_else(|| "0, 0, 0, 0, 0, 0, 0, 1, 0, 2".to_owned());
