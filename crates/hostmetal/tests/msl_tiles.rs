@@ -28,9 +28,9 @@ const P: [u32; 4] = [3, 1, 4, 1];
 /// Words of `a`: more than any grid here has threads times `N`.
 const WORDS: usize = 1 << 16;
 
-/// A grid and the size of its threadgroups: some that a tile fits in several ways, and some that none fits.
+/// A grid and the size of its threadgroups: some that a tile fits in several ways, some whose rows end in a part of a tile, and some that none fits.
 type Shape = ([u64; 3], [u64; 3]);
-const SHAPES: [Shape; 11] = [
+const SHAPES: [Shape; 14] = [
     ([256, 1, 1], [128, 1, 1]),
     ([64, 3, 1], [64, 1, 1]),
     ([48, 8, 1], [16, 8, 1]),
@@ -42,6 +42,9 @@ const SHAPES: [Shape; 11] = [
     ([75, 1, 1], [32, 1, 1]),
     ([5, 6, 3], [3, 4, 2]),
     ([2, 70, 1], [1, 64, 1]),
+    ([200, 2, 1], [100, 2, 1]),
+    ([250, 2, 1], [250, 1, 1]),
+    ([58, 2, 3], [29, 2, 3]),
 ];
 
 /// A thread as the references see it.

@@ -22,6 +22,9 @@ using namespace llvm;
 struct TileLayout {
   unsigned lanes, pieces;
   bool rows;
+
+  unsigned width() const { return lanes * (rows ? 1 : pieces); }
+  unsigned height() const { return rows ? pieces : 1; }
 };
 
 // A region for a tile at once: called with the position of the first thread, its number in linear order, the threads in x of the whole
@@ -35,7 +38,7 @@ constexpr uint32_t tileGaveUp = ~0u;
 // A function of one thread, and what it is called with behind the body's own parameters.
 struct Region {
   Function *function = nullptr;
-  // Best first.
+  // Best first. The last, when it is of one row, is for threadgroups of every width from its own on: what is left of a row goes through `alone`.
   std::vector<Tile> tiles;
   // The function for each thread of a tile: called as a tile, with the tile's threads in x and in y, and with `allOf` and `anyOf` of the group.
   Function *alone = nullptr;
@@ -111,6 +114,8 @@ struct Builder {
   Region makeRegion(unsigned number);
   void makeTiles(Region &region);
   void makeAlone(Region &region);
+  bool isForAnyWidth(const Region &region, const Tile &tile) { return &tile == &region.tiles.back() && !tile.layout.rows; }
+  Value *fits(Group &group, const Region &region, const Tile &tile);
   void runTiles(Group &group, const Region &region, const Tile &tile, ArrayRef<Value *> rest);
   void loop(IRBuilder<> &builder, Value *count, const char *name, MDNode *accesses, const std::function<void(Value *)> &iteration);
   Refusal checkSize();

@@ -211,29 +211,50 @@ void Builder::makeAlone(Region &region) {
   builder.CreateRetVoid();
 }
 
+// Whether a threadgroup can go in such tiles.
+Value *Builder::fits(Group &group, const Region &region, const Tile &tile) {
+  IRBuilder<> &builder = group.builder;
+  Value *left = builder.CreateOr(builder.CreateAnd(group.size[0], builder.getInt32(tile.layout.width() - 1)),
+                                 builder.CreateAnd(group.size[1], builder.getInt32(tile.layout.height() - 1)));
+  Value *fit = builder.CreateICmpEQ(left, builder.getInt32(0));
+  if (!isForAnyWidth(region, tile))
+    return fit;
+  Value *wide = builder.CreateICmpUGE(group.size[0], builder.getInt32(tile.layout.width()));
+  if (region.function->getArg(parameterSimdgroup)->use_empty())
+    return wide;
+  // The lanes of a tile are of one SIMD-group when it begins at a multiple of their count (shapes.cpp): with some left, in the first row only.
+  Value *row = builder.CreateICmpEQ(builder.CreateNUWMul(group.size[1], group.size[2]), builder.getInt32(1));
+  return builder.CreateOr(fit, builder.CreateAnd(wide, row));
+}
+
 // A region for all threads, tile by tile.
 void Builder::runTiles(Group &group, const Region &region, const Tile &tile, ArrayRef<Value *> rest) {
   IRBuilder<> &builder = group.builder;
-  unsigned columns = tile.layout.lanes * (tile.layout.rows ? 1 : tile.layout.pieces), rows = tile.layout.rows ? tile.layout.pieces : 1;
+  Value *columns = builder.getInt32(tile.layout.width()), *rows = builder.getInt32(tile.layout.height());
+  // The threads one by one, from the first on, whose place a region is called with.
+  auto runAlone = [&](ArrayRef<Value *> first, Value *width) {
+    std::vector<Value *> arguments(first.begin(), first.end());
+    arguments.insert(arguments.end(), {width, rows, group.allOf, group.anyOf});
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    builder.CreateCall(region.alone, arguments);
+  };
+  auto block = [&](const char *name) { return BasicBlock::Create(context, name, group.function); };
   loop(builder, group.size[2], "z", nullptr, [&](Value *z) {
-    loop(builder, builder.CreateUDiv(group.size[1], builder.getInt32(rows)), "y", nullptr, [&](Value *yTile) {
-      Value *y = builder.CreateNUWMul(yTile, builder.getInt32(rows));
+    loop(builder, builder.CreateUDiv(group.size[1], rows), "y", nullptr, [&](Value *yTile) {
+      Value *y = builder.CreateNUWMul(yTile, rows);
       Value *plane = builder.CreateNUWMul(z, group.size[1]);
       Value *row = builder.CreateNUWMul(builder.CreateNUWAdd(plane, y), group.size[0]);
-      loop(builder, builder.CreateUDiv(group.size[0], builder.getInt32(columns)), "x", nullptr, [&](Value *xTile) {
-        Value *x = builder.CreateNUWMul(xTile, builder.getInt32(columns));
+      Value *count = builder.CreateUDiv(group.size[0], columns);
+      loop(builder, count, "x", nullptr, [&](Value *xTile) {
+        Value *x = builder.CreateNUWMul(xTile, columns);
         std::vector<Value *> first = {x, y, z, builder.CreateNUWAdd(row, x), group.size[0]};
         std::vector<Value *> arguments = first;
         arguments.insert(arguments.end(), rest.begin(), rest.end());
         Value *end = builder.CreateCall(tile.function, arguments);
-        auto *alone = BasicBlock::Create(context, "alone", group.function), *together = BasicBlock::Create(context, "together", group.function),
-             *next = BasicBlock::Create(context, "next", group.function);
+        BasicBlock *alone = block("alone"), *together = block("together"), *next = block("next");
         builder.CreateCondBr(builder.CreateICmpEQ(end, builder.getInt32(tileGaveUp)), alone, together);
         builder.SetInsertPoint(alone);
-        arguments = first;
-        arguments.insert(arguments.end(), {builder.getInt32(columns), builder.getInt32(rows), group.allOf, group.anyOf});
-        arguments.insert(arguments.end(), rest.begin(), rest.end());
-        builder.CreateCall(region.alone, arguments);
+        runAlone(first, columns);
         builder.CreateBr(next);
         builder.SetInsertPoint(together);
         if (region.ends.size() > 1)
@@ -241,11 +262,20 @@ void Builder::runTiles(Group &group, const Region &region, const Tile &tile, Arr
         builder.CreateBr(next);
         builder.SetInsertPoint(next);
       });
+      if (!isForAnyWidth(region, tile))
+        return;
+      Value *x = builder.CreateNUWMul(count, columns), *left = builder.CreateNUWSub(group.size[0], x);
+      BasicBlock *some = block("left"), *none = block("none");
+      builder.CreateCondBr(builder.CreateICmpEQ(left, builder.getInt32(0)), none, some);
+      builder.SetInsertPoint(some);
+      runAlone({x, y, z, builder.CreateNUWAdd(row, x), group.size[0]}, left);
+      builder.CreateBr(none);
+      builder.SetInsertPoint(none);
     });
   });
 }
 
-// Region by region, each for all threads; in tiles where there are some that the threadgroup's size is a multiple of.
+// Region by region, each for all threads; in tiles where there are some that the threadgroup can go in.
 void Builder::makeGroup() {
   std::vector<Region> made;
   for (unsigned i = 0; i <= regions.waits.size(); i++) {
@@ -267,11 +297,8 @@ void Builder::makeGroup() {
       ask(builder, group.allOf, group.anyOf);
     auto *done = BasicBlock::Create(context, "done", group.function);
     for (const Tile &tile : region.tiles) {
-      unsigned columns = tile.layout.lanes * (tile.layout.rows ? 1 : tile.layout.pieces), rows = tile.layout.rows ? tile.layout.pieces : 1;
-      Value *left = builder.CreateOr(builder.CreateAnd(group.size[0], builder.getInt32(columns - 1)),
-                                     builder.CreateAnd(group.size[1], builder.getInt32(rows - 1)));
       auto *tiled = BasicBlock::Create(context, "tiles", group.function), *other = BasicBlock::Create(context, "other", group.function);
-      builder.CreateCondBr(builder.CreateICmpEQ(left, builder.getInt32(0)), tiled, other);
+      builder.CreateCondBr(fits(group, region, tile), tiled, other);
       builder.SetInsertPoint(tiled);
       runTiles(group, region, tile, rest);
       builder.CreateBr(done);

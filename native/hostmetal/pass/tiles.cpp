@@ -504,10 +504,9 @@ void Builder::makeTiles(Region &region) {
     if (pieces > 1) {
       make({lanes, pieces, false});
       make({lanes, pieces, true});
+      make({lanes / 2, pieces, true});
     }
     make({lanes, 1, false});
-    if (pieces > 1)
-      make({lanes / 2, pieces, true});
   } else {
     for (TileLayout square : {TileLayout{16, 16, true}, TileLayout{16, 8, true}, TileLayout{8, 8, true}})
       make(square);

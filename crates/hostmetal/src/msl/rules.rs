@@ -53,9 +53,12 @@ struct Rules<'a> {
 }
 
 /// Words that MSL does not have.
-const FORBIDDEN: [(&str, &str); 14] = [
+const FORBIDDEN: [(&str, &str); 17] = [
     ("double", "'double' is not supported in Metal"),
     ("goto", "'goto' is not supported in Metal"),
+    ("__int128", "'__int128' is not supported in Metal"),
+    ("__int128_t", "'__int128_t' is not supported in Metal"),
+    ("__uint128_t", "'__uint128_t' is not supported in Metal"),
     ("virtual", "virtual functions are not supported in Metal"),
     ("thread_local", "'thread_local' is not supported in Metal"),
     ("try", "exceptions are not supported in Metal"),

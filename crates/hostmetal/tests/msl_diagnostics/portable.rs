@@ -1,7 +1,8 @@
 //! What clang compiles and Apple's compiler does not: vectors' components as objects, function constants as constant expressions, constants
 //! elsewhere than in `constant`, address spaces and types that a function of the library does not take.
 //!
-//! What Apple's compiler says of the first three is known from public reports: SPIRV-Cross issues 1096, 2332, 2511 and 2515, AdaptiveCpp issue 864.
+//! What Apple's compiler says of the first three is known from public reports: SPIRV-Cross issues 1096, 2332, 2511 and 2515, AdaptiveCpp issue 864; that
+//! atomics have no copies, from redeclarations of its members (philipturner/metal-float64, Atomic.h).
 
 use super::{Case, accepted, rejected};
 
@@ -188,6 +189,40 @@ pub(crate) const CASES: &[Case] = &[
          template <class T> kernel void f(device T *p [[buffer(0), function_constant(both)]], device T *q [[buffer(0), function_constant(a)]], texture2d<T> t [[texture(0), function_constant(b)]]) {\n\
          if (both) p[0] = 1; else if (a) q[0] = 2; }\n\
          template [[host_name(\"f\")]] kernel void f<float>(device float *p [[buffer(0), function_constant(both)]], device float *q [[buffer(0), function_constant(a)]], texture2d<float> t [[texture(0), function_constant(b)]]);",
+    ),
+    rejected(
+        "copies of atomics",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct S { atomic_int count; int other; };\n\
+         kernel void k(device atomic_uint *a, device S *s) {\n\
+         a[0] = a[1];\n\
+         thread atomic_uint &x = *(thread atomic_uint *)a;\n\
+         S own = s[0];\n\
+         s[1] = s[0];\n\
+         (void)x; (void)own; }",
+        &[
+            "5:6: error: overload resolution selected deleted operator '='",
+            "7:3: error: call to implicitly-deleted copy constructor of 'thread S'",
+            "8:6: error: object of type 'device S' cannot be assigned because its copy assignment operator is implicitly deleted",
+        ],
+    ),
+    accepted(
+        "atomics where they are",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct S { atomic_int count; atomic<float> sums[2]; int other; };\n\
+         kernel void k(device atomic_uint *a, device S &s, threadgroup S *t [[threadgroup(0)]], uint i [[thread_position_in_threadgroup]]) {\n\
+         threadgroup atomic_uint own[2]; threadgroup S whole; device atomic_int &c = s.count;\n\
+         atomic_store_explicit(&own[i], 1u, memory_order_relaxed); atomic_store_explicit(&whole.count, 1, memory_order_relaxed);\n\
+         atomic_fetch_add_explicit(&t->count, 1, memory_order_relaxed); atomic_fetch_add_explicit(&c, 2, memory_order_relaxed);\n\
+         a = &a[1]; atomic_fetch_add_explicit(a, uint(s.other), memory_order_relaxed); t->other = 1; }",
+    ),
+    rejected(
+        "integers of 128 bits",
+        "kernel void k(device int *p) { __int128 a = p[0]; __uint128_t b = 1; __int128_t c = 2; unsigned __int128 d = 1; p[0] = a + b + c + d; }",
+        &[
+            "1:32: error: '__int128' is not supported in Metal",
+            "1:51: error: '__uint128_t' is not supported in Metal",
+            "1:70: error: '__int128_t' is not supported in Metal",
+            "1:97: error: '__int128' is not supported in Metal",
+        ],
     ),
     accepted(
         "members, elements and macros that are none of this",
