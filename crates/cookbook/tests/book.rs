@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 const PROGRAMS: &[(&str, &str)] = &[
+    ("advice", env!("CARGO_BIN_EXE_advice")),
     ("devices", env!("CARGO_BIN_EXE_devices")),
     ("images", env!("CARGO_BIN_EXE_images")),
     ("integral", env!("CARGO_BIN_EXE_integral")),
@@ -23,6 +24,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("service", env!("CARGO_BIN_EXE_service")),
     ("solver", env!("CARGO_BIN_EXE_solver")),
     ("streaming", env!("CARGO_BIN_EXE_streaming")),
+    ("sums", env!("CARGO_BIN_EXE_sums")),
 ];
 
 /// A line of the kernel file, what it becomes, and what the program must say to that.
@@ -37,6 +39,22 @@ struct Broken {
 }
 
 const BROKEN: &[Broken] = &[
+    Broken {
+        program: "advice",
+        args: &[],
+        kernel: "advice.cl",
+        line: "8 * i + 3",
+        becomes: "8 * i + 4",
+        told: "computes something else",
+    },
+    Broken {
+        program: "advice",
+        args: &[],
+        kernel: "advice.cl",
+        line: "masses[i]",
+        becomes: "masses[4 * i]",
+        told: "could be better",
+    },
     Broken {
         program: "devices",
         args: &[],
@@ -244,6 +262,22 @@ const BROKEN: &[Broken] = &[
         line: "rest / matrix",
         becomes: "0.999f * rest / matrix",
         told: "but should be",
+    },
+    Broken {
+        program: "sums",
+        args: &[],
+        kernel: "sums.cl",
+        line: "other < group",
+        becomes: "other <= group",
+        told: "numbers make",
+    },
+    Broken {
+        program: "sums",
+        args: &[],
+        kernel: "sums.cl",
+        line: "l >= distance",
+        becomes: "l > distance",
+        told: "numbers make",
     },
 ];
 
