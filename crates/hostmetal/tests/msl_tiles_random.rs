@@ -420,8 +420,10 @@ impl Machine<'_> {
 
 /// A grid and the size of its threadgroups.
 type Shape = ([u64; 3], [u64; 3]);
-const SHAPES: [Shape; 8] = [
+const SHAPES: [Shape; 10] = [
     ([32, 48, 1], [16, 16, 1]),
+    ([100, 3, 1], [50, 3, 1]),
+    ([126, 2, 1], [42, 1, 1]),
     ([40, 16, 1], [16, 8, 1]),
     ([128, 1, 1], [64, 1, 1]),
     ([64, 2, 1], [32, 2, 1]),
