@@ -37,6 +37,8 @@ DCMetalStatus DCMetalCompileOptions_SetMathMode(DCMetalCompileOptions options, D
     if (@available(macOS 15.0, *)) {
       if ([in(options) respondsToSelector:@selector(setMathMode:)]) {
         [in(options) setMathMode:(MTLMathMode)mode];
+        // The mode alone leaves this as it was, and fast at first; fastMathEnabled = NO, which is SAFE before macOS 15, meant both.
+        [in(options) setMathFloatingPointFunctions:mode == DC_METAL_MATH_SAFE ? MTLMathFloatingPointFunctionsPrecise : MTLMathFloatingPointFunctionsFast];
         return DC_METAL_OK;
       }
     }

@@ -156,7 +156,8 @@ typedef DC_METAL_ENUM(DCMetalCacheMode) {
   DC_METAL_CACHE_WRITE_COMBINED = 1
 } DCMetalCacheMode;
 
-/* MTLMathMode, same values. Before macOS 15: SAFE is fastMathEnabled = NO, the others are YES. */
+/* MTLMathMode, same values; with SAFE functions are the precise ones (MTLMathFloatingPointFunctions), else the fast ones. Before macOS 15: SAFE is
+   fastMathEnabled = NO, the others are YES. */
 typedef DC_METAL_ENUM(DCMetalMathMode) {
   DC_METAL_MATH_SAFE = 0,
   DC_METAL_MATH_RELAXED = 1,

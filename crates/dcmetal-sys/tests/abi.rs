@@ -162,6 +162,8 @@ const CASES: &[Case] = &[
     // library.rs
     case!(library::math_mode_safe_keeps_nan, "safe mathematics keeps NaN",
         [DCMetalCompileOptions_SetMathMode]),
+    case!(library::math_mode_safe_has_precise_functions, "safe mathematics has precise functions",
+        [DCMetalCompileOptions_SetMathMode]),
     case!(library::math_mode_each_compiles, "each mode compiles; other numbers are refused",
         [DCMetalCompileOptions_Create, DCMetalCompileOptions_Release, DCMetalCompileOptions_SetMathMode]),
     case!(library::language_version_reaches_the_compiler, "the version is what __METAL_VERSION__ says",

@@ -36,9 +36,9 @@ pub struct CompileOptions {
 /// Metal's `MTLMathMode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MathMode {
-    /// IEEE 754 rules hold.
+    /// IEEE 754 rules hold, and functions that name no variant are the precise ones (Metal Shading Language Specification, 8.1).
     Safe,
-    /// Reassociation and contraction are allowed, infinities and NaNs are kept.
+    /// Reassociation and contraction are allowed, infinities and NaNs are kept; functions are the fast ones.
     Relaxed,
     /// Infinities and NaNs are assumed not to occur.
     Fast,
