@@ -1,5 +1,6 @@
 //! `dcmetal devices`: what this machine has.
 
+use dcmetal::multi::{Position, Topology};
 use dcmetal::{Accelerator, GpuFamily};
 use serde_json::json;
 
@@ -13,11 +14,17 @@ pub(crate) fn devices(command: &Devices) -> Result<(), Failure> {
     if devices.is_empty() {
         return Err(Failure::Device("this machine has no Metal device".into()));
     }
+    let topology = Topology::of(&devices);
     let text = if command.json {
-        let list: Vec<_> = devices.iter().map(json).collect();
+        let list: Vec<_> =
+            devices.iter().zip(&topology.devices).map(|(device, position)| json(device, position)).collect();
         format!("{:#}\n", json!({ "devices": list }))
     } else {
-        devices.iter().map(describe).collect::<Vec<_>>().join("\n")
+        let mut parts: Vec<String> = devices.iter().map(describe).collect();
+        if devices.len() > 1 {
+            parts.push(topology.to_string());
+        }
+        parts.join("\n")
     };
     crate::print(&text).map_err(Failure::Input)
 }
@@ -26,8 +33,9 @@ fn families(device: &Accelerator) -> Vec<String> {
     GpuFamily::ALL.iter().filter(|family| device.supports_family(**family)).map(GpuFamily::to_string).collect()
 }
 
-fn json(device: &Accelerator) -> serde_json::Value {
+fn json(device: &Accelerator, position: &Position) -> serde_json::Value {
     let limits = device.limits();
+    let peers = position.peer_group.map(|group| json!({ "id": group.id, "index": group.index, "count": group.count }));
     json!({
         "name": device.name(),
         "registry_id": device.registry_id(),
@@ -40,6 +48,9 @@ fn json(device: &Accelerator) -> serde_json::Value {
         "max_threadgroup_memory_bytes": limits.max_threadgroup_memory,
         "max_threads_per_threadgroup": limits.max_threads_per_threadgroup.to_array(),
         "families": families(device),
+        "location": position.location.to_string(),
+        "max_transfer_bytes_per_second": position.max_transfer_rate,
+        "peer_group": peers,
     })
 }
 

@@ -438,6 +438,35 @@ fn doubles_are_demoted() {
     assert_eq!(read_npy::<f32>(&folder.path().join("y.npy")), x.map(|x| 0.75 * x / 3.0));
 }
 
+/// Two devices of hostmetal's, in one peer group.
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_are_told_with_their_places() {
+    let devices = |json: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dcmetal"));
+        command.arg("devices").args(json).env("HOSTMETAL_DEVICES", "2");
+        command
+            .env("HOSTMETAL_DEVICE_0", "location=slot,peer_group=7")
+            .env("HOSTMETAL_DEVICE_1", "location=external,peer_group=7");
+        let output = command.output().expect("dcmetal starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let json: serde_json::Value = serde_json::from_str(&devices(&["--json"])).expect("JSON");
+    for (at, location) in ["slot 0", "external 0"].into_iter().enumerate() {
+        let device = &json["devices"][at];
+        assert_eq!(device["location"], location);
+        assert_eq!(device["peer_group"], serde_json::json!({ "id": 7, "index": at, "count": 2 }));
+    }
+    let lines = devices(&[]);
+    for words in [["0", "slot 0", "7: 2"], ["1", "external 0", "7: 2"]] {
+        assert!(
+            lines.lines().any(|line| line.trim().starts_with(words[0]) && words.iter().all(|word| line.contains(word))),
+            "{lines}"
+        );
+    }
+}
+
 #[test]
 fn json_is_json() {
     let folder = tempfile::tempdir().unwrap();
