@@ -1,12 +1,12 @@
-//! Products of matrices (`dcmetal::tensor`) beside OpenBLAS, if it is installed (Debian: `libopenblas0-pthread`), on as many threads, by turns in one process; rates stand beside
-//! what the processor's multiply-adds reach. Every result is verified before a figure is printed: sampled elements against sums in `f64`, and the
+//! Products of matrices (`dcmetal::tensor`), by this library's kernels and by Metal Performance Shaders, beside OpenBLAS, if it is installed (Debian: `libopenblas0-pthread`), on as many
+//! threads, by turns in one process; rates stand beside what the processor's multiply-adds reach. Every result is verified before a figure is printed: sampled elements against sums in `f64`, and the
 //! whole matrix by its product with a vector of ones and minus ones (Freivalds).
 //!
 //! `cargo bench -p dcmetal-benches --bench tensor [-- [--short] [PART OF A NAME]...]`
 
 use std::time::{Duration, Instant};
 
-use dcmetal::tensor::{Element, Product, ProductKernel, Tensor, TensorMut, product_with};
+use dcmetal::tensor::{Element, Implementation, Product, ProductKernel, Tensor, TensorMut, product_with};
 use dcmetal::{Accelerator, Buffer};
 use dcmetal_validate::measure::{Spread, alternated};
 use dcmetal_validate::roofs::Roofs;
@@ -169,12 +169,22 @@ struct Ours<T: Number> {
     a: Buffer<T>,
     b: Buffer<T>,
     c: Buffer<T>,
+    implementation: Implementation,
 }
 
 impl<T: Number> Ours<T> {
-    fn new(gpu: &Accelerator, case: &Case, inputs: &Inputs<T>) -> Ours<T> {
+    /// Verified once.
+    fn new(gpu: &Accelerator, case: &Case, inputs: &Inputs<T>, implementation: Implementation) -> Ours<T> {
         let of = |values: &[T]| gpu.buffer_from(values).expect("a buffer");
-        Ours { a: of(&inputs.a), b: of(&inputs.b), c: of(&vec![T::of(f32::NAN); case.m * case.n]) }
+        let c = of(&vec![T::of(f32::NAN); case.m * case.n]);
+        let mut made = Ours { a: of(&inputs.a), b: of(&inputs.b), c, implementation };
+        made.multiply(case);
+        made.verify(case, inputs);
+        made
+    }
+
+    fn verify(&self, case: &Case, inputs: &Inputs<T>) {
+        inputs.verify(case, &self.c.to_vec().expect("it ran"), &format!("{:?}", self.implementation));
     }
 
     fn multiply(&mut self, case: &Case) {
@@ -187,7 +197,8 @@ impl<T: Number> Ours<T> {
         let a = Tensor::strided(&self.a, &a_shape, &a_strides).expect("it fits");
         let b = Tensor::strided(&self.b, &b_shape, &b_strides).expect("it fits");
         let c = TensorMut::new(&mut self.c, &[case.m, case.n]).expect("it fits");
-        let options = Product { kernel: case.kernel, ..Product::default() };
+        let kernel = if self.implementation == Implementation::Kernels { case.kernel } else { None };
+        let options = Product { implementation: self.implementation, kernel, ..Product::default() };
         let submission = product_with(a, b, c, &options).and_then(|operation| operation.submit());
         submission.and_then(|submission| submission.wait()).unwrap_or_else(|error| panic!("{error}"));
     }
@@ -224,10 +235,9 @@ fn rate(case: &Case, time: Duration) -> f64 {
 
 fn compare(gpu: &Accelerator, name: &str, case: &Case, blas: Option<&Blas>, roof: f64, short: bool) {
     let inputs = Inputs::<f32>::new(case);
-    let mut ours = Ours::new(gpu, case, &inputs);
+    let mut ours = Ours::new(gpu, case, &inputs, Implementation::Kernels);
     let mut theirs = vec![f32::NAN; case.m * case.n];
-    ours.multiply(case);
-    inputs.verify(case, &ours.c.to_vec().expect("it ran"), "ours");
+    beside_shaders(gpu, name, case, &inputs, (&mut ours, roof), short);
     let Some(blas) = blas else {
         return times::<f32>(name, case, &mut ours, roof, short);
     };
@@ -241,7 +251,7 @@ fn compare(gpu: &Accelerator, name: &str, case: &Case, blas: Option<&Blas>, roof
     };
     let rounds = if short { 3 } else { 41 };
     let ratio = alternated(rounds, || Ok(timed(|| ours.multiply(case))), &mut peer).expect("no side fails");
-    inputs.verify(case, &ours.c.to_vec().expect("it ran"), "ours");
+    ours.verify(case, &inputs);
     let (mine, peers) = (rate(case, ratio.fastest), rate(case, best));
     let Spread { median, p10, p90, .. } = ratio.ratio.inverse();
     println!(
@@ -256,10 +266,44 @@ fn compare(gpu: &Accelerator, name: &str, case: &Case, blas: Option<&Blas>, roof
 fn alone<T: Number>(gpu: &Accelerator, edge: usize, roof: f64, short: bool) {
     let case = square(edge);
     let inputs = Inputs::<T>::new(&case);
-    let mut ours = Ours::new(gpu, &case, &inputs);
-    ours.multiply(&case);
-    inputs.verify(&case, &ours.c.to_vec().expect("it ran"), "ours");
-    times::<T>(&format!("{edge}, {}", T::SCALAR), &case, &mut ours, roof, short);
+    let mut ours = Ours::new(gpu, &case, &inputs, Implementation::Kernels);
+    let name = format!("{edge}, {}", T::SCALAR);
+    times::<T>(&name, &case, &mut ours, roof, short);
+    beside_shaders(gpu, &name, &case, &inputs, (&mut ours, roof), short);
+}
+
+/// By turns with Metal Performance Shaders, where they have the product.
+fn beside_shaders<T: Number>(
+    gpu: &Accelerator,
+    name: &str,
+    case: &Case,
+    inputs: &Inputs<T>,
+    (ours, roof): (&mut Ours<T>, f64),
+    short: bool,
+) {
+    if T::SCALAR == dcmetal::Scalar::BF16 {
+        return;
+    }
+    let mut shaders = Ours::new(gpu, case, inputs, Implementation::PerformanceShaders);
+    let mut best = Duration::MAX;
+    let mut peer = || {
+        let time = timed(|| shaders.multiply(case));
+        best = best.min(time);
+        Ok::<_, ()>(time)
+    };
+    let rounds = if short { 3 } else { 41 };
+    let ratio = alternated(rounds, || Ok(timed(|| ours.multiply(case))), &mut peer).expect("no side fails");
+    ours.verify(case, inputs);
+    shaders.verify(case, inputs);
+    let (mine, peers) = (rate(case, ratio.fastest), rate(case, best));
+    let Spread { median, p10, p90, .. } = ratio.ratio.inverse();
+    println!(
+        "{name}: kernels {mine:.1} GFLOP/s at best, Metal Performance Shaders {peers:.1} ({:.0} % of the roofline): {:.2} of their \
+         rate; by turns {median:.2} ({p10:.2} to {p90:.2})",
+        100.0 * peers / roof,
+        mine / peers
+    );
+    assert!(peers <= roof * 1.05, "{name}: beyond the roofline of {roof:.1} GFLOP/s");
 }
 
 fn times<T: Number>(name: &str, case: &Case, ours: &mut Ours<T>, roof: f64, short: bool) {

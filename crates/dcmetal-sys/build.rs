@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "DCMetalDevice.mm",
     "DCMetalBuffer.mm",
     "DCMetalHeap.mm",
@@ -21,6 +21,7 @@ const SOURCES: [&str; 10] = [
     "DCMetalCommand.mm",
     "DCMetalEncoder.mm",
     "DCMetalIndirect.mm",
+    "DCMetalPerformance.mm",
     "DCMetalTexture.mm",
 ];
 const HEADER: &str = "include/DCMetal.h";
@@ -156,6 +157,7 @@ fn compile(tools: &Tools, native: &Path) {
     }
     if tools.macos {
         println!("cargo::rustc-link-lib=framework=Metal");
+        println!("cargo::rustc-link-lib=framework=MetalPerformanceShaders");
         println!("cargo::rustc-link-lib=framework=Foundation");
         println!("cargo::rustc-link-lib=objc");
     }

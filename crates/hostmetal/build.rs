@@ -13,6 +13,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SOURCES: &[&str] = &[
+    "MPSMatrix",
+    "MPSMatrixMultiplication",
     "MTLBinaryArchive",
     "MTLArgumentEncoder",
     "MTLBlitCommandEncoder",
@@ -66,7 +68,7 @@ fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", native.join(source).with_extension("mm").display());
     }
-    for header in ["faces.h", "dispatch.h", "engine.h", "include"] {
+    for header in ["faces.h", "performance.h", "dispatch.h", "engine.h", "include"] {
         println!("cargo::rerun-if-changed={}", native.join(header).display());
     }
 

@@ -507,6 +507,25 @@ const char *hm_blit_copy_texture(HMEncoder encoder, const HMPlace *source, const
 const char *hm_blit_generate_mipmaps(HMEncoder encoder, HMTexture texture);
 const char *hm_blit_fill(HMEncoder encoder, HMBuffer buffer, uint64_t offset, uint64_t length, uint8_t value);
 
+// -------------------------------------------------------------- performance shaders
+// Matrices in a buffer, row by row.
+typedef struct HMMatrix {
+  HMBuffer buffer;
+  uint64_t offset, rows, columns, row_bytes, matrices, matrix_bytes;
+  uint32_t data_type;  // MPSDataType
+} HMMatrix;
+const char *hm_matrix_check(const HMMatrix *matrix);
+// result = alpha op(left) op(right) + beta result; with a beta of 0 what the result holds is not read.
+typedef struct HMMultiplication {
+  bool transposes[2];
+  uint64_t rows, columns, interior;  // of the result, and of each sum
+  double alpha, beta;
+  uint64_t origins[3][2];  // row and column of left, right and result
+  uint64_t batch_start, batch_size;  // UINT64_MAX: all that the result has
+} HMMultiplication;
+// Left, right and result.
+const char *hm_compute_multiply(HMEncoder encoder, const HMMultiplication *multiplication, const HMMatrix (*matrices)[3]);
+
 // -------------------------------------------------------------- events, fences
 // A number that only grows, from 0. A shared one may be used with other devices than its own.
 HMEvent hm_event_create(HMDevice device, bool shared);

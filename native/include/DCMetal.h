@@ -73,6 +73,7 @@ typedef struct DCMetalEvent_s *DCMetalEvent;
 typedef struct DCMetalSharedEvent_s *DCMetalSharedEvent;
 typedef struct DCMetalFence_s *DCMetalFence;
 typedef struct DCMetalIndirectCommands_s *DCMetalIndirectCommands;
+typedef struct DCMetalMultiplication_s *DCMetalMultiplication;
 typedef struct DCMetalCommandBuffer_s *DCMetalCommandBuffer;
 typedef struct DCMetalComputeEncoder_s *DCMetalComputeEncoder;
 typedef struct DCMetalBlitEncoder_s *DCMetalBlitEncoder;
@@ -184,6 +185,12 @@ typedef DC_METAL_ENUM(DCMetalDispatchType) {
   DC_METAL_DISPATCH_SERIAL = 0,
   DC_METAL_DISPATCH_CONCURRENT = 1
 } DCMetalDispatchType;
+
+/* MPSDataType, same values; those that matrices of this interface may have */
+typedef DC_METAL_ENUM(DCMetalNumber) {
+  DC_METAL_NUMBER_FLOAT16 = 0x10000010,
+  DC_METAL_NUMBER_FLOAT32 = 0x10000020
+} DCMetalNumber;
 
 /* MTLIndirectCommandType, same values; a bit set; those that this interface has */
 typedef DC_METAL_ENUM(DCMetalIndirectCommandTypes) {
@@ -824,6 +831,46 @@ DC_METAL_API DCMetalStatus DCMetalBlitEncoder_WaitForFence(DCMetalBlitEncoder en
                                                            DCMetalError *error);
 DC_METAL_API DCMetalStatus DCMetalBlitEncoder_EndEncoding(DCMetalBlitEncoder encoder, DCMetalError *error);
 DC_METAL_API void DCMetalBlitEncoder_Release(DCMetalBlitEncoder encoder);
+
+/* ------------------------------------------------------------------ DCMetalMultiplication (MPSMatrixMultiplication)
+ *
+ * Metal Performance Shaders. A kernel of it is encoded into a command buffer as a pass of its own, behind what is encoded before, and Metal
+ * orders it as other passes: by the tracked memory that both use. It belongs to one thread at a time, and is kept, as its buffers are, until
+ * the command buffer has completed. */
+
+/* Whether the device has Metal Performance Shaders (MPSSupportsMTLDevice); false for NULL. */
+DC_METAL_API bool DCMetalDevice_SupportsPerformanceShaders(DCMetalDevice device);
+
+/* Matrices in a buffer (MPSMatrix): element (i, j) of number n is at offset + n * matrix_bytes + i * row_bytes + j * (2 or 4). Nothing is copied. */
+typedef struct DCMetalMatrix {
+  DCMetalBuffer buffer;
+  uint64_t offset; /* a multiple of the element's size, as is row_bytes */
+  uint64_t rows, columns;
+  uint64_t row_bytes;    /* a row at least */
+  uint64_t matrices;     /* at least 1 */
+  uint64_t matrix_bytes; /* a multiple of row_bytes, all rows at least; of one matrix it means nothing */
+  DCMetalNumber number;
+} DCMetalMatrix;
+
+/* result = alpha op(left) op(right) + beta result, where op transposes or does not. Both factors are rounded to float. */
+typedef struct DCMetalMultiplicationDescriptor {
+  bool transpose_left, transpose_right;
+  uint64_t rows, columns; /* of a result */
+  uint64_t interior;      /* columns of op(left), rows of op(right) */
+  double alpha, beta;     /* with a beta of 0 what the result holds does not matter */
+} DCMetalMultiplicationDescriptor;
+
+/* DC_METAL_UNSUPPORTED where the device has no Metal Performance Shaders. */
+DC_METAL_API DCMetalStatus DCMetalMultiplication_Create(DCMetalDevice device,
+                                                        const DCMetalMultiplicationDescriptor *descriptor,
+                                                        DCMetalMultiplication *multiplication, DCMetalError *error);
+/* The matrices have the sizes that the descriptor says, and as many of each; left and right hold one kind of numbers, the result that or FLOAT32.
+ * What does not fit is DC_METAL_INVALID_ARGUMENT, an open encoder DC_METAL_INVALID_STATE. The result may not overlap the others. */
+DC_METAL_API DCMetalStatus DCMetalMultiplication_Encode(DCMetalMultiplication multiplication,
+                                                        DCMetalCommandBuffer command_buffer, const DCMetalMatrix *left,
+                                                        const DCMetalMatrix *right, const DCMetalMatrix *result,
+                                                        DCMetalError *error);
+DC_METAL_API void DCMetalMultiplication_Release(DCMetalMultiplication multiplication);
 
 #ifdef __cplusplus
 }

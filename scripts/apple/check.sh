@@ -40,6 +40,12 @@ compare_metal() {
   "$apple/venv/bin/python" scripts/apple/check_headers.py "$apple/metal.fwinfo" "$1/Metal" -- -x objective-c "${target[@]}" \
     -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$sdk" "-I$1" "$1/Metal/Metal.h"
 }
+# $1: folder with MetalPerformanceShaders/MetalPerformanceShaders.h
+compare_performance() {
+  "$apple/venv/bin/python" scripts/apple/check_headers.py "$apple/performance.fwinfo" "$1/MetalPerformanceShaders" -- -x objective-c \
+    "${target[@]}" -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$sdk" "-I$1" \
+    "$1/MetalPerformanceShaders/MetalPerformanceShaders.h"
+}
 compare_foundation() {
   "$apple/venv/bin/python" scripts/apple/check_headers.py "$apple/foundation.fwinfo" "$1" --partial -- -x objective-c \
     "${target[@]}" -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$1" \
@@ -62,17 +68,21 @@ compile_shim() {
 }
 make_stubs() {
   rm -rf "$1"
-  "$apple/venv/bin/python" scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/foundation.fwinfo" "$apple/libSystem.tbd" "$1"
+  "$apple/venv/bin/python" scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/performance.fwinfo" "$apple/foundation.fwinfo" \
+    "$apple/libSystem.tbd" "$1"
 }
 # $1: objects, $2: stubs
 link_shim() {
   ld64.lld-19 -arch arm64 -platform_version macos 13.0 13.0 -dylib -syslibroot "$2" -install_name @rpath/libdcmetal.dylib \
-    -o "$1/libdcmetal.dylib" "$1"/*.o -framework Metal -framework Foundation -lobjc -lc++ -lSystem -lclang_rt.osx
+    -o "$1/libdcmetal.dylib" "$1"/*.o -framework Metal -framework MetalPerformanceShaders -framework Foundation \
+    -lobjc -lc++ -lSystem -lclang_rt.osx
 }
 
 step_headers() {
   echo "apple: Metal headers against Apple's SDK"
   compare_metal "$metal" || fail "the Metal headers differ from Apple's"
+  echo "apple: headers of Metal Performance Shaders against Apple's SDK"
+  compare_performance "$metal" || fail "the headers of Metal Performance Shaders differ from Apple's"
   echo "apple: Foundation stub against Apple's SDK"
   compare_foundation "$sdk" || fail "the Foundation stub differs from Apple's"
   echo "apple: headers of libdispatch and blocks against Apple's"
@@ -114,6 +124,15 @@ reported_by_comparison() {
   output=$(compare_metal "$copy" 2>&1) || status=$?
   [ "$status" = 1 ] && grep -qF -- "$4" <<<"$output" || fail "planted \`$3\` in $1: expected a report of \`$4\`, got: $output"
   unplant "$copy/Metal/$1"
+  planted=$((planted + 1))
+}
+# So must that of the copies of the headers of Metal Performance Shaders.
+reported_by_performance() {
+  plant "$copy/MetalPerformanceShaders/$1" "$2" "$3"
+  local output status=0
+  output=$(compare_performance "$copy" 2>&1) || status=$?
+  [ "$status" = 1 ] && grep -qF -- "$4" <<<"$output" || fail "planted \`$3\` in $1: expected a report of \`$4\`, got: $output"
+  unplant "$copy/MetalPerformanceShaders/$1"
   planted=$((planted + 1))
 }
 # So must that of the copies of libdispatch's and the blocks' headers.
@@ -167,6 +186,17 @@ step_plants() {
   reported_by_comparison MTLPixelFormat.h 'MTLPixelFormatBGRA8Unorm = 80,' 'MTLPixelFormatBGRA8Unorm = 81,' 'MTLPixelFormatBGRA8Unorm: value is 81'
   reported_by_comparison MTLTypes.h 'NSUInteger x, y, z;' 'NSUInteger x, z, y;' 'struct MTLOrigin: fields is'
 
+  reported_by_performance MPSCoreTypes.h 'MPSDataTypeUInt8 = 8,' 'MPSDataTypeUInt8 = 9,' 'MPSDataTypeUInt8: value is 9'
+  reported_by_performance MPSCoreTypes.h 'NS_ENUM(uint32_t, MPSDataType)' 'NS_ENUM(NSUInteger, MPSDataType)' 'enum MPSDataType: type is Q'
+  reported_by_performance MPSCoreTypes.h 'BOOL MPSSupportsMTLDevice' 'NSUInteger MPSSupportsMTLDevice' 'MPSSupportsMTLDevice(): result is'
+  reported_by_performance MPSMatrixMultiplication.h 'transposeLeft:(BOOL)transposeLeft' 'transposeLeft:(NSUInteger)transposeLeft' \
+    '-[MPSMatrixMultiplication initWithDevice:transposeLeft:transposeRight:resultRows:resultColumns:interiorColumns:alpha:beta:]: argument 2 is NSUInteger'
+  reported_by_performance MPSMatrixMultiplication.h 'resultMatrix:(MPSMatrix' 'productMatrix:(MPSMatrix' \
+    "-[MPSMatrixMultiplication encodeToCommandBuffer:leftMatrix:rightMatrix:productMatrix:]: Apple's SDK has no such method"
+  reported_by_performance MPSMatrixMultiplication.h '@interface MPSMatrixMultiplication : MPSKernel' '@interface MPSMatrixMultiplication : NSObject' 'MPSMatrixMultiplication: inherits NSObject'
+  reported_by_performance MPSMatrix.h 'descriptor:(MPSVectorDescriptor \*)descriptor API_AVAILABLE(macos(10.15))' 'descriptor:(MPSVectorDescriptor *)descriptor API_AVAILABLE(macos(10.14))' 'first version is 10.14'
+  reported_by_performance MPSMatrixTypes.h '@property(readwrite, nonatomic) NSUInteger batchSize' '@property(readonly, nonatomic) NSUInteger batchSize' 'MPSMatrixBinaryKernel.batchSize: readonly is True'
+
   reported_by_dispatch dispatch/dispatch.h 'dispatch_group_enter(dispatch_group_t' 'dispatch_group_enter(dispatch_queue_t' 'dispatch_group_enter (c): is void (struct dispatch_queue_s *)'
   reported_by_dispatch dispatch/dispatch.h 'dispatch_semaphore_create(intptr_t' 'dispatch_semaphore_create(int' 'dispatch_semaphore_create (objective-c): is'
   reported_by_dispatch dispatch/dispatch.h 'DISPATCH_QUEUE_PRIORITY_HIGH 2' 'DISPATCH_QUEUE_PRIORITY_HIGH 1' 'DISPATCH_QUEUE_PRIORITY_HIGH (c++): value is 1'
@@ -184,6 +214,10 @@ step_plants() {
   plant='void *planted(id<MTLBuffer> buffer) { return (void *)buffer; }'
   reported_by_compiler -fobjc-arc "$plant" 'requires a bridged cast'
 
+  plant='#import <MetalPerformanceShaders/MetalPerformanceShaders.h>
+void planted(MPSMatrix *matrix, id<MTLCommandBuffer> buffer) { [matrix synchronizeOnQueue:buffer]; }'
+  reported_by_compiler -fno-objc-arc "$plant" 'synchronizeOnQueue:'
+
   # A stub without one of Apple's functions stands for the use of one that Apple does not have.
   [ -n "$compiled" ] || step_link
   make_stubs "$apple/plants/stubs"
@@ -191,6 +225,12 @@ step_plants() {
   local output
   if output=$(link_shim "$apple/objects-fobjc-arc" "$apple/plants/stubs" 2>&1); then fail "a missing symbol links"; fi
   grep -qF 'undefined symbol: _MTLCopyAllDevices' <<<"$output" || fail "a missing symbol: got: $output"
+  planted=$((planted + 1))
+  make_stubs "$apple/plants/stubs"
+  sed -i 's/MPSMatrixMultiplication,//' \
+    "$apple/plants/stubs/System/Library/Frameworks/MetalPerformanceShaders.framework/MetalPerformanceShaders.tbd"
+  if output=$(link_shim "$apple/objects-fobjc-arc" "$apple/plants/stubs" 2>&1); then fail "a missing class links"; fi
+  grep -qF 'OBJC_CLASS_$_MPSMatrixMultiplication' <<<"$output" || fail "a missing class: got: $output"
   planted=$((planted + 1))
   echo "apple: all $planted planted mistakes were reported"
 }

@@ -23,6 +23,7 @@ from clang.cindex import CursorKind as Kind
 
 # Conformances of Apple's that hostmetal leaves out on purpose.
 LEFT_OUT = {
+    ("MPSKernel", "NSSecureCoding"): "kernels are made, not kept in files",
     ("MTLComputePipelineState", "MTLAllocation"): "the engine does not know a pipeline's size",
     ("MTLSharedEventHandle", "NSSecureCoding"): "there is no XPC to send it through",
     ("MTLSharedTextureHandle", "NSSecureCoding"): "there is no XPC to send it through",
@@ -239,7 +240,8 @@ class Check:
                 self.missing(constant.spelling)
                 continue
             self.counts["constants"] += 1
-            self.same(constant.spelling, "value", constant.enum_value % 2**64, int(apples["value"]) % 2**64)
+            numbers = 2 ** (8 * cursor.enum_type.get_size())
+            self.same(constant.spelling, "value", constant.enum_value % numbers, int(apples["value"]) % numbers)
             if name:
                 self.same(constant.spelling, "enumeration", name, apples.get("enum"))
 
@@ -300,7 +302,8 @@ class Check:
         theirs = [argument["type_name"] for argument in apples["args"] if argument.get("type_name")]
         self.same(what, "arguments", [self.type(t) for t in ours], [self.type(t) for t in theirs])
         if not self.partial:
-            self.same(what, "result", self.layout(cursor.result_type), apples["retval"]["typestr"])
+            # PyObjC's `Z` is BOOL, which is `bool` on arm64.
+            self.same(what, "result", self.layout(cursor.result_type), apples["retval"]["typestr"].replace("Z", "B"))
             retained = any(child._kind_id == RETURNS_RETAINED for child in cursor.get_children())
             self.same(what, "result is retained", retained, bool(apples["retval"].get("already_cfretained")))
         self.check_versions(what, cursor, None, apples)

@@ -1,8 +1,8 @@
 """Writes a system root of .tbd files that stand in for Apple's libraries when linking.
 
-    stubs.py METAL-METADATA FOUNDATION-METADATA LIBSYSTEM-TBD FOLDER
+    stubs.py METAL-METADATA PERFORMANCE-METADATA FOUNDATION-METADATA LIBSYSTEM-TBD FOLDER
 
-Metal.tbd and Foundation.tbd hold every function, constant and class of Apple's SDK as its metadata lists them, so a name that
+Metal.tbd, MetalPerformanceShaders.tbd and Foundation.tbd hold every function, constant and class of Apple's SDK as its metadata lists them, so a name that
 Apple does not export stays undefined. The runtime entry points in libobjc.tbd and libc++.tbd are written down here: the
 compiler calls them, no header names them.
 """
@@ -50,8 +50,9 @@ def framework(folder, name, metadata, more=()):
 
 
 def main():
-    metal, foundation, system, folder = sys.argv[1:]
+    metal, performance, foundation, system, folder = sys.argv[1:]
     framework(folder, "Metal", read(metal))
+    framework(folder, "MetalPerformanceShaders", read(performance))
     framework(folder, "Foundation", read(foundation), ["__CFConstantStringClassReference"])
     write(folder, "/usr/lib/libobjc.dylib", [*OBJC.split(), *OBJC_REGISTERS], ["NSObject"])
     # Of the compiler's own run-time library: what @available calls.

@@ -109,6 +109,12 @@ pub struct DCMetalIndirectCommands_s {
 pub type DCMetalIndirectCommands = *mut DCMetalIndirectCommands_s;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct DCMetalMultiplication_s {
+    _unused: [u8; 0],
+}
+pub type DCMetalMultiplication = *mut DCMetalMultiplication_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct DCMetalCommandBuffer_s {
     _unused: [u8; 0],
 }
@@ -269,6 +275,12 @@ pub const DC_METAL_DISPATCH_CONCURRENT: DCMetalDispatchType = DCMetalDispatchTyp
 /// MTLDispatchType, same values
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct DCMetalDispatchType(pub ::std::os::raw::c_uint);
+pub const DC_METAL_NUMBER_FLOAT16: DCMetalNumber = DCMetalNumber(268435472);
+pub const DC_METAL_NUMBER_FLOAT32: DCMetalNumber = DCMetalNumber(268435488);
+#[repr(transparent)]
+/// MPSDataType, same values; those that matrices of this interface may have
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalNumber(pub ::std::os::raw::c_uint);
 pub const DC_METAL_INDIRECT_THREADGROUPS: DCMetalIndirectCommandTypes = DCMetalIndirectCommandTypes(
     32,
 );
@@ -1988,4 +2000,134 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn DCMetalBlitEncoder_Release(encoder: DCMetalBlitEncoder);
+}
+unsafe extern "C" {
+    /// Whether the device has Metal Performance Shaders (MPSSupportsMTLDevice); false for NULL.
+    pub fn DCMetalDevice_SupportsPerformanceShaders(device: DCMetalDevice) -> bool;
+}
+/// Matrices in a buffer (MPSMatrix): element (i, j) of number n is at offset + n * matrix_bytes + i * row_bytes + j * (2 or 4). Nothing is copied.
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalMatrix {
+    pub buffer: DCMetalBuffer,
+    /// a multiple of the element's size, as is row_bytes
+    pub offset: u64,
+    pub rows: u64,
+    pub columns: u64,
+    /// a row at least
+    pub row_bytes: u64,
+    /// at least 1
+    pub matrices: u64,
+    /// a multiple of row_bytes, all rows at least; of one matrix it means nothing
+    pub matrix_bytes: u64,
+    pub number: DCMetalNumber,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of DCMetalMatrix"][::std::mem::size_of::<DCMetalMatrix>() - 64usize];
+    ["Alignment of DCMetalMatrix"][::std::mem::align_of::<DCMetalMatrix>() - 8usize];
+    [
+        "Offset of field: DCMetalMatrix::buffer",
+    ][::std::mem::offset_of!(DCMetalMatrix, buffer) - 0usize];
+    [
+        "Offset of field: DCMetalMatrix::offset",
+    ][::std::mem::offset_of!(DCMetalMatrix, offset) - 8usize];
+    [
+        "Offset of field: DCMetalMatrix::rows",
+    ][::std::mem::offset_of!(DCMetalMatrix, rows) - 16usize];
+    [
+        "Offset of field: DCMetalMatrix::columns",
+    ][::std::mem::offset_of!(DCMetalMatrix, columns) - 24usize];
+    [
+        "Offset of field: DCMetalMatrix::row_bytes",
+    ][::std::mem::offset_of!(DCMetalMatrix, row_bytes) - 32usize];
+    [
+        "Offset of field: DCMetalMatrix::matrices",
+    ][::std::mem::offset_of!(DCMetalMatrix, matrices) - 40usize];
+    [
+        "Offset of field: DCMetalMatrix::matrix_bytes",
+    ][::std::mem::offset_of!(DCMetalMatrix, matrix_bytes) - 48usize];
+    [
+        "Offset of field: DCMetalMatrix::number",
+    ][::std::mem::offset_of!(DCMetalMatrix, number) - 56usize];
+};
+impl Default for DCMetalMatrix {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+/// result = alpha op(left) op(right) + beta result, where op transposes or does not. Both factors are rounded to float.
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone, PartialEq)]
+pub struct DCMetalMultiplicationDescriptor {
+    pub transpose_left: bool,
+    pub transpose_right: bool,
+    /// of a result
+    pub rows: u64,
+    /// of a result
+    pub columns: u64,
+    /// columns of op(left), rows of op(right)
+    pub interior: u64,
+    /// with a beta of 0 what the result holds does not matter
+    pub alpha: f64,
+    /// with a beta of 0 what the result holds does not matter
+    pub beta: f64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of DCMetalMultiplicationDescriptor",
+    ][::std::mem::size_of::<DCMetalMultiplicationDescriptor>() - 48usize];
+    [
+        "Alignment of DCMetalMultiplicationDescriptor",
+    ][::std::mem::align_of::<DCMetalMultiplicationDescriptor>() - 8usize];
+    [
+        "Offset of field: DCMetalMultiplicationDescriptor::transpose_left",
+    ][::std::mem::offset_of!(DCMetalMultiplicationDescriptor, transpose_left) - 0usize];
+    [
+        "Offset of field: DCMetalMultiplicationDescriptor::transpose_right",
+    ][::std::mem::offset_of!(DCMetalMultiplicationDescriptor, transpose_right) - 1usize];
+    [
+        "Offset of field: DCMetalMultiplicationDescriptor::rows",
+    ][::std::mem::offset_of!(DCMetalMultiplicationDescriptor, rows) - 8usize];
+    [
+        "Offset of field: DCMetalMultiplicationDescriptor::columns",
+    ][::std::mem::offset_of!(DCMetalMultiplicationDescriptor, columns) - 16usize];
+    [
+        "Offset of field: DCMetalMultiplicationDescriptor::interior",
+    ][::std::mem::offset_of!(DCMetalMultiplicationDescriptor, interior) - 24usize];
+    [
+        "Offset of field: DCMetalMultiplicationDescriptor::alpha",
+    ][::std::mem::offset_of!(DCMetalMultiplicationDescriptor, alpha) - 32usize];
+    [
+        "Offset of field: DCMetalMultiplicationDescriptor::beta",
+    ][::std::mem::offset_of!(DCMetalMultiplicationDescriptor, beta) - 40usize];
+};
+unsafe extern "C" {
+    /// DC_METAL_UNSUPPORTED where the device has no Metal Performance Shaders.
+    pub fn DCMetalMultiplication_Create(
+        device: DCMetalDevice,
+        descriptor: *const DCMetalMultiplicationDescriptor,
+        multiplication: *mut DCMetalMultiplication,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /** The matrices have the sizes that the descriptor says, and as many of each; left and right hold one kind of numbers, the result that or FLOAT32.
+ What does not fit is DC_METAL_INVALID_ARGUMENT, an open encoder DC_METAL_INVALID_STATE. The result may not overlap the others.*/
+    pub fn DCMetalMultiplication_Encode(
+        multiplication: DCMetalMultiplication,
+        command_buffer: DCMetalCommandBuffer,
+        left: *const DCMetalMatrix,
+        right: *const DCMetalMatrix,
+        result: *const DCMetalMatrix,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    pub fn DCMetalMultiplication_Release(multiplication: DCMetalMultiplication);
 }

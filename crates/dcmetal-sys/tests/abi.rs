@@ -29,6 +29,8 @@ mod indirect;
 mod library;
 #[path = "abi/lifetime.rs"]
 mod lifetime;
+#[path = "abi/performance.rs"]
+mod performance;
 #[path = "abi/pipeline.rs"]
 mod pipeline;
 #[path = "abi/plant.rs"]
@@ -418,6 +420,13 @@ const CASES: &[Case] = &[
          DCMetalComputeEncoder_WaitForFence, DCMetalBlitEncoder_UpdateFence, DCMetalBlitEncoder_WaitForFence,
          DCMetalEvent_SetLabel, DCMetalSharedEvent_SetLabel, DCMetalFence_SetLabel, DCMetalEvent_Release,
          DCMetalSharedEvent_Release, DCMetalFence_Release]),
+    // performance.rs
+    case!(performance::products_of_matrices, "products of transposes, of rows with gaps, in batches, with factors, are sums of products",
+        [DCMetalDevice_SupportsPerformanceShaders, DCMetalMultiplication_Create, DCMetalMultiplication_Encode, DCMetalMultiplication_Release]),
+    case!(performance::products_of_halves, "halves give halves or floats, and what the result holds is not read with a beta of 0",
+        [DCMetalMultiplication_Encode]),
+    case!(performance::products_that_cannot_be_are_refused, "sizes, distances, types and moments that Metal would end the process for are a status",
+        [DCMetalMultiplication_Create, DCMetalMultiplication_Encode]),
     // heap.rs
     case!(heap::heap_gives_its_room, "as many buffers as there is room for, none over another; what goes back is there again",
         [DCMetalHeap_Create, DCMetalHeap_CreateBuffer, DCMetalHeap_GetSize, DCMetalHeap_GetUsedSize,

@@ -23,6 +23,7 @@ use crate::functions::FunctionTable;
 use crate::memory::Buffer;
 use crate::mipmap::{Mipmap, mipmaps};
 use crate::overlap::Pass;
+use crate::performance::{Matrix, Multiplication, Product};
 use crate::pipeline::{
     BUFFER, Binding, IMAGEBLOCK, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE, VISIBLE_FUNCTION_TABLE,
 };
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     /// Between textures, or a texture and a buffer.
     CopyRows(Rows),
     Mipmap(Mipmap),
+    /// A product of matrices, of Metal Performance Shaders.
+    Product(Box<Product>),
     /// Runs commands of an indirect command buffer.
     Execute(Box<indirect::Execute>),
     /// Writes the time.
@@ -594,6 +597,23 @@ impl Encoder {
             return Ok(());
         }
         Err(c"a resource was created with a different device than the command buffer.")
+    }
+
+    /// A product of matrices in buffers, of Metal Performance Shaders.
+    pub(crate) fn multiply(
+        &self,
+        what: &Multiplication,
+        [left, right, result]: [(&Arc<Buffer>, Matrix); 3],
+    ) -> Result<(), Misuse> {
+        let mut state = self.open(Kind::Compute)?;
+        self.own([left.0.device(), right.0.device(), result.0.device()])?;
+        let product = what.product([(left.0, left.1), (right.0, right.1), (result.0, result.1)])?;
+        for ((buffer, _), writes) in [(left, false), (right, false), (result, true)] {
+            state.recording.hold(buffer.clone());
+            state.recording.note(buffer, writes);
+        }
+        state.recording.commands.push(Command::Product(Box::new(product)));
+        Ok(())
     }
 
     /// Makes the levels of a texture from its first one.

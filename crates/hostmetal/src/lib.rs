@@ -7,6 +7,7 @@
 //!     -> queue -> command -> encode   what programs record and commit
 //!     -> event                      what they wait for
 //!     -> io                         what is read from files
+//!     -> performance                what Metal Performance Shaders compute
 //!     -> executor                   pool of workers, barriers, faults
 //!     -> device, memory, heap, pipeline
 //!     -> faults                     what shall fail on purpose
@@ -44,6 +45,7 @@ mod mipmap;
 pub mod msl;
 pub mod overlap;
 mod pages;
+mod performance;
 pub mod pipeline;
 mod queue;
 mod simulate;

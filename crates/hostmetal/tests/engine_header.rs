@@ -14,6 +14,7 @@ const SOURCES: &[&str] = &[
     include_str!("../src/ffi/heap.rs"),
     include_str!("../src/ffi/io.rs"),
     include_str!("../src/ffi/log.rs"),
+    include_str!("../src/ffi/performance.rs"),
     include_str!("../src/ffi/stitch.rs"),
     include_str!("../src/ffi/submit.rs"),
     include_str!("../src/ffi/sync.rs"),

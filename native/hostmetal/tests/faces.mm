@@ -33,6 +33,7 @@ const std::vector<const FaceCase *> groups[] = {
         event_cases,
         io_cases,
         log_cases,
+        performance_cases,
         fault_cases,
     },
     {device_cases},

@@ -74,6 +74,7 @@ handles! {
     DCMetalSharedEvent, DCMetalSharedEvent_Release;
     DCMetalFence, DCMetalFence_Release;
     DCMetalIndirectCommands, DCMetalIndirectCommands_Release;
+    DCMetalMultiplication, DCMetalMultiplication_Release;
 }
 
 /// A handle with its one reference.

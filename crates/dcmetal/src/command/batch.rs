@@ -36,6 +36,9 @@ use crate::telemetry::Timing;
 use crate::{Accelerator, Arg, Buffer, Error, Event, Grid, Result, View, ViewMut};
 
 mod nested;
+mod performance;
+
+pub(crate) use performance::Products;
 
 /// Launches, copies and fills that are handed to the device together.
 ///
@@ -73,6 +76,8 @@ pub struct Batch {
     kernels: Vec<Launched>,
     /// Copies and fills.
     copies: u64,
+    /// Of Metal Performance Shaders.
+    passes: u64,
     /// Labels of the encoders that have ended.
     encoders: Vec<String>,
     /// A buffer for each library whose kernels print.
@@ -160,6 +165,7 @@ impl Batch {
             uses,
             kernels: Vec::new(),
             copies: 0,
+            passes: 0,
             encoders: Vec::new(),
             prints: Vec::new(),
             events: Vec::new(),
@@ -558,6 +564,7 @@ impl Batch {
             mut uses,
             kernels,
             copies,
+            passes,
             encoders,
             prints,
             events,
@@ -586,6 +593,7 @@ impl Batch {
             buffers,
             kernels,
             copies,
+            passes,
             encoders,
             after,
             events,
@@ -618,7 +626,18 @@ impl Batch {
         let accelerator = self.accelerator.clone();
         let submitting = lock(accelerator.submitting());
         let Batch {
-            command_buffer, given, mut uses, kernels, copies, encoders, events, verdicts, history, slot, ..
+            command_buffer,
+            given,
+            mut uses,
+            kernels,
+            copies,
+            passes,
+            encoders,
+            events,
+            verdicts,
+            history,
+            slot,
+            ..
         } = self;
         let flight = Arc::clone(uses.flight());
         let (buffers, after) = uses.give_away();
@@ -632,6 +651,7 @@ impl Batch {
             buffers,
             kernels,
             copies,
+            passes,
             encoders,
             after,
             events,

@@ -140,6 +140,11 @@ impl Order {
         self.ended.is_empty()
     }
 
+    /// Whether it may be asked for barriers.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.marked.is_some()
+    }
+
     /// The encoders that follow wait for what has been recorded; before anything was, for what was submitted before.
     ///
     /// # Panics

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use bytemuck::Pod;
 
 use super::ages::Timed;
-use super::batch::Recorded;
+use super::batch::{Products, Recorded};
 use super::room::{Full, Room};
 use super::submission::{HandedOver, Place};
 use super::{Inflight, Submission};
@@ -183,6 +183,11 @@ impl Stream {
     fn launch_with(&self, patience: Patience, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         prints_nothing(kernel)?;
         self.record(patience, kernel::bytes(args), |batch| batch.record_launch(kernel, grid, args))
+    }
+
+    /// Gives it products by Metal Performance Shaders; waits as [`Stream::launch`] does.
+    pub(crate) fn multiply(&self, products: &Products<'_>) -> Result<()> {
+        self.record(Patience::Wait, products.bytes(), |batch| batch.record_products(products))
     }
 
     /// Gives it a copy of as many elements; waits as [`Stream::launch`] does.

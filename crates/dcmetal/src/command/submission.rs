@@ -44,6 +44,8 @@ pub(crate) struct Held {
     pub(crate) kernels: Vec<Launched>,
     /// How many copies and fills it has.
     pub(crate) copies: u64,
+    /// And passes of Metal Performance Shaders.
+    pub(crate) passes: u64,
     /// The label of each encoder, in order.
     pub(crate) encoders: Vec<String>,
     /// The submissions in flight whose results it uses.
@@ -486,8 +488,10 @@ impl Inflight {
         };
         told.outcome(&outcome, &held);
         if let Some(figures) = held.figures() {
-            let (kernels, copies, has_events) = (&held.kernels, held.copies, !held.events.is_empty());
-            let ended = Ended { kernels, copies, has_events, error: outcome.as_ref().err().map(|error| &**error) };
+            let (kernels, copies, passes, has_events) =
+                (&held.kernels, held.copies, held.passes, !held.events.is_empty());
+            let ended =
+                Ended { kernels, copies, passes, has_events, error: outcome.as_ref().err().map(|error| &**error) };
             figures.ended(&ended);
             if let Some(timing) = flight.timing() {
                 timing.settled(&ended, &flight.command_buffer);

@@ -4,7 +4,7 @@
 //! there. Everything below returns either a value or a [`Failure`]; the callers add what they were doing.
 //! [`library`] compiles, [`archive`] keeps what was compiled; [`command`] holds queues, command buffers and encoders, [`event`] what they wait for; [`host`] the memory that the CPU and the
 //! device share, [`heap`] heaps of it, [`texture`] textures and samplers, [`pages`] memory of the CPU's that the device can use;
-//! [`system`] asks the system, not Metal.
+//! [`performance`] has kernels of Metal Performance Shaders; [`system`] asks the system, not Metal.
 //!
 //! Threads. Apple, "Metal Best Practices Guide" and the Metal Programming Guide ("Command Organization and Execution
 //! Model"): devices, command queues, and the resources, libraries and pipeline states they create may be used from any
@@ -28,6 +28,7 @@ mod heap;
 pub(crate) mod host;
 pub(crate) mod library;
 pub(crate) mod pages;
+pub(crate) mod performance;
 pub(crate) mod system;
 pub(crate) mod texture;
 

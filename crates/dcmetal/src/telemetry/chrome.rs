@@ -66,7 +66,7 @@ fn microseconds(origin: u64, time: u64) -> Value {
 }
 
 fn submission(events: &mut Vec<(u64, Value)>, origin: u64, number: usize, span: &SubmissionSpan) {
-    let SubmissionSpan { begun, committed, ended, kernels, copies, error, .. } = span;
+    let SubmissionSpan { begun, committed, ended, kernels, copies, passes, error, .. } = span;
     let names = names(span);
     let mut push = |phase: &str, name: &str, time: u64, args: Value| {
         let mut event = json!({
@@ -88,8 +88,7 @@ fn submission(events: &mut Vec<(u64, Value)>, origin: u64, number: usize, span: 
         kernels.iter().enumerate().map(|(at, (name, _))| (name.clone(), device_us(span.kernel_device_time(at))));
     let of_kernels: Map<String, Value> = of_kernels.collect();
     let device_time = device_us(span.device_time());
-    let mut args =
-        json!({ "launches": launches, "copies": copies, "device_us": device_time, "device_us_of_kernels": of_kernels });
+    let mut args = json!({ "launches": launches, "copies": copies, "passes": passes, "device_us": device_time, "device_us_of_kernels": of_kernels });
     if let Some((kind, text)) = error {
         args["error"] = json!(text);
         args["error_kind"] = json!(format!("{kind:?}"));
@@ -122,6 +121,11 @@ fn names(span: &SubmissionSpan) -> String {
         0 => {}
         1 => names.push("copy".to_owned()),
         copies => names.push(format!("copy x{copies}")),
+    }
+    match span.passes {
+        0 => {}
+        1 => names.push("performance shaders".to_owned()),
+        passes => names.push(format!("performance shaders x{passes}")),
     }
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }

@@ -230,6 +230,8 @@ impl Figures {
 pub(crate) struct Ended<'a> {
     pub(crate) kernels: &'a [Launched],
     pub(crate) copies: u64,
+    /// Passes of Metal Performance Shaders.
+    pub(crate) passes: u64,
     /// It waited for events, or signaled some: its time on the device is not only its kernels'.
     pub(crate) has_events: bool,
     pub(crate) error: Option<&'a SubmissionError>,
@@ -300,7 +302,7 @@ impl Timing {
     /// looked at after that is known.
     pub(crate) fn settled(&self, ended: &Ended<'_>, command_buffer: &OnceLock<Committed>) {
         let alone = match ended.kernels {
-            [Launched { kernel, launches }] if ended.copies == 0 && !ended.has_events => {
+            [Launched { kernel, launches }] if ended.copies == 0 && ended.passes == 0 && !ended.has_events => {
                 Some((Arc::clone(kernel.figures(&self.figures)), *launches))
             }
             _ => None,
@@ -326,6 +328,7 @@ impl Timing {
             on_device: None,
             kernels: kernels.collect(),
             copies: ended.copies,
+            passes: ended.passes,
             has_events: ended.has_events,
             error: ended.error.map(|error| (error.kind(), error.to_string())),
         })
@@ -453,7 +456,7 @@ mod tests {
             let figures = Figures::default();
             for good in &ends {
                 let error = (!good).then_some(&error);
-                figures.ended(&Ended { kernels: &[], copies: 0, has_events: false, error });
+                figures.ended(&Ended { kernels: &[], copies: 0, passes: 0, has_events: false, error });
             }
             assert_eq!(figures.recent(), recent, "{ends:?}");
         }

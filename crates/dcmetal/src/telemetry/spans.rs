@@ -20,6 +20,8 @@ pub struct SubmissionSpan {
     pub kernels: Vec<(String, u64)>,
     /// Copies and fills.
     pub copies: u64,
+    /// Passes of Metal Performance Shaders.
+    pub passes: u64,
     /// It signaled events or waited for them: what it waited is part of its time on the device.
     pub has_events: bool,
     /// What it failed with, and of which kind that is.
@@ -40,7 +42,7 @@ impl SubmissionSpan {
     /// How long the device worked on all launches of one of the [`kernels`](SubmissionSpan::kernels), by its place among them. Metal tells one time for each command buffer, so
     /// that is known of a kernel whose submission did nothing else; `None` of others.
     pub fn kernel_device_time(&self, kernel: usize) -> Option<Duration> {
-        let alone = self.kernels.len() == 1 && kernel == 0 && self.copies == 0 && !self.has_events;
+        let alone = self.kernels.len() == 1 && kernel == 0 && self.copies == 0 && self.passes == 0 && !self.has_events;
         self.device_time().filter(|_| alone)
     }
 }
@@ -137,7 +139,17 @@ mod tests {
     fn submission(number: u64) -> SubmissionSpan {
         let (begun, kernels) = (number, Vec::new());
         let (committed, ended, on_device) = (0, 0, None);
-        SubmissionSpan { begun, committed, ended, on_device, kernels, copies: 0, has_events: false, error: None }
+        SubmissionSpan {
+            begun,
+            committed,
+            ended,
+            on_device,
+            kernels,
+            copies: 0,
+            passes: 0,
+            has_events: false,
+            error: None,
+        }
     }
 
     fn compilation(number: u64) -> CompilationSpan {
@@ -179,14 +191,16 @@ mod tests {
     fn a_kernel_has_a_time_of_its_own_where_it_was_alone() {
         let kernels = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), 3)).collect();
         let times = Some((10, 25));
-        for (names, copies, has_events, on_device, wanted) in [
-            (&["a"][..], 0, false, times, Some(15)),
-            (&["a"], 0, false, None, None),
-            (&["a"], 1, false, times, None),
-            (&["a"], 0, true, times, None),
-            (&["a", "b"], 0, false, times, None),
+        for (names, [copies, passes], has_events, on_device, wanted) in [
+            (&["a"][..], [0, 0], false, times, Some(15)),
+            (&["a"], [0, 0], false, None, None),
+            (&["a"], [1, 0], false, times, None),
+            (&["a"], [0, 1], false, times, None),
+            (&["a"], [0, 0], true, times, None),
+            (&["a", "b"], [0, 0], false, times, None),
         ] {
-            let span = SubmissionSpan { kernels: kernels(names), copies, has_events, on_device, ..submission(0) };
+            let span =
+                SubmissionSpan { kernels: kernels(names), copies, passes, has_events, on_device, ..submission(0) };
             let found = [0, 1].map(|kernel| span.kernel_device_time(kernel));
             assert_eq!(found, [wanted.map(Duration::from_nanos), None], "{span:?}");
         }

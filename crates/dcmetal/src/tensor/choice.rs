@@ -1,4 +1,4 @@
-//! Which kernel is the fastest for a product: measured when it is asked for, and remembered for products of its class.
+//! What is the fastest for a product, a kernel or Metal Performance Shaders: measured when it is asked for, and remembered for products of its class.
 //!
 //! A class is what times depend on: types, whether rows of A and B lie in line, and extents up to the next power of two. What was measured lies in the folder of
 //! [`keep_kernels`](crate::Accelerator::keep_kernels) as well, in a small file for each class, whose name has the device, the system and the number of processors in it.
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 
 use super::layout::Layout;
-use super::{Element, Product, ProductKernel, Tensor, TensorMut, product_with};
+use super::{Element, Implementation, Product, ProductKernel, Tensor, TensorMut, product_with};
 use crate::kernel::{Scalar, measure, median};
 use crate::raw::host::lock;
 use crate::{Accelerator, Error, Result, TuneOptions};
@@ -36,71 +36,115 @@ impl ProductClass {
     fn key(&self, files: &crate::kernel::KernelFiles) -> String {
         let processors = std::thread::available_parallelism().map_or(0, usize::from);
         let mut key = files.key();
-        key.part(b"dcmetal product 1");
+        key.part(b"dcmetal product 2");
         key.part(format!("{self:?} of {processors}").as_bytes());
         key.name()
+    }
+}
+
+/// How a product can be computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProductMethod {
+    /// By a kernel of this module's.
+    Kernel(ProductKernel),
+    /// By Metal Performance Shaders.
+    PerformanceShaders,
+}
+
+impl ProductMethod {
+    fn all() -> impl Iterator<Item = ProductMethod> {
+        ProductKernel::ALL.into_iter().map(ProductMethod::Kernel).chain([ProductMethod::PerformanceShaders])
+    }
+
+    pub(super) fn kernel(self) -> Option<ProductKernel> {
+        match self {
+            ProductMethod::Kernel(kernel) => Some(kernel),
+            ProductMethod::PerformanceShaders => None,
+        }
+    }
+
+    fn options(self) -> Product {
+        let implementation = match self {
+            ProductMethod::Kernel(_) => Implementation::Kernels,
+            ProductMethod::PerformanceShaders => Implementation::PerformanceShaders,
+        };
+        Product { implementation, kernel: self.kernel(), ..Product::default() }
+    }
+}
+
+impl fmt::Display for ProductMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProductMethod::Kernel(kernel) => write!(f, "{kernel:?}"),
+            ProductMethod::PerformanceShaders => f.write_str("PerformanceShaders"),
+        }
     }
 }
 
 /// What an accelerator knows of products.
 #[derive(Default)]
 pub(crate) struct ProductChoices {
-    /// `None` for a class of which nothing is in the folder.
-    known: Mutex<FxHashMap<ProductClass, Option<ProductKernel>>>,
+    /// The fastest first; `None` for a class of which nothing is in the folder.
+    known: Mutex<FxHashMap<ProductClass, Option<Vec<ProductMethod>>>>,
 }
 
 impl ProductChoices {
-    pub(super) fn find(&self, gpu: &Accelerator, class: ProductClass) -> Option<ProductKernel> {
+    pub(super) fn find(&self, gpu: &Accelerator, class: ProductClass) -> Option<Vec<ProductMethod>> {
         if let Some(known) = lock(&self.known).get(&class) {
-            return *known;
+            return known.clone();
         }
         let files = gpu.kernel_files()?;
         let found = files.choice(&class.key(files)).and_then(|text| of_text(&text));
-        lock(&self.known).insert(class, found);
+        lock(&self.known).insert(class, found.clone());
         found
     }
 
-    fn remember(&self, gpu: &Accelerator, class: ProductClass, kernel: ProductKernel) {
-        lock(&self.known).insert(class, Some(kernel));
+    fn remember(&self, gpu: &Accelerator, class: ProductClass, methods: Vec<ProductMethod>) {
         if let Some(files) = gpu.kernel_files() {
-            files.keep_choice(&class.key(files), &to_text(kernel));
+            files.keep_choice(&class.key(files), &to_text(&methods));
         }
+        lock(&self.known).insert(class, Some(methods));
     }
 }
 
-fn to_text(kernel: ProductKernel) -> String {
-    format!("{kernel:?}\n")
+/// A line for each, the fastest first.
+fn to_text(methods: &[ProductMethod]) -> String {
+    methods.iter().map(|method| format!("{method}\n")).collect()
 }
 
-/// `None` for what no [`to_text`] wrote.
-fn of_text(text: &str) -> Option<ProductKernel> {
-    ProductKernel::ALL.into_iter().find(|kernel| to_text(*kernel) == text)
+/// `None` for what no [`to_text`] wrote of methods that were measured.
+fn of_text(text: &str) -> Option<Vec<ProductMethod>> {
+    let named = |line: &str| ProductMethod::all().find(|method| method.to_string() == line);
+    let methods = text.strip_suffix('\n')?.split('\n').map(named).collect::<Option<Vec<_>>>()?;
+    let is_once = |(at, method): (usize, &ProductMethod)| !methods[..at].contains(method);
+    methods.iter().enumerate().all(is_once).then_some(methods)
 }
 
 /// What [`tune_product`] found. Printed, it is a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductTuning {
     /// The fastest.
-    pub kernel: ProductKernel,
-    /// Each kernel with the times of its runs on the device, the fastest first. Empty where the kernel was remembered, and nothing was run.
-    pub candidates: Vec<(ProductKernel, Vec<Duration>)>,
+    pub method: ProductMethod,
+    /// Each method with the times of its runs on the device, the fastest first; Metal Performance Shaders where they can compute the product. Empty where
+    /// the method was remembered, and nothing was run.
+    pub candidates: Vec<(ProductMethod, Vec<Duration>)>,
 }
 
 impl fmt::Display for ProductTuning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.kernel)?;
+        write!(f, "{}", self.method)?;
         if self.candidates.is_empty() {
             return f.write_str(", remembered");
         }
-        for (kernel, times) in &self.candidates {
-            write!(f, "\n  {kernel:?}: median {:?} of {} runs", median(times), times.len())?;
+        for (method, times) in &self.candidates {
+            write!(f, "\n  {method}: median {:?} of {} runs", median(times), times.len())?;
         }
         Ok(())
     }
 }
 
-/// Measures which kernel is the fastest for products like this one. From then on such products use it, on this accelerator, unless they name one: of the same types, with
-/// A and B each in rows or in columns as here, and with m, n, k and the number of batches up to the same powers of two. With [`keep_kernels`](crate::Accelerator::keep_kernels),
+/// Measures what is the fastest for products like this one: a kernel, or Metal Performance Shaders where they can compute it. From then on such products use it, on this
+/// accelerator, unless they say what to use: of the same types, with A and B each in rows or in columns as here, and with m, n, k and the number of batches up to the same powers of two. With [`keep_kernels`](crate::Accelerator::keep_kernels),
 /// called before, later processes use it too. C is not changed: its place is taken by memory of its size.
 ///
 /// Times are the device's ([`Submission::gpu_time`](crate::Submission::gpu_time)). [`TuneOptions::any_size`] means nothing here.
@@ -126,33 +170,37 @@ pub fn tune_product<T: Element, U: Element>(
 ) -> Result<ProductTuning> {
     let gpu = a.accelerator();
     let mut scratch = gpu.buffer_zeroed::<U>(c.layout().count())?;
-    let mut run = |kernel: ProductKernel| {
+    let mut run = |method: ProductMethod| {
         let to = TensorMut::new(&mut scratch, c.shape())?;
-        let submission = product_with(a, b, to, &Product { kernel: Some(kernel), ..Product::default() })?.submit()?;
+        let submission = product_with(a, b, to, &method.options())?.submit()?;
         submission.wait()?;
         submission.gpu_time()
     };
     // What is wrong with the product is told before what is remembered of its class.
-    run(ProductKernel::ALL[0])?;
+    run(ProductMethod::Kernel(ProductKernel::ALL[0]))?;
     let class = ProductClass::of((T::SCALAR, U::SCALAR), a.layout(), b.layout(), c.layout());
-    if let Some(kernel) = gpu.products().find(gpu, class) {
-        return Ok(ProductTuning { kernel, candidates: Vec::new() });
+    if let Some(&method) = gpu.products().find(gpu, class).as_deref().and_then(<[_]>::first) {
+        return Ok(ProductTuning { method, candidates: Vec::new() });
+    }
+    let mut methods: Vec<ProductMethod> = ProductMethod::all().collect();
+    match run(ProductMethod::PerformanceShaders) {
+        Err(Error::Unsupported { .. }) => methods.retain(|method| *method != ProductMethod::PerformanceShaders),
+        outcome => drop(outcome?),
     }
     let begun = Instant::now();
-    let times = measure(ProductKernel::ALL.len(), options, |at| run(ProductKernel::ALL[at]), || begun.elapsed())?;
+    let times = measure(methods.len(), options, |at| run(methods[at]), || begun.elapsed())?;
     let times = times.ok_or_else(|| Error::NotTunable {
         kernel: "product".to_owned(),
-        why: format!("three runs of each kernel take longer than {:?}", options.time),
+        why: format!("three runs of each method take longer than {:?}", options.time),
     })?;
-    let mut candidates: Vec<(ProductKernel, Vec<Duration>)> = ProductKernel::ALL.into_iter().zip(times).collect();
+    let mut candidates: Vec<(ProductMethod, Vec<Duration>)> = methods.into_iter().zip(times).collect();
     candidates.sort_by_key(|(_, times)| (std::cmp::Reverse(times.len()), median(times)));
-    let kernel = candidates[0].0;
     if median(&candidates[0].1).is_zero() {
         let text = "the device says that it took no time".to_owned();
         return Err(Error::Unsupported { what: "tuning a product".to_owned(), text });
     }
-    gpu.products().remember(gpu, class, kernel);
-    Ok(ProductTuning { kernel, candidates })
+    gpu.products().remember(gpu, class, candidates.iter().map(|(method, _)| *method).collect());
+    Ok(ProductTuning { method: candidates[0].0, candidates })
 }
 
 #[cfg(test)]
@@ -161,10 +209,11 @@ mod tests {
 
     #[test]
     fn texts_are_read_as_they_were_written_and_no_others() {
-        for kernel in ProductKernel::ALL {
-            assert_eq!(of_text(&to_text(kernel)), Some(kernel));
+        let all: Vec<ProductMethod> = ProductMethod::all().collect();
+        for methods in [&all[..], &all[1..2], &all[4..]] {
+            assert_eq!(of_text(&to_text(methods)).as_deref(), Some(methods));
         }
-        for text in ["", "Threads96x64", "threads96x64\n", "Threads96x64\n\n"] {
+        for text in ["", "\n", "Threads96x64", "threads96x64\n", "Threads96x64\n\n", "Threads96x64\nThreads96x64\n"] {
             assert_eq!(of_text(text), None, "{text:?}");
         }
     }
@@ -194,7 +243,8 @@ mod tests {
             launch.0.name().to_owned()
         };
         assert_eq!((used(&gpu, 40), x.len()), ("product_threads".to_owned(), 1600), "expected");
-        gpu.products().remember(&gpu, class(&[64, 64], false), ProductKernel::Simdgroups32x32);
+        let kernel = ProductMethod::Kernel(ProductKernel::Simdgroups32x32);
+        gpu.products().remember(&gpu, class(&[64, 64], false), vec![kernel]);
         assert_eq!(used(&gpu, 40), "product_simdgroups", "measured, of the same class");
         assert_eq!(used(&gpu, 65), "product_threads", "another class");
         assert_eq!(gpu.products().find(&gpu, class(&[64, 64], true)), None, "another order");

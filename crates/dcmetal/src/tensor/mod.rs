@@ -26,11 +26,13 @@ mod choice;
 mod convolution;
 mod layout;
 mod normalize;
+mod performance;
 mod product;
 mod reduce;
 mod vector;
 mod view;
 
+use crate::command::Products;
 use crate::kernel::Scalar;
 use crate::{
     Accelerator, Arg, Batch, Buffer, CompileOptions, Error, Grid, Kernel, MathMode, Result, Stream, Submission,
@@ -40,10 +42,11 @@ pub use activation::{Activation, activate, activate_in_place};
 #[cfg(feature = "ndarray")]
 pub use arrays::array_product;
 pub(crate) use choice::ProductChoices;
-pub use choice::{ProductTuning, tune_product};
+pub use choice::{ProductMethod, ProductTuning, tune_product};
 pub use convolution::{Convolution, Pool, Pooling, Steps, convolution, pool};
 pub use layout::MAX_RANK;
 pub use normalize::{Affine, Channels, batch_norm, batch_statistics, layer_norm, softmax};
+pub use performance::Implementation;
 pub use product::{Product, ProductKernel, product, product_with};
 pub use reduce::{Reduction, argmax, argmax_all, reduce, reduce_all};
 pub use vector::{vector_product, vector_product_with};
@@ -76,6 +79,8 @@ pub struct Operation<'a> {
     launches: Vec<Launch<'a>>,
     /// What a launch leaves for the next: a number for each row or part of a row.
     between: Vec<Between>,
+    /// Instead of launches.
+    products: Option<Products<'a>>,
 }
 
 struct Launch<'a> {
@@ -100,7 +105,13 @@ impl<'a> Operation<'a> {
     fn of(kernel: Kernel, grid: Grid, args: Vec<Arg<'a>>) -> Operation<'a> {
         let accelerator = kernel.accelerator().clone();
         let args = args.into_iter().map(Given::Arg).collect();
-        Operation { accelerator, launches: vec![Launch { kernel, grid, args }], between: Vec::new() }
+        Operation { accelerator, launches: vec![Launch { kernel, grid, args }], between: Vec::new(), products: None }
+    }
+
+    /// By Metal Performance Shaders.
+    fn of_products(accelerator: &Accelerator, products: Products<'a>) -> Operation<'a> {
+        let accelerator = accelerator.clone();
+        Operation { accelerator, launches: Vec::new(), between: Vec::new(), products: Some(products) }
     }
 
     /// Runs it alone. A batch is cheaper for several.
@@ -118,7 +129,10 @@ impl<'a> Operation<'a> {
     /// # Errors
     /// As [`Batch::launch`](crate::Batch::launch).
     pub fn record(self, batch: &mut Batch) -> Result<()> {
-        self.each(|kernel, grid, args| batch.launch(kernel, grid, args))
+        match &self.products {
+            Some(products) => batch.multiply(products),
+            None => self.each(|kernel, grid, args| batch.launch(kernel, grid, args)),
+        }
     }
 
     /// Gives it to a stream.
@@ -126,7 +140,10 @@ impl<'a> Operation<'a> {
     /// # Errors
     /// As [`Stream::launch`](crate::Stream::launch).
     pub fn stream(self, stream: &Stream) -> Result<()> {
-        self.each(|kernel, grid, args| stream.launch(kernel, grid, args))
+        match &self.products {
+            Some(products) => stream.multiply(products),
+            None => self.each(|kernel, grid, args| stream.launch(kernel, grid, args)),
+        }
     }
 
     fn each(self, mut launch: impl FnMut(&Kernel, Grid, Vec<Arg<'_>>) -> Result<()>) -> Result<()> {
@@ -158,7 +175,15 @@ impl<'a> Operation<'a> {
         Ok(())
     }
 
-    /// The kernels that it launches, in order, and their grids.
+    /// What computes it: never [`Implementation::Measured`].
+    pub fn implementation(&self) -> Implementation {
+        match self.products {
+            Some(_) => Implementation::PerformanceShaders,
+            None => Implementation::Kernels,
+        }
+    }
+
+    /// The kernels that it launches, in order, and their grids; none of Metal Performance Shaders.
     pub fn launches(&self) -> impl Iterator<Item = (&Kernel, Grid)> {
         self.launches.iter().map(|launch| (&launch.kernel, launch.grid))
     }
@@ -166,6 +191,10 @@ impl<'a> Operation<'a> {
 
 impl std::fmt::Debug for Operation<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(products) = &self.products {
+            let [rows, columns, interior] = products.what.size;
+            return write!(f, "[MPSMatrixMultiplication {rows}x{interior} by {interior}x{columns}]");
+        }
         f.debug_list().entries(self.launches.iter().map(|launch| (launch.kernel.name(), launch.grid))).finish()
     }
 }

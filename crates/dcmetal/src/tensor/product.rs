@@ -2,11 +2,12 @@
 //!
 //! Two kernels in MSL (product.metal), each in two tiles. `product_threads` has a block of numbers per thread, and all threads beside each other read the same
 //! number of A and beside each other of B: that is what processors with vectors do best, hostmetal's device among them. `product_simdgroups` has 8x8 matrices
-//! per SIMD-group, which Apple's GPUs multiply in one instruction.
+//! per SIMD-group, which Apple's GPUs multiply in one instruction. Or Metal Performance Shaders do it (performance.rs).
 
-use super::choice::ProductClass;
+use super::choice::{ProductClass, ProductMethod};
 use super::layout::{Layout, wrong};
-use super::{Element, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use super::performance::{passes, refused};
+use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::kernel::Scalar;
 use crate::{Accelerator, Arg, GpuFamily, Grid, Kernel, Result, Size};
 
@@ -17,13 +18,15 @@ pub struct Product {
     pub alpha: f32,
     /// The factor of what C holds. With 0 that is not read, as in BLAS: NaNs and infinities in it go.
     pub beta: f32,
-    /// The kernel; `None` for the one that was measured to be the fastest ([`tune_product`](super::tune_product)), or else is expected to be.
+    /// What computes it.
+    pub implementation: Implementation,
+    /// The kernel, of this module's; `None` for the one that was measured to be the fastest ([`tune_product`](super::tune_product)), or else is expected to be.
     pub kernel: Option<ProductKernel>,
 }
 
 impl Default for Product {
     fn default() -> Product {
-        Product { alpha: 1.0, beta: 0.0, kernel: None }
+        Product { alpha: 1.0, beta: 0.0, implementation: Implementation::Measured, kernel: None }
     }
 }
 
@@ -149,8 +152,25 @@ pub fn product<'a, T: Element, U: Element>(
 /// an axis may be as long as C's, or 1, or missing. Strides may be any, so that a transposed matrix ([`Tensor::transposed`]) costs nothing but its reading;
 /// it is fastest where one stride of each matrix is 1. Products are accumulated in `f32`, in an order that the kernel decides, and C is rounded once.
 ///
+/// Metal Performance Shaders compute products of `f32`, and of `f16` to `f16` or `f32`, where one stride of A and of B is 1 and one of C, which is not the result of
+/// broadcasting. Where they were measured to be the fastest of a class ([`tune_product`](super::tune_product)), products of it that they cannot compute use the kernel that was
+/// the fastest.
+///
+/// ```
+/// # fn main() -> dcmetal::Result<()> {
+/// use dcmetal::tensor::{Implementation, Product, Tensor, TensorMut, product_with};
+/// let gpu = dcmetal::Accelerator::system_default()?;
+/// let (a, mut c) = (gpu.buffer_from(&[1.0f32, 2.0, 3.0, 4.0])?, gpu.buffer_zeroed::<f32>(4)?);
+/// let a = Tensor::new(&a, &[2, 2])?;
+/// let options = Product { implementation: Implementation::PerformanceShaders, ..Product::default() };
+/// product_with(a, a.transposed()?, TensorMut::new(&mut c, &[2, 2])?, &options)?.submit()?.wait()?;
+/// assert_eq!(c.to_vec()?, [5.0, 11.0, 11.0, 25.0]);
+/// # Ok(()) }
+/// ```
+///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) where extents do not fit; [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation.
+/// [`Error::Shape`](crate::Error::Shape) where extents do not fit; [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation;
+/// [`Error::Unsupported`](crate::Error::Unsupported) where Metal Performance Shaders are asked for, and cannot compute it, or a kernel of this module's is named as well.
 pub fn product_with<'a, T: Element, U: Element>(
     a: Tensor<'a, T>,
     b: Tensor<'a, T>,
@@ -161,14 +181,30 @@ pub fn product_with<'a, T: Element, U: Element>(
     let shapes = Shapes::of(a.layout(), b.layout(), c.layout())?;
     let Shapes { m, n, batches, .. } = shapes;
     let count = batches[0] * batches[1];
-    let measured = || {
-        let class = ProductClass::of((T::SCALAR, U::SCALAR), a.layout(), b.layout(), c.layout());
-        gpu.products().find(gpu, class)
+    let scalars = (T::SCALAR, U::SCALAR);
+    let by_shaders = || passes(gpu, &shapes, scalars, [options.alpha, options.beta]);
+    let (methods, passes) = match (options.implementation, options.kernel) {
+        (Implementation::PerformanceShaders, None) => (Vec::new(), Some(by_shaders().map_err(refused)?)),
+        (Implementation::PerformanceShaders, Some(kernel)) => {
+            return Err(refused(format!("the kernel {kernel:?} is asked for too")));
+        }
+        (_, Some(kernel)) => (vec![ProductMethod::Kernel(kernel)], None),
+        (implementation, None) => {
+            let class = ProductClass::of(scalars, a.layout(), b.layout(), c.layout());
+            let methods = gpu.products().find(gpu, class).unwrap_or_default();
+            let first = methods.first() == Some(&ProductMethod::PerformanceShaders);
+            let passes = if first && implementation == Implementation::Measured { by_shaders().ok() } else { None };
+            (methods, passes)
+        }
     };
-    let kernel = options.kernel.or_else(measured).unwrap_or_else(|| ProductKernel::expected(gpu, [m, n, count]));
     // C's rows are what threads beside each other write: of a C by columns, its transpose is computed.
-    let sizes = shapes.sizes(options);
     let (left, right) = if shapes.turned { (b.arg(), a.arg()) } else { (a.arg(), b.arg()) };
+    if let Some(passes) = passes {
+        return Ok(Operation::of_products(gpu, passes.products([left, right, c.into_arg()], scalars)));
+    }
+    let kernel = methods.iter().find_map(|method| method.kernel());
+    let kernel = kernel.unwrap_or_else(|| ProductKernel::expected(gpu, [m, n, count]));
+    let sizes = shapes.sizes(options);
     let made = kernel_of(gpu, kernel, T::SCALAR, U::SCALAR)?;
     let grid = Grid::threadgroups(kernel.threadgroups(m, n, count), kernel.tile().threads);
     Ok(Operation::of(made, grid, vec![left, right, c.into_arg(), Arg::value(sizes)]))
@@ -176,10 +212,10 @@ pub fn product_with<'a, T: Element, U: Element>(
 
 /// A matrix of a batch: strides in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Matrix {
-    row: u32,
-    column: u32,
-    batch: [u32; 2],
+pub(super) struct Matrix {
+    pub(super) row: u32,
+    pub(super) column: u32,
+    pub(super) batch: [u32; 2],
 }
 
 impl Matrix {
@@ -190,19 +226,19 @@ impl Matrix {
 
 /// What is multiplied: A, B and C, or their transposes with A and B exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shapes {
-    m: usize,
-    n: usize,
-    k: usize,
-    batches: [usize; 2],
-    left: Matrix,
-    right: Matrix,
-    to: Matrix,
-    turned: bool,
+pub(super) struct Shapes {
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    pub(super) batches: [usize; 2],
+    pub(super) left: Matrix,
+    pub(super) right: Matrix,
+    pub(super) to: Matrix,
+    pub(super) turned: bool,
 }
 
 impl Shapes {
-    fn of(a: &Layout, b: &Layout, c: &Layout) -> Result<Shapes> {
+    pub(super) fn of(a: &Layout, b: &Layout, c: &Layout) -> Result<Shapes> {
         let refused = |why: &str| {
             let (a, b, c) = (a.shape(), b.shape(), c.shape());
             wrong("product", format!("A is {a}, B is {b}, C is {c}: {why}"))

@@ -355,6 +355,7 @@ fn spans_are_bounded() {
         on_device: Some((1, u64::MAX)),
         kernels,
         copies: u64::MAX,
+        passes: 0,
         has_events: false,
         error: error.clone(),
     };
@@ -366,6 +367,7 @@ fn spans_are_bounded() {
         on_device: Some((9, 3)),
         kernels: vec![("nul\0".to_owned(), 1)],
         copies: 0,
+        passes: 0,
         has_events: true,
         error: None,
     };

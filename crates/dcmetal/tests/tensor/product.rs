@@ -1,6 +1,8 @@
 //! Products of matrices.
 
-use dcmetal::tensor::{Product, ProductKernel, Tensor, TensorMut, array_product, product, product_with};
+use dcmetal::tensor::{
+    Implementation, Product, ProductKernel, Tensor, TensorMut, array_product, product, product_with,
+};
 use dcmetal::{Accelerator, Error};
 use half::{bf16, f16};
 use ndarray::{Array2, s};
@@ -11,8 +13,20 @@ use crate::random::{Number, Placed, below, gamma, gpu, name, number, of, rounds,
 /// Extents that are 1, primes, a tile's and around it.
 const EXTENTS: &[usize] = &[1, 2, 3, 7, 13, 16, 17, 31, 32, 33, 61, 64, 65, 96, 97, 101, 131, 193];
 
-/// A product of random shapes, strides, transposes and factors, by one kernel.
-fn one<T: Number, U: Number>(gpu: &Accelerator, random: &mut Random, kernel: Option<ProductKernel>) {
+fn by(kernel: Option<ProductKernel>) -> Product {
+    Product { kernel, ..Product::default() }
+}
+
+/// Whether Metal Performance Shaders take a matrix: lines of elements beside each other, which do not overlap.
+fn is_in_lines(shape: &[usize], strides: &[usize]) -> bool {
+    let ([.., rows, columns], [.., row, column]) = (shape, strides) else { unreachable!("a matrix") };
+    let along = |count: usize, stride: usize| count == 1 || stride == 1;
+    let across = |count: usize, stride: usize, line: usize| count == 1 || stride >= line;
+    along(*columns, *column) && across(*rows, *row, *columns) || along(*rows, *row) && across(*columns, *column, *rows)
+}
+
+/// A product of random shapes, strides, transposes and factors, by one kernel. Whether it was computed: what Metal Performance Shaders cannot is refused.
+fn one<T: Number, U: Number>(gpu: &Accelerator, random: &mut Random, by: Product) -> bool {
     let [m, n, k] = [0; 3].map(|_| of(random, EXTENTS));
     let batches = of(random, &[&[][..], &[3], &[2, 2], &[1, 3]]);
     // A batch axis of A and B may be missing, or of 1.
@@ -39,7 +53,7 @@ fn one<T: Number, U: Number>(gpu: &Accelerator, random: &mut Random, kernel: Opt
     let a = Placed::<T>::new(gpu, random, &a_shape, &orders[0], gaps[0]);
     let b = Placed::<T>::new(gpu, random, &b_shape, &orders[1], gaps[1]);
     let mut c = Placed::<U>::new(gpu, random, &c_shape, &orders[2], gaps[2]);
-    let options = Product { alpha: of(random, &[1.0, -0.75, 3.0]), beta: of(random, &[0.0, 1.0, -0.5]), kernel };
+    let options = Product { alpha: of(random, &[1.0, -0.75, 3.0]), beta: of(random, &[0.0, 1.0, -0.5]), ..by };
     let what = format!(
         "{} {a_shape:?} {:?} by {b_shape:?} {:?} to {} {c_shape:?} {:?}, {options:?}",
         name::<T>(),
@@ -48,7 +62,26 @@ fn one<T: Number, U: Number>(gpu: &Accelerator, random: &mut Random, kernel: Opt
         name::<U>(),
         c.strides
     );
-    run(&what, product_with(a.tensor(), b.tensor(), c.tensor_mut(), &options));
+    if by.implementation == Implementation::PerformanceShaders {
+        let all = [(&a_shape, &a.strides), (&b_shape, &b.strides), (&c_shape, &c.strides)];
+        if !all.iter().all(|(shape, strides)| is_in_lines(shape, strides)) {
+            let error = product_with(a.tensor(), b.tensor(), c.tensor_mut(), &options).expect_err(&what).to_string();
+            assert!(
+                error.starts_with("this product by Metal Performance Shaders is not supported: "),
+                "{what}: {error}"
+            );
+            return false;
+        }
+        if options.beta == 0.0 {
+            c.rewrite(|_| U::rounded(f64::NAN));
+        }
+    }
+    let operation = product_with(a.tensor(), b.tensor(), c.tensor_mut(), &options);
+    let used = operation.as_ref().map_or(by.implementation, |operation| operation.implementation());
+    run(&what, operation);
+    if by.implementation != Implementation::Measured {
+        assert_eq!(used, by.implementation, "{what}");
+    }
     c.check(&what, |at| {
         let (front, last) = at.split_at(at.len() - 2);
         // What is missing in front is not indexed; where there is one, it is the first.
@@ -63,10 +96,12 @@ fn one<T: Number, U: Number>(gpu: &Accelerator, random: &mut Random, kernel: Opt
         let terms = line.zip(column).map(|(a, b)| a.to_f64() * b.to_f64());
         let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()));
         let (alpha, beta) = (f64::from(options.alpha), f64::from(options.beta));
-        let before = c.at(at);
+        // What is not read may be NaN.
+        let before = if beta == 0.0 { 0.0 } else { c.at(at) };
         let value = alpha * sum + beta * before;
         (value, gamma(k + 2) * (alpha.abs() * size + (beta * before).abs()))
     });
+    true
 }
 
 #[test]
@@ -75,14 +110,122 @@ fn products_are_within_their_bound() {
     let mut random = Random(1);
     for round in 0..rounds(8) {
         for kernel in [None, Some(ProductKernel::Threads96x64)] {
-            one::<f32, f32>(&gpu, &mut random, kernel);
+            one::<f32, f32>(&gpu, &mut random, by(kernel));
         }
-        one::<f16, f16>(&gpu, &mut random, Some(ProductKernel::Threads16x64));
-        one::<bf16, bf16>(&gpu, &mut random, Some(ProductKernel::Threads16x64));
+        one::<f16, f16>(&gpu, &mut random, by(Some(ProductKernel::Threads16x64)));
+        one::<bf16, bf16>(&gpu, &mut random, by(Some(ProductKernel::Threads16x64)));
         if round % 4 == 0 {
-            one::<f32, f32>(&gpu, &mut random, Some(ProductKernel::Simdgroups32x32));
-            one::<bf16, f32>(&gpu, &mut random, Some(ProductKernel::Simdgroups64x64));
+            one::<f32, f32>(&gpu, &mut random, by(Some(ProductKernel::Simdgroups32x32)));
+            one::<bf16, f32>(&gpu, &mut random, by(Some(ProductKernel::Simdgroups64x64)));
         }
+    }
+}
+
+#[test]
+fn products_by_performance_shaders_are_within_their_bound() {
+    let (gpu, mut random) = (gpu(), Random(21));
+    let shaders = Product { implementation: Implementation::PerformanceShaders, ..Product::default() };
+    let mut computed = 0;
+    let count = rounds(24);
+    for _ in 0..count {
+        computed += usize::from(one::<f32, f32>(&gpu, &mut random, shaders));
+        computed += usize::from(one::<f16, f16>(&gpu, &mut random, shaders));
+        computed += usize::from(one::<f16, f32>(&gpu, &mut random, shaders));
+    }
+    assert!(2 * computed > 3 * count, "{computed} of {} were computed", 3 * count);
+}
+
+/// Parts of the result that several workers compute, and more terms than are converted at a time.
+#[test]
+fn large_products_by_performance_shaders_are_whole() {
+    fn large<T: Number, U: Number>(beta: f32) {
+        let (gpu, mut random) = (gpu(), Random(22));
+        let (m, n, k) = (611, 1030, 1300);
+        let a = Placed::<T>::new(&gpu, &mut random, &[m, k], &[0, 1], 3);
+        let b = Placed::<T>::new(&gpu, &mut random, &[k, n], &[1, 0], 0);
+        let mut c = Placed::<U>::new(&gpu, &mut random, &[m, n], &[0, 1], 1);
+        let implementation = Implementation::PerformanceShaders;
+        let options = Product { implementation, beta, ..Product::default() };
+        run("a large product", product_with(a.tensor(), b.tensor(), c.tensor_mut(), &options));
+        let now = c.buffer.to_vec().expect("it ran");
+        for _ in 0..500 {
+            let at = [below(&mut random, m), below(&mut random, n)];
+            let (mut sum, mut size) = (f64::from(beta) * c.at(&at), (f64::from(beta) * c.at(&at)).abs());
+            for p in 0..k {
+                let term = a.at(&[at[0], p]) * b.at(&[p, at[1]]);
+                (sum, size) = (sum + term, size + term.abs());
+            }
+            let bound = gamma(k + 2) * size;
+            let bound = bound + U::ROUNDOFF * (sum.abs() + bound) + U::SMALLEST / 2.0;
+            let got = now[c.place(&at)].to_f64();
+            assert!((got - sum).abs() <= bound, "{} at {at:?}: {got}, not {sum}", name::<T>());
+        }
+    }
+    large::<f32, f32>(0.0);
+    large::<f32, f32>(0.5);
+    large::<f16, f16>(-1.0);
+    large::<f16, f32>(0.0);
+}
+
+#[test]
+fn what_performance_shaders_cannot_multiply_is_told() {
+    let gpu = gpu();
+    fn told<T: Number, U: Number>(gpu: &Accelerator, strides: [usize; 2], kernel: Option<ProductKernel>) -> String {
+        let (a, mut c) = (gpu.buffer_zeroed::<T>(64).expect("a buffer"), gpu.buffer_zeroed::<U>(64).expect("a buffer"));
+        let a = Tensor::strided(&a, &[2, 2], &strides).expect("within");
+        let to = TensorMut::new(c.view_mut(..4).expect("within"), &[2, 2]).expect("it fits");
+        let options = Product { implementation: Implementation::PerformanceShaders, kernel, ..Product::default() };
+        product_with(a, a, to, &options).expect_err("it is refused").to_string()
+    }
+    let of = |why: &str| format!("this product by Metal Performance Shaders is not supported: {why}");
+    for (error, why) in [
+        (told::<bf16, bf16>(&gpu, [2, 1], None), "MPSMatrixMultiplication has no products of bfloat to bfloat"),
+        (told::<bf16, f32>(&gpu, [2, 1], None), "MPSMatrixMultiplication has no products of bfloat to float"),
+        (told::<f32, f16>(&gpu, [2, 1], None), "MPSMatrixMultiplication has no products of float to half"),
+        (
+            told::<f32, f32>(&gpu, [5, 3], None),
+            "A is 2x2 at strides 5 and 3: one of the two has to be 1, and the other reach over a line",
+        ),
+        (told::<f32, f32>(&gpu, [2, 1], Some(ProductKernel::Threads96x64)), "the kernel Threads96x64 is asked for too"),
+    ] {
+        assert_eq!(error, of(why));
+    }
+}
+
+/// Passes of Metal Performance Shaders are ordered among launches, copies and each other, in batches and in streams.
+#[test]
+fn products_by_performance_shaders_see_what_came_before() {
+    let gpu = gpu();
+    let side = 70;
+    let numbers: Vec<f32> = (0..side * side).map(|i| (i % 13) as f32 - 6.0).collect();
+    let doubled: Vec<f32> = (0..side * side).map(|i| if i % (side + 1) == 0 { 2.0 } else { 0.0 }).collect();
+    let wanted: Vec<f32> = numbers.iter().map(|number| 64.0 * number.max(0.0)).collect();
+    let options = Product { implementation: Implementation::PerformanceShaders, ..Product::default() };
+    for streamed in [false, true] {
+        let x = gpu.buffer_from(&numbers).expect("a buffer");
+        let two = gpu.buffer_from(&doubled).expect("a buffer");
+        let [mut y, mut z] = [0; 2].map(|_| gpu.buffer_zeroed::<f32>(side * side).expect("a buffer"));
+        let (mut batch, stream) = (gpu.batch().expect("a batch"), gpu.stream(dcmetal::StreamLimits::default()));
+        let mut give = |operation: dcmetal::Result<dcmetal::tensor::Operation<'_>>| {
+            let operation = operation.expect("it fits");
+            if streamed { operation.stream(&stream) } else { operation.record(&mut batch) }.expect("it is recorded");
+        };
+        let shape = &[side, side];
+        let relu = dcmetal::tensor::Activation::Relu;
+        let (from, to) = (Tensor::new(&x, shape).expect("it fits"), TensorMut::new(&mut y, shape).expect("it fits"));
+        give(dcmetal::tensor::activate(relu, from, to));
+        for _ in 0..3 {
+            let by = Tensor::new(&two, shape).expect("it fits");
+            let from = Tensor::new(&y, shape).expect("it fits");
+            give(product_with(from, by, TensorMut::new(&mut z, shape).expect("it fits"), &options));
+            let from = Tensor::new(&z, shape).expect("it fits");
+            give(product_with(by, from, TensorMut::new(&mut y, shape).expect("it fits"), &options));
+        }
+        // What is in flight is waited for by who reads it.
+        if !streamed {
+            drop(batch.submit().expect("it is submitted"));
+        }
+        assert_eq!(y.to_vec().expect("it ran"), wanted, "in a stream: {streamed}");
     }
 }
 

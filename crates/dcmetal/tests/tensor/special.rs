@@ -63,7 +63,7 @@ fn unread<T: Number>(kernel: ProductKernel) {
     for strides in [[33, 1], [70, 2]] {
         let mut c = Placed::<f32>::strided(&gpu(), &mut Random(14), &[5, 33], &strides, 3);
         c.rewrite(|_| f32::NAN);
-        let options = Product { alpha: -0.5, beta: 0.0, kernel: Some(kernel) };
+        let options = Product { alpha: -0.5, beta: 0.0, kernel: Some(kernel), ..Product::default() };
         run("a product over NaNs", product_with(a.tensor(), b.tensor(), c.tensor_mut(), &options));
         c.check(&format!("{kernel:?} over NaNs"), |at| {
             let (sum, size) = sum_of((0..19).map(|k| (a.at(&[at[0], k]), b.at(&[k, at[1]]))));

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::event;
 use super::fiber::Place;
 use super::guard::{Record, Registration};
-use super::run::Share;
+use super::share::Share;
 use crate::device::worker_threads;
 use crate::queue::Queue;
 

@@ -14,16 +14,17 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::ahead;
 use super::counting::{self, Counted, Dispatched};
 use super::fiber::{Halt, run_group};
-use super::guard::{Signal, interrupt, watchdog_limit};
+use super::guard::{Signal, watchdog_limit};
 use super::order::{BLOCK, position};
-use super::pool::{self, Computing, Worker};
+use super::pool::{Computing, Worker};
+use super::share::{Share, Work};
 use super::signal::describe_signal;
 use super::streams::stream_bytes;
 use super::{Group, SAMPLERS, SLOTS, Sampler, Span, TEXTURES, Texture, event};
@@ -325,6 +326,7 @@ pub(super) fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Rec
                 continue;
             }
             Command::Barrier => {}
+            Command::Product(ref product) => product.run(worker, task.number, position)?,
             Command::Execute(ref execute) => {
                 let mut commands = resolve(execute).map_err(|failure| Failure { place: (0, position), ..failure })?;
                 commands.log.clone_from(&recording.log);
@@ -356,14 +358,25 @@ fn wave_end(commands: &[Command], first: usize) -> usize {
 }
 
 /// Dispatches that may overlap, and the number of their threadgroups.
-struct Wave {
+pub(super) struct Wave {
     recording: *const Recording,
-    first: usize,
+    pub(super) first: usize,
     end: usize,
     groups: u64,
 }
 
 impl Wave {
+    /// Runs a helper's part of it.
+    ///
+    /// # Safety
+    /// The recording is kept meanwhile.
+    pub(super) unsafe fn help(&self, worker: &mut Worker, share: &Arc<Share>) -> Result<(), Failure> {
+        // SAFETY: as the caller promises.
+        let recording = unsafe { &*self.recording };
+        let mut cursor = Cursor::new(self.first);
+        share.take(worker, &mut |worker, groups| cursor.run(worker, recording, groups)).map(drop)
+    }
+
     fn new(recording: &Recording, first: usize, end: usize) -> Wave {
         let count = |position| dispatch(recording, position).group_count();
         let groups = (first..end).fold(0u64, |sum, position| sum.saturating_add(count(position)));
@@ -454,164 +467,12 @@ fn run_shared(
     let [width, height, _] = of_first.groups.map(u64::from);
     let row = if spans(recording, of_first) { width } else { width * height.min(BLOCK) }.max(1);
     let chunk = if chunk < row { chunk } else { chunk / row * row };
-    let share = Arc::new(Share {
-        task: task.number,
-        wave: Wave { ..*wave },
-        next: AtomicU64::new(next),
-        chunk,
-        closed: AtomicBool::new(false),
-        failed: AtomicBool::new(false),
-        running: AtomicU32::new(0),
-        failure: Mutex::new(None),
-    });
-    {
-        // However this ends, helpers are waited for: they use the recording.
-        let _closing = Closing(&share);
-        share.recruit();
-        let start = event::now();
-        match loop_chunks(&share, worker, recording, &mut cursor) {
-            Ok(groups) => wave.learn(recording, groups, event::now() - start),
-            Err(failure) => share.fail(failure),
-        }
-    }
-    let failure = share.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-    failure.map_or(Ok(()), Err)
-}
-
-/// Takes chunks until none is left; returns how many threadgroups that were.
-fn loop_chunks(
-    share: &Arc<Share>,
-    worker: &mut Worker,
-    recording: &Recording,
-    cursor: &mut Cursor,
-) -> Result<u64, Failure> {
-    let mut own = 0;
-    loop {
-        let start = share.next.fetch_add(share.chunk, Ordering::Relaxed);
-        // Not `closed`: whoever has taken a chunk runs it, though the driver may have found no other.
-        if start >= share.wave.groups || share.failed.load(Ordering::Relaxed) {
-            return Ok(own);
-        }
-        let end = (start + share.chunk).min(share.wave.groups);
-        cursor.run(worker, recording, start..end)?;
-        own += end - start;
-        // A core may have become free since.
-        if pool::has_room() && end + share.chunk < share.wave.groups {
-            pool::recruit(share, 1);
-        }
-    }
-}
-
-/// A wave that several workers run.
-///
-/// Helpers may come at any time, even when the driver has gone on: they first count themselves in `running` and then look
-/// at `closed`, while the driver first sets `closed` and then waits for `running` to be 0 (all SeqCst). So a helper that
-/// finds it open may use the wave's recording, because the driver waits for it; one that finds it closed uses nothing.
-pub(crate) struct Share {
-    task: u64,
-    wave: Wave,
-    next: AtomicU64,
-    chunk: u64,
-    /// No helper may begin any more.
-    closed: AtomicBool,
-    /// What is left is not to be run.
-    failed: AtomicBool,
-    running: AtomicU32,
-    /// The first.
-    failure: Mutex<Option<Failure>>,
-}
-
-// SAFETY: the recording is only read, and only by workers that the driver waits for; what it points to may be used from
-// any thread.
-unsafe impl Send for Share {}
-// SAFETY: as above; the rest is atomics and a mutex.
-unsafe impl Sync for Share {}
-
-/// Closes a share when dropped; after a panic what is left is not run.
-struct Closing<'a>(&'a Share);
-
-impl Drop for Closing<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.failed.store(true, Ordering::Relaxed);
-        }
-        self.0.close();
-    }
-}
-
-impl Share {
-    fn recruit(self: &Arc<Share>) {
-        let chunks = (self.wave.groups - self.next.load(Ordering::Relaxed).min(self.wave.groups)).div_ceil(self.chunk);
-        let useful = usize::try_from(chunks.saturating_sub(1)).unwrap_or(usize::MAX);
-        // The helpers recruit the others, so that the driver does not wake them all.
-        pool::recruit(self, useful.min(2));
-    }
-
-    /// Runs chunks on a helper. `rested` makes it idle again, before the driver learns that it is done: the next wave begins at once and wants the
-    /// same helper.
-    pub(crate) fn help(self: &Arc<Share>, worker: &mut Worker, rested: impl FnOnce()) {
-        self.running.fetch_add(1, Ordering::SeqCst);
-        if !self.closed.load(Ordering::SeqCst) {
-            worker.record.join(self.task);
-            self.recruit();
-            // SAFETY: the driver keeps the recording until this worker is not running any more.
-            let recording = unsafe { &*self.wave.recording };
-            let mut cursor = Cursor::new(self.wave.first);
-            let outcome = catch_unwind(AssertUnwindSafe(|| loop_chunks(self, worker, recording, &mut cursor)));
-            let failed = !matches!(outcome, Ok(Ok(_)));
-            match outcome {
-                Ok(Ok(_)) => {}
-                Ok(Err(failure)) => self.fail(failure),
-                Err(_) => {
-                    let text =
-                        "Internal Error: hostmetal panicked while it helped; this is a bug of hostmetal".to_owned();
-                    self.fail(Failure { code: ErrorCode::Internal, text, place: (0, self.wave.first) });
-                }
-            }
-            worker.record.leave();
-            // A signal that met the driver between two kernels is sent again, until it has left what it runs.
-            while failed && !self.closed.load(Ordering::SeqCst) {
-                std::thread::sleep(Duration::from_millis(1));
-                interrupt(self.task);
-            }
-        }
-        rested();
-        if self.running.fetch_sub(1, Ordering::SeqCst) == 1 {
-            event::wake(&self.running, 1);
-        }
-    }
-
-    /// Keeps the first failure and stops the others.
-    fn fail(&self, failure: Failure) {
-        let first = {
-            let mut known = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-            let first = known.is_none();
-            known.get_or_insert(failure);
-            first
-        };
-        if first {
-            self.failed.store(true, Ordering::Relaxed);
-            interrupt(self.task);
-        }
-    }
-
-    /// Waits until no helper runs.
-    fn close(&self) {
-        self.closed.store(true, Ordering::SeqCst);
-        // The loads below are Acquire only: without the fence they could come before the store (STLR, LDAPR).
-        fence(Ordering::SeqCst);
-        while !event::spin_until(&self.running, event::PATIENT, |running| running == 0) {
-            let running = self.running.load(Ordering::SeqCst);
-            if running == 0 {
-                return;
-            }
-            event::sleep_while(&self.running, running, Some(Duration::from_millis(10)));
-            // A signal that met a helper between two kernels is sent again.
-            if self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
-                interrupt(self.task);
-            }
-        }
-    }
+    let share = Share::new(task.number, Work::Wave(Wave { ..*wave }), next..wave.groups, chunk);
+    share.run(
+        worker,
+        |worker, groups| cursor.run(worker, recording, groups),
+        |groups, time| wave.learn(recording, groups, time),
+    )
 }
 
 /// Where a worker is in a wave: the dispatch, and the group that kernels are called with.
@@ -839,7 +700,7 @@ fn place_groups(group: &mut Group, dispatch: &Dispatch, number: u64, most: u64, 
     count
 }
 
-fn timeout(kernel: Option<&str>, command: usize) -> Failure {
+pub(super) fn timeout(kernel: Option<&str>, command: usize) -> Failure {
     let limit = watchdog_limit().map_or(0.0, |limit| limit.as_secs_f64());
     let at = kernel.map_or(String::new(), |name| format!(" in kernel {name:?}"));
     let text = format!(

@@ -1,0 +1,219 @@
+//! Products of Metal Performance Shaders, computed by the crate `gemm-f32` in blocks of the result.
+//!
+//! Numbers of 16 bits are converted, a part of the inner extent at a time, summed in 32 bits and rounded once. A block is no kernel, from which a signal
+//! could lead away: workers look before each whether they shall stop.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use gemm_common::Parallelism;
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+
+use super::pool::Worker;
+use super::run::timeout;
+use super::share::{Share, Work};
+use crate::command::Failure;
+use crate::device::worker_threads;
+use crate::performance::{Operand, Product};
+
+/// Multiply-adds below which nobody is woken: some ten microseconds of one core.
+const WORTH_SHARING: usize = 1 << 19;
+/// Terms of a sum for which numbers of 16 bits are converted at a time.
+const DEPTH: usize = 512;
+
+/// A matrix of 32-bit numbers for gemm.
+#[derive(Clone, Copy)]
+struct Numbers {
+    first: *const f32,
+    row: usize,
+    column: usize,
+}
+
+/// A block: its matrix, rows and columns.
+struct Block {
+    matrix: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl Product {
+    /// Runs it on the worker and whoever helps, as the command at a position.
+    pub(super) fn run(&self, worker: &mut Worker, task: u64, position: usize) -> Result<(), Failure> {
+        let blocks = self.blocks() as u64;
+        let [rows, columns, terms] = self.size;
+        let work = [columns, terms, self.count].into_iter().fold(rows, usize::saturating_mul);
+        let part = |worker: &mut Worker, blocks: Range<u64>| self.run_blocks(worker, blocks, position);
+        if blocks == 1 || worker_threads() == 1 || work < WORTH_SHARING {
+            return part(worker, 0..blocks);
+        }
+        // Of small matrices a worker takes several.
+        let chunk = ((blocks as u128 * WORTH_SHARING as u128 / work as u128) as u64).max(1);
+        Share::new(task, Work::Product(self, position), 0..blocks, chunk).run(worker, part, |_, _| {})
+    }
+
+    /// Runs a helper's part of it.
+    pub(super) fn help(&self, worker: &mut Worker, share: &Arc<Share>, position: usize) -> Result<(), Failure> {
+        share.take(worker, &mut |worker, blocks| self.run_blocks(worker, blocks, position)).map(drop)
+    }
+
+    fn run_blocks(&self, worker: &mut Worker, blocks: Range<u64>, position: usize) -> Result<(), Failure> {
+        for number in blocks {
+            if worker.record.stopping() {
+                return Err(timeout(None, position));
+            }
+            self.run_block(&self.block_at(number as usize));
+        }
+        Ok(())
+    }
+
+    fn blocks(&self) -> usize {
+        self.size[0].div_ceil(self.block[0]) * self.size[1].div_ceil(self.block[1]) * self.count
+    }
+
+    fn block_at(&self, number: usize) -> Block {
+        let down = self.size[0].div_ceil(self.block[0]);
+        let across = self.size[1].div_ceil(self.block[1]);
+        let extent = |axis: usize, at: usize| {
+            let start = at * self.block[axis];
+            start..(start + self.block[axis]).min(self.size[axis])
+        };
+        // Beside each other first: they read the same rows of the left matrix.
+        let (at, matrix) = (number % (down * across), number / (down * across));
+        Block { matrix, rows: extent(0, at / across), columns: extent(1, at % across) }
+    }
+
+    fn run_block(&self, block: &Block) {
+        match (self.left.half, self.to.half) {
+            (false, _) => self.run_whole(block),
+            (true, false) => {
+                let to = element(&self.to, block.matrix, block.rows.start, block.columns.start).cast::<f32>();
+                self.run_converted(block, to, self.to.row, self.beta);
+            }
+            (true, true) => self.run_rounded(block),
+        }
+    }
+
+    /// All numbers have 32 bits and are used where they are.
+    fn run_whole(&self, block: &Block) {
+        let terms = self.size[2];
+        let numbers = |operand: &Operand, row: usize, column: usize| Numbers {
+            first: element(operand, block.matrix, row, column).cast::<f32>().cast_const(),
+            row: operand.row,
+            column: operand.column,
+        };
+        let left = numbers(&self.left, block.rows.start, 0);
+        let right = numbers(&self.right, 0, block.columns.start);
+        let to = element(&self.to, block.matrix, block.rows.start, block.columns.start).cast::<f32>();
+        let size = [block.rows.len(), block.columns.len(), terms];
+        // SAFETY: the encoder checked that the matrices are within their buffers, which the recording holds, and the block is within
+        // the matrices. A program that uses them meanwhile races with its own command.
+        unsafe { multiply(size, (to, self.to.row), [left, right], [self.alpha, self.beta]) };
+    }
+
+    /// The result is rounded to 16 bits at the end.
+    fn run_rounded(&self, block: &Block) {
+        let (rows, columns) = (block.rows.len(), block.columns.len());
+        let mut sums = vec![0.0f32; rows * columns];
+        let mut halves = vec![f16::ZERO; columns];
+        let place =
+            |row: usize| element(&self.to, block.matrix, block.rows.start + row, block.columns.start).cast::<f16>();
+        if self.beta != 0.0 {
+            for (row, sums) in sums.chunks_exact_mut(columns).enumerate() {
+                // SAFETY: as in `run_whole`; rows of a result are in one piece.
+                unsafe { std::ptr::copy_nonoverlapping(place(row), halves.as_mut_ptr(), columns) };
+                halves.convert_to_f32_slice(sums);
+            }
+        }
+        self.run_converted(block, sums.as_mut_ptr(), columns, self.beta);
+        for (row, sums) in sums.chunks_exact(columns).enumerate() {
+            halves.convert_from_f32_slice(sums);
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(halves.as_ptr(), place(row), columns) };
+        }
+    }
+
+    /// The operands' numbers are converted, for some terms at a time.
+    fn run_converted(&self, block: &Block, to: *mut f32, to_row: usize, beta: f32) {
+        let terms = self.size[2];
+        let (mut left, mut right, mut halves) = (Vec::new(), Vec::new(), Vec::new());
+        for first in (0..terms).step_by(DEPTH) {
+            let part = first..(first + DEPTH).min(terms);
+            let depth = part.len();
+            let a = converted((&self.left, block.matrix), block.rows.clone(), part.clone(), (&mut left, &mut halves));
+            let b = converted((&self.right, block.matrix), part, block.columns.clone(), (&mut right, &mut halves));
+            let beta = if first == 0 { beta } else { 1.0 };
+            let size = [block.rows.len(), block.columns.len(), depth];
+            // SAFETY: the converted numbers are as many; `to` is the caller's, of as many rows and columns.
+            unsafe { multiply(size, (to, to_row), [a, b], [self.alpha, beta]) };
+        }
+    }
+}
+
+/// Where an element is.
+fn element(operand: &Operand, matrix: usize, row: usize, column: usize) -> *mut u8 {
+    let at = matrix * operand.matrix + row * operand.row + column * operand.column;
+    operand.base.wrapping_add(at * if operand.half { 2 } else { 4 })
+}
+
+/// Some rows and columns of a matrix of 16-bit numbers, in the order in which it has them.
+fn converted(
+    (operand, matrix): (&Operand, usize),
+    rows: Range<usize>,
+    columns: Range<usize>,
+    (numbers, halves): (&mut Vec<f32>, &mut Vec<f16>),
+) -> Numbers {
+    let by_rows = operand.column == 1;
+    let (lines, length) = if by_rows { (rows.len(), columns.len()) } else { (columns.len(), rows.len()) };
+    numbers.resize(lines * length, 0.0);
+    halves.resize(length, f16::ZERO);
+    for (line, numbers) in numbers.chunks_exact_mut(length).enumerate() {
+        let (row, column) =
+            if by_rows { (rows.start + line, columns.start) } else { (rows.start, columns.start + line) };
+        let first = element(operand, matrix, row, column).cast::<f16>();
+        // SAFETY: as in `run_whole`; the numbers of a line are in one piece.
+        unsafe { std::ptr::copy_nonoverlapping(first, halves.as_mut_ptr(), length) };
+        halves[..length].convert_to_f32_slice(numbers);
+    }
+    let (row, column) = if by_rows { (length, 1) } else { (1, length) };
+    Numbers { first: numbers.as_ptr(), row, column }
+}
+
+/// to = alpha left right + beta to, of rows x columns with so many terms. With a beta of 0 what is there is not read.
+///
+/// # Safety
+/// The matrices are there, and the result's rows lie `to_row` apart.
+unsafe fn multiply(
+    [rows, columns, terms]: [usize; 3],
+    (to, to_row): (*mut f32, usize),
+    [left, right]: [Numbers; 2],
+    [alpha, beta]: [f32; 2],
+) {
+    let gemm = gemm_f32::gemm::f32::get_gemm_fn();
+    let stride = |distance: usize| distance as isize;
+    // gemm writes columns, so it is given the transposes: columns of the result's are rows here.
+    // SAFETY: as the caller promises.
+    unsafe {
+        gemm(
+            columns,
+            rows,
+            terms,
+            to,
+            stride(to_row),
+            1,
+            beta != 0.0,
+            right.first,
+            stride(right.row),
+            stride(right.column),
+            left.first,
+            stride(left.row),
+            stride(left.column),
+            beta,
+            alpha,
+            false,
+            false,
+            false,
+            Parallelism::None,
+        );
+    }
+}

@@ -1,0 +1,153 @@
+// DCMetalPerformance.mm: the C ABI over Metal Performance Shaders.
+//
+// Apple's validation of these classes ends the process: it is no exception. So everything that it looks at is checked here first.
+
+#include "DCMetalShim.h"
+
+#import <MetalPerformanceShaders/MetalPerformanceShaders.h>
+
+using namespace dcmetal;
+
+struct DCMetalMultiplication_s {
+  DCMetalMultiplication_s(MPSMatrixMultiplication *kernel, const DCMetalMultiplicationDescriptor &of)
+      : object(kernel), descriptor(of) {}
+  Strong<MPSMatrixMultiplication *> object;
+  const DCMetalMultiplicationDescriptor descriptor;
+  uint64_t registry_id = 0;
+};
+
+static_assert((MPSDataType)DC_METAL_NUMBER_FLOAT16 == MPSDataTypeFloat16 && (MPSDataType)DC_METAL_NUMBER_FLOAT32 == MPSDataTypeFloat32,
+              "numbers have Metal's values");
+
+bool DCMetalDevice_SupportsPerformanceShaders(DCMetalDevice device) {
+  if (!device) return false;
+  return ask(false, [=] { return (bool)MPSSupportsMTLDevice(in(device)); });
+}
+
+DCMetalStatus DCMetalMultiplication_Create(DCMetalDevice device, const DCMetalMultiplicationDescriptor *descriptor,
+                                           DCMetalMultiplication *multiplication, DCMetalError *error) {
+  if (multiplication) *multiplication = nullptr;
+  return entry(error, [=] {
+    if (!device) return null_argument(error, "device");
+    if (!descriptor) return null_argument(error, "descriptor");
+    if (!multiplication) return null_argument(error, "multiplication");
+    const DCMetalMultiplicationDescriptor &of = *descriptor;
+    if (of.rows == 0 || of.columns == 0 || of.interior == 0) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "rows, columns and interior are to be above 0");
+    }
+    if (!MPSSupportsMTLDevice(in(device))) {
+      return fail(error, DC_METAL_UNSUPPORTED, "the device has no Metal Performance Shaders");
+    }
+    MPSMatrixMultiplication *object =
+        owned([[MPSMatrixMultiplication alloc] initWithDevice:in(device)
+                                                transposeLeft:of.transpose_left
+                                               transposeRight:of.transpose_right
+                                                   resultRows:of.rows
+                                                resultColumns:of.columns
+                                              interiorColumns:of.interior
+                                                        alpha:of.alpha
+                                                         beta:of.beta]);
+    if (!object) return fail(error, DC_METAL_UNSUPPORTED, "Metal made no kernel for products of matrices");
+    *multiplication = new (std::nothrow) DCMetalMultiplication_s(object, of);
+    if (!*multiplication) return fail(error, DC_METAL_OUT_OF_MEMORY, "no memory for a kernel's handle");
+    (*multiplication)->registry_id = [in(device) registryID];
+    return DC_METAL_OK;
+  });
+}
+
+// ------------------------------------------------------------------ matrices
+
+// Where the last element ends; false where that is beyond 64 bits.
+static bool end_of(const DCMetalMatrix &matrix, uint64_t element, uint64_t *end) {
+  uint64_t matrices, rows, row;
+  return !__builtin_mul_overflow(matrix.matrices - 1, matrix.matrices > 1 ? matrix.matrix_bytes : 0, &matrices) &&
+         !__builtin_mul_overflow(matrix.rows - 1, matrix.row_bytes, &rows) &&
+         !__builtin_mul_overflow(matrix.columns, element, &row) && !__builtin_add_overflow(matrices, rows, end) &&
+         !__builtin_add_overflow(*end, row, end) && !__builtin_add_overflow(*end, matrix.offset, end);
+}
+
+// What MPSMatrix and its descriptor ask of one.
+static DCMetalStatus check_matrix(const DCMetalMatrix &matrix, uint64_t registry_id, const char *name, DCMetalError *error) {
+  DCMetalStatus status = check_buffer(matrix.buffer, registry_id, name, error);
+  if (status != DC_METAL_OK) return status;
+  const auto wrong = [=](const char *why) { return fail(error, DC_METAL_INVALID_ARGUMENT, "the %s matrix: %s", name, why); };
+  if (matrix.number != DC_METAL_NUMBER_FLOAT16 && matrix.number != DC_METAL_NUMBER_FLOAT32) {
+    return wrong("numbers are of 16 or 32 bits");
+  }
+  const uint64_t element = matrix.number == DC_METAL_NUMBER_FLOAT16 ? 2 : 4;
+  if (matrix.rows == 0 || matrix.columns == 0 || matrix.matrices == 0) return wrong("it has no elements");
+  if (matrix.offset % element || matrix.row_bytes % element) return wrong("offset and row_bytes are multiples of an element");
+  if (matrix.columns > matrix.row_bytes / element) return wrong("row_bytes is less than a row");
+  if (matrix.matrices > 1 && (matrix.matrix_bytes % matrix.row_bytes || matrix.rows > matrix.matrix_bytes / matrix.row_bytes)) {
+    return wrong("matrix_bytes is no multiple of row_bytes, or less than all rows");
+  }
+  uint64_t end = 0;
+  if (!end_of(matrix, element, &end) || end > [in(matrix.buffer) length]) return wrong("it ends behind its buffer");
+  return DC_METAL_OK;
+}
+
+static DCMetalStatus check_size(const DCMetalMatrix &matrix, bool transpose, uint64_t rows, uint64_t columns, const char *name,
+                                DCMetalError *error) {
+  if (matrix.rows == (transpose ? columns : rows) && matrix.columns == (transpose ? rows : columns)) return DC_METAL_OK;
+  return fail(error, DC_METAL_INVALID_ARGUMENT, "the %s matrix has not the size that was said", name);
+}
+
+static DCMetalStatus check_matrices(DCMetalMultiplication multiplication, const DCMetalMatrix &left, const DCMetalMatrix &right,
+                                    const DCMetalMatrix &result, DCMetalError *error) {
+  const DCMetalMultiplicationDescriptor &of = multiplication->descriptor;
+  DCMetalStatus status = check_matrix(left, multiplication->registry_id, "left", error);
+  if (status == DC_METAL_OK) status = check_matrix(right, multiplication->registry_id, "right", error);
+  if (status == DC_METAL_OK) status = check_matrix(result, multiplication->registry_id, "result", error);
+  if (status == DC_METAL_OK) status = check_size(left, of.transpose_left, of.rows, of.interior, "left", error);
+  if (status == DC_METAL_OK) status = check_size(right, of.transpose_right, of.interior, of.columns, "right", error);
+  if (status == DC_METAL_OK) status = check_size(result, false, of.rows, of.columns, "result", error);
+  if (status != DC_METAL_OK) return status;
+  if (left.number != right.number || (result.number != left.number && result.number != DC_METAL_NUMBER_FLOAT32)) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "left and right are of one kind of numbers, the result of that or of FLOAT32");
+  }
+  if (left.matrices != result.matrices || right.matrices != result.matrices) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "there are not as many left and right matrices as results");
+  }
+  return DC_METAL_OK;
+}
+
+// Of one matrix matrix_bytes may be anything here; Metal checks it all the same.
+static MPSMatrix *matrix_of(const DCMetalMatrix &of) {
+  MPSMatrixDescriptor *descriptor =
+      of.matrices > 1 ? [MPSMatrixDescriptor matrixDescriptorWithRows:of.rows
+                                                              columns:of.columns
+                                                             matrices:of.matrices
+                                                             rowBytes:of.row_bytes
+                                                          matrixBytes:of.matrix_bytes
+                                                             dataType:(MPSDataType)of.number]
+                      : [MPSMatrixDescriptor matrixDescriptorWithRows:of.rows
+                                                              columns:of.columns
+                                                             rowBytes:of.row_bytes
+                                                             dataType:(MPSDataType)of.number];
+  return owned([[MPSMatrix alloc] initWithBuffer:in(of.buffer) offset:of.offset descriptor:descriptor]);
+}
+
+DCMetalStatus DCMetalMultiplication_Encode(DCMetalMultiplication multiplication, DCMetalCommandBuffer command_buffer,
+                                           const DCMetalMatrix *left, const DCMetalMatrix *right, const DCMetalMatrix *result,
+                                           DCMetalError *error) {
+  return entry(error, [=] {
+    if (!multiplication) return null_argument(error, "multiplication");
+    if (!command_buffer) return null_argument(error, "command_buffer");
+    if (!left || !right || !result) return null_argument(error, "a matrix");
+    if (command_buffer->committed) return committed_already(error);
+    if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
+    if ([[command_buffer->object device] registryID] != multiplication->registry_id) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "the command buffer is another device's");
+    }
+    DCMetalStatus status = check_matrices(multiplication, *left, *right, *result, error);
+    if (status != DC_METAL_OK) return status;
+    MPSMatrix *from = matrix_of(*left), *with = matrix_of(*right), *to = matrix_of(*result);
+    if (!from || !with || !to) return fail(error, DC_METAL_OUT_OF_MEMORY, "Metal made no matrix");
+    [multiplication->object encodeToCommandBuffer:command_buffer->object leftMatrix:from rightMatrix:with resultMatrix:to];
+    return DC_METAL_OK;
+  });
+}
+
+void DCMetalMultiplication_Release(DCMetalMultiplication multiplication) {
+  drop([=] { delete multiplication; });
+}

@@ -1,0 +1,8 @@
+// Metal Performance Shaders, the part that hostmetal implements: products of matrices. Every declaration is Apple's (scripts/apple/check.sh
+// compares it with the metadata of Apple's SDK); what is not implemented is not declared.
+#pragma once
+#import <MetalPerformanceShaders/MPSCoreTypes.h>
+#import <MetalPerformanceShaders/MPSKernel.h>
+#import <MetalPerformanceShaders/MPSMatrix.h>
+#import <MetalPerformanceShaders/MPSMatrixMultiplication.h>
+#import <MetalPerformanceShaders/MPSMatrixTypes.h>
