@@ -250,4 +250,44 @@ mod tests {
         assert_eq!(gpu.products().find(&gpu, class(&[64, 64], true)), None, "another order");
         assert_eq!(used(&open(), 40), "product_simdgroups", "of an earlier accelerator");
     }
+
+    #[test]
+    fn performance_shaders_are_measured_and_used_where_they_can_be() {
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        // Kernels may have to be compiled meanwhile.
+        let options = TuneOptions { time: Duration::from_secs(600), ..TuneOptions::default() };
+        fn tuned<T: Element>(gpu: &Accelerator, options: &TuneOptions) -> ProductTuning {
+            let (x, mut y) = (gpu.buffer_zeroed::<T>(64).expect("x"), gpu.buffer_zeroed::<T>(64).expect("y"));
+            let square = Tensor::new(&x, &[8, 8]).expect("it fits");
+            tune_product(square, square, &TensorMut::new(&mut y, &[8, 8]).expect("it fits"), options)
+                .expect("there is time")
+        }
+        let of = |tuning: &ProductTuning| tuning.candidates.iter().map(|(method, _)| *method).collect::<Vec<_>>();
+        let tuning = tuned::<f32>(&gpu, &options);
+        let mut sorted = of(&tuning);
+        assert_eq!((sorted[0], sorted.len()), (tuning.method, 5));
+        sorted.sort_by_key(|method| ProductMethod::all().position(|other| other == *method));
+        assert_eq!(sorted, ProductMethod::all().collect::<Vec<_>>());
+        let lines: Vec<String> = tuning.to_string().lines().map(str::to_owned).collect();
+        assert_eq!(lines[0], tuning.method.to_string());
+        assert!(lines.iter().any(|line| line.starts_with("  PerformanceShaders: median ")), "{lines:?}");
+        assert_eq!(tuned::<f32>(&gpu, &options), ProductTuning { method: tuning.method, candidates: Vec::new() });
+        // There are none for `bfloat`.
+        assert!(!of(&tuned::<half::bf16>(&gpu, &options)).contains(&ProductMethod::PerformanceShaders));
+
+        let layout = Layout::rows(&[8, 8]).expect("a layout");
+        let class = ProductClass::of((Scalar::F32, Scalar::F32), &layout, &layout, &layout);
+        let kernel = ProductMethod::Kernel(ProductKernel::Simdgroups32x32);
+        gpu.products().remember(&gpu, class, vec![ProductMethod::PerformanceShaders, kernel]);
+        let (x, mut y) = (gpu.buffer_zeroed::<f32>(200).expect("x"), gpu.buffer_zeroed::<f32>(64).expect("y"));
+        let mut used = |strides: [usize; 2], implementation: Implementation| {
+            let square = Tensor::strided(&x, &[8, 8], &strides).expect("it fits");
+            let to = TensorMut::new(&mut y, &[8, 8]).expect("it fits");
+            let options = Product { implementation, ..Product::default() };
+            format!("{:?}", product_with(square, square, to, &options).expect("it fits"))
+        };
+        assert_eq!(used([8, 1], Implementation::Measured), "[MPSMatrixMultiplication 8x8 by 8x8]");
+        assert!(used([8, 1], Implementation::Kernels).contains("product_simdgroups"));
+        assert!(used([5, 1], Implementation::Measured).contains("product_simdgroups"), "rows lie over each other");
+    }
 }

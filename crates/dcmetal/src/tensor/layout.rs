@@ -127,6 +127,15 @@ impl Layout {
         })
     }
 
+    /// Elements of one axis as a matrix of one column.
+    pub(super) fn as_column(&self) -> Layout {
+        assert_eq!(self.rank, 1, "a vector");
+        let mut column = *self;
+        column.rank = 2;
+        (column.extents[1], column.strides[1]) = (1, 1);
+        column
+    }
+
     pub(super) fn permuted(&self, axes: &[usize]) -> Result<Layout> {
         let mut seen = [false; MAX_RANK];
         let known = axes.len() == self.rank

@@ -49,7 +49,7 @@ pub use normalize::{Affine, Channels, batch_norm, batch_statistics, layer_norm, 
 pub use performance::Implementation;
 pub use product::{Product, ProductKernel, product, product_with};
 pub use reduce::{Reduction, argmax, argmax_all, reduce, reduce_all};
-pub use vector::{vector_product, vector_product_with};
+pub use vector::{vector_product, vector_product_by, vector_product_with};
 pub use view::{Tensor, TensorMut};
 
 /// What tensors hold: `f32`, [`half::f16`] and [`half::bf16`].

@@ -1,8 +1,10 @@
 //! The product of a matrix and a vector.
 
 use super::layout::wrong;
+use super::performance::{passes, refused};
+use super::product::Shapes;
 use super::reduce::rows_of_threads;
-use super::{Element, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::{Arg, Grid, Result};
 
 const SOURCE: &str = concat!(include_str!("rows.metal"), include_str!("vector.metal"));
@@ -28,7 +30,22 @@ pub fn vector_product_with<'a, T: Element, U: Element>(
     a: Tensor<'a, T>,
     x: Tensor<'a, T>,
     y: TensorMut<'a, U>,
+    factors: [f32; 2],
+) -> Result<Operation<'a>> {
+    vector_product_by(a, x, y, factors, Implementation::Measured)
+}
+
+/// As [`vector_product_with`], by what is asked for. Metal Performance Shaders take the types and strides of [`product_with`](super::product_with), x and y as matrices of one column; nothing
+/// is measured of these products, so [`Implementation::Measured`] is the kernels.
+///
+/// # Errors
+/// As [`vector_product_with`]; [`Error::Unsupported`](crate::Error::Unsupported) where Metal Performance Shaders are asked for and cannot compute it.
+pub fn vector_product_by<'a, T: Element, U: Element>(
+    a: Tensor<'a, T>,
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, U>,
     [alpha, beta]: [f32; 2],
+    implementation: Implementation,
 ) -> Result<Operation<'a>> {
     let gpu =
         one_accelerator("vector_product", &[("A", a.accelerator()), ("x", x.accelerator()), ("y", y.accelerator())])?;
@@ -41,6 +58,13 @@ pub fn vector_product_with<'a, T: Element, U: Element>(
             "vector_product",
             format!("A is {a}, x is {x}, y is {y}: A x has not y's elements, or A not x's"),
         ));
+    }
+    if implementation == Implementation::PerformanceShaders {
+        let scalars = (T::SCALAR, U::SCALAR);
+        let shapes = Shapes::of(a.layout(), &x.layout().as_column(), &y.layout().as_column())?;
+        let passes = passes(gpu, &shapes, scalars, [alpha, beta]).map_err(refused)?;
+        // A result of one column is not turned.
+        return Ok(Operation::of_products(gpu, passes.products([a.arg(), x.arg(), y.into_arg()], scalars)));
     }
     let (x_step, y_step) = (x.strides()[0], y.strides()[0]);
     let by_columns = a_row == 1 && a_column != 1;

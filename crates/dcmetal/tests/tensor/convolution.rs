@@ -1,7 +1,8 @@
 //! Convolution, pooling, and the product of a matrix and a vector.
 
 use dcmetal::tensor::{
-    Convolution, Pool, Pooling, Steps, Tensor, TensorMut, convolution, pool, vector_product, vector_product_with,
+    Convolution, Implementation, Pool, Pooling, Steps, Tensor, TensorMut, convolution, pool, vector_product,
+    vector_product_by,
 };
 use half::{bf16, f16};
 
@@ -130,7 +131,7 @@ fn pooling_is_within_its_bounds() {
     }
 }
 
-fn vector<T: Number, U: Number>(random: &mut Random) {
+fn vector<T: Number, U: Number>(random: &mut Random, by: Implementation) {
     let gpu = gpu();
     let [m, k] = [0; 2].map(|_| of(random, &[1, 2, 7, 63, 64, 65, 131, 300]));
     let order: &[usize] = if below(random, 2) == 0 { &[0, 1] } else { &[1, 0] };
@@ -140,8 +141,12 @@ fn vector<T: Number, U: Number>(random: &mut Random) {
     let x = Placed::<T>::strided(&gpu, random, &[k], &[step], gap);
     let mut y = Placed::<U>::strided(&gpu, random, &[m], &[3 - step], gap);
     let [alpha, beta] = of(random, &[[1.0f32, 0.0], [-0.5, 1.0], [2.0, 0.25]]);
-    let what = format!("{} {m}x{k} {:?} by a vector {:?}, {alpha} and {beta}", name::<T>(), a.strides, x.strides);
-    run(&what, vector_product_with(a.tensor(), x.tensor(), y.tensor_mut(), [alpha, beta]));
+    let what =
+        format!("{} {m}x{k} {:?} by a vector {:?}, {alpha} and {beta}, {by:?}", name::<T>(), a.strides, x.strides);
+    let operation = vector_product_by(a.tensor(), x.tensor(), y.tensor_mut(), [alpha, beta], by);
+    let shaders = operation.as_ref().is_ok_and(|operation| operation.implementation() != Implementation::Kernels);
+    assert_eq!(shaders, by == Implementation::PerformanceShaders, "{what}");
+    run(&what, operation);
     y.check(&what, |at| {
         let terms = a.line(&[at[0], 0], 1, k).zip(x.line(&[0], 0, k)).map(|(a, x)| a.to_f64() * x.to_f64());
         let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()));
@@ -155,10 +160,13 @@ fn vector<T: Number, U: Number>(random: &mut Random) {
 fn vector_products_are_within_their_bound() {
     let mut random = Random(9);
     for _ in 0..24 {
-        vector::<f32, f32>(&mut random);
+        vector::<f32, f32>(&mut random, Implementation::Measured);
+        vector::<f32, f32>(&mut random, Implementation::PerformanceShaders);
     }
     for _ in 0..6 {
-        vector::<bf16, f32>(&mut random);
+        vector::<bf16, f32>(&mut random, Implementation::Kernels);
+        vector::<f16, f16>(&mut random, Implementation::PerformanceShaders);
+        vector::<f16, f32>(&mut random, Implementation::PerformanceShaders);
     }
 }
 
