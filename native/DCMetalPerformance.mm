@@ -16,6 +16,13 @@ struct DCMetalMultiplication_s {
   uint64_t registry_id = 0;
 };
 
+struct DCMetalRowKernel_s {
+  explicit DCMetalRowKernel_s(MPSMatrixUnaryKernel *kernel) : object(kernel) {}
+  Strong<MPSMatrixUnaryKernel *> object;
+  bool is_neuron = false;
+  uint64_t registry_id = 0;
+};
+
 static_assert((MPSDataType)DC_METAL_NUMBER_FLOAT16 == MPSDataTypeFloat16 && (MPSDataType)DC_METAL_NUMBER_FLOAT32 == MPSDataTypeFloat32,
               "numbers have Metal's values");
 
@@ -111,6 +118,15 @@ static DCMetalStatus check_matrices(DCMetalMultiplication multiplication, const 
   return DC_METAL_OK;
 }
 
+// Whether a kernel may make its pass now.
+static DCMetalStatus check_moment(DCMetalCommandBuffer command_buffer, uint64_t registry_id, DCMetalError *error) {
+  if (!command_buffer) return null_argument(error, "command_buffer");
+  if (command_buffer->committed) return committed_already(error);
+  if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
+  if ([[command_buffer->object device] registryID] == registry_id) return DC_METAL_OK;
+  return fail(error, DC_METAL_INVALID_ARGUMENT, "the command buffer is another device's");
+}
+
 // Of one matrix matrix_bytes may be anything here; Metal checks it all the same.
 static MPSMatrix *matrix_of(const DCMetalMatrix &of) {
   MPSMatrixDescriptor *descriptor =
@@ -132,14 +148,9 @@ DCMetalStatus DCMetalMultiplication_Encode(DCMetalMultiplication multiplication,
                                            DCMetalError *error) {
   return entry(error, [=] {
     if (!multiplication) return null_argument(error, "multiplication");
-    if (!command_buffer) return null_argument(error, "command_buffer");
     if (!left || !right || !result) return null_argument(error, "a matrix");
-    if (command_buffer->committed) return committed_already(error);
-    if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
-    if ([[command_buffer->object device] registryID] != multiplication->registry_id) {
-      return fail(error, DC_METAL_INVALID_ARGUMENT, "the command buffer is another device's");
-    }
-    DCMetalStatus status = check_matrices(multiplication, *left, *right, *result, error);
+    DCMetalStatus status = check_moment(command_buffer, multiplication->registry_id, error);
+    if (status == DC_METAL_OK) status = check_matrices(multiplication, *left, *right, *result, error);
     if (status != DC_METAL_OK) return status;
     MPSMatrix *from = matrix_of(*left), *with = matrix_of(*right), *to = matrix_of(*result);
     if (!from || !with || !to) return fail(error, DC_METAL_OUT_OF_MEMORY, "Metal made no matrix");
@@ -150,4 +161,72 @@ DCMetalStatus DCMetalMultiplication_Encode(DCMetalMultiplication multiplication,
 
 void DCMetalMultiplication_Release(DCMetalMultiplication multiplication) {
   drop([=] { delete multiplication; });
+}
+
+// ------------------------------------------------------------------ DCMetalRowKernel
+
+static DCMetalStatus make_row_kernel(DCMetalDevice device, DCMetalRowKernel *kernel, Class of, DCMetalError *error) {
+  if (!device) return null_argument(error, "device");
+  if (!kernel) return null_argument(error, "kernel");
+  if (!MPSSupportsMTLDevice(in(device))) {
+    return fail(error, DC_METAL_UNSUPPORTED, "the device has no Metal Performance Shaders");
+  }
+  MPSMatrixUnaryKernel *object = owned([(MPSMatrixUnaryKernel *)[of alloc] initWithDevice:in(device)]);
+  if (!object) return fail(error, DC_METAL_UNSUPPORTED, "Metal made no kernel for rows of matrices");
+  *kernel = new (std::nothrow) DCMetalRowKernel_s(object);
+  if (!*kernel) return fail(error, DC_METAL_OUT_OF_MEMORY, "no memory for a kernel's handle");
+  (*kernel)->registry_id = [in(device) registryID];
+  return DC_METAL_OK;
+}
+
+DCMetalStatus DCMetalRowKernel_CreateSoftMax(DCMetalDevice device, DCMetalRowKernel *kernel, DCMetalError *error) {
+  if (kernel) *kernel = nullptr;
+  return entry(error, [=] { return make_row_kernel(device, kernel, [MPSMatrixSoftMax class], error); });
+}
+
+DCMetalStatus DCMetalRowKernel_CreateNeuron(DCMetalDevice device, DCMetalNeuron neuron, float a, float b,
+                                            DCMetalRowKernel *kernel, DCMetalError *error) {
+  if (kernel) *kernel = nullptr;
+  return entry(error, [=] {
+    if (neuron != DC_METAL_NEURON_RELU && neuron != DC_METAL_NEURON_SIGMOID && neuron != DC_METAL_NEURON_TANH &&
+        neuron != DC_METAL_NEURON_GELU) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "%u is no neuron", (unsigned)neuron);
+    }
+    DCMetalStatus status = make_row_kernel(device, kernel, [MPSMatrixNeuron class], error);
+    if (status != DC_METAL_OK) return status;
+    (*kernel)->is_neuron = true;
+    MPSMatrixNeuron *object = (MPSMatrixNeuron *)(MPSMatrixUnaryKernel *)(*kernel)->object;
+    [object setNeuronType:(MPSCNNNeuronType)neuron parameterA:a parameterB:b parameterC:0];
+    return DC_METAL_OK;
+  });
+}
+
+DCMetalStatus DCMetalRowKernel_Encode(DCMetalRowKernel kernel, DCMetalCommandBuffer command_buffer, const DCMetalMatrix *source,
+                                      const DCMetalMatrix *result, DCMetalError *error) {
+  return entry(error, [=] {
+    if (!kernel) return null_argument(error, "kernel");
+    if (!source || !result) return null_argument(error, "a matrix");
+    DCMetalStatus status = check_moment(command_buffer, kernel->registry_id, error);
+    if (status == DC_METAL_OK) status = check_matrix(*source, kernel->registry_id, "source", error);
+    if (status == DC_METAL_OK) status = check_matrix(*result, kernel->registry_id, "result", error);
+    if (status == DC_METAL_OK) status = check_size(*result, false, source->rows, source->columns, "result", error);
+    if (status != DC_METAL_OK) return status;
+    if (source->number != result->number || source->matrices != result->matrices) {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "source and result are as many matrices, of one kind of numbers");
+    }
+    MPSMatrix *from = matrix_of(*source), *to = matrix_of(*result);
+    if (!from || !to) return fail(error, DC_METAL_OUT_OF_MEMORY, "Metal made no matrix");
+    if (kernel->is_neuron) {
+      MPSMatrixNeuron *object = (MPSMatrixNeuron *)(MPSMatrixUnaryKernel *)kernel->object;
+      [object encodeToCommandBuffer:command_buffer->object inputMatrix:from biasVector:nil resultMatrix:to];
+    } else {
+      MPSMatrixSoftMax *object = (MPSMatrixSoftMax *)(MPSMatrixUnaryKernel *)kernel->object;
+      [object encodeToCommandBuffer:command_buffer->object inputMatrix:from resultMatrix:to];
+    }
+    return DC_METAL_OK;
+  });
+}
+
+void DCMetalRowKernel_Release(DCMetalRowKernel kernel) {
+  drop([=] { delete kernel; });
 }

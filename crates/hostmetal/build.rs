@@ -13,8 +13,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SOURCES: &[&str] = &[
+    "MPSKernel",
     "MPSMatrix",
     "MPSMatrixMultiplication",
+    "MPSMatrixRows",
     "MTLBinaryArchive",
     "MTLArgumentEncoder",
     "MTLBlitCommandEncoder",

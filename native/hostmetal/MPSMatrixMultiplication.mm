@@ -1,75 +1,12 @@
-// MPSKernel, and the kernels for products.
+// The kernels for products.
 #import "performance.h"
 
-@implementation MPSKernel
-@synthesize options = _options, device = _device, label = _label;
-
-// Devices live as long as the process, so nothing retains them.
-- (instancetype)initWithDevice:(id<MTLDevice>)device {
-  if (!(self = [super init])) return nil;
-  if (!MPSSupportsMTLDevice(device)) {
-    [self release];
-    return nil;
-  }
-  _device = device;
-  return self;
-}
-
-- (id)copyWithZone:(NSZone *)zone {
-  return [self copyWithZone:zone device:nil];
-}
-
-- (instancetype)copyWithZone:(NSZone *)zone device:(id<MTLDevice>)device {
-  MPSKernel *copy = [[[self class] allocWithZone:zone] initWithDevice:device ? device : _device];
-  [copy setLabel:[self label]];
-  [copy setOptions:_options];
-  return copy;
-}
-
-// The pass is this kernel's own, as it is on a Mac: whoever has another open has to end that.
-- (void)encode:(const HMMultiplication *)multiplication
-             of:(const HMMatrix (*)[3])matrices
-             to:(id<MTLCommandBuffer>)commandBuffer
-       selector:(SEL)selector {
-  if (object_getClass(commandBuffer) != [HostMTLCommandBuffer class])
-    hostmetal_raise(self, selector, "the command buffer must be one of a device");
-  if ([commandBuffer device] != _device) hostmetal_raise(self, selector, "the command buffer is another device's");
-  HostMTLComputeCommandEncoder *encoder = (HostMTLComputeCommandEncoder *)[commandBuffer computeCommandEncoder];
-  if (!encoder) return;
-  NSString *label = [self label];
-  [encoder setLabel:label ? label : NSStringFromClass([self class])];
-  const char *const misuse = hm_compute_multiply(encoder->_engine, multiplication, matrices);
-  [encoder endEncoding];
-  if (misuse) hostmetal_raise(self, selector, misuse);
-}
-
-- (void)dealloc {
-  [_label release];
-  [super dealloc];
-}
-@end
-
-@implementation MPSMatrixBinaryKernel
-@synthesize primarySourceMatrixOrigin = _primarySourceMatrixOrigin,
-            secondarySourceMatrixOrigin = _secondarySourceMatrixOrigin, resultMatrixOrigin = _resultMatrixOrigin,
-            batchStart = _batchStart, batchSize = _batchSize;
-
-- (instancetype)initWithDevice:(id<MTLDevice>)device {
-  if ((self = [super initWithDevice:device])) _batchSize = NSUIntegerMax;
-  return self;
-}
-
-- (instancetype)copyWithZone:(NSZone *)zone device:(id<MTLDevice>)device {
-  MPSMatrixBinaryKernel *copy = [super copyWithZone:zone device:device];
-  if (!copy) return nil;
-  copy->_primarySourceMatrixOrigin = _primarySourceMatrixOrigin;
-  copy->_secondarySourceMatrixOrigin = _secondarySourceMatrixOrigin;
-  copy->_resultMatrixOrigin = _resultMatrixOrigin;
-  copy->_batchStart = _batchStart;
-  copy->_batchSize = _batchSize;
-  return copy;
-}
-@end
+namespace {
+// Left, right and result: a block captures no array.
+struct HMThree {
+  HMMatrix of[3];
+};
+}  // namespace
 
 @implementation MPSMatrixMultiplication
 @synthesize resultMatrixOrigin = _resultMatrixOrigin, leftMatrixOrigin = _leftMatrixOrigin, rightMatrixOrigin = _rightMatrixOrigin,
@@ -146,8 +83,10 @@
       _batchStart,
       _batchSize,
   };
-  const HMMatrix matrices[3] = {[left engineMatrix], [right engineMatrix], [result engineMatrix]};
-  [self encode:&multiplication of:&matrices to:commandBuffer selector:_cmd];
+  const HMThree matrices = {{[left engineMatrix], [right engineMatrix], [result engineMatrix]}};
+  [self encodeTo:commandBuffer
+        selector:_cmd
+              by:^(HMEncoder encoder) { return hm_compute_multiply(encoder, &multiplication, &matrices.of); }];
 }
 @end
 
@@ -193,7 +132,9 @@
   const HMMultiplication multiplication = {
       {(bool)_transpose, false}, _rows, 1, _columns, _alpha, _beta, {{from.x, from.y}, {x.x, 0}, {y.x, 0}}, [self batchStart], [self batchSize],
   };
-  const HMMatrix matrices[3] = {[matrix engineMatrix], [vector engineMatrix], [result engineMatrix]};
-  [self encode:&multiplication of:&matrices to:commandBuffer selector:_cmd];
+  const HMThree matrices = {{[matrix engineMatrix], [vector engineMatrix], [result engineMatrix]}};
+  [self encodeTo:commandBuffer
+        selector:_cmd
+              by:^(HMEncoder encoder) { return hm_compute_multiply(encoder, &multiplication, &matrices.of); }];
 }
 @end

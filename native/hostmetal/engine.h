@@ -526,6 +526,19 @@ typedef struct HMMultiplication {
 // Left, right and result.
 const char *hm_compute_multiply(HMEncoder encoder, const HMMultiplication *multiplication, const HMMatrix (*matrices)[3]);
 
+// A function of the rows of matrices: softmax, or a neuron (MPSCNNNeuronType) of each element times alpha.
+typedef struct HMUnary {
+  bool softmax;
+  int32_t neuron;
+  float parameters[2];
+  double alpha;
+  uint64_t origins[2][2];            // row and column of source and result
+  uint64_t rows, columns;            // at most; UINT64_MAX: all that the source has
+  uint64_t batch_start, batch_size;  // UINT64_MAX: all that the result has
+} HMUnary;
+// Source and result, which may be one matrix.
+const char *hm_compute_unary(HMEncoder encoder, const HMUnary *unary, const HMMatrix (*matrices)[2]);
+
 // -------------------------------------------------------------- events, fences
 // A number that only grows, from 0. A shared one may be used with other devices than its own.
 HMEvent hm_event_create(HMDevice device, bool shared);

@@ -13,9 +13,6 @@
 @end
 
 @interface MPSKernel (Engine)
-// Encodes a product of the left and the right matrix to an encoder of its own.
-- (void)encode:(const HMMultiplication *)multiplication
-             of:(const HMMatrix (*)[3])matrices
-             to:(id<MTLCommandBuffer>)commandBuffer
-       selector:(SEL)selector;
+// Encodes by work, which tells misuse, to an encoder of its own.
+- (void)encodeTo:(id<MTLCommandBuffer>)commandBuffer selector:(SEL)selector by:(const char * (^)(HMEncoder encoder))work;
 @end

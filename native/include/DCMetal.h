@@ -74,6 +74,7 @@ typedef struct DCMetalSharedEvent_s *DCMetalSharedEvent;
 typedef struct DCMetalFence_s *DCMetalFence;
 typedef struct DCMetalIndirectCommands_s *DCMetalIndirectCommands;
 typedef struct DCMetalMultiplication_s *DCMetalMultiplication;
+typedef struct DCMetalRowKernel_s *DCMetalRowKernel;
 typedef struct DCMetalCommandBuffer_s *DCMetalCommandBuffer;
 typedef struct DCMetalComputeEncoder_s *DCMetalComputeEncoder;
 typedef struct DCMetalBlitEncoder_s *DCMetalBlitEncoder;
@@ -191,6 +192,14 @@ typedef DC_METAL_ENUM(DCMetalNumber) {
   DC_METAL_NUMBER_FLOAT16 = 0x10000010,
   DC_METAL_NUMBER_FLOAT32 = 0x10000020
 } DCMetalNumber;
+
+/* MPSCNNNeuronType, same values; those that this interface has */
+typedef DC_METAL_ENUM(DCMetalNeuron) {
+  DC_METAL_NEURON_RELU = 1,    /* x, or a x where x is below 0 */
+  DC_METAL_NEURON_SIGMOID = 3, /* 1 / (1 + exp(-x)) */
+  DC_METAL_NEURON_TANH = 5,    /* a tanh(b x) */
+  DC_METAL_NEURON_GELU = 15    /* x (1 + erf(x / sqrt(2))) / 2 */
+} DCMetalNeuron;
 
 /* MTLIndirectCommandType, same values; a bit set; those that this interface has */
 typedef DC_METAL_ENUM(DCMetalIndirectCommandTypes) {
@@ -871,6 +880,22 @@ DC_METAL_API DCMetalStatus DCMetalMultiplication_Encode(DCMetalMultiplication mu
                                                         const DCMetalMatrix *right, const DCMetalMatrix *result,
                                                         DCMetalError *error);
 DC_METAL_API void DCMetalMultiplication_Release(DCMetalMultiplication multiplication);
+
+/* ------------------------------------------------------------------ DCMetalRowKernel (MPSMatrixSoftMax, MPSMatrixNeuron)
+ *
+ * As DCMetalMultiplication: a pass of its own, kept until completion. */
+
+/* exp(x), divided by its sum over the row. */
+DC_METAL_API DCMetalStatus DCMetalRowKernel_CreateSoftMax(DCMetalDevice device, DCMetalRowKernel *kernel,
+                                                          DCMetalError *error);
+/* A function of each element, with its parameters a and b. */
+DC_METAL_API DCMetalStatus DCMetalRowKernel_CreateNeuron(DCMetalDevice device, DCMetalNeuron neuron, float a, float b,
+                                                         DCMetalRowKernel *kernel, DCMetalError *error);
+/* Source and result have one size and one kind of numbers, and do not overlap; errors as of DCMetalMultiplication_Encode. */
+DC_METAL_API DCMetalStatus DCMetalRowKernel_Encode(DCMetalRowKernel kernel, DCMetalCommandBuffer command_buffer,
+                                                   const DCMetalMatrix *source, const DCMetalMatrix *result,
+                                                   DCMetalError *error);
+DC_METAL_API void DCMetalRowKernel_Release(DCMetalRowKernel kernel);
 
 #ifdef __cplusplus
 }

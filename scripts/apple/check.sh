@@ -195,7 +195,9 @@ step_plants() {
     "-[MPSMatrixMultiplication encodeToCommandBuffer:leftMatrix:rightMatrix:productMatrix:]: Apple's SDK has no such method"
   reported_by_performance MPSMatrixMultiplication.h '@interface MPSMatrixMultiplication : MPSKernel' '@interface MPSMatrixMultiplication : NSObject' 'MPSMatrixMultiplication: inherits NSObject'
   reported_by_performance MPSMatrix.h 'descriptor:(MPSVectorDescriptor \*)descriptor API_AVAILABLE(macos(10.15))' 'descriptor:(MPSVectorDescriptor *)descriptor API_AVAILABLE(macos(10.14))' 'first version is 10.14'
-  reported_by_performance MPSMatrixTypes.h '@property(readwrite, nonatomic) NSUInteger batchSize' '@property(readonly, nonatomic) NSUInteger batchSize' 'MPSMatrixBinaryKernel.batchSize: readonly is True'
+  reported_by_performance MPSMatrixTypes.h 'MTLOrigin primarySourceMatrixOrigin' 'MTLSize primarySourceMatrixOrigin' 'MPSMatrixBinaryKernel.primarySourceMatrixOrigin: type is MTLSize'
+  reported_by_performance MPSMatrixSoftMax.h '@property(readwrite, nonatomic) NSUInteger sourceRows' '@property(readonly, nonatomic) NSUInteger sourceRows' 'MPSMatrixSoftMax.sourceRows: readonly is True'
+  reported_by_performance MPSMatrixNeuron.h 'parameterC:(float)parameterC' 'parameterC:(double)parameterC' 'argument 4 is double'
 
   reported_by_dispatch dispatch/dispatch.h 'dispatch_group_enter(dispatch_group_t' 'dispatch_group_enter(dispatch_queue_t' 'dispatch_group_enter (c): is void (struct dispatch_queue_s *)'
   reported_by_dispatch dispatch/dispatch.h 'dispatch_semaphore_create(intptr_t' 'dispatch_semaphore_create(int' 'dispatch_semaphore_create (objective-c): is'

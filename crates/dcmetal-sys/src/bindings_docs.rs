@@ -115,6 +115,12 @@ pub struct DCMetalMultiplication_s {
 pub type DCMetalMultiplication = *mut DCMetalMultiplication_s;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct DCMetalRowKernel_s {
+    _unused: [u8; 0],
+}
+pub type DCMetalRowKernel = *mut DCMetalRowKernel_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct DCMetalCommandBuffer_s {
     _unused: [u8; 0],
 }
@@ -281,6 +287,18 @@ pub const DC_METAL_NUMBER_FLOAT32: DCMetalNumber = DCMetalNumber(268435488);
 /// MPSDataType, same values; those that matrices of this interface may have
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct DCMetalNumber(pub ::std::os::raw::c_uint);
+/// x, or a x where x is below 0
+pub const DC_METAL_NEURON_RELU: DCMetalNeuron = DCMetalNeuron(1);
+/// 1 / (1 + exp(-x))
+pub const DC_METAL_NEURON_SIGMOID: DCMetalNeuron = DCMetalNeuron(3);
+/// a tanh(b x)
+pub const DC_METAL_NEURON_TANH: DCMetalNeuron = DCMetalNeuron(5);
+/// x (1 + erf(x / sqrt(2))) / 2
+pub const DC_METAL_NEURON_GELU: DCMetalNeuron = DCMetalNeuron(15);
+#[repr(transparent)]
+/// MPSCNNNeuronType, same values; those that this interface has
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalNeuron(pub ::std::os::raw::c_uint);
 pub const DC_METAL_INDIRECT_THREADGROUPS: DCMetalIndirectCommandTypes = DCMetalIndirectCommandTypes(
     32,
 );
@@ -2130,4 +2148,36 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn DCMetalMultiplication_Release(multiplication: DCMetalMultiplication);
+}
+unsafe extern "C" {
+    /// exp(x), divided by its sum over the row.
+    pub fn DCMetalRowKernel_CreateSoftMax(
+        device: DCMetalDevice,
+        kernel: *mut DCMetalRowKernel,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /// A function of each element, with its parameters a and b.
+    pub fn DCMetalRowKernel_CreateNeuron(
+        device: DCMetalDevice,
+        neuron: DCMetalNeuron,
+        a: f32,
+        b: f32,
+        kernel: *mut DCMetalRowKernel,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /// Source and result have one size and one kind of numbers, and do not overlap; errors as of DCMetalMultiplication_Encode.
+    pub fn DCMetalRowKernel_Encode(
+        kernel: DCMetalRowKernel,
+        command_buffer: DCMetalCommandBuffer,
+        source: *const DCMetalMatrix,
+        result: *const DCMetalMatrix,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    pub fn DCMetalRowKernel_Release(kernel: DCMetalRowKernel);
 }

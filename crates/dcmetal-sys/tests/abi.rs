@@ -427,6 +427,10 @@ const CASES: &[Case] = &[
         [DCMetalMultiplication_Encode]),
     case!(performance::products_that_cannot_be_are_refused, "sizes, distances, types and moments that Metal would end the process for are a status",
         [DCMetalMultiplication_Create, DCMetalMultiplication_Encode]),
+    case!(performance::functions_of_rows, "softmax and neurons with their parameters are what the header says",
+        [DCMetalRowKernel_CreateSoftMax, DCMetalRowKernel_CreateNeuron, DCMetalRowKernel_Encode, DCMetalRowKernel_Release]),
+    case!(performance::functions_of_rows_that_cannot_be_are_refused, "matrices and moments that Metal would end the process for are a status",
+        [DCMetalRowKernel_CreateSoftMax, DCMetalRowKernel_CreateNeuron, DCMetalRowKernel_Encode]),
     // heap.rs
     case!(heap::heap_gives_its_room, "as many buffers as there is room for, none over another; what goes back is there again",
         [DCMetalHeap_Create, DCMetalHeap_CreateBuffer, DCMetalHeap_GetSize, DCMetalHeap_GetUsedSize,

@@ -6,6 +6,7 @@
 
 pub(crate) mod indirect;
 mod kept;
+mod performance;
 pub(crate) mod stage;
 pub(crate) mod sync;
 
@@ -23,7 +24,7 @@ use crate::functions::FunctionTable;
 use crate::memory::Buffer;
 use crate::mipmap::{Mipmap, mipmaps};
 use crate::overlap::Pass;
-use crate::performance::{Matrix, Multiplication, Product};
+use crate::performance::{Product, Rows as MatrixRows};
 use crate::pipeline::{
     BUFFER, Binding, IMAGEBLOCK, MEMORY_ALIGNMENT, Pipeline, SAMPLER, TEXTURE, VISIBLE_FUNCTION_TABLE,
 };
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Mipmap(Mipmap),
     /// A product of matrices, of Metal Performance Shaders.
     Product(Box<Product>),
+    /// A function of a matrix's rows, of the same.
+    MatrixRows(Box<MatrixRows>),
     /// Runs commands of an indirect command buffer.
     Execute(Box<indirect::Execute>),
     /// Writes the time.
@@ -597,23 +600,6 @@ impl Encoder {
             return Ok(());
         }
         Err(c"a resource was created with a different device than the command buffer.")
-    }
-
-    /// A product of matrices in buffers, of Metal Performance Shaders.
-    pub(crate) fn multiply(
-        &self,
-        what: &Multiplication,
-        [left, right, result]: [(&Arc<Buffer>, Matrix); 3],
-    ) -> Result<(), Misuse> {
-        let mut state = self.open(Kind::Compute)?;
-        self.own([left.0.device(), right.0.device(), result.0.device()])?;
-        let product = what.product([(left.0, left.1), (right.0, right.1), (result.0, result.1)])?;
-        for ((buffer, _), writes) in [(left, false), (right, false), (result, true)] {
-            state.recording.hold(buffer.clone());
-            state.recording.note(buffer, writes);
-        }
-        state.recording.commands.push(Command::Product(Box::new(product)));
-        Ok(())
     }
 
     /// Makes the levels of a texture from its first one.

@@ -1,8 +1,8 @@
-//! Metal Performance Shaders: matrices in buffers, and what is checked before a product of them is encoded.
+//! Metal Performance Shaders: matrices in buffers, and what is checked before a kernel for them is encoded.
 //!
 //! What Apple's validation stops a program for is answered with a text here too: matrices beyond their buffers, sizes and batches that the matrices lack,
-//! types that MPSMatrixMultiplication does not take. A [`Product`] holds addresses and strides that were checked; the executor computes it in
-//! blocks (executor/product.rs).
+//! types that a kernel does not take. A [`Product`] and [`Rows`] hold addresses and strides that were checked; the executor computes them in
+//! blocks (executor/product.rs, executor/rows.rs).
 //! <https://developer.apple.com/documentation/metalperformanceshaders/mpsmatrixmultiplication>
 
 use std::sync::Arc;
@@ -130,17 +130,13 @@ impl Multiplication {
                 return Err(texts[at]);
             }
         }
-        let count = if self.count == u64::MAX { result.matrices.saturating_sub(first) } else { self.count };
-        let end = first.checked_add(count).filter(|_| count > 0);
-        if all.iter().any(|matrix| end.is_none_or(|end| end > matrix.matrices)) {
-            return Err(c"each matrix must hold the matrices from batchStart on, batchSize of them");
-        }
+        let count = batch(all, first, self.count)?;
         let [left, right, to] = [0, 1, 2]
             .map(|at| Operand::of(matrices[at], self.origins[at], first, self.transposes.get(at) == Some(&true)));
         let size = [rows, columns, interior].map(|extent| extent as usize);
-        let block = block(size, count as usize);
+        let block = block(size, count);
         let (alpha, beta) = (self.alpha as f32, self.beta as f32);
-        Ok(Product { size, count: count as usize, left, right, to, alpha, beta, block })
+        Ok(Product { size, count, left, right, to, alpha, beta, block })
     }
 }
 
@@ -209,3 +205,113 @@ fn block([rows, columns, terms]: [usize; 3], count: usize) -> [usize; 2] {
         block[longer] = block[longer].div_ceil(2).next_multiple_of(32);
     }
 }
+
+/// What becomes of a number: `MPSCNNNeuronType`, with its parameters a and b.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Neuron {
+    None,
+    /// x, or a x where it is below 0.
+    Relu(f32),
+    /// a x + b.
+    Linear(f32, f32),
+    Sigmoid,
+    /// a tanh(b x).
+    Tanh(f32, f32),
+    Absolute,
+    Gelu,
+}
+
+impl Neuron {
+    pub(crate) fn of(number: i32, [a, b]: [f32; 2]) -> Result<Neuron, Misuse> {
+        Ok(match number {
+            0 => Neuron::None,
+            1 => Neuron::Relu(a),
+            2 => Neuron::Linear(a, b),
+            3 => Neuron::Sigmoid,
+            5 => Neuron::Tanh(a, b),
+            6 => Neuron::Absolute,
+            15 => Neuron::Gelu,
+            _ => return Err(c"this neuron type is not supported by hostmetal"),
+        })
+    }
+}
+
+/// What is done to the rows of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Function {
+    SoftMax,
+    /// To each element, times the factor.
+    Neuron(Neuron, f32),
+}
+
+/// What an MPSMatrixUnaryKernel says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unary {
+    pub(crate) function: Function,
+    /// Row and column of the source and the result.
+    pub(crate) origins: [[u64; 2]; 2],
+    /// At most so many, of those that the source has.
+    pub(crate) rows: u64,
+    pub(crate) columns: u64,
+    pub(crate) first: u64,
+    /// Matrices; u64::MAX for all that the result has.
+    pub(crate) count: u64,
+}
+
+impl Unary {
+    /// Checked against source and result; their buffers are to be kept until it has run.
+    pub(crate) fn of_rows(&self, matrices: [(&Arc<Buffer>, Matrix); 2]) -> Result<Rows, Misuse> {
+        for (buffer, matrix) in matrices {
+            matrix.check(buffer.length())?;
+        }
+        let [source, result] = matrices.map(|(_, matrix)| matrix);
+        if ![FLOAT32, FLOAT16].contains(&source.data_type) || source.data_type != result.data_type {
+            return Err(c"the matrices must both be of MPSDataTypeFloat32, or of MPSDataTypeFloat16");
+        }
+        let [row, column] = self.origins[0];
+        let rows = self.rows.min(source.rows.saturating_sub(row));
+        let columns = self.columns.min(source.columns.saturating_sub(column));
+        if rows == 0 || columns == 0 {
+            return Err(c"the source matrix has no elements from its origin on");
+        }
+        if !result.holds(self.origins[1], rows, columns) {
+            return Err(c"the result matrix must hold as many rows and columns from its origin on");
+        }
+        let count = batch([source, result], self.first, self.count)?;
+        let [from, to] = [0, 1].map(|at| Operand::of(matrices[at], self.origins[at], self.first, false));
+        let size = [rows, columns].map(|extent| extent as usize);
+        let block = (ELEMENTS / size[1]).clamp(1, size[0]);
+        Ok(Rows { function: self.function, size, count, from, to, block })
+    }
+}
+
+/// How many matrices a kernel is for, which all of them have.
+fn batch<const N: usize>(matrices: [Matrix; N], first: u64, count: u64) -> Result<usize, Misuse> {
+    let count = if count == u64::MAX { matrices[N - 1].matrices.saturating_sub(first) } else { count };
+    let end = first.checked_add(count).filter(|_| count > 0);
+    if matrices.iter().any(|matrix| end.is_none_or(|end| end > matrix.matrices)) {
+        return Err(c"each matrix must hold the matrices from batchStart on, batchSize of them");
+    }
+    Ok(count as usize)
+}
+
+/// Of a block, at least.
+const ELEMENTS: usize = 1 << 14;
+
+/// A function of the rows of matrices, all within their buffers.
+pub(crate) struct Rows {
+    pub(crate) function: Function,
+    /// Rows and columns.
+    pub(crate) size: [usize; 2],
+    /// Of matrices.
+    pub(crate) count: usize,
+    pub(crate) from: Operand,
+    pub(crate) to: Operand,
+    /// Rows that a worker computes at a time.
+    pub(crate) block: usize,
+}
+
+// SAFETY: as for Product.
+unsafe impl Send for Rows {}
+// SAFETY: as for Product.
+unsafe impl Sync for Rows {}

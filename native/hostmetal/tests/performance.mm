@@ -326,6 +326,48 @@ void kernels_are_for_devices_and_have_labels() {
                @"encodeToCommandBuffer", @"the left matrix must hold");
 }
 
+void softmax_and_neurons_are_functions_of_rows() {
+  const NSUInteger rows = 700, columns = 53, stride = 60;
+  id<MTLBuffer> x = numbers(rows * stride), y = zeros(rows * stride * sizeof(float)), z = zeros(rows * stride * sizeof(float));
+  MPSMatrixSoftMax *softmax = [[[[[MPSMatrixSoftMax alloc] initWithDevice:device()] autorelease] copy] autorelease];
+  [softmax setSourceMatrixOrigin:MTLOriginMake(2, 1, 0)];
+  [softmax setSourceColumns:50];
+  MPSMatrixNeuron *neuron = [[[MPSMatrixNeuron alloc] initWithDevice:device()] autorelease];
+  [neuron setNeuronType:MPSCNNNeuronTypeTanH parameterA:3 parameterB:0.5 parameterC:0];
+  [neuron setAlpha:2];
+  neuron = [[neuron copy] autorelease];
+  CHECK_EQUAL([neuron neuronType], MPSCNNNeuronTypeTanH);
+  CHECK_EQUAL([neuron neuronParameterA], 3);
+  id<MTLCommandBuffer> commandBuffer = command_buffer();
+  MPSMatrix *from = matrix(x, rows_of(rows, columns, stride));
+  [softmax encodeToCommandBuffer:commandBuffer inputMatrix:from resultMatrix:matrix(y, rows_of(rows, columns, stride))];
+  [neuron encodeToCommandBuffer:commandBuffer inputMatrix:from biasVector:nil resultMatrix:matrix(z, rows_of(rows, columns, stride))];
+  run(commandBuffer);
+  NSUInteger wrong = 0;
+  for (NSUInteger i = 0; i < rows; i++) {
+    double sum = 0;
+    for (NSUInteger j = 0; j < 50 && i + 2 < rows; j++) sum += std::exp((double)number_at((i + 2) * stride + j + 1));
+    for (NSUInteger j = 0; j < stride; j++) {
+      const float got = ((float *)[y contents])[i * stride + j], other = ((float *)[z contents])[i * stride + j];
+      const double wanted = i + 2 < rows && j < 50 ? std::exp((double)number_at((i + 2) * stride + j + 1)) / sum : 0;
+      wrong += !(std::fabs(got - wanted) <= 1e-5 * wanted);
+      const double tangent = j < columns ? 3 * std::tanh((double)number_at(i * stride + j)) : 0;
+      wrong += !(std::fabs(other - tangent) <= 1e-6 * std::fabs(tangent));
+    }
+  }
+  CHECK_EQUAL(wrong, 0);
+  CHECK_RAISES([softmax encodeToCommandBuffer:command_buffer() inputMatrix:from resultMatrix:matrix(y, rows_of(rows - 3, columns, stride))],
+               @"encodeToCommandBuffer", @"the result matrix must hold");
+  MPSVector *bias = [[[MPSVector alloc] initWithBuffer:x
+                                            descriptor:[MPSVectorDescriptor vectorDescriptorWithLength:columns
+                                                                                              dataType:MPSDataTypeFloat32]] autorelease];
+  CHECK_RAISES([neuron encodeToCommandBuffer:command_buffer() inputMatrix:from biasVector:bias resultMatrix:from], @"encodeToCommandBuffer",
+               @"a bias is not supported");
+  [neuron setNeuronType:(MPSCNNNeuronType)10 parameterA:0 parameterB:0 parameterC:0];
+  CHECK_RAISES([neuron encodeToCommandBuffer:command_buffer() inputMatrix:from biasVector:nil resultMatrix:from], @"encodeToCommandBuffer",
+               @"this neuron type is not supported");
+}
+
 }  // namespace
 
 #define CASE(name) {#name, name}
@@ -338,6 +380,7 @@ const FaceCase performance_cases[] = {
     CASE(what_the_result_holds_is_not_read_with_a_beta_of_0),
     CASE(a_matrix_times_a_vector),
     CASE(products_are_passes_among_others),
+    CASE(softmax_and_neurons_are_functions_of_rows),
     CASE(kernels_are_for_devices_and_have_labels),
     {nullptr, nullptr},
 };

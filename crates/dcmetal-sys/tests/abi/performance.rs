@@ -154,3 +154,89 @@ pub(crate) fn products_that_cannot_be_are_refused() {
     refused(STATE, encode(&multiplication, &command_buffer, [&fine, &fine, &last]));
     wait(&command_buffer).expect("it completes");
 }
+
+fn softmax(gpu: &Gpu) -> Result<Owned<DCMetalRowKernel>, Failure> {
+    create(|out, error| dc!(DCMetalRowKernel_CreateSoftMax(gpu.device.0, out, error)))
+}
+
+fn neuron(gpu: &Gpu, neuron: DCMetalNeuron, [a, b]: [f32; 2]) -> Result<Owned<DCMetalRowKernel>, Failure> {
+    create(|out, error| dc!(DCMetalRowKernel_CreateNeuron(gpu.device.0, neuron, a, b, out, error)))
+}
+
+fn encode_rows(
+    kernel: &Owned<DCMetalRowKernel>,
+    command_buffer: &Owned<DCMetalCommandBuffer>,
+    [source, result]: [&DCMetalMatrix; 2],
+) -> Result<(), Failure> {
+    attempt(|error| dc!(DCMetalRowKernel_Encode(kernel.0, command_buffer.0, source, result, error)))
+}
+
+pub(crate) fn functions_of_rows() {
+    let gpu = Gpu::new();
+    let numbers = [1.0f32, -2.0, 0.5, 3.0, 0.0, -1.0];
+    let source = gpu.buffer_of(&numbers);
+    let of_source = matrix(&source, 2, 3);
+    let kernels: [(Owned<DCMetalRowKernel>, fn(f64) -> f64); 4] = [
+        (neuron(&gpu, DC_METAL_NEURON_RELU, [0.25, 0.0]).expect("a kernel"), |x| if x < 0.0 { 0.25 * x } else { x }),
+        (neuron(&gpu, DC_METAL_NEURON_SIGMOID, [0.0; 2]).expect("a kernel"), |x| 1.0 / (1.0 + (-x).exp())),
+        (neuron(&gpu, DC_METAL_NEURON_TANH, [2.0, 0.5]).expect("a kernel"), |x| 2.0 * (0.5 * x).tanh()),
+        // By a table of the normal distribution, at the numbers above.
+        (neuron(&gpu, DC_METAL_NEURON_GELU, [0.0; 2]).expect("a kernel"), |x| {
+            let shares = [(1.0, 0.8413447461), (-2.0, 0.0227501319), (0.5, 0.6914624613), (3.0, 0.9986501020)];
+            let more = [(0.0, 0.5), (-1.0, 0.1586552539)];
+            let known = shares.iter().chain(&more).find(|(at, _)| *at == x).expect("it is in the table");
+            x * known.1
+        }),
+    ];
+    let near = |got: &[f32], wanted: Vec<f64>| {
+        for (got, wanted) in got.iter().zip(wanted) {
+            assert!((f64::from(*got) - wanted).abs() <= 1e-6 * wanted.abs(), "{got}, not {wanted}");
+        }
+    };
+    for (kernel, function) in kernels {
+        let (result, command_buffer) = (gpu.buffer(24), gpu.command_buffer());
+        encode_rows(&kernel, &command_buffer, [&of_source, &matrix(&result, 2, 3)]).expect("it is encoded");
+        drop(kernel);
+        commit(&command_buffer);
+        wait(&command_buffer).expect("it completes");
+        near(&contents::<f32>(&result), numbers.iter().map(|x| function(f64::from(*x))).collect());
+    }
+    let (result, command_buffer) = (gpu.buffer(24), gpu.command_buffer());
+    let kernel = softmax(&gpu).expect("a kernel");
+    encode_rows(&kernel, &command_buffer, [&of_source, &matrix(&result, 2, 3)]).expect("it is encoded");
+    commit(&command_buffer);
+    wait(&command_buffer).expect("it completes");
+    let rows = numbers.chunks(3).flat_map(|row| {
+        let sum: f64 = row.iter().map(|x| f64::from(*x).exp()).sum();
+        row.iter().map(move |x| f64::from(*x).exp() / sum)
+    });
+    near(&contents::<f32>(&result), rows.collect());
+}
+
+pub(crate) fn functions_of_rows_that_cannot_be_are_refused() {
+    let gpu = Gpu::new();
+    refused(INVALID, neuron(&gpu, DCMetalNeuron(10), [0.0; 2]));
+    let null = ptr::null_mut();
+    refused(INVALID, create(|out: *mut DCMetalRowKernel, error| dc!(DCMetalRowKernel_CreateSoftMax(null, out, error))));
+    let kernel = softmax(&gpu).expect("a kernel");
+    let (buffer, command_buffer) = (gpu.buffer(64), gpu.command_buffer());
+    let fine = matrix(&buffer, 2, 2);
+    let wrong = [
+        DCMetalMatrix { buffer: ptr::null_mut(), ..fine },
+        DCMetalMatrix { rows: 3, ..fine },
+        DCMetalMatrix { columns: 1, ..fine },
+        DCMetalMatrix { offset: 52, ..fine },
+        DCMetalMatrix { matrices: 2, matrix_bytes: 16, ..fine },
+        DCMetalMatrix { number: DC_METAL_NUMBER_FLOAT16, ..fine },
+    ];
+    for wrong in &wrong {
+        refused(INVALID, encode_rows(&kernel, &command_buffer, [wrong, &fine]));
+        refused(INVALID, encode_rows(&kernel, &command_buffer, [&fine, wrong]));
+    }
+    let encoder = compute_encoder(&command_buffer);
+    refused(STATE, encode_rows(&kernel, &command_buffer, [&fine, &fine]));
+    end(&encoder);
+    commit(&command_buffer);
+    refused(STATE, encode_rows(&kernel, &command_buffer, [&fine, &fine]));
+    wait(&command_buffer).expect("it completes");
+}

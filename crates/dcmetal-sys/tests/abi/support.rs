@@ -75,6 +75,7 @@ handles! {
     DCMetalFence, DCMetalFence_Release;
     DCMetalIndirectCommands, DCMetalIndirectCommands_Release;
     DCMetalMultiplication, DCMetalMultiplication_Release;
+    DCMetalRowKernel, DCMetalRowKernel_Release;
 }
 
 /// A handle with its one reference.

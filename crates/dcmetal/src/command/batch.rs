@@ -38,7 +38,7 @@ use crate::{Accelerator, Arg, Buffer, Error, Event, Grid, Result, View, ViewMut}
 mod nested;
 mod performance;
 
-pub(crate) use performance::Products;
+pub(crate) use performance::Passes;
 
 /// Launches, copies and fills that are handed to the device together.
 ///

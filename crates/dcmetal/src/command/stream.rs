@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use bytemuck::Pod;
 
 use super::ages::Timed;
-use super::batch::{Products, Recorded};
+use super::batch::{Passes, Recorded};
 use super::room::{Full, Room};
 use super::submission::{HandedOver, Place};
 use super::{Inflight, Submission};
@@ -185,9 +185,9 @@ impl Stream {
         self.record(patience, kernel::bytes(args), |batch| batch.record_launch(kernel, grid, args))
     }
 
-    /// Gives it products by Metal Performance Shaders; waits as [`Stream::launch`] does.
-    pub(crate) fn multiply(&self, products: &Products<'_>) -> Result<()> {
-        self.record(Patience::Wait, products.bytes(), |batch| batch.record_products(products))
+    /// Gives it passes of Metal Performance Shaders; waits as [`Stream::launch`] does.
+    pub(crate) fn shade(&self, passes: &Passes<'_>) -> Result<()> {
+        self.record(Patience::Wait, passes.bytes(), |batch| batch.record_shaders(passes))
     }
 
     /// Gives it a copy of as many elements; waits as [`Stream::launch`] does.

@@ -1,8 +1,10 @@
 //! Activations: a function of each element.
 
 use super::layout::wrong;
-use super::{Element, Operation, Tensor, TensorMut, compiled, one_accelerator};
-use crate::{Accelerator, Arg, Grid, Kernel, Result, Size};
+use super::performance::of_rows;
+use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use crate::raw::performance::{Computed, Neuron};
+use crate::{Accelerator, Arg, Error, Grid, Kernel, Result, Size};
 
 /// A function of numbers. NaN stays NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +25,20 @@ impl Activation {
     /// Every one.
     pub const ALL: [Activation; 5] =
         [Activation::Relu, Activation::Sigmoid, Activation::Tanh, Activation::Gelu, Activation::GeluTanh];
+
+    /// Of Metal Performance Shaders.
+    fn neuron(self) -> Result<Neuron> {
+        Ok(match self {
+            Activation::Relu => Neuron::Relu,
+            Activation::Sigmoid => Neuron::Sigmoid,
+            Activation::Tanh => Neuron::Tanh,
+            Activation::Gelu => Neuron::Gelu,
+            Activation::GeluTanh => {
+                let what = "this activation by Metal Performance Shaders".to_owned();
+                return Err(Error::Unsupported { what, text: "they have no GeluTanh".to_owned() });
+            }
+        })
+    }
 
     /// In activation.metal.
     fn function(self) -> &'static str {
@@ -57,11 +73,31 @@ pub fn activate<'a, T: Element>(
     x: Tensor<'a, T>,
     y: TensorMut<'a, T>,
 ) -> Result<Operation<'a>> {
+    activate_by(activation, x, y, Implementation::Measured)
+}
+
+/// As [`activate`], by what is asked for. Metal Performance Shaders (`MPSMatrixNeuron`) take `f32` and `f16`, rows that are in one piece each, and all activations but
+/// [`Activation::GeluTanh`]; their ReLU multiplies what is below 0 by 0, so that minus infinity is NaN. Nothing is measured of activations, so
+/// [`Implementation::Measured`] is the kernel.
+///
+/// # Errors
+/// As [`activate`]; [`Error::Unsupported`](crate::Error::Unsupported) where Metal Performance Shaders are asked for and cannot compute it.
+pub fn activate_by<'a, T: Element>(
+    activation: Activation,
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    implementation: Implementation,
+) -> Result<Operation<'a>> {
     let gpu = one_accelerator("activation", &[("x", x.accelerator()), ("y", y.accelerator())])?;
     if x.shape() != y.shape() {
         return Err(wrong("activation", format!("x is {}, y is {}", x.layout().shape(), y.layout().shape())));
     }
     let (from, to) = (*x.layout(), *y.layout());
+    if implementation == Implementation::PerformanceShaders {
+        let matrices = [(&from, x.arg()), (&to, y.into_arg())];
+        let what = Computed::Neuron(activation.neuron()?);
+        return Ok(Operation::of_passes(gpu, of_rows(gpu, ("activation", what), T::SCALAR, matrices)?));
+    }
     if from.is_contiguous() && to.is_contiguous() {
         let kernel = kernel_of::<T>(gpu, activation, "activate")?;
         return Ok(Operation::of(kernel, Grid::linear(to.count()), vec![x.arg(), y.into_arg()]));

@@ -32,20 +32,20 @@ mod reduce;
 mod vector;
 mod view;
 
-use crate::command::Products;
+use crate::command::Passes;
 use crate::kernel::Scalar;
 use crate::{
     Accelerator, Arg, Batch, Buffer, CompileOptions, Error, Grid, Kernel, MathMode, Result, Stream, Submission,
 };
 
-pub use activation::{Activation, activate, activate_in_place};
+pub use activation::{Activation, activate, activate_by, activate_in_place};
 #[cfg(feature = "ndarray")]
 pub use arrays::array_product;
 pub(crate) use choice::ProductChoices;
 pub use choice::{ProductMethod, ProductTuning, tune_product};
 pub use convolution::{Convolution, Pool, Pooling, Steps, convolution, pool};
 pub use layout::MAX_RANK;
-pub use normalize::{Affine, Channels, batch_norm, batch_statistics, layer_norm, softmax};
+pub use normalize::{Affine, Channels, batch_norm, batch_statistics, layer_norm, softmax, softmax_by};
 pub use performance::Implementation;
 pub use product::{Product, ProductKernel, product, product_with};
 pub use reduce::{Reduction, argmax, argmax_all, reduce, reduce_all};
@@ -80,7 +80,7 @@ pub struct Operation<'a> {
     /// What a launch leaves for the next: a number for each row or part of a row.
     between: Vec<Between>,
     /// Instead of launches.
-    products: Option<Products<'a>>,
+    passes: Option<Passes<'a>>,
 }
 
 struct Launch<'a> {
@@ -105,13 +105,13 @@ impl<'a> Operation<'a> {
     fn of(kernel: Kernel, grid: Grid, args: Vec<Arg<'a>>) -> Operation<'a> {
         let accelerator = kernel.accelerator().clone();
         let args = args.into_iter().map(Given::Arg).collect();
-        Operation { accelerator, launches: vec![Launch { kernel, grid, args }], between: Vec::new(), products: None }
+        Operation { accelerator, launches: vec![Launch { kernel, grid, args }], between: Vec::new(), passes: None }
     }
 
     /// By Metal Performance Shaders.
-    fn of_products(accelerator: &Accelerator, products: Products<'a>) -> Operation<'a> {
+    fn of_passes(accelerator: &Accelerator, passes: Passes<'a>) -> Operation<'a> {
         let accelerator = accelerator.clone();
-        Operation { accelerator, launches: Vec::new(), between: Vec::new(), products: Some(products) }
+        Operation { accelerator, launches: Vec::new(), between: Vec::new(), passes: Some(passes) }
     }
 
     /// Runs it alone. A batch is cheaper for several.
@@ -129,8 +129,8 @@ impl<'a> Operation<'a> {
     /// # Errors
     /// As [`Batch::launch`](crate::Batch::launch).
     pub fn record(self, batch: &mut Batch) -> Result<()> {
-        match &self.products {
-            Some(products) => batch.multiply(products),
+        match &self.passes {
+            Some(passes) => batch.shade(passes),
             None => self.each(|kernel, grid, args| batch.launch(kernel, grid, args)),
         }
     }
@@ -140,8 +140,8 @@ impl<'a> Operation<'a> {
     /// # Errors
     /// As [`Stream::launch`](crate::Stream::launch).
     pub fn stream(self, stream: &Stream) -> Result<()> {
-        match &self.products {
-            Some(products) => stream.multiply(products),
+        match &self.passes {
+            Some(passes) => stream.shade(passes),
             None => self.each(|kernel, grid, args| stream.launch(kernel, grid, args)),
         }
     }
@@ -177,7 +177,7 @@ impl<'a> Operation<'a> {
 
     /// What computes it: never [`Implementation::Measured`].
     pub fn implementation(&self) -> Implementation {
-        match self.products {
+        match self.passes {
             Some(_) => Implementation::PerformanceShaders,
             None => Implementation::Kernels,
         }
@@ -191,9 +191,8 @@ impl<'a> Operation<'a> {
 
 impl std::fmt::Debug for Operation<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Some(products) = &self.products {
-            let [rows, columns, interior] = products.what.size;
-            return write!(f, "[MPSMatrixMultiplication {rows}x{interior} by {interior}x{columns}]");
+        if let Some(passes) = &self.passes {
+            return write!(f, "[{passes}]");
         }
         f.debug_list().entries(self.launches.iter().map(|launch| (launch.kernel.name(), launch.grid))).finish()
     }

@@ -1,9 +1,11 @@
 //! Softmax, layer normalisation, and batch normalisation with its statistics.
 
 use super::layout::{Layout, wrong};
+use super::performance::of_rows;
 use super::reduce::rows_of_threads;
-use super::{Element, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::kernel::Scalar;
+use crate::raw::performance::Computed;
 use crate::{Accelerator, Arg, Grid, Kernel, Result, Size};
 
 const SOURCE: &str = concat!(include_str!("scalar.metal"), include_str!("rows.metal"), include_str!("normalize.metal"));
@@ -44,8 +46,26 @@ fn rows(x: &Layout, y: &Layout, epsilon: f32, has: [bool; 2]) -> (Grid, bool, [u
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) for different shapes; [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation.
 pub fn softmax<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>) -> Result<Operation<'a>> {
+    softmax_by(x, y, Implementation::Measured)
+}
+
+/// As [`softmax`], by what is asked for. Metal Performance Shaders (`MPSMatrixSoftMax`) take `f32` and `f16`, and rows that are in one piece each; nothing is
+/// measured of softmax, so [`Implementation::Measured`] is the kernel.
+///
+/// # Errors
+/// As [`softmax`]; [`Error::Unsupported`](crate::Error::Unsupported) where Metal Performance Shaders are asked for and cannot compute it.
+pub fn softmax_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    implementation: Implementation,
+) -> Result<Operation<'a>> {
     let gpu = one_accelerator("softmax", &[("x", x.accelerator()), ("y", y.accelerator())])?;
     same_shape("softmax", x.layout(), y.layout())?;
+    if implementation == Implementation::PerformanceShaders {
+        let (from, to) = (*x.layout(), *y.layout());
+        let matrices = [(&from, x.arg()), (&to, y.into_arg())];
+        return Ok(Operation::of_passes(gpu, of_rows(gpu, ("softmax", Computed::SoftMax), T::SCALAR, matrices)?));
+    }
     let (grid, in_line, rows) = rows(x.layout(), y.layout(), 0.0, [false; 2]);
     let kernel = kernel_of(gpu, "softmax", T::SCALAR, in_line, false)?;
     Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), Arg::value(rows)]))

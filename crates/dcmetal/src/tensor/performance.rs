@@ -1,11 +1,11 @@
-//! [`Implementation`], and products as Metal Performance Shaders take them: rows of elements beside each other, in batches at a whole number of rows.
+//! [`Implementation`], and what Metal Performance Shaders take: rows of elements beside each other, for products in batches at a whole number of rows.
 
-use crate::command::Products;
-use crate::kernel::Scalar;
-use crate::raw::performance::{self, Multiplied, Rows};
-use crate::{Accelerator, Error};
-
+use super::layout::Layout;
 use super::product::{Matrix, Shapes};
+use crate::command::Passes;
+use crate::kernel::Scalar;
+use crate::raw::performance::{self, Computed, Multiplied, Rows};
+use crate::{Accelerator, Arg, Error};
 
 /// What computes an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -24,7 +24,7 @@ pub(super) type Scalars = (Scalar, Scalar);
 
 /// A product in passes of Metal Performance Shaders.
 #[derive(Debug, PartialEq)]
-pub(super) struct Passes {
+pub(super) struct Products {
     what: Multiplied,
     rows: [Rows; 3],
     before: Vec<[usize; 3]>,
@@ -32,7 +32,11 @@ pub(super) struct Passes {
 
 /// A refusal of a product that Metal Performance Shaders were asked for.
 pub(super) fn refused(why: String) -> Error {
-    Error::Unsupported { what: "this product by Metal Performance Shaders".to_owned(), text: why }
+    not_there("product", why)
+}
+
+fn not_there(operation: &str, text: String) -> Error {
+    Error::Unsupported { what: format!("this {operation} by Metal Performance Shaders"), text }
 }
 
 /// The passes of a product, or why there are none.
@@ -41,7 +45,7 @@ pub(super) fn passes(
     shapes: &Shapes,
     (from, to): Scalars,
     [alpha, beta]: [f32; 2],
-) -> Result<Passes, String> {
+) -> Result<Products, String> {
     if !performance::supports(gpu.device()) {
         return Err("the device has none".to_owned());
     }
@@ -49,7 +53,7 @@ pub(super) fn passes(
     if !known.contains(&(from, to)) {
         return Err(format!("MPSMatrixMultiplication has no products of {from} to {to}"));
     }
-    Passes::of(shapes, [alpha, beta])
+    Products::of(shapes, [alpha, beta])
 }
 
 /// A matrix of a batch as rows of elements beside each other, or its transpose.
@@ -93,9 +97,9 @@ impl Lines {
     }
 }
 
-impl Passes {
+impl Products {
     /// As few as there can be: one for all batches, one for each of the outer axis, or one for each product.
-    fn of(shapes: &Shapes, [alpha, beta]: [f32; 2]) -> Result<Passes, String> {
+    fn of(shapes: &Shapes, [alpha, beta]: [f32; 2]) -> Result<Products, String> {
         let Shapes { m, n, k, batches: [outer, inner], left, right, to, turned } = *shapes;
         let [a, b] = if turned { ["B", "A"] } else { ["A", "B"] };
         let lines = [Lines::of(a, left, m, k)?, Lines::of(b, right, k, n)?, Lines::of("C", to, m, n)?];
@@ -120,14 +124,65 @@ impl Passes {
         let each = || all(1, &|_| Some(0)).map(|rows| (rows, offsets(outer, inner)));
         let (rows, before) = whole.or_else(parts).or_else(each).expect("one matrix is at no distance");
         let transposes = [lines[0].transposed, lines[1].transposed];
-        Ok(Passes { what: Multiplied { transposes, size: [m, n, k], alpha, beta }, rows, before })
+        Ok(Products { what: Multiplied { transposes, size: [m, n, k], alpha, beta }, rows, before })
     }
 
     /// Of these matrices: left, right and result.
-    pub(super) fn products<'a>(self, args: [crate::Arg<'a>; 3], (from, to): Scalars) -> Products<'a> {
-        let Passes { what, rows, before } = self;
-        Products { what, args, scalars: [from, from, to], rows, passes: before }
+    pub(super) fn passes<'a>(self, args: [Arg<'a>; 3], (from, to): Scalars) -> Passes<'a> {
+        let Products { what, rows, before } = self;
+        let matrices = args.into_iter().zip([from, from, to]).zip(rows);
+        Passes {
+            what: Computed::Product(what),
+            matrices: matrices.map(|((arg, scalar), rows)| (arg, scalar, rows)).collect(),
+            before: before.into_iter().map(Vec::from).collect(),
+        }
     }
+}
+
+/// A function of rows, from x to y of one shape: the last axis is a row.
+pub(super) fn of_rows<'a>(
+    gpu: &Accelerator,
+    (operation, what): (&str, Computed),
+    scalar: Scalar,
+    [(x, from), (y, to)]: [(&Layout, Arg<'a>); 2],
+) -> Result<Passes<'a>, Error> {
+    let refused = |text: String| not_there(operation, text);
+    if !performance::supports(gpu.device()) {
+        return Err(refused("the device has none".to_owned()));
+    }
+    if ![Scalar::F32, Scalar::F16].contains(&scalar) {
+        return Err(refused(format!("their matrices are of float and half, not of {scalar}")));
+    }
+    let ((extents, x_strides), (_, y_strides)) = (x.padded(), y.padded());
+    let [outer, middle, rows, columns] = extents.map(|extent| extent as usize);
+    let mut both = Vec::new();
+    for (name, strides) in [("x", x_strides), ("y", y_strides)] {
+        let [_, _, row, column] = strides.map(|stride| stride as usize);
+        if columns > 1 && column != 1 || rows > 1 && row < columns {
+            let text =
+                format!("{name} has rows of {columns} at strides {row} and {column}: they are to be in one piece each");
+            return Err(refused(text));
+        }
+        let row = if rows == 1 { columns } else { row };
+        both.push(Rows { rows, columns, row, matrices: 1, matrix: rows * row });
+    }
+    let at = |strides: [u32; 4], i: usize, j: usize| i * strides[0] as usize + j * strides[1] as usize;
+    let pairs = (0..outer).flat_map(|i| (0..middle).map(move |j| (i, j)));
+    let mut before: Vec<Vec<usize>> = pairs.map(|(i, j)| vec![at(x_strides, i, j), at(y_strides, i, j)]).collect();
+    // Matrices behind each other are one.
+    let gapless = |strides: [u32; 4]| {
+        let [outer_stride, middle_stride, row, _] = strides.map(|stride| stride as usize);
+        (middle == 1 || middle_stride == rows * row) && (outer == 1 || outer_stride == middle * rows * row)
+    };
+    if rows > 1 && gapless(x_strides) && gapless(y_strides) {
+        before.truncate(1);
+        for one in &mut both {
+            one.rows = outer * middle * rows;
+            one.matrix = one.rows * one.row;
+        }
+    }
+    let matrices = [from, to].into_iter().zip(both).map(|(arg, rows)| (arg, scalar, rows)).collect();
+    Ok(Passes { what, matrices, before })
 }
 
 #[cfg(test)]
@@ -135,9 +190,9 @@ mod tests {
     use super::super::layout::Layout;
     use super::*;
 
-    fn passes(shapes: [&[usize]; 3], strides: [&[usize]; 3]) -> Result<Passes, String> {
+    fn passes(shapes: [&[usize]; 3], strides: [&[usize]; 3]) -> Result<Products, String> {
         let [a, b, c] = [0, 1, 2].map(|at| Layout::strided(shapes[at], strides[at]).expect("a layout"));
-        Passes::of(&Shapes::of(&a, &b, &c).expect("they fit"), [1.0, 0.0])
+        Products::of(&Shapes::of(&a, &b, &c).expect("they fit"), [1.0, 0.0])
     }
 
     #[test]

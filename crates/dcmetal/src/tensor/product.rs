@@ -200,7 +200,7 @@ pub fn product_with<'a, T: Element, U: Element>(
     // C's rows are what threads beside each other write: of a C by columns, its transpose is computed.
     let (left, right) = if shapes.turned { (b.arg(), a.arg()) } else { (a.arg(), b.arg()) };
     if let Some(passes) = passes {
-        return Ok(Operation::of_products(gpu, passes.products([left, right, c.into_arg()], scalars)));
+        return Ok(Operation::of_passes(gpu, passes.passes([left, right, c.into_arg()], scalars)));
     }
     let kernel = methods.iter().find_map(|method| method.kernel());
     let kernel = kernel.unwrap_or_else(|| ProductKernel::expected(gpu, [m, n, count]));

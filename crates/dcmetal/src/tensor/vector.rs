@@ -64,7 +64,7 @@ pub fn vector_product_by<'a, T: Element, U: Element>(
         let shapes = Shapes::of(a.layout(), &x.layout().as_column(), &y.layout().as_column())?;
         let passes = passes(gpu, &shapes, scalars, [alpha, beta]).map_err(refused)?;
         // A result of one column is not turned.
-        return Ok(Operation::of_products(gpu, passes.products([a.arg(), x.arg(), y.into_arg()], scalars)));
+        return Ok(Operation::of_passes(gpu, passes.passes([a.arg(), x.arg(), y.into_arg()], scalars)));
     }
     let (x_step, y_step) = (x.strides()[0], y.strides()[0]);
     let by_columns = a_row == 1 && a_column != 1;

@@ -1,10 +1,10 @@
 //! Activations of each element.
 
-use dcmetal::tensor::{Activation, activate, activate_in_place};
+use dcmetal::tensor::{Activation, Implementation, activate, activate_by, activate_in_place};
 use half::{bf16, f16};
 
 use crate::common::Random;
-use crate::random::{Number, Placed, below, gpu, name, of, run};
+use crate::random::{Number, Placed, below, gpu, name, of, run, run_by_shaders};
 
 /// The function of `f64`, and how far `f32`'s may be from it: docs/TENSOR.md.
 fn reference(activation: Activation, x: f64) -> (f64, f64) {
@@ -43,6 +43,48 @@ fn one<T: Number>(activation: Activation, random: &mut Random, in_place: bool) {
         run(&what, activate(activation, x.tensor(), y.tensor_mut()));
         y.check(&what, |at| reference(activation, x.at(at)));
     }
+}
+
+/// Whether it was computed.
+fn by_shaders<T: Number>(activation: Activation, random: &mut Random) -> bool {
+    let gpu = gpu();
+    let rank = below(random, 5);
+    let shape: Vec<usize> = (0..rank).map(|_| of(random, &[1, 2, 3, 7, 17])).collect();
+    let mut order: Vec<usize> = (0..rank).collect();
+    if rank > 1 && below(random, 3) == 0 {
+        order.swap(0, rank - 1);
+    }
+    let gap = below(random, 2) * 3;
+    let scale = of(random, &[1.0, 8.0, 90.0]);
+    let mut x = Placed::<T>::new(&gpu, random, &shape, &order, gap);
+    x.rewrite(|value| T::rounded(value.to_f64() * scale));
+    let mut y = Placed::<T>::new(&gpu, random, &shape, &order, gap);
+    let what = format!("{activation:?} of {} {shape:?} {:?} by shaders", name::<T>(), x.strides);
+    let operation = activate_by(activation, x.tensor(), y.tensor_mut(), Implementation::PerformanceShaders);
+    let computed = run_by_shaders(&what, operation, &shape, &x.strides);
+    if computed {
+        y.check(&what, |at| reference(activation, x.at(at)));
+    }
+    computed
+}
+
+#[test]
+fn activations_by_performance_shaders_are_within_their_bounds() {
+    let mut random = Random(26);
+    let mut computed = 0;
+    for activation in Activation::ALL.into_iter().filter(|activation| *activation != Activation::GeluTanh) {
+        for _ in 0..8 {
+            computed += usize::from(by_shaders::<f32>(activation, &mut random));
+            computed += usize::from(by_shaders::<f16>(activation, &mut random));
+        }
+    }
+    assert!(computed >= 40, "{computed} of 64");
+    let x = Placed::<f32>::new(&gpu(), &mut random, &[3], &[0], 0);
+    let mut y = Placed::<f32>::new(&gpu(), &mut random, &[3], &[0], 0);
+    let by = Implementation::PerformanceShaders;
+    let error =
+        activate_by(Activation::GeluTanh, x.tensor(), y.tensor_mut(), by).expect_err("there is none").to_string();
+    assert_eq!(error, "this activation by Metal Performance Shaders is not supported: they have no GeluTanh");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Softmax, layer normalisation and batch normalisation.
 
-use dcmetal::tensor::{Affine, Channels, Tensor, TensorMut, batch_norm, batch_statistics, layer_norm, softmax};
+use dcmetal::tensor::{
+    Affine, Channels, Implementation, Tensor, TensorMut, batch_norm, batch_statistics, layer_norm, softmax, softmax_by,
+};
 use half::{bf16, f16};
 
 use crate::common::Random;
-use crate::random::{Number, Placed, below, gamma, gpu, indices, name, of, run};
+use crate::random::{Number, Placed, below, gamma, gpu, indices, name, of, run, run_by_shaders};
 
 const U: f64 = f32::ROUNDOFF;
 
@@ -28,12 +30,18 @@ fn row<T: Number>(x: &Placed<T>, at: &[usize]) -> Vec<f64> {
     x.line(&first, rest, n).map(T::to_f64).collect()
 }
 
-fn softmax_of<T: Number>(random: &mut Random) {
+/// Whether it was computed.
+fn softmax_of<T: Number>(random: &mut Random, by: Implementation) -> bool {
     let (mut x, mut y) = two::<T>(random);
     let scale = of(random, &[1.0, 20.0, 300.0]);
     x.rewrite(|number| T::rounded(number.to_f64() * scale));
     let what = format!("softmax of {} {:?} {:?}", name::<T>(), x.shape, x.strides);
-    run(&what, softmax(x.tensor(), y.tensor_mut()));
+    let operation = softmax_by(x.tensor(), y.tensor_mut(), by);
+    if by != Implementation::PerformanceShaders {
+        run(&what, operation);
+    } else if !run_by_shaders(&what, operation, &x.shape, &x.strides) {
+        return false;
+    }
     y.check(&what, |at| {
         let numbers = row(&x, at);
         let largest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -44,6 +52,7 @@ fn softmax_of<T: Number>(random: &mut Random) {
         let most = numbers.iter().map(|x| largest - x).filter(|apart| *apart < 104.0).fold(0.0, f64::max);
         (value, value * (gamma(numbers.len() + 8) + 2.0 * U * most) + f64::from(f32::MIN_POSITIVE))
     });
+    true
 }
 
 fn layer_norm_of<T: Number>(random: &mut Random, has: [bool; 2]) {
@@ -81,7 +90,7 @@ fn layer_norm_of<T: Number>(random: &mut Random, has: [bool; 2]) {
 fn rows_are_normalised_within_their_bounds() {
     let mut random = Random(5);
     for _ in 0..10 {
-        softmax_of::<f32>(&mut random);
+        softmax_of::<f32>(&mut random, Implementation::Measured);
     }
     for has in [[true, true], [false, false], [true, false], [false, true]] {
         for _ in 0..3 {
@@ -89,9 +98,26 @@ fn rows_are_normalised_within_their_bounds() {
         }
     }
     for _ in 0..3 {
-        softmax_of::<f16>(&mut random);
+        softmax_of::<f16>(&mut random, Implementation::Kernels);
         layer_norm_of::<bf16>(&mut random, [true, true]);
     }
+}
+
+#[test]
+fn softmax_by_performance_shaders_is_within_its_bound() {
+    let mut random = Random(25);
+    let mut computed = 0;
+    for _ in 0..20 {
+        computed += usize::from(softmax_of::<f32>(&mut random, Implementation::PerformanceShaders));
+        computed += usize::from(softmax_of::<f16>(&mut random, Implementation::PerformanceShaders));
+    }
+    assert!(computed >= 20, "{computed} of 40");
+    let x = gpu().buffer_zeroed::<bf16>(4).expect("a buffer");
+    let mut y = gpu().buffer_zeroed::<bf16>(4).expect("a buffer");
+    let (from, to) = (Tensor::new(&x, &[4]).expect("it fits"), TensorMut::new(&mut y, &[4]).expect("it fits"));
+    let error = softmax_by(from, to, Implementation::PerformanceShaders).expect_err("there is none");
+    let text = "this softmax by Metal Performance Shaders is not supported: their matrices are of float and half, not of bfloat";
+    assert_eq!(error.to_string(), text);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use dcmetal::tensor::{Element, Operation, Tensor, TensorMut};
+use dcmetal::tensor::{Element, Implementation, Operation, Tensor, TensorMut};
 use dcmetal::{Accelerator, Buffer, Scalar};
 use half::{bf16, f16};
 
@@ -187,6 +187,29 @@ pub(crate) fn gamma(n: usize) -> f64 {
 /// `float`, `half` or `bfloat`.
 pub(crate) fn name<T: Number>() -> &'static str {
     Scalar::name(T::SCALAR)
+}
+
+/// Runs an operation on the rows of tensors alike in their shape to its end, by Metal Performance Shaders: or sees that it is refused, where rows are not in one piece each.
+pub(crate) fn run_by_shaders(
+    what: &str,
+    operation: dcmetal::Result<Operation<'_>>,
+    shape: &[usize],
+    strides: &[usize],
+) -> bool {
+    let (mut rows, mut columns) = ((1, 0), (1, 0));
+    for (&extent, &stride) in shape.iter().zip(strides) {
+        (rows, columns) = (columns, (extent, stride));
+    }
+    let in_one_piece = (columns.0 == 1 || columns.1 == 1) && (rows.0 == 1 || rows.1 >= columns.0);
+    if in_one_piece {
+        let used = operation.as_ref().map_or(Implementation::Measured, |operation| operation.implementation());
+        assert!(operation.is_err() || used == Implementation::PerformanceShaders, "{what}");
+        run(what, operation);
+    } else {
+        let text = operation.expect_err(what).to_string();
+        assert!(text.contains("by Metal Performance Shaders is not supported: "), "{what}: {text}");
+    }
+    in_one_piece
 }
 
 /// Runs an operation to its end.

@@ -8,6 +8,7 @@
 //! native/hostmetal/msl/hostmetal_kernel.h.
 
 mod ahead;
+mod blocks;
 pub(crate) mod context;
 pub(crate) mod counting;
 pub(crate) mod event;
@@ -18,6 +19,7 @@ mod log;
 mod order;
 pub(crate) mod pool;
 mod product;
+mod rows;
 pub(crate) mod run;
 pub(crate) mod sanitizer;
 pub(crate) mod schedule;

@@ -1,24 +1,16 @@
 //! Products of Metal Performance Shaders, computed by the crate `gemm-f32` in blocks of the result.
 //!
-//! Numbers of 16 bits are converted, a part of the inner extent at a time, summed in 32 bits and rounded once. A block is no kernel, from which a signal
-//! could lead away: workers look before each whether they shall stop.
+//! Numbers of 16 bits are converted, a part of the inner extent at a time, summed in 32 bits and rounded once.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use gemm_common::Parallelism;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-use super::pool::Worker;
-use super::run::timeout;
-use super::share::{Share, Work};
-use crate::command::Failure;
-use crate::device::worker_threads;
+use super::blocks::Blocks;
 use crate::performance::{Operand, Product};
 
-/// Multiply-adds below which nobody is woken: some ten microseconds of one core.
-const WORTH_SHARING: usize = 1 << 19;
 /// Terms of a sum for which numbers of 16 bits are converted at a time.
 const DEPTH: usize = 512;
 
@@ -37,40 +29,29 @@ struct Block {
     columns: Range<usize>,
 }
 
-impl Product {
-    /// Runs it on the worker and whoever helps, as the command at a position.
-    pub(super) fn run(&self, worker: &mut Worker, task: u64, position: usize) -> Result<(), Failure> {
-        let blocks = self.blocks() as u64;
-        let [rows, columns, terms] = self.size;
-        let work = [columns, terms, self.count].into_iter().fold(rows, usize::saturating_mul);
-        let part = |worker: &mut Worker, blocks: Range<u64>| self.run_blocks(worker, blocks, position);
-        if blocks == 1 || worker_threads() == 1 || work < WORTH_SHARING {
-            return part(worker, 0..blocks);
-        }
-        // Of small matrices a worker takes several.
-        let chunk = ((blocks as u128 * WORTH_SHARING as u128 / work as u128) as u64).max(1);
-        Share::new(task, Work::Product(self, position), 0..blocks, chunk).run(worker, part, |_, _| {})
-    }
-
-    /// Runs a helper's part of it.
-    pub(super) fn help(&self, worker: &mut Worker, share: &Arc<Share>, position: usize) -> Result<(), Failure> {
-        share.take(worker, &mut |worker, blocks| self.run_blocks(worker, blocks, position)).map(drop)
-    }
-
-    fn run_blocks(&self, worker: &mut Worker, blocks: Range<u64>, position: usize) -> Result<(), Failure> {
-        for number in blocks {
-            if worker.record.stopping() {
-                return Err(timeout(None, position));
-            }
-            self.run_block(&self.block_at(number as usize));
-        }
-        Ok(())
-    }
-
+impl Blocks for Product {
     fn blocks(&self) -> usize {
         self.size[0].div_ceil(self.block[0]) * self.size[1].div_ceil(self.block[1]) * self.count
     }
 
+    fn work(&self) -> usize {
+        self.size.into_iter().fold(self.count, usize::saturating_mul)
+    }
+
+    fn run_block(&self, number: usize) {
+        let block = self.block_at(number);
+        match (self.left.half, self.to.half) {
+            (false, _) => self.run_whole(&block),
+            (true, false) => {
+                let to = element(&self.to, block.matrix, block.rows.start, block.columns.start).cast::<f32>();
+                self.run_converted(&block, to, self.to.row, self.beta);
+            }
+            (true, true) => self.run_rounded(&block),
+        }
+    }
+}
+
+impl Product {
     fn block_at(&self, number: usize) -> Block {
         let down = self.size[0].div_ceil(self.block[0]);
         let across = self.size[1].div_ceil(self.block[1]);
@@ -81,17 +62,6 @@ impl Product {
         // Beside each other first: they read the same rows of the left matrix.
         let (at, matrix) = (number % (down * across), number / (down * across));
         Block { matrix, rows: extent(0, at / across), columns: extent(1, at % across) }
-    }
-
-    fn run_block(&self, block: &Block) {
-        match (self.left.half, self.to.half) {
-            (false, _) => self.run_whole(block),
-            (true, false) => {
-                let to = element(&self.to, block.matrix, block.rows.start, block.columns.start).cast::<f32>();
-                self.run_converted(block, to, self.to.row, self.beta);
-            }
-            (true, true) => self.run_rounded(block),
-        }
     }
 
     /// All numbers have 32 bits and are used where they are.
@@ -151,7 +121,7 @@ impl Product {
 }
 
 /// Where an element is.
-fn element(operand: &Operand, matrix: usize, row: usize, column: usize) -> *mut u8 {
+pub(super) fn element(operand: &Operand, matrix: usize, row: usize, column: usize) -> *mut u8 {
     let at = matrix * operand.matrix + row * operand.row + column * operand.column;
     operand.base.wrapping_add(at * if operand.half { 2 } else { 4 })
 }

@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::ahead;
 use super::counting::{self, Counted, Dispatched};
 use super::fiber::{Halt, run_group};
 use super::guard::{Signal, watchdog_limit};
@@ -28,6 +27,7 @@ use super::share::{Share, Work};
 use super::signal::describe_signal;
 use super::streams::stream_bytes;
 use super::{Group, SAMPLERS, SLOTS, Sampler, Span, TEXTURES, Texture, event};
+use super::{ahead, blocks};
 use crate::command::{CommandBuffer, ErrorCode, Failure, Step};
 use crate::device::{Device, SIMD_WIDTH, worker_threads};
 use crate::encode::indirect::resolve;
@@ -326,7 +326,8 @@ pub(super) fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Rec
                 continue;
             }
             Command::Barrier => {}
-            Command::Product(ref product) => product.run(worker, task.number, position)?,
+            Command::Product(ref product) => blocks::run(&**product, worker, task.number, position)?,
+            Command::MatrixRows(ref rows) => blocks::run(&**rows, worker, task.number, position)?,
             Command::Execute(ref execute) => {
                 let mut commands = resolve(execute).map_err(|failure| Failure { place: (0, position), ..failure })?;
                 commands.log.clone_from(&recording.log);

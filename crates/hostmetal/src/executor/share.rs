@@ -1,4 +1,4 @@
-//! Work that several workers do: the threadgroups of a wave (run.rs), or the blocks of a product (product.rs).
+//! Work that several workers do: the threadgroups of a wave (run.rs), or blocks of a result (blocks.rs).
 //!
 //! Parts are numbered through; whoever is there takes the next few from one counter. The driver recruits helpers, works itself, and waits for them.
 
@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::blocks::{self, Blocks};
 use super::event;
 use super::guard::interrupt;
 use super::pool::{self, Worker};
 use super::run::Wave;
 use crate::command::{ErrorCode, Failure};
-use crate::performance::Product;
 
 /// What is shared out. The driver keeps what it points to until no helper runs.
 pub(super) enum Work {
     Wave(Wave),
     /// And the position of its command.
-    Product(*const Product, usize),
+    Blocks(*const (dyn Blocks + 'static), usize),
 }
 
 impl Work {
@@ -27,7 +27,7 @@ impl Work {
     fn position(&self) -> usize {
         match self {
             Work::Wave(wave) => wave.first,
-            Work::Product(_, position) => *position,
+            Work::Blocks(_, position) => *position,
         }
     }
 }
@@ -52,7 +52,7 @@ pub(crate) struct Share {
     failure: Mutex<Option<Failure>>,
 }
 
-// SAFETY: recordings and products are only read, and only by workers that the driver waits for; what they point to may be used
+// SAFETY: recordings and blocks are only read, and only by workers that the driver waits for; what they point to may be used
 // from any thread.
 unsafe impl Send for Share {}
 // SAFETY: as above; the rest is atomics and a mutex.
@@ -147,8 +147,8 @@ impl Share {
             let outcome = catch_unwind(AssertUnwindSafe(|| match &self.work {
                 // SAFETY: the driver keeps the recording until this worker is not running any more.
                 Work::Wave(wave) => unsafe { wave.help(worker, self) },
-                // SAFETY: as above, the product.
-                Work::Product(product, position) => unsafe { &**product }.help(worker, self, *position),
+                // SAFETY: as above, the blocks.
+                Work::Blocks(work, position) => blocks::help(unsafe { &**work }, worker, self, *position),
             }));
             let failed = !matches!(outcome, Ok(Ok(())));
             match outcome {

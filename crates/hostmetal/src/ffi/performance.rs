@@ -1,4 +1,4 @@
-//! The C interface: matrices and products of Metal Performance Shaders.
+//! The C interface: matrices and kernels of Metal Performance Shaders.
 
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{HMBuffer, HMEncoder, answer, borrow, share};
 use crate::encode::Misuse;
 use crate::memory::Buffer;
-use crate::performance::{Matrix, Multiplication};
+use crate::performance::{Function, Matrix, Multiplication, Neuron, Unary};
 
 /// HMMatrix: matrices in a buffer, row by row.
 #[repr(C)]
@@ -111,4 +111,62 @@ pub unsafe extern "C" fn hm_compute_multiply(
         [Some(left), Some(right), Some(result)] => encode([left, right, result]),
         _ => Err(c"the matrices must not be nil"),
     })
+}
+
+/// HMUnary: what an MPSMatrixUnaryKernel says.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HMUnary {
+    /// Softmax of rows; else a neuron of each element.
+    pub softmax: bool,
+    /// MPSCNNNeuronType.
+    pub neuron: i32,
+    /// The neuron's a and b.
+    pub parameters: [f32; 2],
+    /// Of what the neuron is given.
+    pub alpha: f64,
+    /// Row and column of the source and the result matrix.
+    pub origins: [[u64; 2]; 2],
+    /// At most; UINT64_MAX: all that the source has.
+    pub rows: u64,
+    /// At most; UINT64_MAX: all that the source has.
+    pub columns: u64,
+    /// The first matrix.
+    pub batch_start: u64,
+    /// UINT64_MAX: all that the result has.
+    pub batch_size: u64,
+}
+
+/// Computes a function of a matrix's rows.
+///
+/// # Safety
+/// As the module above says; `matrices` are the source and the result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_compute_unary(
+    encoder: HMEncoder,
+    unary: *const HMUnary,
+    matrices: *const [HMMatrix; 2],
+) -> *const c_char {
+    // SAFETY: as the module above says.
+    let given = unsafe { *unary };
+    // SAFETY: as the module above says.
+    let matrices = unsafe { *matrices };
+    let HMUnary { softmax, neuron, parameters, alpha, origins, rows, columns, batch_start, batch_size } = given;
+    let function = match softmax {
+        true => Ok(Function::SoftMax),
+        false => Neuron::of(neuron, parameters).map(|neuron| Function::Neuron(neuron, alpha as f32)),
+    };
+    // SAFETY: as the module above says.
+    let buffers = matrices.map(|matrix| unsafe { share(matrix.buffer) });
+    answer(function.and_then(|function| {
+        let what = Unary { function, origins, rows, columns, first: batch_start, count: batch_size };
+        match &buffers {
+            [Some(source), Some(result)] => {
+                let matrices = [(source, matrices[0].matrix()), (result, matrices[1].matrix())];
+                // SAFETY: as the module above says.
+                unsafe { borrow(encoder) }.unary(&what, matrices)
+            }
+            _ => Err(c"the matrices must not be nil"),
+        }
+    }))
 }

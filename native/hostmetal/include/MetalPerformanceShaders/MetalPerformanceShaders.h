@@ -1,8 +1,11 @@
-// Metal Performance Shaders, the part that hostmetal implements: products of matrices. Every declaration is Apple's (scripts/apple/check.sh
+// Metal Performance Shaders, the part that hostmetal implements: kernels of matrices. Every declaration is Apple's (scripts/apple/check.sh
 // compares it with the metadata of Apple's SDK); what is not implemented is not declared.
 #pragma once
+#import <MetalPerformanceShaders/MPSCNNNeuronType.h>
 #import <MetalPerformanceShaders/MPSCoreTypes.h>
 #import <MetalPerformanceShaders/MPSKernel.h>
 #import <MetalPerformanceShaders/MPSMatrix.h>
 #import <MetalPerformanceShaders/MPSMatrixMultiplication.h>
+#import <MetalPerformanceShaders/MPSMatrixNeuron.h>
+#import <MetalPerformanceShaders/MPSMatrixSoftMax.h>
 #import <MetalPerformanceShaders/MPSMatrixTypes.h>

@@ -1,96 +1,114 @@
-//! Products by Metal Performance Shaders, in a batch: passes of their own between its encoders.
+//! Kernels of Metal Performance Shaders, in a batch: passes of their own between its encoders.
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use super::{Batch, Given, Recorded, own};
 use crate::kernel::Scalar;
+use crate::memory::Allocation;
 use crate::raw::host::DeviceUse;
-use crate::raw::performance::{Multiplication, Multiplied, Rows};
+use crate::raw::performance::{Computed, Place, Rows, Shader};
 use crate::{Arg, Error, Result};
 
-/// What Metal's errors call such a pass.
-const LABEL: &str = "MPSMatrixMultiplication";
-
-/// Products of matrices, of one kernel of Metal Performance Shaders.
-#[derive(Debug)]
-pub(crate) struct Products<'a> {
-    pub(crate) what: Multiplied,
-    /// Left, right and result, which are buffers.
-    pub(crate) args: [Arg<'a>; 3],
-    pub(crate) scalars: [Scalar; 3],
-    pub(crate) rows: [Rows; 3],
+/// Passes of one kernel of Metal Performance Shaders.
+pub(crate) struct Passes<'a> {
+    pub(crate) what: Computed,
+    /// Its matrices, which are in buffers. The last is written.
+    pub(crate) matrices: Vec<(Arg<'a>, Scalar, Rows)>,
     /// Elements before the first matrix of each, for every pass.
-    pub(crate) passes: Vec<[usize; 3]>,
+    pub(crate) before: Vec<Vec<usize>>,
 }
 
-impl Products<'_> {
+impl Passes<'_> {
     /// Of the memory that they use.
     pub(crate) fn bytes(&self) -> u64 {
-        crate::kernel::bytes(&self.args)
+        self.matrices.iter().map(|(arg, ..)| crate::kernel::bytes(std::slice::from_ref(arg))).sum()
+    }
+
+    fn used(&self) -> impl Iterator<Item = (&Arc<Allocation>, DeviceUse)> + '_ {
+        let last = self.matrices.len() - 1;
+        self.matrices.iter().enumerate().map(move |(at, (arg, ..))| {
+            let (allocation, ..) = arg.memory().expect("matrices are in buffers");
+            (allocation, if at == last { DeviceUse::Write } else { DeviceUse::Read })
+        })
+    }
+
+    /// The class that computes it; Metal's errors call its passes so.
+    fn name(&self) -> &'static str {
+        match self.what {
+            Computed::Product(_) => "MPSMatrixMultiplication",
+            Computed::SoftMax => "MPSMatrixSoftMax",
+            Computed::Neuron(_) => "MPSMatrixNeuron",
+        }
+    }
+}
+
+/// Class and size.
+impl fmt::Display for Passes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            Computed::Product(product) => {
+                let [rows, columns, interior] = product.size;
+                write!(f, "{} {rows}x{interior} by {interior}x{columns}", self.name())
+            }
+            _ => write!(f, "{} {}x{}", self.name(), self.matrices[0].2.rows, self.matrices[0].2.columns),
+        }
     }
 }
 
 impl Batch {
-    /// Records products, behind what the batch has already.
-    pub(crate) fn multiply(&mut self, products: &Products<'_>) -> Result<()> {
-        self.record_products(products).map(own)
+    /// Records passes, behind what the batch has already.
+    pub(crate) fn shade(&mut self, passes: &Passes<'_>) -> Result<()> {
+        self.record_shaders(passes).map(own)
     }
 
-    pub(in crate::command) fn record_products(&mut self, products: &Products<'_>) -> Result<Recorded> {
-        let buffers = products.args.each_ref().map(|arg| arg.memory().expect("matrices are in buffers"));
-        for (allocation, ..) in &buffers {
+    pub(in crate::command) fn record_shaders(&mut self, passes: &Passes<'_>) -> Result<Recorded> {
+        for (allocation, _) in passes.used() {
             self.check_owner(allocation, "a matrix")?;
         }
-        let [left, right, result] = [0, 1, 2].map(|at| buffers[at].0);
-        let used = [(left, DeviceUse::Read), (right, DeviceUse::Read), (result, DeviceUse::Write)];
         let claimed = self.uses.len();
-        if let Some(other) = self.uses.claim(&self.accelerator, used.into_iter())? {
+        if let Some(other) = self.uses.claim(&self.accelerator, passes.used())? {
             return Ok(Recorded::After(other));
         }
-        let (kernel, encoded) = match self.encode_products(products) {
+        let (kernel, encoded) = match self.encode_passes(passes) {
             Ok(kernel) => (Some(kernel), Ok(())),
             Err((kernel, error)) => (kernel, Err(error)),
         };
         // What was encoded needs it all, whether it was whole or not.
         if let Some(kernel) = kernel {
             self.given.push(Arc::new(Mutex::new(kernel)));
-            self.given.extend(used.map(|(allocation, _)| Arc::clone(allocation) as Given));
+            self.given.extend(passes.used().map(|(allocation, _)| Arc::clone(allocation) as Given));
         }
         encoded.inspect_err(|_: &Error| self.uses.take_back(claimed))?;
-        self.uses.note(used.into_iter());
-        self.passes += products.passes.len() as u64;
-        let [rows, columns, interior] = products.what.size;
-        self.history.note(|| format!("{LABEL} {rows}x{interior} by {interior}x{columns}"));
+        self.uses.note(passes.used());
+        self.passes += passes.before.len() as u64;
+        self.history.note(|| passes.to_string());
         Ok(Recorded::Done)
     }
 
     /// Each pass is one of Metal's, which orders it behind the batch's encoders and before those that follow, by the memory that both use; graphs, which ask for
     /// more, have none. With a failure comes the kernel, if anything may have been encoded.
-    fn encode_products(
-        &mut self,
-        products: &Products<'_>,
-    ) -> std::result::Result<Multiplication, (Option<Multiplication>, Error)> {
-        assert!(!self.order.is_ordered(), "graphs have no products by Metal Performance Shaders");
+    fn encode_passes(&mut self, passes: &Passes<'_>) -> std::result::Result<Shader, (Option<Shader>, Error)> {
+        assert!(!self.order.is_ordered(), "graphs have no passes of Metal Performance Shaders");
         self.end_encoder().map_err(|(failure, call)| (None, failure.during(call)))?;
-        let made = Multiplication::new(self.accelerator.device(), &products.what);
-        let mut kernel = made.map_err(|failure| (None, failure.during("make a product's kernel")))?;
-        let buffers = products.args.each_ref().map(|arg| arg.memory().expect("matrices are in buffers"));
-        for (number, before) in products.passes.iter().enumerate() {
-            let matrices = [0, 1, 2].map(|at| {
-                let (allocation, bytes, _) = &buffers[at];
-                let offset = bytes.start + before[at] * products.scalars[at].size();
-                (allocation.memory(), offset, products.rows[at], products.scalars[at])
+        let made = Shader::new(self.accelerator.device(), &passes.what);
+        let mut kernel =
+            made.map_err(|failure| (None, failure.during("make a kernel of Metal Performance Shaders")))?;
+        for (number, before) in passes.before.iter().enumerate() {
+            let places = passes.matrices.iter().zip(before).map(|((arg, scalar, rows), before)| {
+                let (allocation, bytes, _) = arg.memory().expect("matrices are in buffers");
+                (allocation.memory(), bytes.start + before * scalar.size(), *rows, *scalar)
             });
-            if let Err(failure) = kernel.encode(&mut self.command_buffer, matrices) {
-                let failure = if number == 0 {
-                    failure
-                } else {
-                    // Some of the products are there and cannot be taken back.
-                    self.broken.get_or_insert((failure, "encode products")).0.clone()
+            let places: Vec<Place<'_>> = places.collect();
+            if let Err(failure) = kernel.encode(&mut self.command_buffer, &places) {
+                // What came before cannot be taken back.
+                let failure = match number {
+                    0 => failure,
+                    _ => self.broken.get_or_insert((failure, "encode passes")).0.clone(),
                 };
-                return Err((Some(kernel), failure.during("encode products")));
+                return Err((Some(kernel), failure.during("encode a pass of Metal Performance Shaders")));
             }
-            self.encoders.push(LABEL.to_owned());
+            self.encoders.push(passes.name().to_owned());
         }
         Ok(kernel)
     }
