@@ -2,14 +2,12 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use bytemuck::Pod;
-use dcmetal_sys as sys;
 
-use crate::command::{Ages, Marks, QUEUE_CAPACITY, Slots, Urgent};
+use crate::command::{Ages, Marks, Slots, Urgent};
 use crate::kernel::{CompiledSource, KernelFiles, Source, SourceKey};
 use crate::memo::Memo;
 use crate::pool::{Staging, WeakPool, make_room_for};
@@ -17,6 +15,8 @@ use crate::raw::command::Queue;
 use crate::raw::host::lock;
 use crate::raw::pages::PageVec;
 use crate::raw::{Device, Failure};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, QUEUE_CAPACITY};
+use crate::sys;
 use crate::telemetry::{Figures, Since, Telemetry};
 use crate::tensor::ProductChoices;
 use crate::{

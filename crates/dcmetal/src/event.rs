@@ -12,13 +12,13 @@
 
 use std::fmt;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::command::{Doom, Inflight};
 use crate::raw::command::CommandBuffer;
 use crate::raw::event::SharedEvent;
 use crate::raw::host::lock;
+use crate::sync::{Arc, Mutex};
 use crate::{Accelerator, Error, Result, SubmissionError};
 
 /// The longest wait that Metal is asked for at once; longer ones are several.

@@ -62,6 +62,9 @@ mod sync;
 pub mod telemetry;
 pub mod tensor;
 
+// The C ABI, by a name of the crate's own: `tests/schedules` has a Metal of its own behind it.
+use dcmetal_sys as sys;
+
 pub use accelerator::{Accelerator, GpuFamily, Limits};
 pub use bytemuck::{self, Pod};
 pub use clmsl;

@@ -1,7 +1,6 @@
 //! What is concurrent about endings, back-pressure, pools, caches, histograms and a graph's steps of the host's, as models that shuttle runs under many
-//! schedules: the modules themselves, compiled with shuttle's locks. A thread that nobody wakes is a deadlock, which shuttle reports. Not under shuttle are
-//! the modules that call Metal between their locks: submissions that settle, events, streams and the guards of memory, which have their tests on the device
-//! and under the thread sanitizer. shuttle's atomics are sequentially consistent: it says nothing of weaker orders.
+//! schedules: the modules themselves, compiled with shuttle's locks. A thread that nobody wakes is a deadlock, which shuttle reports. The
+//! modules that call Metal between their locks (submissions that settle, events, streams, the guards of memory) have theirs in `schedules`. shuttle's atomics are sequentially consistent: it says nothing of weaker orders.
 
 use std::task::{Context, Poll, Wake, Waker};
 

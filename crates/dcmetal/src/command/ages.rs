@@ -8,11 +8,10 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
-use std::thread;
 use std::time::Instant;
 
 use crate::raw::host::lock;
+use crate::sync::{Arc, Condvar, Mutex, PoisonError, Weak, spawn};
 
 /// What is given a turn at a time that it asked for.
 pub(crate) trait Timed: Send + Sync {
@@ -63,7 +62,7 @@ impl Ages {
         let mut state = lock(&self.list.state);
         if !state.running {
             let list = Arc::clone(&self.list);
-            thread::Builder::new().name("dcmetal ages".to_owned()).spawn(move || list.run())?;
+            spawn("dcmetal ages", move || list.run())?;
             state.running = true;
         }
         let first = state.due.first_key_value().is_none_or(|(first, _)| at < first.0);

@@ -8,10 +8,10 @@
 //! It has no lock of its own, and takes its streams' one at a time.
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Submission;
 use crate::event::EventUse;
+use crate::sync::{AtomicUsize, Ordering};
 use crate::{Accelerator, Error, Event, Result, Stream, StreamLimits};
 
 /// Streams of one accelerator with the same limits each, for work whose parts do not depend on each other.

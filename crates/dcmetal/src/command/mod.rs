@@ -26,7 +26,7 @@ pub(crate) use ending::{Ending, wake};
 pub use group::StreamGroup;
 pub(crate) use hazard::{Hazards, Scope, Touch};
 pub(crate) use order::Marks;
-pub(crate) use slots::{QUEUE_CAPACITY, Slots};
+pub(crate) use slots::Slots;
 pub use stream::{Stream, StreamLimits};
 pub use submission::Submission;
 pub(crate) use submission::{Doom, Inflight, Launched};

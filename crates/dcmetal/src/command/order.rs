@@ -8,13 +8,13 @@
 //! Fences and events come from a pool of the accelerator's ([`Marks`]), and go back when the device is done.
 
 use std::mem;
-use std::sync::{Arc, Mutex};
 
 use crate::Accelerator;
 use crate::raw::command::{BlitEncoder, CommandBuffer, ComputeEncoder};
 use crate::raw::event::{DeviceEvent, Fence};
 use crate::raw::host::lock;
 use crate::raw::{Device, Failure};
+use crate::sync::{Arc, Mutex};
 
 /// As many fences, and as many events, stay for later batches.
 const KEPT: usize = 64;

@@ -9,16 +9,13 @@
 
 use std::collections::BTreeSet;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use super::Inflight;
 use crate::event::EventUse;
 use crate::raw::host::lock;
+use crate::sync::{Arc, AtomicUsize, Mutex, Ordering, QUEUE_CAPACITY};
 use crate::{Error, Event, Result};
 
-/// Uncompleted command buffers that the queue has room for. Metal's default is 64; more lets many threads record at once.
-pub(crate) const QUEUE_CAPACITY: usize = 1024;
 /// Batches being recorded at once. Below the capacity, so that there is always room that completing work gives back.
 const MAX_OPEN_BATCHES: usize = QUEUE_CAPACITY / 2;
 

@@ -18,7 +18,6 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
@@ -30,6 +29,7 @@ use super::submission::{HandedOver, Place};
 use super::{Inflight, Submission};
 use crate::event::EventUse;
 use crate::raw::host::lock;
+use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::{Accelerator, Arg, Batch, Error, Event, Grid, IndirectGrid, Kernel, Result, View, ViewMut, kernel};
 
 /// When a [`Stream`] closes a batch, and how much of its work may be in flight.

@@ -13,8 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -33,6 +32,7 @@ use crate::print::{PrintBuffer, Printed};
 use crate::raw::Failure;
 use crate::raw::command::{CommandBuffer, Committed, Completion};
 use crate::raw::host::{DeviceUse, lock};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, Weak, yield_now};
 use crate::telemetry::{Ended, Figures, SUBMISSION, Timing};
 use crate::{EncoderReport, EncoderState, Error, Result, SubmissionError};
 
@@ -330,7 +330,7 @@ impl Inflight {
             if !self.committing.load(Ordering::Acquire) {
                 return self.command_buffer.get().is_some();
             }
-            std::thread::yield_now();
+            yield_now();
         }
         true
     }

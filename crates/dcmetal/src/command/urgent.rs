@@ -4,11 +4,10 @@
 //! anything is handed over, the batches in the making of all streams of a higher priority are, the highest first. Nobody waits for
 //! anybody, so nothing starves; and batches in the making never conflict, so their order changes no result.
 
-use std::sync::{Arc, Mutex, Weak};
-
 use super::stream::Shared;
 use super::submission::HandedOver;
 use crate::raw::host::lock;
+use crate::sync::{Arc, Mutex, Weak};
 
 /// Those whose priority is above 0: of the others nobody is lower.
 #[derive(Default)]

@@ -17,8 +17,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::RangeBounds;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
 
 use bytemuck::Pod;
 
@@ -26,6 +26,7 @@ use crate::error::Place;
 use crate::kernel::{Element, Kept, KeptMemory, TransientUse};
 use crate::memory::{Allocation, BLIT_UNIT, allocation_bytes, bounds};
 use crate::raw::host::lock;
+use crate::sync::{Arc, Mutex};
 use crate::{Accelerator, Access, Arg, Batch, Buffer, Error, Grid, Kernel, Result, StorageMode, Submission};
 pub use host::HostMemory;
 use host::HostStep;

@@ -1,6 +1,5 @@
 //! Sources: what makes two of them the same, and how each becomes a library.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::compilation::{Compilation, Job};
@@ -8,6 +7,7 @@ use super::library::{CompileOptions, CompiledSource, Library};
 use super::opencl::{self, Program};
 use crate::memo::{Asked, Making, hash};
 use crate::raw::host::lock;
+use crate::sync::{Arc, Mutex};
 use crate::telemetry::{Compiled, compiling};
 use crate::{Accelerator, Result};
 

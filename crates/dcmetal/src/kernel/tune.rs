@@ -8,7 +8,6 @@
 use std::cmp::Reverse;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
@@ -20,6 +19,7 @@ use super::{Arg, Argument, ArgumentKind, CompiledKernel, Kept, Kernel, KernelFil
 use crate::grid::Extent;
 use crate::memory::Allocation;
 use crate::raw::host::lock;
+use crate::sync::{Arc, Mutex};
 use crate::{Buffer, Error, Grid, Result, Size, Texture};
 
 /// How [`Kernel::tune`] measures.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
 
 use super::sharing::{Next, Sharing, Undone};
 use crate::raw::host::lock;
+use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::{Accelerator, Buffer, Error, ErrorKind, Result};
 
 /// Devices that share work, and how fast each was at it.

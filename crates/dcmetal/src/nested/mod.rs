@@ -17,7 +17,6 @@
 mod table;
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 
@@ -27,6 +26,7 @@ pub(crate) use table::{grid_too_large, too_many, wrong_command};
 use crate::command::DOMAIN;
 use crate::kernel::Dispatch;
 use crate::raw::command::indirect::IndirectCommands;
+use crate::sync::{Arc, Mutex};
 use crate::{
     Accelerator, Arg, Batch, Buffer, Error, Grid, IndirectGrid, Kernel, Result, Submission, SubmissionError, View,
 };

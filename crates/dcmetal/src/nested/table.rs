@@ -2,12 +2,12 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex};
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::kernel::{self, Arg};
 use crate::raw::command::indirect::IndirectCommands;
+use crate::sync::{Arc, Mutex};
 use crate::{Accelerator, Access, ArgumentKind, Error, Grid, Kernel, Result, Size};
 
 /// Arguments that a command can have.

@@ -1,12 +1,11 @@
 //! [`Heaps`] against lists of what lies where. Beside it and not in it, because `tests/models.rs` compiles it with other locks.
 
-use std::sync::{Arc, Mutex, MutexGuard};
-
 use proptest::prelude::*;
 
 use super::account::{Account, HeapFigures};
 use super::heaps::{Heaps, Share};
 use crate::raw::host::lock;
+use crate::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of a heap, and of the largest buffer in one.
 const HEAP: u64 = 1000;

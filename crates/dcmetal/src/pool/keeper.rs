@@ -4,14 +4,13 @@
 //! does by calls that the pool's users could make as well.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Weak};
-use std::thread;
 use std::time::Duration;
 
 use log::Level;
 
 use super::pressure::{Notices, Pressure, notices};
 use super::shelves::Shelves;
+use crate::sync::{Arc, Weak, spawn};
 use crate::telemetry::{POOL, say};
 
 /// How often it looks.
@@ -33,7 +32,7 @@ impl Keeper {
         let (alive, pool) = channel();
         let shelves = Arc::downgrade(shelves);
         let looks = move || keep(&shelves, &pool, idle_age, pressure);
-        thread::Builder::new().name("dcmetal pool".to_owned()).spawn(looks)?;
+        spawn("dcmetal pool", looks)?;
         Ok(Keeper { _notices: notices(alive.clone()), _alive: alive })
     }
 }
@@ -148,7 +147,7 @@ mod tests {
             let weak = Arc::downgrade(shelves.shelves());
             drop((keeper, shelves));
             while weak.strong_count() > 0 {
-                thread::yield_now();
+                std::thread::yield_now();
             }
         }
     }

@@ -18,15 +18,15 @@ mod staging;
 #[cfg(test)]
 mod waste_tests;
 
-use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use bytemuck::Pod;
-use dcmetal_sys as sys;
 
 use crate::memory::{Holding, allocation_bytes, no_memory};
 use crate::raw::host::{Memory, lock};
 use crate::raw::{Failure, Heap};
+use crate::sync::{Arc, Mutex, Weak};
+use crate::sys;
 use crate::{Accelerator, Buffer, Result, StorageMode};
 use account::Account;
 use heaps::Heaps;

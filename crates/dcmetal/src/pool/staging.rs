@@ -3,7 +3,6 @@
 //! It is lent as a pool's memory is, so what is in flight is never handed out again. An accelerator owns it, so that idle memory keeps none: it
 //! gets its accelerator when it is lent and gives it back on its way home.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use bytemuck::Pod;
@@ -14,6 +13,7 @@ use super::shelves::{Owner, class};
 use super::{PoolStats, WeakPool, bytes_of, pressure};
 use crate::memory::{Holding, allocation_bytes, no_memory};
 use crate::raw::host::{Memory, lock};
+use crate::sync::{Arc, Mutex};
 use crate::{Accelerator, Buffer, Result, StorageMode};
 
 /// Of what the device recommends to have in use, this part may be held.
@@ -79,6 +79,6 @@ impl Staging {
 
     /// For those who want room.
     pub(crate) fn downgrade(&self) -> WeakPool {
-        WeakPool(std::sync::Arc::downgrade(self.shelves.shelves()))
+        WeakPool(Arc::downgrade(self.shelves.shelves()))
     }
 }

@@ -4,9 +4,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 
-use dcmetal_sys as sys;
-
 use super::{Device, Failure, Function, c_string, check, handle};
+use crate::sys;
 
 handle!(
     /// `MTLBinaryArchive`.

@@ -9,14 +9,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::time::Duration;
 
-use dcmetal_sys as sys;
-
 use super::event::Fence;
 use super::host::Memory;
 use super::texture::SamplerState;
 use super::{Device, Failure, MetalError, Pipeline, c_string, check, handle};
 use crate::Size;
 use crate::command::Scope;
+use crate::sys;
 
 pub(crate) mod indirect;
 

@@ -4,10 +4,9 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use dcmetal_sys as sys;
-
 use super::command::CommandBuffer;
 use super::{Device, Failure, check, handle};
+use crate::sys;
 
 handle!(
     /// `MTLSharedEvent`.

@@ -2,9 +2,8 @@
 
 use std::ptr;
 
-use dcmetal_sys as sys;
-
 use super::{Device, Failure, check, handle};
+use crate::sys;
 
 handle!(
     /// `MTLHeap`.

@@ -22,11 +22,9 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicU32;
 
 use bytemuck::Pod;
-use dcmetal_sys as sys;
 
 use super::pages::PageVec;
 use super::texture::Texture;
@@ -34,6 +32,8 @@ use super::{Buffer, DCMetalBuffer, Device, Failure, Heap, check, storage_mode};
 use crate::command::Inflight;
 use crate::memory::TextureDescriptor;
 pub(crate) use crate::sync::lock;
+use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, Ordering, PoisonError};
+use crate::sys;
 use crate::telemetry::{MEMORY, say};
 use crate::{Error, Result, StorageMode, SubmissionError};
 

@@ -2,10 +2,9 @@
 
 use std::ptr;
 
-use dcmetal_sys as sys;
-
 use super::archive::Archive;
 use super::{Device, Failure, MetalError, c_string, check, handle, text};
+use crate::sys;
 
 handle!(
     /// `MTLCompileOptions`.

@@ -14,10 +14,9 @@
 use std::ffi::{CString, c_char};
 use std::ptr;
 
-use dcmetal_sys as sys;
-
 use crate::error::{EncoderReport, EncoderState};
 use crate::multi::{Location, PeerGroup};
+use crate::sys;
 use crate::{Error, Size, StorageMode};
 
 pub(crate) mod archive;

@@ -2,10 +2,9 @@
 
 use std::ptr;
 
-use dcmetal_sys as sys;
-
 use super::{Device, Failure, check, handle, storage_mode};
 use crate::memory::{AddressMode, BorderColor, Filter, SamplerDescriptor, TextureDescriptor};
+use crate::sys;
 use crate::{StorageMode, TextureKind};
 
 handle!(

@@ -10,13 +10,13 @@ mod breaker;
 mod retries;
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use log::Level;
 
 use crate::raw::host::lock;
+use crate::sync::{Arc, Mutex};
 use crate::telemetry::{RECOVERY, say};
 use crate::{Accelerator, BufferPool, Error, ErrorKind, Result};
 pub use breaker::BreakerLimits;

@@ -4,8 +4,8 @@
 //! [`histogram`](super::histogram)). A scrape that comes in between may see one counter before and another behind the same submission.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Instant, SystemTime};
 
 use super::histogram::Recorded;
@@ -14,6 +14,7 @@ use crate::command::Launched;
 use crate::raw::clock::now;
 use crate::raw::command::Committed;
 use crate::raw::host::lock;
+use crate::sync::{Arc, Mutex, Weak};
 use crate::{ErrorKind, SubmissionError};
 
 /// Kernels that have figures of their own; those of more names share some.

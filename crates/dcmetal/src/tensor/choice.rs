@@ -4,7 +4,6 @@
 //! [`keep_kernels`](crate::Accelerator::keep_kernels) as well, in a small file for each class, whose name has the device, the system and the number of processors in it.
 
 use std::fmt;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
@@ -13,6 +12,7 @@ use super::layout::Layout;
 use super::{Element, Implementation, Product, ProductKernel, Tensor, TensorMut, product_with};
 use crate::kernel::{Scalar, measure, median};
 use crate::raw::host::lock;
+use crate::sync::Mutex;
 use crate::{Accelerator, Error, Result, TuneOptions};
 
 /// Products that share what was measured for one of them.

@@ -7,12 +7,11 @@
 use std::ops::Range;
 use std::ptr;
 
-use dcmetal_sys as sys;
-
 use super::{ComputeEncoder, size};
 use crate::Size;
 use crate::raw::host::Memory;
 use crate::raw::{Device, Failure, Pipeline, check, handle};
+use crate::sys;
 
 handle!(
     /// `MTLIndirectCommandBuffer` of dispatches, which inherit nothing.

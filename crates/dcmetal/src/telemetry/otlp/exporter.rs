@@ -8,7 +8,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SendError, Sender, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,6 +18,7 @@ use super::encode::{Ids, Request, metrics, traces};
 use super::post::{NO_TIME, Refusal, Taken, Target, agent, pause};
 use super::settings::OtlpSettings;
 use crate::raw::host::lock;
+use crate::sync::{Arc, Mutex, PoisonError};
 use crate::telemetry::{OTLP, Spans, Telemetry, say};
 
 /// Spans that a collector does not take for so long are given up.
