@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{Random, gpu, msl, overlap, poisoned};
 use dcmetal::{
-    Accelerator, Buffer, Error, ErrorKind, Graph, GraphBuilder, Grid, Kernel, Node, PixelFormat, Replay, Result,
+    Accelerator, Arg, Buffer, Error, ErrorKind, Graph, GraphBuilder, Grid, Kernel, Node, PixelFormat, Replay, Result,
     TextureDescriptor, Transient, args,
 };
 use proptest::prelude::*;
@@ -129,6 +129,7 @@ fn record(
         _ => (None, None),
     };
     let to = match written {
+        Some(buffer) if matches!(op.what, What::Put(_)) => Arg::overwrite(buffer.view_mut(range(op.to))?),
         Some(buffer) => buffer.view_mut(range(op.to))?.into(),
         None => {
             let own = own[op.to.memory - 2].view(range(op.to))?;
@@ -306,6 +307,26 @@ fn what_makes_no_order_or_no_sense_is_refused_with_its_names() {
             "copy (1) overwrites what put (0) writes to `buffer 0`, bytes 0 to 4, before anybody reads it; where that is meant, `order` the two",
         ),
         (
+            "two launches that overwrite a buffer",
+            &|graph| {
+                let mut y = poisoned::<u32>(&gpu, 4);
+                y.set_label("results")?;
+                graph.launch(&kernels.put, grid, [Arg::overwrite(&mut y), (&x).into(), 1u32.into()])?;
+                graph.launch(&kernels.put, grid, [Arg::overwrite(&mut y), (&x).into(), 2u32.into()]).map(drop)
+            },
+            "put (1) overwrites what put (0) writes to `results`, bytes 0 to 16, before anybody reads it; where that is meant, `order` the two",
+        ),
+        (
+            "a launch that overwrites a part of what one adds to",
+            &|graph| {
+                let mut y = poisoned::<u32>(&gpu, 4);
+                graph.launch(&kernels.mix, grid, args![&mut y, &x, 1u32])?;
+                let part = Arg::overwrite(y.view_mut(2..)?);
+                graph.launch(&kernels.put, Grid::linear(2), [part, x.view(..2)?.into(), 2u32.into()]).map(drop)
+            },
+            "put (1) overwrites what mix (0) writes to `buffer 0`, bytes 8 to 16, before anybody reads it; where that is meant, `order` the two",
+        ),
+        (
             "an update of what nobody wrote",
             &|graph| {
                 let t = graph.transient::<u32>("t", 4)?;
@@ -417,6 +438,26 @@ fn writers_with_an_order_run_in_it() {
                 graph.launch(&kernels.mix, Grid::linear(2), args![y.view_mut(2..)?, x.view(..2)?, 0u32]).map(drop)
             },
             [0, 0, 1, 2],
+        ),
+        (
+            "the user says so of launches",
+            &|graph, y| {
+                let grid = Grid::linear(4);
+                let first = graph.launch(&kernels.put, grid, [Arg::overwrite(&mut *y), (&x).into(), 1u32.into()])?;
+                let second = graph.launch(&kernels.put, grid, [Arg::overwrite(&mut *y), (&x).into(), 2u32.into()])?;
+                graph.order(first, second)
+            },
+            [3, 4, 5, 6],
+        ),
+        (
+            "launches go on with what is there, unless they say that they do not",
+            &|graph, y| {
+                let grid = Grid::linear(4);
+                graph.launch(&kernels.put, grid, [Arg::overwrite(&mut *y), (&x).into(), 1u32.into()])?;
+                graph.launch(&kernels.put, grid, args![&mut *y, &x, 2u32])?;
+                graph.launch(&kernels.mix, grid, args![&mut *y, &x, 0u32]).map(drop)
+            },
+            [10, 14, 18, 22],
         ),
         (
             "and so does a copy to a part of the graph's memory",

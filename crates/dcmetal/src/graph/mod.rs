@@ -39,7 +39,7 @@ pub use replay::{Replay, ReplayStats};
 ///
 /// A node waits for those recorded before it that write what it reads, and for those that read what it writes. Of two nodes that write the same bytes
 /// the second may go on with what the first made: it reads and writes them ([`Transient::update`], `&mut buffer` for a launch or a step of the
-/// host's), and waits. If it writes them whatever was there ([`Transient::write`], `&mut buffer` for a copy or fill), wholly or in part,
+/// host's, a texture), and waits. If it writes them whatever was there ([`Transient::write`], [`Arg::overwrite`], `&mut buffer` for a copy or fill), wholly or in part,
 /// [`build`](GraphBuilder::build) refuses the two with [`Error::GraphOverwritten`]: which of them is to be seen nothing would say but the order of the calls. Two
 /// things do say it: a node between them that reads what the first wrote before the second overwrites it, directly or by way of others, and
 /// [`order`](GraphBuilder::order).
@@ -198,8 +198,8 @@ impl GraphBuilder {
         Ok(Transient { graph: self.recorded.id, number, offset: 0, len, elements: PhantomData })
     }
 
-    /// Records a launch. Buffers that are passed as `&buffer` are read, those passed as `&mut buffer` read and written; the graph
-    /// keeps them. What the arguments must be is checked by [`GraphBuilder::build`].
+    /// Records a launch. Buffers that are passed as `&buffer` are read, those passed as `&mut buffer` read and written, and those passed by
+    /// [`Arg::overwrite`] written whatever was there; the graph keeps them. What the arguments must be is checked by [`GraphBuilder::build`].
     ///
     /// # Errors
     /// [`Error::Foreign`] for what is of another accelerator, [`Error::GraphForeign`] for memory of another graph.
@@ -403,7 +403,8 @@ impl Memories {
             let (memory, range, declared) = match arg.memory()? {
                 KeptMemory::Allocation { allocation, part, writable } => {
                     let range = part.map_or(0..1, |part| part.offset..part.offset + part.bytes);
-                    (self.lasting(allocation), range, (true, writable))
+                    let overwritten = part.is_some_and(|part| part.overwritten);
+                    (self.lasting(allocation), range, (!overwritten, writable))
                 }
                 KeptMemory::Transient(piece) => {
                     (piece.number, piece.offset..piece.offset + piece.bytes, (piece.reads, piece.writes))

@@ -14,7 +14,7 @@ use crate::{Buffer, Sampler, Texture, View, ViewMut};
 
 /// One argument of a launch.
 ///
-/// `&buffer` and a [`View`] can be read by the kernel, `&mut buffer` and a [`ViewMut`] also written; so `&texture` and
+/// `&buffer` and a [`View`] can be read by the kernel, `&mut buffer` and a [`ViewMut`] also written ([`Arg::overwrite`] says only that); so `&texture` and
 /// `&mut texture`. A sampler is `&sampler`. Numbers and short
 /// arrays of them (for vectors) are values; [`Arg::value`] passes a struct, [`Arg::threadgroup`] the size of
 /// threadgroup memory. Usually written with [`args!`](crate::args).
@@ -51,6 +51,8 @@ pub(super) struct PassedBuffer<'a> {
     pub(super) offset: usize,
     pub(super) bytes: usize,
     pub(super) writable: bool,
+    /// What was there before does not matter, and whoever reads it later reads what the kernel wrote.
+    pub(super) overwritten: bool,
     pub(super) element: Element,
     pub(super) borrow: PhantomData<&'a mut ()>,
 }
@@ -140,6 +142,33 @@ impl<'a> Arg<'a> {
         Arg { passed: Passed::Value { bytes: Bytes::new(value), element: None, lanes: 1 } }
     }
 
+    /// A buffer or view that the kernel writes whatever was there: it reads nothing of it, and writes every element that is read afterwards. In a launch or a
+    /// batch this is `&mut buffer`. In a graph a node that overwrites what another one wrote is refused unless something orders the two, as by
+    /// [`Transient::write`](crate::Transient::write), whereas `&mut buffer` goes on with what was there ([`GraphBuilder`](crate::GraphBuilder)). Nobody
+    /// checks that the kernel does so.
+    ///
+    /// ```
+    /// # fn main() -> dcmetal::Result<()> {
+    /// # use dcmetal::*;
+    /// let gpu = Accelerator::system_default()?;
+    /// let source = "kernel void set(device uint* y [[buffer(0)]], constant uint& to [[buffer(1)]], uint i [[thread_position_in_grid]]) { y[i] = to; }";
+    /// let set = gpu.compile_msl(source)?.kernel("set")?;
+    /// let mut y = gpu.buffer_zeroed::<u32>(4)?;
+    /// let mut graph = gpu.graph();
+    /// graph.launch(&set, Grid::linear(4), [Arg::overwrite(&mut y), 1u32.into()])?;
+    /// graph.launch(&set, Grid::linear(4), [Arg::overwrite(&mut y), 2u32.into()])?;
+    /// assert!(matches!(graph.build(), Err(Error::GraphOverwritten { .. })));
+    /// # Ok(()) }
+    /// ```
+    pub fn overwrite<T: Pod>(to: impl Into<ViewMut<'a, T>>) -> Arg<'a> {
+        let to: ViewMut<'a, T> = to.into();
+        let mut arg = Arg::buffer::<T>(to.allocation, to.offset, to.len, true);
+        if let Passed::Buffer(buffer) = &mut arg.passed {
+            buffer.overwritten = true;
+        }
+        arg
+    }
+
     /// Threadgroup memory for `len` elements, OpenCL's `__local` argument.
     pub fn threadgroup<T: Pod>(len: usize) -> Arg<'a> {
         Arg::threadgroup_bytes(len.saturating_mul(size_of::<T>()))
@@ -177,9 +206,9 @@ impl<'a> Arg<'a> {
     fn buffer<T: Pod>(allocation: &'a Arc<Allocation>, offset: usize, len: usize, writable: bool) -> Arg<'a> {
         let element = Element::of::<T>();
         let bytes = len * element.size;
-        Arg {
-            passed: Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, element, borrow: PhantomData }),
-        }
+        let borrow = PhantomData;
+        let passed = PassedBuffer { allocation, offset, bytes, writable, overwritten: false, element, borrow };
+        Arg { passed: Passed::Buffer(passed) }
     }
 
     /// What it is, for messages.

@@ -23,14 +23,16 @@ pub(crate) struct Part {
     pub(crate) offset: usize,
     pub(crate) bytes: usize,
     pub(crate) writable: bool,
+    /// As [`Arg::overwrite`] has it.
+    pub(crate) overwritten: bool,
     pub(crate) element: Element,
 }
 
 impl TransientUse {
     /// The part of an allocation in which the memory begins at `start`.
     pub(crate) fn part_at(&self, start: usize) -> Part {
-        let &TransientUse { offset, bytes, element, writes, .. } = self;
-        Part { offset: start + offset, bytes, writable: writes, element }
+        let &TransientUse { offset, bytes, element, reads, writes, .. } = self;
+        Part { offset: start + offset, bytes, writable: writes, overwritten: writes && !reads, element }
     }
 }
 
@@ -48,10 +50,10 @@ pub(crate) enum KeptMemory<'a> {
 impl Kept {
     pub(crate) fn new(arg: &Arg<'_>) -> Kept {
         match &arg.passed {
-            Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, element, .. }) => Kept::Buffer {
-                allocation: Arc::clone(allocation),
-                part: Part { offset: *offset, bytes: *bytes, writable: *writable, element: *element },
-            },
+            &Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, overwritten, element, .. }) => {
+                let part = Part { offset, bytes, writable, overwritten, element };
+                Kept::Buffer { allocation: Arc::clone(allocation), part }
+            }
             Passed::Value { bytes, element, lanes } => {
                 Kept::Value { bytes: bytes.clone(), element: *element, lanes: *lanes }
             }
@@ -77,8 +79,9 @@ impl Kept {
 
     /// The argument, with the graph's memory at the allocation and offset that `place` tells.
     pub(crate) fn arg<'a>(&'a self, place: impl FnOnce(&TransientUse) -> (&'a Arc<Allocation>, usize)) -> Arg<'a> {
-        let buffer = |allocation, Part { offset, bytes, writable, element }| {
-            Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, element, borrow: PhantomData })
+        let buffer = |allocation, Part { offset, bytes, writable, overwritten, element }| {
+            let borrow = PhantomData;
+            Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, overwritten, element, borrow })
         };
         let passed = match self {
             Kept::Buffer { allocation, part } => buffer(allocation, *part),
