@@ -881,14 +881,11 @@ DC_METAL_API DCMetalStatus DCMetalMultiplication_Encode(DCMetalMultiplication mu
                                                         DCMetalError *error);
 DC_METAL_API void DCMetalMultiplication_Release(DCMetalMultiplication multiplication);
 
-/* ------------------------------------------------------------------ DCMetalRowKernel (MPSMatrixSoftMax, MPSMatrixNeuron)
- *
- * As DCMetalMultiplication: a pass of its own, kept until completion. */
+/* ------------------------------------------------------------------ DCMetalRowKernel (MPSMatrixSoftMax, MPSMatrixNeuron), as above */
 
-/* exp(x), divided by its sum over the row. */
+/* exp(x), divided by its sum over the row; or a function of each element, with its parameters a and b. */
 DC_METAL_API DCMetalStatus DCMetalRowKernel_CreateSoftMax(DCMetalDevice device, DCMetalRowKernel *kernel,
                                                           DCMetalError *error);
-/* A function of each element, with its parameters a and b. */
 DC_METAL_API DCMetalStatus DCMetalRowKernel_CreateNeuron(DCMetalDevice device, DCMetalNeuron neuron, float a, float b,
                                                          DCMetalRowKernel *kernel, DCMetalError *error);
 /* Source and result have one size and one kind of numbers, and do not overlap; errors as of DCMetalMultiplication_Encode. */

@@ -2150,7 +2150,7 @@ unsafe extern "C" {
     pub fn DCMetalMultiplication_Release(multiplication: DCMetalMultiplication);
 }
 unsafe extern "C" {
-    /// exp(x), divided by its sum over the row.
+    /// exp(x), divided by its sum over the row; or a function of each element, with its parameters a and b.
     pub fn DCMetalRowKernel_CreateSoftMax(
         device: DCMetalDevice,
         kernel: *mut DCMetalRowKernel,
@@ -2158,7 +2158,6 @@ unsafe extern "C" {
     ) -> DCMetalStatus;
 }
 unsafe extern "C" {
-    /// A function of each element, with its parameters a and b.
     pub fn DCMetalRowKernel_CreateNeuron(
         device: DCMetalDevice,
         neuron: DCMetalNeuron,

@@ -1,6 +1,7 @@
 // Passes in another order (hostmetal.h): what Metal keeps in order stays so whatever the seed, and of what it does not some seed shows another order.
 #import "faces.h"
 
+#import <MetalPerformanceShaders/MetalPerformanceShaders.h>
 #import <hostmetal.h>
 
 #include <set>
@@ -52,6 +53,7 @@ struct Case {
   bool other_buffer = false;    // the second is another command buffer's
   bool in_heap = false, heap_tracked = false;
   bool blit = false;            // the second is a copy
+  bool product = false;         // the second is a product of Metal Performance Shaders, by 1
   bool indirect = false;        // the second executes a command of an indirect command buffer
 };
 
@@ -101,6 +103,18 @@ uint32_t run(const Passes &on, const Case &how) {
     if (how.fence) [reader waitForFence:fence];
     [reader copyFromBuffer:word_again sourceOffset:0 toBuffer:read destinationOffset:0 size:4];
     [reader endEncoding];
+  } else if (how.product) {
+    const auto number = [](id<MTLBuffer> buffer) {
+      MPSMatrixDescriptor *one = [MPSMatrixDescriptor matrixDescriptorWithRows:1 columns:1 rowBytes:4 dataType:MPSDataTypeFloat32];
+      return [[[MPSMatrix alloc] initWithBuffer:buffer descriptor:one] autorelease];
+    };
+    id<MTLBuffer> one = on.buffer();
+    *(float *)[one contents] = 1;
+    MPSMatrixMultiplication *product = [[[MPSMatrixMultiplication alloc] initWithDevice:on.device
+                                                                              resultRows:1
+                                                                           resultColumns:1
+                                                                         interiorColumns:1] autorelease];
+    [product encodeToCommandBuffer:second leftMatrix:number(word_again) rightMatrix:number(one) resultMatrix:number(read)];
   } else if (how.indirect) {
     MTLIndirectCommandBufferDescriptor *d = [[[MTLIndirectCommandBufferDescriptor alloc] init] autorelease];
     [d setCommandTypes:MTLIndirectCommandTypeConcurrentDispatch];
@@ -182,6 +196,8 @@ void passes_keep_the_order_that_metal_keeps() {
       {.name = "in a tracked heap, as two buffers", .ordered = true, .in_heap = true, .heap_tracked = true},
       {.name = "by a copy", .ordered = true, .blit = true},
       {.name = "by a copy, untracked", .untracked = true, .blit = true},
+      {.name = "by a product", .ordered = true, .product = true},
+      {.name = "by a product, untracked", .untracked = true, .product = true},
       {.name = "by a copy, untracked, with a fence", .ordered = true, .untracked = true, .fence = true, .blit = true},
   };
   const Passes on;

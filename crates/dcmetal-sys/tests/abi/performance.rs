@@ -171,12 +171,15 @@ fn encode_rows(
     attempt(|error| dc!(DCMetalRowKernel_Encode(kernel.0, command_buffer.0, source, result, error)))
 }
 
+/// A kernel, and what it computes.
+type Neuron = (Owned<DCMetalRowKernel>, fn(f64) -> f64);
+
 pub(crate) fn functions_of_rows() {
     let gpu = Gpu::new();
     let numbers = [1.0f32, -2.0, 0.5, 3.0, 0.0, -1.0];
     let source = gpu.buffer_of(&numbers);
     let of_source = matrix(&source, 2, 3);
-    let kernels: [(Owned<DCMetalRowKernel>, fn(f64) -> f64); 4] = [
+    let kernels: [Neuron; 4] = [
         (neuron(&gpu, DC_METAL_NEURON_RELU, [0.25, 0.0]).expect("a kernel"), |x| if x < 0.0 { 0.25 * x } else { x }),
         (neuron(&gpu, DC_METAL_NEURON_SIGMOID, [0.0; 2]).expect("a kernel"), |x| 1.0 / (1.0 + (-x).exp())),
         (neuron(&gpu, DC_METAL_NEURON_TANH, [2.0, 0.5]).expect("a kernel"), |x| 2.0 * (0.5 * x).tanh()),
