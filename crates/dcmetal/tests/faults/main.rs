@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod folder;
 mod live;
 mod matrix;
 mod programs;
@@ -46,6 +47,7 @@ fn every_fault_ends_in_right_data_or_the_right_error() {
         unsafe { std::env::set_var(name, value) };
     }
     bounded("the matrix", matrix::matrix);
+    bounded("kernels in a folder", folder::kernels_in_a_folder);
     bounded("kept kernels", matrix::kept_kernels);
     bounded("programs by chance", programs::programs);
     bounded("retries", transient_faults_are_recovered_from);

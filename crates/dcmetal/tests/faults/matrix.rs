@@ -345,7 +345,7 @@ fn cell(ends: &Ends) -> String {
 }
 
 /// The document's table with the same head is this one; with `UPDATE_EXPECT` it becomes it.
-fn in_document(table: &str) {
+pub(crate) fn in_document(table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/RECOVERY.md");
     let document = std::fs::read_to_string(&path).expect("the document");
     let head = table.lines().next().expect("a head");
