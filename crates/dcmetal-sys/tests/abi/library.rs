@@ -67,15 +67,15 @@ fn option(options: DCMetalCompileOptions, name: &str) -> isize {
         fn objc_msg_lookup(receiver: *mut c_void, selector: *const c_void) -> Method;
     }
     let (receiver, name) = (options.cast::<c_void>(), c(name));
+    // SAFETY: a C string.
+    let selector = unsafe { sel_registerName(name.as_ptr()) };
+    #[cfg(target_os = "macos")]
+    let method: Method = objc_msgSend;
+    // SAFETY: a live object and a selector.
+    #[cfg(not(target_os = "macos"))]
+    let method: Method = unsafe { objc_msg_lookup(receiver, selector) };
     // SAFETY: the handle is an MTLCompileOptions, whose properties that are asked for here are NSIntegers.
-    unsafe {
-        let selector = sel_registerName(name.as_ptr());
-        #[cfg(target_os = "macos")]
-        let method: Method = objc_msgSend;
-        #[cfg(not(target_os = "macos"))]
-        let method: Method = objc_msg_lookup(receiver, selector);
-        method(receiver, selector)
-    }
+    unsafe { method(receiver, selector) }
 }
 
 /// `MTLMathMode` and `MTLMathFloatingPointFunctions`, of which 0 is fast and 1 precise.

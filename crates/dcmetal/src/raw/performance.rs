@@ -2,12 +2,11 @@
 
 use std::ptr;
 
-use dcmetal_sys as sys;
-
 use super::command::CommandBuffer;
 use super::host::Memory;
 use super::{Device, Failure, check, handle};
 use crate::kernel::Scalar;
+use crate::sys;
 
 handle!(
     /// `MPSMatrixMultiplication`.
