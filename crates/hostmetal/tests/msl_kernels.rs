@@ -438,7 +438,7 @@ fn function_constants_of_every_type_keep_their_bits() {
 fn function_constants_have_the_type_that_their_spelling_means() {
     // What is declared before, the spelling, the MTLDataType, a value's bytes, and what the kernel makes of it.
     type Case = (&'static str, &'static str, u32, &'static [u8], &'static str, i32);
-    let cases: [Case; 17] = [
+    let cases: [Case; 18] = [
         ("using index_t = uint;", "index_t", 33, &[7, 0, 0, 0], "c", 7),
         ("typedef ushort size;", "const size", 41, &[0, 1], "c", 256),
         ("typedef uint first; using second = first;", "second", 33, &[9, 0, 0, 0], "c", 9),
@@ -458,6 +458,7 @@ fn function_constants_have_the_type_that_their_spelling_means() {
         ("", "unsigned long", 85, &[8, 0, 0, 0, 0, 0, 0, 0], "c", 8),
         ("", "int unsigned", 33, &[8, 0, 0, 0], "c", 8),
         ("", "signed char", 45, &[0xff], "c", -1),
+        ("", "constexpr const int", 29, &[8, 0, 0, 0], "c", 8),
         ("enum Mode { add, mul = 5 };", "Mode", 33, &[5, 0, 0, 0], "c == mul", 1),
         ("enum Mode { add, mul = 5 };", "enum Mode", 33, &[5, 0, 0, 0], "c", 5),
         ("enum class Mode : uchar { add, mul = 5 };", "Mode", 49, &[5], "c == Mode::mul", 1),

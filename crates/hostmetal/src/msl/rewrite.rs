@@ -99,6 +99,8 @@ pub(crate) fn unrestrict(stream: &Stream, edits: &mut Edits) {
 /// A program-scope `constant T name [[function_constant(index)]];`.
 #[derive(Clone, Debug)]
 pub(crate) struct Constant {
+    /// The first token of the declaration.
+    start: usize,
     pub(crate) name: usize,
     /// The first `[` of the attribute: where the value goes.
     pub(crate) attribute: usize,
@@ -674,7 +676,7 @@ impl Pass<'_> {
                 return;
             }
             let spelling: Vec<&str> = (start..name).map(|j| s.at(j)).filter(|w| !SPECIFIERS.contains(w)).collect();
-            self.constants.push(Constant { name, attribute: i, end, index, spelling: spelling.join(" ") });
+            self.constants.push(Constant { start, name, attribute: i, end, index, spelling: spelling.join(" ") });
             return;
         }
     }
@@ -686,8 +688,12 @@ pub(crate) fn set_constant(stream: &Stream, edits: &mut Edits, constant: &Consta
 }
 
 /// Gives a function constant a value that the source is checked with: one that clang does not know. Apple's compiler does not know it either
-/// when it compiles a library: as the size of an array or a template's argument it is no constant expression.
+/// when it compiles a library: as the size of an array or a template's argument it is no constant expression, even if declared `constexpr`,
+/// which is left out here since such a variable must have a value that clang knows.
 pub(crate) fn hide_constant(stream: &Stream, edits: &mut Edits, constant: &Constant) {
+    for token in (constant.start..constant.name).filter(|&token| stream.is(token, "constexpr")) {
+        edits.drop(token, token + 1);
+    }
     let text = format!("= ::hostmetal::unknown<{}>()", constant.spelling);
     give_constant(stream, edits, constant, text, false);
 }

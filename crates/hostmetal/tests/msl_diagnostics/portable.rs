@@ -66,7 +66,7 @@ pub(crate) const CASES: &[Case] = &[
     ),
     rejected(
         "function constants where the compiler must know a number",
-        "#include <metal_stdlib>\nusing namespace metal;\nconstant int n [[function_constant(0)]];\nconstant bool b [[function_constant(1)]];\nconstant int m = n * 2;\n\
+        "#include <metal_stdlib>\nusing namespace metal;\nconstant int n [[function_constant(0)]];\nconstant bool b [[function_constant(1)]];\nconstant int m = n * 2; constant constexpr int e [[function_constant(2)]];\n\
          template <int N> int f() { return N; }\n\
          kernel void k(device int *p, uint i [[thread_position_in_grid]]) {\n\
          int a[n];\n\
@@ -74,13 +74,15 @@ pub(crate) const CASES: &[Case] = &[
          p[0] = f<n>();\n\
          switch (p[1]) { case n: break; }\n\
          if constexpr (b) p[0] = 2;\n\
-         p[i] = p[0] / n + (b ? m : 3); if (is_function_constant_defined(n)) p[1] = n;\n}",
+         p[i] = p[0] / n + (b ? m : 3); if (is_function_constant_defined(n)) p[1] = n + e;\n\
+         int c[e];\n}",
         &[
             "8:7: error: array size is not a constant expression",
             "9:19: error: array size is not a constant expression",
             "10:8: error: no matching function for call to 'f'",
             "11:22: error: case value is not a constant expression",
             "12:15: error: constexpr if condition is not a constant expression",
+            "14:7: error: array size is not a constant expression",
         ],
     ),
     rejected(
