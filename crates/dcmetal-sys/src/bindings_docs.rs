@@ -250,7 +250,8 @@ pub const DC_METAL_MATH_SAFE: DCMetalMathMode = DCMetalMathMode(0);
 pub const DC_METAL_MATH_RELAXED: DCMetalMathMode = DCMetalMathMode(1);
 pub const DC_METAL_MATH_FAST: DCMetalMathMode = DCMetalMathMode(2);
 #[repr(transparent)]
-/// MTLMathMode, same values. Before macOS 15: SAFE is fastMathEnabled = NO, the others are YES.
+/** MTLMathMode, same values; with SAFE functions are the precise ones (MTLMathFloatingPointFunctions), else the fast ones. Before macOS 15: SAFE is
+fastMathEnabled = NO, the others are YES.*/
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct DCMetalMathMode(pub ::std::os::raw::c_uint);
 /// the heap finds room for each buffer
