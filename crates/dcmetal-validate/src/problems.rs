@@ -298,11 +298,6 @@ fn bodies(count: usize, random: &mut Random) -> Problem {
 }
 
 impl Problem {
-    /// Whether each run adds to what the output was before it.
-    pub fn accumulates(&self) -> bool {
-        self.before != POISON
-    }
-
     /// Compares an output with what it must be, word by word.
     ///
     /// # Errors
@@ -349,14 +344,6 @@ mod tests {
                 }
             }
             assert!(problem.verify(&right[1..]).is_err(), "{}: a word is missing", kernel.name);
-        }
-    }
-
-    #[test]
-    fn only_the_histogram_adds_to_its_output() {
-        for kernel in KERNELS {
-            let problem = (kernel.problem)(kernel.sizes[0], &mut Random(7));
-            assert_eq!(problem.accumulates(), kernel.name == "histogram", "{}", kernel.name);
         }
     }
 

@@ -10,14 +10,14 @@ use crate::roofs::Roofs;
 use crate::{Measured, Point, Rate, Refusal, SLACK, time};
 
 pub(super) const HOW: &str = "one launch, waited for, at growing sizes; memory is allocated and filled and the kernel compiled before, and it has run \
-     once; the figure is that of the largest size";
+     once; before each run the output is poisoned, and behind each compared whole; the figure is that of the largest size";
 
 /// As `--only` takes it.
 pub(super) fn name(kernel: &Kernel) -> String {
     format!("kernel-{}", kernel.name.replace('_', "-"))
 }
 
-/// Turns after which a size has been measured long enough.
+/// After so long, with what is compared, a size has been measured long enough.
 const ENOUGH: Duration = Duration::from_secs(2);
 /// How often a roofline is measured anew when a rate is above it, before the rate is called wrong.
 const TRIES: usize = 3;
@@ -39,17 +39,14 @@ pub(super) fn measure(bench: &mut Bench<'_>, kernel: &Kernel) -> Result<Measured
             let spent = time(start.elapsed().as_secs_f64());
             measured.apart.push(("pipeline and memory of the first size".to_owned(), spent));
         }
-        run.fill(problem.before)?;
-        run.run()?;
-        compared += verified(&run, &problem, kernel, size)?;
-        // What is compared behind the timed turns is theirs; what adds to its output has to begin anew.
-        run.fill(problem.before)?;
-        let seconds = turns(&mut run, bench.of(9, 101))?;
-        if problem.accumulates() {
+        let seconds = turns(bench.of(9, 101), || {
             run.fill(problem.before)?;
+            let start = Instant::now();
             run.run()?;
-        }
-        compared += verified(&run, &problem, kernel, size)?;
+            let spent = start.elapsed();
+            compared += verified(&run, &problem, kernel, size)?;
+            Ok(spent)
+        })?;
         measured.points.push(Point { work: problem.work, seconds: seconds.best });
         measured.value = seconds.median;
         measured.spread = Some(seconds);
@@ -70,12 +67,12 @@ fn verified(run: &MetalRun<'_>, problem: &Problem, kernel: &Kernel, size: usize)
     Ok(problem.output)
 }
 
-fn turns(run: &mut MetalRun<'_>, most: usize) -> Result<Spread, Refusal> {
+/// The first does not count.
+fn turns(most: usize, mut run: impl FnMut() -> Result<Duration, Refusal>) -> Result<Spread, Refusal> {
+    run()?;
     let (mut times, begun) = (Vec::new(), Instant::now());
     while times.len() < most && (times.len() < 3 || begun.elapsed() < ENOUGH) {
-        let start = Instant::now();
-        run.run()?;
-        times.push(start.elapsed().as_secs_f64());
+        times.push(run()?.as_secs_f64());
     }
     Ok(Spread::of(times))
 }
