@@ -43,8 +43,15 @@ export SDKROOT=$apple/stubs MACOSX_DEPLOYMENT_TARGET=13.0
 export AR_aarch64_apple_darwin=llvm-ar-19 RANLIB_aarch64_apple_darwin=llvm-ranlib-19
 export BINDGEN_EXTRA_CLANG_ARGS_aarch64_apple_darwin="-nostdlibinc -isystem $apple/include"
 
-cargo check --quiet "${std[@]}" --target $target --workspace --exclude hostmetal --exclude hostmetal-faces --exclude hostmetal-capi --exclude conformance --lib --bins --tests ||
-  fail "the workspace does not type-check for $target"
+# Prints what cargo says, and fails where that holds an error or a warning.
+check() {
+  local said status=0
+  said=$(cargo check --quiet "$@" 2>&1) || status=$?
+  [ -z "$said" ] || echo "$said" >&2
+  [ $status = 0 ] && ! grep -q '^warning' <<<"$said"
+}
+check "${std[@]}" --target $target --workspace --exclude hostmetal --exclude hostmetal-faces --exclude hostmetal-capi --exclude conformance --lib --bins --tests ||
+  fail "the workspace does not type-check for $target without warnings"
 echo "apple: the workspace type-checks for $target"
 
 log=$apple/rust/link.json
@@ -66,7 +73,7 @@ if [ ${#linux_std[@]} = 0 ] && [ ! -d "$(rustc --print target-libdir --target $l
   debian_rustc
   linux_std=(-Zbuild-std=std,panic_unwind,test)
 fi
-DOCS_RS=1 cargo check --quiet "${linux_std[@]}" --target $linux -p hostmetal --lib --tests || fail "hostmetal does not type-check for $linux"
+DOCS_RS=1 check "${linux_std[@]}" --target $linux -p hostmetal --lib --tests || fail "hostmetal does not type-check for $linux without warnings"
 echo "apple: hostmetal type-checks for $linux"
 
 plant=$apple/plant-rust

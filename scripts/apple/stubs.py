@@ -2,9 +2,9 @@
 
     stubs.py METAL-METADATA PERFORMANCE-METADATA FOUNDATION-METADATA LIBSYSTEM-TBD FOLDER
 
-Metal.tbd, MetalPerformanceShaders.tbd and Foundation.tbd hold every function, constant and class of Apple's SDK as its metadata lists them, so a name that
-Apple does not export stays undefined. The runtime entry points in libobjc.tbd and libc++.tbd are written down here: the
-compiler calls them, no header names them.
+Metal.tbd, MetalPerformanceShaders.tbd and Foundation.tbd hold every function, constant and class of Apple's SDK as its
+metadata lists them, so a name that Apple does not export stays undefined. What libobjc.tbd and libc++.tbd hold is written
+down here, since no metadata lists it: what the compiler calls, and of Apple's <objc/runtime.h> what the tests call.
 """
 
 import pathlib
@@ -18,7 +18,7 @@ objc_begin_catch objc_end_catch __objc_personality_v0 objc_exception_throw objc_
 objc_retainAutoreleasedReturnValue objc_unsafeClaimAutoreleasedReturnValue objc_claimAutoreleasedReturnValue
 objc_retainAutorelease objc_retainAutoreleaseReturnValue objc_autoreleaseReturnValue objc_opt_self objc_opt_class
 objc_alloc objc_alloc_init objc_opt_new objc_retainBlock objc_enumerationMutation objc_ehtype_vtable OBJC_EHTYPE_id
-objc_opt_isKindOfClass objc_sync_enter objc_sync_exit _objc_empty_cache objc_retain_x0 objc_release_x0"""
+objc_opt_isKindOfClass sel_registerName objc_sync_enter objc_sync_exit _objc_empty_cache objc_retain_x0 objc_release_x0"""
 OBJC_REGISTERS = [f"objc_{verb}_x{register}" for verb in ("retain", "release") for register in range(30)]
 CXX = """__gxx_personality_v0 _ZSt9terminatev __cxa_begin_catch __cxa_end_catch _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t
 _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t _ZSt7nothrow __cxa_guard_acquire __cxa_guard_release"""

@@ -57,6 +57,7 @@ fn work(gpu: &Accelerator) {
 
 const SUBMISSIONS: u64 = 10 + 1 + 7 + 1;
 
+#[cfg(target_os = "linux")]
 fn failed(snapshot: &Snapshot, kind: ErrorKind) -> u64 {
     snapshot.failed.iter().find(|(known, _)| *known == kind).expect("every kind is there").1
 }

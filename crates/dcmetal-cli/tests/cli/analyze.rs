@@ -1,5 +1,6 @@
 //! `dcmetal analyze`: what it prints, its JSON, its page, and what it measures.
 
+#[cfg(target_os = "linux")]
 use serde_json::Value;
 
 use super::{dcmetal, files, text};
@@ -12,6 +13,7 @@ fn out(line: &str) -> String {
     text(&output.stdout)
 }
 
+#[cfg(target_os = "linux")]
 fn json(line: &str) -> Value {
     let printed = out(line);
     serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{line}: {error}: {printed}"))
