@@ -13,10 +13,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SOURCES: &[&str] = &[
+    "MPSCommandBuffer",
+    "MPSGraph",
+    "MPSGraphExecutable",
     "MPSKernel",
     "MPSMatrix",
     "MPSMatrixMultiplication",
     "MPSMatrixRows",
+    "MPSNDArray",
     "MTLBinaryArchive",
     "MTLArgumentEncoder",
     "MTLBlitCommandEncoder",

@@ -28,6 +28,7 @@
 
 // The pass is this kernel's own, as it is on a Mac: whoever has another open has to end that.
 - (void)encodeTo:(id<MTLCommandBuffer>)commandBuffer selector:(SEL)selector by:(const char * (^)(HMEncoder encoder))work {
+  if ([(id)commandBuffer isKindOfClass:[MPSCommandBuffer class]]) commandBuffer = [(MPSCommandBuffer *)commandBuffer rootCommandBuffer];
   if (object_getClass(commandBuffer) != [HostMTLCommandBuffer class])
     hostmetal_raise(self, selector, "the command buffer must be one of a device");
   if ([commandBuffer device] != _device) hostmetal_raise(self, selector, "the command buffer is another device's");

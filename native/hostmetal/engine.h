@@ -539,6 +539,47 @@ typedef struct HMUnary {
 // Source and result, which may be one matrix.
 const char *hm_compute_unary(HMEncoder encoder, const HMUnary *unary, const HMMatrix (*matrices)[2]);
 
+// -------------------------------------------------------------- graphs of performance shaders
+typedef enum HMGraphOperation {
+  HM_GRAPH_CAST,
+  HM_GRAPH_ADDITION,
+  HM_GRAPH_CONVOLUTION,  // source, weights
+  HM_GRAPH_MAX_POOLING,
+  HM_GRAPH_AVERAGE_POOLING,
+  HM_GRAPH_SUM,
+  HM_GRAPH_MEAN,
+  HM_GRAPH_VARIANCE,  // tensor, its mean
+  HM_GRAPH_MAXIMUM,
+  HM_GRAPH_MINIMUM,
+  HM_GRAPH_NORMALIZATION,  // tensor, mean, variance, gamma?, beta?
+} HMGraphOperation;
+// A tensor's type and extents, the slowest axis first. A rank of 0: no tensor.
+typedef struct HMGraphShape {
+  uint32_t data_type;  // MPSDataType
+  uint32_t rank;
+  uint64_t extents[4];
+} HMGraphShape;
+typedef struct HMGraphNode {
+  uint32_t operation;  // HMGraphOperation
+  HMGraphShape inputs[5], result;
+  uint64_t window[2], stride[2], dilation[2];  // rows and columns
+  uint64_t padding[4];                         // top, bottom, left, right
+  uint64_t groups;
+  uint32_t axes;  // a bit for each
+  float epsilon;
+  bool counts_padding;
+} HMGraphNode;
+// A tensor's numbers, packed; a NULL buffer: no tensor.
+typedef struct HMGraphMemory {
+  HMBuffer buffer;
+  uint64_t offset;
+} HMGraphMemory;
+const char *hm_graph_shape_check(const HMGraphShape *shape);
+const char *hm_graph_memory_check(const HMGraphMemory *memory, const HMGraphShape *shape);
+const char *hm_graph_check(HMGraphNode *node);  // sets the result's shape; of a cast its type is given
+// Memory of the inputs, then of the result.
+const char *hm_compute_graph_node(HMEncoder encoder, const HMGraphNode *node, const HMGraphMemory (*memory)[6]);
+
 // -------------------------------------------------------------- events, fences
 // A number that only grows, from 0. A shared one may be used with other devices than its own.
 HMEvent hm_event_create(HMDevice device, bool shared);

@@ -23,7 +23,7 @@ for tool in clang++-19 ld64.lld-19 llvm-ar-19; do
   command -v $tool >/dev/null || fail "$tool is missing; install it with: sudo apt-get install clang-19 lld-19 llvm-19"
 done
 scripts/apple/fetch.sh
-"$apple/venv/bin/python" -B scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/performance.fwinfo" \
+"$apple/venv/bin/python" -B scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/performance.fwinfo" "$apple/graph.fwinfo" \
   "$apple/foundation.fwinfo" "$apple/libSystem.tbd" "$apple/stubs"
 
 # shellcheck source=scripts/apple/rustc.sh

@@ -46,6 +46,12 @@ compare_performance() {
     "${target[@]}" -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$sdk" "-I$1" \
     "$1/MetalPerformanceShaders/MetalPerformanceShaders.h"
 }
+# $1: folder with MetalPerformanceShadersGraph/MetalPerformanceShadersGraph.h
+compare_graph() {
+  "$apple/venv/bin/python" scripts/apple/check_headers.py "$apple/graph.fwinfo" "$1/MetalPerformanceShadersGraph" -- -x objective-c \
+    "${target[@]}" -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$sdk" "-I$1" \
+    "$1/MetalPerformanceShadersGraph/MetalPerformanceShadersGraph.h"
+}
 compare_foundation() {
   "$apple/venv/bin/python" scripts/apple/check_headers.py "$apple/foundation.fwinfo" "$1" --partial -- -x objective-c \
     "${target[@]}" -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$1" \
@@ -68,7 +74,7 @@ compile_shim() {
 }
 make_stubs() {
   rm -rf "$1"
-  "$apple/venv/bin/python" scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/performance.fwinfo" "$apple/foundation.fwinfo" \
+  "$apple/venv/bin/python" scripts/apple/stubs.py "$apple/metal.fwinfo" "$apple/performance.fwinfo" "$apple/graph.fwinfo" "$apple/foundation.fwinfo" \
     "$apple/libSystem.tbd" "$1"
 }
 # $1: objects, $2: stubs
@@ -83,6 +89,8 @@ step_headers() {
   compare_metal "$metal" || fail "the Metal headers differ from Apple's"
   echo "apple: headers of Metal Performance Shaders against Apple's SDK"
   compare_performance "$metal" || fail "the headers of Metal Performance Shaders differ from Apple's"
+  echo "apple: headers of Metal Performance Shaders Graph against Apple's SDK"
+  compare_graph "$metal" || fail "the headers of Metal Performance Shaders Graph differ from Apple's"
   echo "apple: Foundation stub against Apple's SDK"
   compare_foundation "$sdk" || fail "the Foundation stub differs from Apple's"
   echo "apple: headers of libdispatch and blocks against Apple's"
@@ -133,6 +141,15 @@ reported_by_performance() {
   output=$(compare_performance "$copy" 2>&1) || status=$?
   [ "$status" = 1 ] && grep -qF -- "$4" <<<"$output" || fail "planted \`$3\` in $1: expected a report of \`$4\`, got: $output"
   unplant "$copy/MetalPerformanceShaders/$1"
+  planted=$((planted + 1))
+}
+# So must that of the copies of the headers of Metal Performance Shaders Graph.
+reported_by_graph() {
+  plant "$copy/MetalPerformanceShadersGraph/$1" "$2" "$3"
+  local output status=0
+  output=$(compare_graph "$copy" 2>&1) || status=$?
+  [ "$status" = 1 ] && grep -qF -- "$4" <<<"$output" || fail "planted \`$3\` in $1: expected a report of \`$4\`, got: $output"
+  unplant "$copy/MetalPerformanceShadersGraph/$1"
   planted=$((planted + 1))
 }
 # So must that of the copies of libdispatch's and the blocks' headers.
@@ -198,6 +215,17 @@ step_plants() {
   reported_by_performance MPSMatrixTypes.h 'MTLOrigin primarySourceMatrixOrigin' 'MTLSize primarySourceMatrixOrigin' 'MPSMatrixBinaryKernel.primarySourceMatrixOrigin: type is MTLSize'
   reported_by_performance MPSMatrixSoftMax.h '@property(readwrite, nonatomic) NSUInteger sourceRows' '@property(readonly, nonatomic) NSUInteger sourceRows' 'MPSMatrixSoftMax.sourceRows: readonly is True'
   reported_by_performance MPSMatrixNeuron.h 'parameterC:(float)parameterC' 'parameterC:(double)parameterC' 'argument 4 is double'
+
+  reported_by_performance MPSNDArray.h 'BOOL preferPackedRows API_AVAILABLE(macos(15.0))' 'BOOL preferPackedRows API_AVAILABLE(macos(14.0))' 'MPSNDArrayDescriptor.preferPackedRows: first version is 14.0'
+  reported_by_performance MPSCommandBuffer.h '^- (void)commitAndContinue' '- (void)commitAndWait' "-[MPSCommandBuffer commitAndWait]: Apple's SDK has no such method"
+
+  reported_by_graph MPSGraphCore.h 'MPSGraphTensorNamedDataLayoutHWIO = 3,' 'MPSGraphTensorNamedDataLayoutHWIO = 4,' 'MPSGraphTensorNamedDataLayoutHWIO: value is 4'
+  reported_by_graph MPSGraphOperations.h 'BOOL includeZeroPadToAverage API_AVAILABLE(macos(12.0))' 'BOOL includeZeroPadToAverage API_AVAILABLE(macos(11.0))' \
+    'MPSGraphPooling2DOpDescriptor.includeZeroPadToAverage: first version is 11.0'
+  reported_by_graph MPSGraphExecutable.h 'resultsArray:(NSArray<MPSGraphTensorData' 'targetsArray:(NSArray<MPSGraphTensorData' \
+    '-[MPSGraphExecutable encodeToCommandBuffer:inputsArray:targetsArray:executionDescriptor:]: Apple'
+  reported_by_graph MPSGraph.h 'gammaTensor:(MPSGraphTensor \*_Nullable)gamma betaTensor' 'gammaTensor:(MPSGraphDevice *_Nullable)gamma betaTensor' 'argument 4 is MPSGraphDevice'
+  reported_by_graph MPSGraph.h '@interface MPSGraph : MPSGraphObject' '@interface MPSGraph : NSObject' 'MPSGraph: inherits NSObject'
 
   reported_by_dispatch dispatch/dispatch.h 'dispatch_group_enter(dispatch_group_t' 'dispatch_group_enter(dispatch_queue_t' 'dispatch_group_enter (c): is void (struct dispatch_queue_s *)'
   reported_by_dispatch dispatch/dispatch.h 'dispatch_semaphore_create(intptr_t' 'dispatch_semaphore_create(int' 'dispatch_semaphore_create (objective-c): is'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fetches what the checks against Apple need into target/apple, once: nothing of it is Apple's code to keep or to ship.
-#   metal.fwinfo, performance.fwinfo, foundation.fwinfo
-#                                     PyObjC's metadata of Apple's macOS SDK (from the sources of three PyPI packages)
+#   metal.fwinfo, performance.fwinfo, graph.fwinfo, foundation.fwinfo
+#                                     PyObjC's metadata of Apple's macOS SDK (from the sources of four PyPI packages)
 #   include, libSystem.tbd            Apple's C, Objective-C and Blocks headers and the symbols of libSystem (PyPI package ziglang)
 #   venv                              Python with libclang's bindings
 # Every download is pinned by version and hash; pip takes them from the configured index.
@@ -41,6 +41,8 @@ metadata pyobjc-framework-Metal 0e7289281cb44ac9f4379ad9c6a6602a7a15fd491acc3594
   metadata/raw/arm64-26.5.fwinfo metal.fwinfo
 metadata pyobjc-framework-MetalPerformanceShaders 0113925764bc02071389e20066fb687b13edabc9fba2a55235542554251fe5e4 \
   metadata/raw/arm64-26.5.fwinfo performance.fwinfo
+metadata pyobjc-framework-MetalPerformanceShadersGraph 77d9afbed19220a3207393d72c44c4e891d005543816d87dcf49d0c5f1d1bc6d \
+  metadata/raw/arm64-26.5.fwinfo graph.fwinfo
 metadata pyobjc-framework-Cocoa c96c0ef69a71afbbb0e6a7d594b455c5fe47d62e0db376ee7a2b4b828c16ace9 \
   metadata/raw.Foundation/arm64-26.5.fwinfo foundation.fwinfo
 

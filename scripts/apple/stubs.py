@@ -1,8 +1,8 @@
 """Writes a system root of .tbd files that stand in for Apple's libraries when linking.
 
-    stubs.py METAL-METADATA PERFORMANCE-METADATA FOUNDATION-METADATA LIBSYSTEM-TBD FOLDER
+    stubs.py METAL-METADATA PERFORMANCE-METADATA GRAPH-METADATA FOUNDATION-METADATA LIBSYSTEM-TBD FOLDER
 
-Metal.tbd, MetalPerformanceShaders.tbd and Foundation.tbd hold every function, constant and class of Apple's SDK as its
+Metal.tbd, MetalPerformanceShaders.tbd, MetalPerformanceShadersGraph.tbd and Foundation.tbd hold every function, constant and class of Apple's SDK as its
 metadata lists them, so a name that Apple does not export stays undefined. What libobjc.tbd and libc++.tbd hold is written
 down here, since no metadata lists it: what the compiler calls, and of Apple's <objc/runtime.h> what the tests call.
 """
@@ -50,9 +50,10 @@ def framework(folder, name, metadata, more=()):
 
 
 def main():
-    metal, performance, foundation, system, folder = sys.argv[1:]
+    metal, performance, graph, foundation, system, folder = sys.argv[1:]
     framework(folder, "Metal", read(metal))
     framework(folder, "MetalPerformanceShaders", read(performance))
+    framework(folder, "MetalPerformanceShadersGraph", read(graph))
     framework(folder, "Foundation", read(foundation), ["__CFConstantStringClassReference"])
     write(folder, "/usr/lib/libobjc.dylib", [*OBJC.split(), *OBJC_REGISTERS], ["NSObject"])
     # Of the compiler's own run-time library: what @available calls.

@@ -21,6 +21,7 @@ use crate::device::{Device, SIMD_WIDTH};
 use crate::event::Fence;
 use crate::executor::{Log, SAMPLERS, SLOTS, Sampler, TEXTURES, Texture as Texels};
 use crate::functions::FunctionTable;
+use crate::graph::Node;
 use crate::memory::Buffer;
 use crate::mipmap::{Mipmap, mipmaps};
 use crate::overlap::Pass;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Product(Box<Product>),
     /// A function of a matrix's rows, of the same.
     MatrixRows(Box<MatrixRows>),
+    /// An operation of a graph, of the same.
+    GraphNode(Box<Node>),
     /// Runs commands of an indirect command buffer.
     Execute(Box<indirect::Execute>),
     /// Writes the time.

@@ -23,6 +23,7 @@
 //! | HOSTMETAL_DEVICE_0, _1, ... | how a device differs (simulate.rs) | not at all |
 //! | HOSTMETAL_COUNTS | file for counts of what kernels do (executor/counting.rs) | nothing is counted |
 //! | HOSTMETAL_FAULTS | what fails on purpose (faults.rs) | nothing |
+//! | HOSTMETAL_GRAPH_COMMITS | 1: graphs commit behind each operation (MPSGraphExecutable.mm) | they do not |
 //! | HOSTMETAL_OVERLAP | seed by which passes overtake each other (overlap.rs) | 0: they do not |
 //! | HOSTMETAL_STREAM_SIZE | bytes; what writes more goes around the caches (executor/streams.rs) | what the last cache holds |
 //! | HOSTMETAL_WATCHDOG | seconds that a command buffer may run, and may wait for an event; 0 for no limit | 120 |
@@ -37,6 +38,7 @@ pub mod executor;
 pub mod faults;
 pub mod ffi;
 mod functions;
+mod graph;
 mod heap;
 mod io;
 mod library;

@@ -11,6 +11,7 @@ const SOURCES: &[&str] = &[
     include_str!("../src/ffi/compile.rs"),
     include_str!("../src/ffi/faults.rs"),
     include_str!("../src/ffi/functions.rs"),
+    include_str!("../src/ffi/graph.rs"),
     include_str!("../src/ffi/heap.rs"),
     include_str!("../src/ffi/io.rs"),
     include_str!("../src/ffi/log.rs"),

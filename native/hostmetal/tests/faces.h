@@ -111,6 +111,7 @@ extern const FaceCase event_cases[];     // events, fences, samples, passes, cap
 extern const FaceCase io_cases[];        // what is loaded from files
 extern const FaceCase log_cases[];       // messages of kernels
 extern const FaceCase performance_cases[];  // Metal Performance Shaders
+extern const FaceCase graph_cases[];    // Metal Performance Shaders Graph
 extern const FaceCase fault_cases[];     // what fails on purpose
 // These are run in processes of their own.
 extern const FaceCase device_cases[];     // several devices with unequal limits

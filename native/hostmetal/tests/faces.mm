@@ -34,6 +34,7 @@ const std::vector<const FaceCase *> groups[] = {
         io_cases,
         log_cases,
         performance_cases,
+        graph_cases,
         fault_cases,
     },
     {device_cases},

@@ -13,6 +13,7 @@ pub(crate) mod context;
 pub(crate) mod counting;
 pub(crate) mod event;
 pub(crate) mod fiber;
+mod graph;
 pub(crate) mod guard;
 mod handle;
 mod log;

@@ -16,10 +16,10 @@ const DEPTH: usize = 512;
 
 /// A matrix of 32-bit numbers for gemm.
 #[derive(Clone, Copy)]
-struct Numbers {
-    first: *const f32,
-    row: usize,
-    column: usize,
+pub(super) struct Numbers {
+    pub(super) first: *const f32,
+    pub(super) row: usize,
+    pub(super) column: usize,
 }
 
 /// A block: its matrix, rows and columns.
@@ -153,7 +153,7 @@ fn converted(
 ///
 /// # Safety
 /// The matrices are there, and the result's rows lie `to_row` apart.
-unsafe fn multiply(
+pub(super) unsafe fn multiply(
     [rows, columns, terms]: [usize; 3],
     (to, to_row): (*mut f32, usize),
     [left, right]: [Numbers; 2],

@@ -328,6 +328,7 @@ pub(super) fn run_commands(worker: &mut Worker, task: &Task, recording: &mut Rec
             Command::Barrier => {}
             Command::Product(ref product) => blocks::run(&**product, worker, task.number, position)?,
             Command::MatrixRows(ref rows) => blocks::run(&**rows, worker, task.number, position)?,
+            Command::GraphNode(ref node) => blocks::run(&**node, worker, task.number, position)?,
             Command::Execute(ref execute) => {
                 let mut commands = resolve(execute).map_err(|failure| Failure { place: (0, position), ..failure })?;
                 commands.log.clone_from(&recording.log);

@@ -32,6 +32,9 @@ typedef NS_ENUM(uint32_t, MPSDataType) {
   MPSDataTypeBFloat16 = MPSDataTypeAlternateEncodingBit | MPSDataTypeFloat16,
 } API_AVAILABLE(macos(10.13));
 
+// Extents, the slowest first.
+typedef NSArray<NSNumber *> MPSShape;
+
 MTL_EXTERN BOOL MPSSupportsMTLDevice(id<MTLDevice> _Nullable device) API_AVAILABLE(macos(10.13));
 
 NS_ASSUME_NONNULL_END

@@ -100,11 +100,16 @@ typedef struct {
 @end
 
 @interface NSNumber : NSObject
++ (NSNumber *)numberWithInteger:(NSInteger)value;
++ (NSNumber *)numberWithUnsignedInteger:(NSUInteger)value;
+@property(readonly) NSUInteger unsignedIntegerValue;
 @end
 
 @interface NSArray<__covariant ObjectType> : NSObject <NSCopying, NSMutableCopying, NSFastEnumeration>
 @property(readonly) NSUInteger count;
 - (ObjectType)objectAtIndex:(NSUInteger)index;
++ (instancetype)arrayWithObjects:(const ObjectType _Nonnull[_Nonnull])objects count:(NSUInteger)cnt;
+- (NSUInteger)indexOfObjectIdenticalTo:(ObjectType)anObject;
 - (BOOL)containsObject:(ObjectType)anObject;
 - (NSString *)componentsJoinedByString:(NSString *)separator;
 - (NSArray<ObjectType> *)sortedArrayUsingSelector:(SEL)comparator;
@@ -126,6 +131,7 @@ typedef struct {
 @interface NSDictionary<__covariant KeyType, __covariant ObjectType> : NSObject <NSCopying, NSMutableCopying, NSFastEnumeration>
 @property(readonly) NSUInteger count;
 - (nullable ObjectType)objectForKey:(KeyType)aKey;
++ (instancetype)dictionaryWithObjects:(const ObjectType _Nonnull[_Nonnull])objects forKeys:(const id<NSCopying> _Nonnull[_Nonnull])keys count:(NSUInteger)cnt;
 + (instancetype)dictionary;
 @end
 
