@@ -75,12 +75,12 @@ impl Tensor {
         match self.number {
             // SAFETY: as above.
             Number::Float32 => unsafe { std::ptr::copy_nonoverlapping(from.cast(), to.as_mut_ptr(), count) },
-            // SAFETY: as above.
             Number::Float16 => {
+                // SAFETY: as above.
                 unsafe { std::slice::from_raw_parts(from.cast::<f16>(), count) }.convert_to_f32_slice(to)
             }
-            // SAFETY: as above.
             Number::BFloat16 => {
+                // SAFETY: as above.
                 unsafe { std::slice::from_raw_parts(from.cast::<bf16>(), count) }.convert_to_f32_slice(to)
             }
         }
