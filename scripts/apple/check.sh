@@ -6,6 +6,7 @@
 #            headers declare is Apple's: name, types, values, attributes, inheritance, first macOS version. (Apple's side:
 #            PyObjC's metadata of the macOS 26.5 SDK; so is what the Foundation stub in sdk/ declares.) The same holds of names,
 #            types and values in dispatch/dispatch.h and Block.h, in C, C++ and Objective-C. (Apple's side: its headers.)
+#            What Apple's Metal declares and our headers do not is what absent.txt lists, for reasons that docs/HOSTMETAL.md gives.
 #   compile  native/DCMetal*.mm compiles for arm64 macOS 13 with and without ARC without a warning, so it uses no selector
 #            that our headers, and so Apple's, lack, and nothing newer than macOS 13 without asking for it.
 #   link     the result links to a dylib against stubs that hold what Apple's SDK exports, so it needs no symbol that is not there.
@@ -35,10 +36,10 @@ scripts/apple/fetch.sh
 target=(--target=arm64-apple-macos13 -fblocks)
 system=(-isystem "$apple/include")
 
-# $1: folder with Metal/Metal.h
+# $1: folder with Metal/Metal.h, $2: another list of what is absent
 compare_metal() {
-  "$apple/venv/bin/python" scripts/apple/check_headers.py "$apple/metal.fwinfo" "$1/Metal" -- -x objective-c "${target[@]}" \
-    -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$sdk" "-I$1" "$1/Metal/Metal.h"
+  "$apple/venv/bin/python" scripts/apple/check_headers.py "$apple/metal.fwinfo" "$1/Metal" --absent "${2:-scripts/apple/absent.txt}" docs/HOSTMETAL.md -- \
+    -x objective-c "${target[@]}" -nostdlibinc -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}" "-I$sdk" "-I$1" "$1/Metal/Metal.h"
 }
 # $1: folder with MetalPerformanceShaders/MetalPerformanceShaders.h
 compare_performance() {
@@ -134,6 +135,14 @@ reported_by_comparison() {
   unplant "$copy/Metal/$1"
   planted=$((planted + 1))
 }
+# The comparison with the lines of $1 added to the list of what is absent must fail and name $2.
+reported_by_list() {
+  { cat scripts/apple/absent.txt && echo "$1"; } >"$apple/plants/absent.txt"
+  local output status=0
+  output=$(compare_metal "$copy" "$apple/plants/absent.txt" 2>&1) || status=$?
+  [ "$status" = 1 ] && grep -qF -- "$2" <<<"$output" || fail "planted \`$1\` in the list: expected a report of \`$2\`, got: $output"
+  planted=$((planted + 1))
+}
 # So must that of the copies of the headers of Metal Performance Shaders.
 reported_by_performance() {
   plant "$copy/MetalPerformanceShaders/$1" "$2" "$3"
@@ -202,6 +211,16 @@ step_plants() {
 
   reported_by_comparison MTLPixelFormat.h 'MTLPixelFormatBGRA8Unorm = 80,' 'MTLPixelFormatBGRA8Unorm = 81,' 'MTLPixelFormatBGRA8Unorm: value is 81'
   reported_by_comparison MTLTypes.h 'NSUInteger x, y, z;' 'NSUInteger x, z, y;' 'struct MTLOrigin: fields is'
+
+  reported_by_comparison MTLDevice.h '^@property.*maxTransferRate.*$' '' 'MTLDevice.maxTransferRate: Apple declares it'
+  reported_by_comparison MTLComputeCommandEncoder.h '^- (void)setBufferOffset:(NSUInteger)offset atIndex:(NSUInteger)index.*$' '' \
+    'MTLComputeCommandEncoder.setBufferOffset:atIndex:: Apple declares it'
+  reported_by_comparison MTLPixelFormat.h 'MTLPixelFormatBGRA8Unorm = 80,' '' 'MTLPixelFormatBGRA8Unorm: Apple declares it'
+  reported_by_list MTLTexturePool '`MTLTexturePool` is no name of Apple'
+  reported_by_list 'MTLDevice.registryID' '`MTLDevice.registryID` is no name of Apple'
+  reported_by_list 'MTLDevice.newRender*' 'is listed twice'
+  reported_by_list 'MTLHeap*' 'MTLHeapType is declared, but `MTLHeap*` says that it is not'
+  reported_by_list '= mesh shaders' 'no row tells of `mesh shaders`'
 
   reported_by_performance MPSCoreTypes.h 'MPSDataTypeUInt8 = 8,' 'MPSDataTypeUInt8 = 9,' 'MPSDataTypeUInt8: value is 9'
   reported_by_performance MPSCoreTypes.h 'NS_ENUM(uint32_t, MPSDataType)' 'NS_ENUM(NSUInteger, MPSDataType)' 'enum MPSDataType: type is Q'

@@ -1,11 +1,12 @@
 """Compares declarations of Objective-C headers with PyObjC's metadata of Apple's SDK, and prints every difference.
 
-    LIBCLANG_FILE=.../libclang.so check_headers.py METADATA FOLDER [--partial] -- CLANG-ARGUMENTS... HEADER
+    LIBCLANG_FILE=.../libclang.so check_headers.py METADATA FOLDER [--partial | --absent LIST DOCUMENTATION] -- CLANG-ARGUMENTS... HEADER
 
 Looks at what HEADER declares in files under FOLDER: for each protocol, class, category method, property, enumeration and
 its constants, structure, block type, constant and function, that Apple has it, with the same types, values, attributes,
 inheritance and first macOS version. With --partial (the Foundation stub, which is no full copy) inheritance, versions and
-attributes of properties are left out, and types and constants that the metadata does not hold are only listed.
+attributes of properties are left out, and types and constants that the metadata does not hold are only listed. With --absent what
+Apple declares and HEADER does not must be what LIST says (absent.py), under headings that DOCUMENTATION has rows for.
 
 Not compared: whether a pointer may be nil (the metadata leaves it out for most), values of string constants, macros.
 Exit status: 0 without a difference, 1 with one, 2 when the headers cannot be read.
@@ -18,6 +19,7 @@ import sys
 from collections import Counter
 from ctypes import POINTER, Structure, byref, c_int, c_uint
 
+import absent
 import clang.cindex as cindex
 from clang.cindex import CursorKind as Kind
 
@@ -40,7 +42,7 @@ READONLY, GETTER, RETAIN, COPY, NONATOMIC, STRONG, CLASS = 1, 2, 0x10, 0x20, 0x4
 INTERFACE, CATEGORY, PROTOCOL, PROPERTY, INSTANCE_METHOD, CLASS_METHOD = 11, 12, 13, 14, 16, 17
 SUPER_CLASS_REF, PROTOCOL_REF, CLASS_REF, TYPE_REF, RETURNS_RETAINED, IVAR = 40, 41, 42, 43, 420, 15
 STRUCT, ENUM, ENUM_CONSTANT, FUNCTION, VARIABLE, TYPEDEF, PARAMETER = 2, 5, 7, 8, 9, 20, 10
-TYPE_PARAMETER, ATTRIBUTES = 27, 400
+TYPE_PARAMETER, ATTRIBUTES, PREPROCESSING, MACRO = 27, 400, 500, 501
 
 
 class Version(Structure):
@@ -97,6 +99,8 @@ class Check:
     def __init__(self, metadata, folder, partial, lib):
         self.sdk, self.folder, self.partial, self.lib = metadata, folder, partial, lib
         self.differences, self.counts, self.unknown = [], Counter(), []
+        # Names; of members TYPE.NAME.
+        self.declared = set()
         self.blocks = {name: text for name, text in metadata["typedefs"].items() if "(^)" in text}
 
     # ------------------------------------------------------------ what all kinds need
@@ -171,6 +175,7 @@ class Check:
         places = {(c.location.line, c.location.column): c for c in children if c._kind_id == PROPERTY}
         for child in children:
             kind = child._kind_id
+            self.declared.add(f"{name}.{child.spelling}")
             if kind == PROPERTY:
                 self.property(cursor, child, properties, methods)
             elif kind in (INSTANCE_METHOD, CLASS_METHOD):
@@ -235,6 +240,7 @@ class Check:
                 mine = cursor.enum_type.get_canonical().spelling
                 self.same(f"enum {name}", "type", encoding.get(mine, mine), apples["type"])
         for constant in constants:
+            self.declared.add(constant.spelling)
             apples = self.sdk["enum"].get(constant.spelling)
             if apples is None:
                 self.missing(constant.spelling)
@@ -316,6 +322,8 @@ class Check:
             if file is None or not file.name.startswith(self.folder):
                 continue
             kind, name = cursor._kind_id, cursor.spelling
+            if kind < PREPROCESSING and kind != CLASS_REF and (kind != PROTOCOL or cursor.is_definition()) or kind == MACRO:
+                self.declared.add(name)
             if kind == PROTOCOL and cursor.is_definition():
                 apples = self.sdk["formal_protocols"].get(name)
                 self.container(cursor, apples, (apples or {}).get("implements") or [])
@@ -331,7 +339,7 @@ class Check:
                 self.function(cursor)
             elif kind == VARIABLE:
                 self.variable(cursor)
-            elif kind not in (PROTOCOL, PROTOCOL_REF, CLASS_REF, STRUCT, ENUM):  # forward declarations; structures come with typedefs
+            elif kind < PREPROCESSING and kind not in (PROTOCOL, PROTOCOL_REF, CLASS_REF, STRUCT, ENUM):  # forward declarations; structures come with typedefs
                 self.differ(name or f"kind {kind}", f"a kind of declaration (number {kind}) that is not checked")
 
 
@@ -346,7 +354,7 @@ def main():
     cindex.Config.set_library_file(os.environ["LIBCLANG_FILE"])
     index = cindex.Index.create()
     lib = library(cindex.conf.lib)
-    unit = index.parse(arguments[-1], arguments[:-1])
+    unit = index.parse(arguments[-1], arguments[:-1], options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
     errors = [d for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
     for error in errors:
         print(error, file=sys.stderr)
@@ -354,6 +362,8 @@ def main():
         return 2
     check = Check(read(own[0]), own[1], "--partial" in own, lib)
     check.walk(unit)
+    if "--absent" in own:
+        check.differences.extend(absent.differences(check.sdk, check.declared, *own[own.index("--absent") + 1:]))
     for difference in check.differences:
         print(difference)
     counts = ", ".join(f"{count} {what}" for what, count in check.counts.items())

@@ -470,11 +470,21 @@ impl Accelerator {
         pool
     }
 
-    /// Memory that `make` makes. Before there is none, what this accelerator's pools keep and nobody uses is released.
-    pub(crate) fn make<T>(&self, make: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
+    /// All that keep memory of this accelerator which nobody uses.
+    fn keepers(&self) -> Vec<WeakPool> {
         let mut pools: Vec<WeakPool> = lock(&self.shared.pools).list.iter().map(|(_, pool)| pool.clone()).collect();
         pools.push(self.shared.staging.downgrade());
-        make_room_for(pools.into_iter(), make)
+        pools
+    }
+
+    /// Memory that `make` makes. Before there is none, what this accelerator's pools keep and nobody uses is released.
+    pub(crate) fn make<T>(&self, make: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
+        make_room_for(self.keepers().into_iter(), make)
+    }
+
+    /// Releases what this accelerator's pools keep and nobody uses.
+    pub(crate) fn release_idle(&self) {
+        self.keepers().iter().for_each(WeakPool::release_idle);
     }
 
     /// What became of the shared memory that this accelerator uses by itself: to copy to and from private buffers, and for what kernels print. It is

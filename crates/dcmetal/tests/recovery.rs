@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::{gpu, limits};
-use dcmetal::{Accelerator, BreakerLimits, Error, ErrorKind, Grid, Origin, Recovery, Retries, SubmissionError, args};
+use dcmetal::{
+    Accelerator, BreakerLimits, Error, ErrorKind, Grid, Origin, Recovery, Retries, StorageMode, SubmissionError, args,
+};
 
 const NO_PAUSES: Retries = Retries { count: 3, first_pause: Duration::ZERO, longest_pause: Duration::ZERO };
 
@@ -123,14 +125,21 @@ fn work_is_tried_where_and_as_often_as_it_can_help() {
 #[test]
 fn pools_let_go_before_the_next_try() {
     let gpu = gpu();
-    let pool = gpu.pool(limits());
-    drop(pool.buffer::<u8>(4096).unwrap());
-    let recovery = Recovery::new([gpu]).retries(NO_PAUSES).pool(&pool);
-    let work = |_: &Accelerator| match pool.stats().idle_buffers {
-        0 => Ok(()),
+    let (pool, of_another) = (gpu.pool(limits()), common::gpu().pool(limits()));
+    for pool in [&pool, &of_another] {
+        drop(pool.buffer::<u8>(4096).unwrap());
+    }
+    // Staging memory, which the accelerator keeps by itself.
+    gpu.buffer_with::<u8>(4096, StorageMode::Private).unwrap().write_from(&[1; 4096]).unwrap();
+    let idle = || (pool.stats().idle_buffers, gpu.staging_stats().idle_buffers);
+    assert_eq!(idle(), (1, 1));
+    let recovery = Recovery::new([gpu.clone()]).retries(NO_PAUSES);
+    let work = |_: &Accelerator| match idle() {
+        (0, 0) => Ok(()),
         _ => end(Memory).map(drop),
     };
     assert_eq!(recovery.run(work).unwrap().failures.len(), 1);
+    assert_eq!(of_another.stats().idle_buffers, 1);
 }
 
 #[test]

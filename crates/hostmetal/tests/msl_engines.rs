@@ -474,3 +474,29 @@ fn what_cannot_be_proved_is_refused() {
         assert_eq!(*load(&source, MathMode::Safe, Engine::Stack).built(), Built::Stack("it was asked for".to_owned()));
     }
 }
+
+/// Each waits for the sum of the one before it, as a scan in one pass does.
+#[test]
+fn threadgroups_may_wait_for_those_before_them() {
+    const GROUPS: u64 = 3000;
+    let source = "kernel void run(device atomic_uint *sums [[buffer(0)]], device uint *out [[buffer(1)]],\n\
+                      uint g [[threadgroup_position_in_grid]], uint t [[thread_index_in_threadgroup]]) {\n\
+                  threadgroup uint before;\n\
+                  if (t == 0) {\n\
+                      uint sum = 0;\n\
+                      if (g > 0) while ((sum = atomic_load_explicit(&sums[g - 1], memory_order_relaxed)) == 0) {}\n\
+                      atomic_store_explicit(&sums[g], sum + g + 1, memory_order_relaxed);\n\
+                      before = sum;\n\
+                  }\n\
+                  threadgroup_barrier(mem_flags::mem_threadgroup);\n\
+                  out[g * 32 + t] = before + t; }\n";
+    for engine in ENGINES {
+        let (sums, out) = (Buffer::new(GROUPS * 4), Buffer::new(GROUPS * 32 * 4));
+        run(&pipeline(load(source, MathMode::Safe, engine)), &[&sums, &out], GROUPS as usize * 32, 32);
+        let out = out.read::<u32>();
+        for (i, &got) in out.iter().enumerate() {
+            let (g, t) = (i as u32 / 32, i as u32 % 32);
+            assert_eq!(got, g * (g + 1) / 2 + t, "{engine:?}, threadgroup {g}, thread {t}");
+        }
+    }
+}

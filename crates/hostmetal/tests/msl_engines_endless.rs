@@ -8,11 +8,17 @@ use hostmetal::msl::{Built, Engine, MathMode};
 use stdlib::*;
 use support::{Buffer, Queue};
 
+const FLAGS: &str = "\
+    #define SET(t) atomic_store_explicit((device atomic_uint *)out + 128 + (t), 1u, memory_order_relaxed);\n\
+    #define IS_SET(t) atomic_load_explicit((device atomic_uint *)out + 128 + (t), memory_order_relaxed)\n";
 const WAIT: &str = "threadgroup_barrier(mem_flags::mem_device);";
 
 /// Bodies for threadgroups of 64, where `p[0]` is 1: with a loop of one thread, of all threads, and of a SIMD-group that never end; and loops
-/// that many threads go through at once (`true`), with barriers and without (`Built::Loop`).
-const BODIES: [(&str, Built, bool); 8] = [
+/// that many threads go through at once (`true`), with barriers and without (`Built::Loop`). In the first two a thread waits without a barrier for
+/// another one of its threadgroup, which comes behind it or before it.
+const BODIES: [(&str, Built, bool); 10] = [
+    ("SET(t) while (!IS_SET(t ^ 1)) {} out[t] = t;", Built::Loop, false),
+    ("WAIT SET(t) while (!IS_SET(t ^ 1)) {} WAIT out[t] = t;", Built::Pass, false),
     ("WAIT if (t == 40) while (p[0] == 1) out[200] += 1; WAIT out[t] = t;", Built::Pass, false),
     ("uint k = 0; while (p[0] == 1) { WAIT k++; } out[t] = k;", Built::Pass, false),
     ("uint k = t; do { out[t] = k++; WAIT out[64 + t] = out[63 - t]; WAIT } while (p[0] == 1);", Built::Pass, false),
@@ -38,7 +44,7 @@ fn endless_kernels_time_out_on_both_engines() {
     };
     for (body, built, in_tiles) in BODIES {
         let source = format!(
-            "kernel void run(device uint *out [[buffer(0)]], constant uint *p [[buffer(1)]], uint t [[thread_index_in_threadgroup]]) {{ {} }}",
+            "{FLAGS}kernel void run(device uint *out [[buffer(0)]], constant uint *p [[buffer(1)]], uint t [[thread_index_in_threadgroup]]) {{ {} }}",
             body.replace("WAIT", WAIT)
         );
         for engine in [Engine::Pass, Engine::Stack] {

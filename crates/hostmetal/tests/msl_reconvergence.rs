@@ -575,12 +575,18 @@ impl Lanes {
     }
 }
 
-/// 300 programs, 15 in a kernel; each starts from numbers of its own.
+fn setting(name: &str, default: usize) -> usize {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// Programs, 15 in a kernel; each starts from numbers of its own. `HOSTMETAL_SEEDS` says how many kernels are tried, 20 when it is not set,
+/// from the number `HOSTMETAL_FIRST_SEED` on, 0 when it is not.
 #[test]
 fn random_programs() {
     const PROGRAMS: usize = 15;
     let mut wrong = String::new();
-    for seed in 0..20 {
+    let first_seed = setting("HOSTMETAL_FIRST_SEED", 0);
+    for seed in first_seed..first_seed + setting("HOSTMETAL_SEEDS", 20) {
         let mut source = "bool holds(uint c, uint h) { return (h ^ c) * 0x85ebca6bu >> 28 < 8; }\n".to_owned();
         let mut calls = String::new();
         let mut programs = Vec::new();

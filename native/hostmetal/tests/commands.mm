@@ -177,6 +177,117 @@ void a_barrier_is_one_commands() {
   CHECK_EQUAL(words(out)[0], 312);
 }
 
+// The same three, where the last had a barrier and lost it, and then has it again.
+void a_barrier_is_cleared() {
+  id<MTLIndirectCommandBuffer> all = commands(3);
+  id<MTLBuffer> numbers = digits();
+  id<MTLComputePipelineState> state = pipeline(@"step");
+  const auto order = [=](void (^change)(id<MTLIndirectComputeCommand>)) {
+    id<MTLBuffer> out = buffer(16);
+    for (NSUInteger i = 0; i < 3; i++) {
+      step([all indirectComputeCommandAtIndex:i], state, out, numbers, i + 1);
+      [[all indirectComputeCommandAtIndex:i] setBarrier];
+    }
+    change([all indirectComputeCommandAtIndex:2]);
+    run(^(id<MTLCommandBuffer> commandBuffer) { execute(commandBuffer, all, NSMakeRange(0, 3)); });
+    return words(out)[0];
+  };
+  CHECK_EQUAL(order(^(id<MTLIndirectComputeCommand> last) { [last clearBarrier]; }), 312);
+  CHECK_EQUAL(order(^(id<MTLIndirectComputeCommand> last) { [last clearBarrier]; [last setBarrier]; }), 123);
+}
+
+// turn as a kernel's commands: with threadgroup memory, and in an order that one barrier gives.
+void a_kernel_sets_memory_and_clears_a_barrier() {
+  struct Arguments {
+    MTLResourceID commands, step, turn, none;
+    uint64_t out, digits;
+  };
+  id<MTLComputePipelineState> with = pipeline_of(linking(
+      kernel_of(@"struct Arguments { command_buffer commands; compute_pipeline_state step, turn, none; device uint *out; device uint *digits; };\n"
+                 "kernel void k(constant Arguments &all [[buffer(0)]], device uint *seen [[buffer(1)]]) {\n"
+                 "  seen[0] = all.commands.size();\n"
+                 "  seen[1] = is_null_compute_pipeline_state(all.none);\n"
+                 "  seen[2] = is_null_compute_pipeline_state(all.step);\n"
+                 "  for (uint i = 0; i < 2; i++) {\n"
+                 "    compute_command command(all.commands, i);\n"
+                 "    command.set_compute_pipeline_state(all.step);\n"
+                 "    command.set_kernel_buffer(all.out, 0);\n"
+                 "    command.set_kernel_buffer((constant uint *)all.digits + i + 1, 1);\n"
+                 "    command.set_barrier();\n"
+                 "    command.concurrent_dispatch_threads(uint3(1, 1, 1), uint3(1, 1, 1)); }\n"
+                 "  compute_command(all.commands, 1).clear_barrier();\n"
+                 "  compute_command last(all.commands, 2);\n"
+                 "  last.set_compute_pipeline_state(all.turn);\n"
+                 "  last.set_kernel_buffer(all.out + 4, 2);\n"
+                 "  last.set_threadgroup_memory_length(16, 1);\n"
+                 "  last.set_barrier();\n"
+                 "  last.concurrent_dispatch_threadgroups(uint3(1, 1, 1), uint3(4, 1, 1)); }"),
+      @[]));
+  id<MTLIndirectCommandBuffer> all = commands(3);
+  id<MTLBuffer> out = buffer(32), numbers = digits(), seen = buffer(12);
+  for (uint32_t i = 0; i < 4; i++) words(out)[4 + i] = 5 + i;
+  const Arguments arguments = {[all gpuResourceID], [pipeline(@"step") gpuResourceID], [pipeline(@"turn") gpuResourceID], {0},
+                               [out gpuAddress], [numbers gpuAddress]};
+  id<MTLCommandBuffer> ran = run(^(id<MTLCommandBuffer> commandBuffer) {
+    id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+    [encoder setComputePipelineState:with];
+    [encoder setBytes:&arguments length:sizeof arguments atIndex:0];
+    [encoder setBuffer:seen offset:0 atIndex:1];
+    [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+    [encoder endEncoding];
+    execute(commandBuffer, all, NSMakeRange(0, 3));
+  });
+  CHECK_EQUAL([ran status], MTLCommandBufferStatusCompleted);
+  CHECK(words(seen)[0] == 3 && words(seen)[1] == 1 && words(seen)[2] == 0);
+  CHECK_EQUAL(words(out)[0], 21);  // the second has lost its barrier, so it runs before the first
+  for (int i = 0; i < 4; i++) CHECK_EQUAL(words(out)[4 + i], 8 - i);
+}
+
+// A kernel chooses among pipelines that an encoder put there.
+void an_argument_buffer_holds_pipelines() {
+  id<MTLFunction> choosing = kernel_of(
+      @"struct Jobs { compute_pipeline_state first [[id(0)]]; compute_pipeline_state second [[id(1)]];\n"
+       "  command_buffer commands [[id(2)]]; device uint *out [[id(3)]]; device uint *digits [[id(4)]]; };\n"
+       "kernel void k(constant Jobs &jobs [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
+       "  compute_command command(jobs.commands, i);\n"
+       "  command.reset();\n"
+       "  command.set_compute_pipeline_state(i == 0 ? jobs.first : jobs.second);\n"
+       "  command.set_kernel_buffer(jobs.out, 0);\n"
+       "  command.set_kernel_buffer(jobs.digits + i + 1, 1);\n"
+       "  command.set_barrier();\n"
+       "  command.concurrent_dispatch_threads(uint3(4, 1, 1), uint3(4, 1, 1)); }");
+  id<MTLFunction> adding = kernel_of(@"kernel void k(device uint *out [[buffer(0)]], uint i [[thread_position_in_grid]]) { out[i] += 7; }");
+  MTLComputePipelineDescriptor *descriptor = [[[MTLComputePipelineDescriptor alloc] init] autorelease];
+  [descriptor setComputeFunction:adding];
+  [descriptor setSupportIndirectCommandBuffers:YES];
+  const id<MTLComputePipelineState> states[] = {pipeline(@"step"), pipeline_of(descriptor)};
+  id<MTLIndirectCommandBuffer> all = commands(2);
+  id<MTLBuffer> out = buffer(16), numbers = digits();
+  id<MTLArgumentEncoder> encoder = [[choosing newArgumentEncoderWithBufferIndex:0] autorelease];
+  id<MTLBuffer> jobs = buffer([encoder encodedLength]);
+  [encoder setArgumentBuffer:jobs offset:0];
+  [encoder setComputePipelineStates:states withRange:NSMakeRange(0, 2)];
+  const id<MTLIndirectCommandBuffer> buffers[] = {all};
+  [encoder setIndirectCommandBuffers:buffers withRange:NSMakeRange(2, 1)];
+  [encoder setBuffer:out offset:0 atIndex:3];
+  [encoder setBuffer:numbers offset:0 atIndex:4];
+  CHECK_RAISES([encoder setComputePipelineStates:states withRange:NSMakeRange(1, 2)], @"setComputePipelineState:atIndex:", @"");
+  [encoder setComputePipelineStates:states withRange:NSMakeRange(0, 2)];
+  CHECK_RAISES([encoder setComputePipelineStates:(const id<MTLComputePipelineState> *)nullptr withRange:NSMakeRange(0, 1)],
+               @"setComputePipelineStates:withRange:", @"NULL");
+  id<MTLComputePipelineState> state = [[device() newComputePipelineStateWithFunction:choosing error:nullptr] autorelease];
+  id<MTLCommandBuffer> ran = run(^(id<MTLCommandBuffer> commandBuffer) {
+    id<MTLComputeCommandEncoder> chosen = [commandBuffer computeCommandEncoder];
+    [chosen setComputePipelineState:state];
+    [chosen setBuffer:jobs offset:0 atIndex:0];
+    [chosen dispatchThreads:MTLSizeMake(2, 1, 1) threadsPerThreadgroup:MTLSizeMake(2, 1, 1)];
+    [chosen endEncoding];
+    execute(commandBuffer, all, NSMakeRange(0, 2));
+  });
+  CHECK_EQUAL([ran status], MTLCommandBufferStatusCompleted);
+  for (int i = 0; i < 4; i++) CHECK_EQUAL(words(out)[i], (0 * 10 + 1) + 7);
+}
+
 void commands_inherit_from_the_encoder() {
   // Of draws: a program that says something of them gets dispatches all the same.
   MTLIndirectCommandBufferDescriptor *drawing = descriptor();
@@ -476,6 +587,9 @@ const FaceCase command_cases[] = {
     CASE(commands_run_in_the_order_that_barriers_give),
     CASE(commands_that_several_threads_run_wait_at_barriers),
     CASE(a_barrier_is_one_commands),
+    CASE(a_barrier_is_cleared),
+    CASE(a_kernel_sets_memory_and_clears_a_barrier),
+    CASE(an_argument_buffer_holds_pipelines),
     CASE(commands_inherit_from_the_encoder),
     CASE(the_range_is_read_when_it_runs),
     CASE(commands_are_copied_and_reset_by_a_blit),

@@ -9,6 +9,20 @@
 #include <unistd.h>
 #include <vector>
 
+// Counts how often it is asked.
+@interface Scratch : NSObject <MTLIOScratchBufferAllocator> {
+ @public
+  std::atomic<int> _asked;
+}
+@end
+
+@implementation Scratch
+- (id<MTLIOScratchBuffer>)newScratchBufferWithMinimumSize:(NSUInteger)minimumSize {
+  _asked++;
+  return nil;
+}
+@end
+
 namespace {
 
 constexpr uint64_t LONG = 120000;  // milliseconds; no failure to be so slow
@@ -108,6 +122,22 @@ void bytes_are_loaded_to_buffers_and_memory() {
     [copies waitUntilCompleted];
     CHECK(holds([seen contents], 31, 5000));
   }
+}
+
+// Files are not compressed: nothing is read by way of other memory, so an allocator that has none is no failure.
+void scratch_memory_is_not_asked_for() {
+  Folder folder;
+  id<MTLIOFileHandle> source = file(folder, 100000);
+  Scratch *scratch = [[[Scratch alloc] init] autorelease];
+  MTLIOCommandQueueDescriptor *with = descriptor(MTLIOCommandQueueTypeSerial);
+  [with setScratchBufferAllocator:scratch];
+  CHECK([[[with copy] autorelease] scratchBufferAllocator] == scratch);
+  id<MTLBuffer> target = buffer(100000);
+  id<MTLIOCommandBuffer> commands = [queue(with) commandBuffer];
+  [commands loadBuffer:target offset:0 size:100000 sourceHandle:source sourceHandleOffset:0];
+  finish(commands);
+  CHECK(holds([target contents], 0, 100000));
+  CHECK_EQUAL(scratch->_asked.load(), 0);
 }
 
 MTLTextureDescriptor *textureDescriptor(MTLTextureType type, MTLPixelFormat format, MTLSize size) {
@@ -570,6 +600,7 @@ void handlers_may_wait_for_other_loads() {
 #define CASE(name) {#name, name}
 const FaceCase io_cases[] = {
     CASE(bytes_are_loaded_to_buffers_and_memory),
+    CASE(scratch_memory_is_not_asked_for),
     CASE(texels_are_loaded_row_by_row),
     CASE(many_loads_go_at_once),
     CASE(what_is_no_file_has_no_handle),

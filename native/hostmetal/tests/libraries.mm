@@ -129,6 +129,25 @@ void options_reach_the_compiler() {
   CHECK_RAISES([device() newLibraryWithSource:source options:options completionHandler:handler], @"withEngineOptionsOf:call:", @"preprocessorMacros");
 }
 
+void a_version_of_the_language_that_macos_lacks_is_an_error() {
+  MTLCompileOptions *options = [[[MTLCompileOptions alloc] init] autorelease];
+  for (MTLLanguageVersion version : {MTLLanguageVersion1_1, MTLLanguageVersion2_4, MTLLanguageVersion3_2, MTLLanguageVersion4_0}) {
+    [options setLanguageVersion:version];
+    NSString *text = [NSString stringWithFormat:@"static_assert(__METAL_VERSION__ == %d, \"\"); kernel void k() {}",
+                                                (int)(version >> 16) * 100 + (int)(version & 0xffff) * 10];
+    CHECK(library_of(text, options) != nil);
+  }
+  const auto refused = [=](NSUInteger version, NSString *words) {
+    [options setLanguageVersion:(MTLLanguageVersion)version];
+    NSError *error = nil;
+    CHECK([device() newLibraryWithSource:source options:options error:&error] == nil);
+    check_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, words);
+  };
+  refused(MTLLanguageVersion1_0, @"1.0 is a language of iOS alone");
+  refused((1 << 16) + 3, @"65539 is not a value of MTLLanguageVersion");
+  refused(5 << 16, @"327680 is not a value of MTLLanguageVersion");
+}
+
 // More handlers than the machine has cores, each waiting for a compile of its own.
 void a_handler_may_wait_for_another() {
   const int handlers = 8;
@@ -471,6 +490,7 @@ const FaceCase library_cases[] = {
     CASE(a_library_lists_its_kernels),
     CASE(a_compile_failure_is_an_error_with_the_log),
     CASE(options_reach_the_compiler),
+    CASE(a_version_of_the_language_that_macos_lacks_is_an_error),
     CASE(a_handler_may_wait_for_another), CASE(a_source_may_be_compiled_in_the_background),
     CASE(a_function_is_found_by_name),
     CASE(a_function_tells_its_constants_before_it_has_them),

@@ -60,6 +60,8 @@ void a_device_tells_of_itself() {
     CHECK([d supportsFamily:family]);
   for (MTLGPUFamily family : {MTLGPUFamilyApple8, MTLGPUFamilyApple9, MTLGPUFamilyMetal4, (MTLGPUFamily)0, (MTLGPUFamily)9999})
     CHECK(![d supportsFamily:family]);
+  CHECK(![d supportsQueryTextureLOD] && ![d supportsPullModelInterpolation]);
+  CHECK_EQUAL([d maxTransferRate], 0);
   CHECK_EQUAL([d maxArgumentBufferSamplerCount], 1024);
   CHECK(![d shouldMaximizeConcurrentCompilation]);
   const NSUInteger compilers = [d maximumConcurrentCompilationTaskCount];
@@ -67,6 +69,21 @@ void a_device_tells_of_itself() {
   [d setShouldMaximizeConcurrentCompilation:YES];
   CHECK([d shouldMaximizeConcurrentCompilation] && [d maximumConcurrentCompilationTaskCount] == compilers);
   [d setShouldMaximizeConcurrentCompilation:NO];
+}
+
+// As metal-cpp and objc2-metal may send them, which have declarations of their own.
+void messages_that_are_not_declared_raise() {
+  for (NSString *name in @[ @"newMTL4CommandQueue", @"newAccelerationStructureWithSize:", @"newRenderPipelineStateWithDescriptor:error:" ]) {
+    const SEL selector = NSSelectorFromString(name);
+    CHECK(![device() respondsToSelector:selector]);
+    NSString *raised = nil;
+    @try {
+      [(NSObject *)device() performSelector:selector withObject:nil];
+    } @catch (NSException *exception) {
+      raised = [exception name];
+    }
+    CHECK([raised isEqualToString:NSInvalidArgumentException]);
+  }
 }
 
 void allocated_size_follows_buffers() {
@@ -729,6 +746,7 @@ void many_threads_use_one_queue() {
 const FaceCase object_cases[] = {
     CASE(devices_are_one_object_each),
     CASE(a_device_tells_of_itself),
+    CASE(messages_that_are_not_declared_raise),
     CASE(allocated_size_follows_buffers),
     CASE(a_buffer_is_zeroed_and_tells_its_options),
     CASE(a_buffer_of_no_bytes_or_too_many_is_nil),

@@ -410,6 +410,47 @@ void a_sampler_has_a_bias_and_a_reduction() {
   check(^(MTLSamplerDescriptor *s) { [s setReductionMode:MTLSamplerReductionModeMaximum]; [s setMinFilter:MTLSamplerMinMagFilterNearest]; }, 2);
 }
 
+// Level 0 holds 5, level 1 holds 9; each kernel's sample names the other level than its sampler is kept to.
+void samplers_are_kept_to_levels_when_they_are_set() {
+  MTLTextureDescriptor *d = flat(MTLPixelFormatR32Float, 2, 1);
+  [d setMipmapLevelCount:2];
+  [d setUsage:MTLTextureUsageShaderRead];
+  id<MTLTexture> t = texture(d);
+  const float first[2] = {5, 5}, second = 9;
+  [t replaceRegion:MTLRegionMake2D(0, 0, 2, 1) mipmapLevel:0 withBytes:first bytesPerRow:8];
+  [t replaceRegion:MTLRegionMake2D(0, 0, 1, 1) mipmapLevel:1 withBytes:&second bytesPerRow:4];
+  id<MTLComputePipelineState> state = pipeline(
+      @"kernel void k(texture2d<float> t [[texture(0)]], sampler a [[sampler(1)]], sampler b [[sampler(2)]], device float2 *out [[buffer(0)]]) {\n"
+       "out[0] = float2(t.sample(a, float2(0.5), level(1)).x, t.sample(b, float2(0.5), level(0)).x); }");
+  MTLSamplerDescriptor *s = [[[MTLSamplerDescriptor alloc] init] autorelease];
+  [s setMipFilter:MTLSamplerMipFilterNearest];
+  id<MTLSamplerState> sampler = [[device() newSamplerStateWithDescriptor:s] autorelease];
+  const id<MTLSamplerState> samplers[] = {sampler, sampler};
+  const auto check = [=](const float *least, const float *most, float a, float b) {
+    id<MTLBuffer> out = buffer(8);
+    id<MTLCommandBuffer> commandBuffer = [[[device() newCommandQueue] autorelease] commandBuffer];
+    id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+    [encoder setComputePipelineState:state];
+    [encoder setTexture:t atIndex:0];
+    [encoder setBuffer:out offset:0 atIndex:0];
+    [encoder setSamplerStates:samplers lodMinClamps:least lodMaxClamps:most withRange:NSMakeRange(1, 2)];
+    CHECK_RAISES([encoder setSamplerStates:samplers lodMinClamps:most lodMaxClamps:(const float *)nullptr withRange:NSMakeRange(1, 2)],
+                 @"setSamplerStates:lodMinClamps:lodMaxClamps:withRange:", @"NULL");
+    [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+    [encoder endEncoding];
+    [commandBuffer commit];
+    [commandBuffer waitUntilCompleted];
+    const float *got = (const float *)[out contents];
+    CHECK_EQUAL(got[0], a);
+    CHECK_EQUAL(got[1], b);
+  };
+  const float zeros[] = {0, 0}, ones[] = {1, 1}, apart[] = {0, 1};
+  check(zeros, ones, 9, 5);
+  check(apart, apart, 5, 9);
+  check(ones, ones, 9, 9);
+  check(zeros, zeros, 5, 5);
+}
+
 // ------------------------------------------------------------------ encoders
 
 void a_dispatch_names_what_is_wrong_with_its_textures() {
@@ -762,6 +803,7 @@ const FaceCase texture_cases[] = {
     CASE(a_shared_texture_is_found_by_its_handle),
     CASE(wrong_samplers_are_refused),
     CASE(a_sampler_has_a_bias_and_a_reduction),
+    CASE(samplers_are_kept_to_levels_when_they_are_set),
     CASE(a_dispatch_names_what_is_wrong_with_its_textures),
     CASE(a_command_buffer_keeps_its_textures),
     CASE(copies_move_texels),

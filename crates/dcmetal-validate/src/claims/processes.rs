@@ -218,7 +218,7 @@ pub(super) fn disk_cache(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
         apart: vec![
             ("the kernel compiled, by the first process".to_owned(), time(first.kernel)),
             ("its source's library made, by the first process".to_owned(), time(first.library)),
-            ("its source's library made, by the later ones (Metal's own cache; hostmetal asks clang for its version)".to_owned(), time(library)),
+            ("its source's library made, by the later ones (Metal's own cache)".to_owned(), time(library)),
         ],
         ..Measured::default()
     })

@@ -302,6 +302,12 @@ impl WeakPool {
         self.shelves().is_some()
     }
 
+    pub(crate) fn release_idle(&self) {
+        if let Some(shelves) = self.shelves() {
+            shelves.trim(0);
+        }
+    }
+
     pub(crate) fn stats(&self) -> Option<PoolStats> {
         self.shelves().map(|shelves| shelves.stats())
     }

@@ -2,7 +2,7 @@
 //!
 //! What an error is worth is its [`ErrorKind`]: only what may go away by itself is tried again, with pauses that double and
 //! are lengthened at random, so that many programs do not come back at once (M. Brooker, "Exponential Backoff And Jitter",
-//! <https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>). Out of memory, the pools let go of what they keep first. A device
+//! <https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>). Out of memory, the device's pools let go of what they keep first. A device
 //! that keeps failing is left alone for a while ([`BreakerLimits`]), one that is gone is looked for again. Then the other devices have their turn, and
 //! at last a function of the host's. The result says who computed it and what went wrong before.
 
@@ -18,7 +18,7 @@ use log::Level;
 use crate::raw::host::lock;
 use crate::sync::{Arc, Mutex};
 use crate::telemetry::{RECOVERY, say};
-use crate::{Accelerator, BufferPool, Error, ErrorKind, Result};
+use crate::{Accelerator, Error, ErrorKind, Result};
 pub use breaker::BreakerLimits;
 use breaker::{Breaker, Pass};
 pub use retries::Retries;
@@ -69,7 +69,6 @@ pub struct Recovery {
     devices: Mutex<Vec<Device>>,
     retries: Retries,
     limits: BreakerLimits,
-    pools: Vec<BufferPool>,
     find: Option<Box<dyn Fn() -> Result<Vec<Accelerator>> + Send + Sync>>,
     /// Sleeps, but in tests, which have no time.
     pause: Box<dyn Fn(Duration) + Send + Sync>,
@@ -97,7 +96,6 @@ impl Recovery {
             devices: Mutex::new(devices.collect()),
             retries: Retries::default(),
             limits,
-            pools: Vec::new(),
             find: None,
             pause: Box::new(thread::sleep),
         }
@@ -117,13 +115,6 @@ impl Recovery {
         for device in lock(&self.devices).iter_mut() {
             (device.breaker, device.told) = (Breaker::new(limits), None);
         }
-        self
-    }
-
-    /// A pool that lets go of its idle buffers when a device is out of memory.
-    #[must_use]
-    pub fn pool(mut self, pool: &BufferPool) -> Recovery {
-        self.pools.push(pool.clone());
         self
     }
 
@@ -245,9 +236,7 @@ impl Recovery {
                 ErrorKind::Resource => {
                     // It says nothing of the device, and others need not wait for the pause behind it.
                     drop(admitted);
-                    for pool in &self.pools {
-                        pool.trim(0);
-                    }
+                    accelerator.release_idle();
                 }
                 ErrorKind::DeviceLost => {
                     say(RECOVERY, Level::Warn, format_args!("{} is gone", accelerator.name()));

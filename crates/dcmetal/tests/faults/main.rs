@@ -57,7 +57,7 @@ fn every_fault_ends_in_right_data_or_the_right_error() {
     bounded("heaps", a_heap_that_is_not_made_is_no_failure);
 }
 
-/// Whether a sanitizer looks on, which takes many times as long: one place of four has to do then, and a quarter of the programs.
+/// Whether a sanitizer looks on, which takes many times as long: one place of eight has to do then, and a quarter of the programs.
 fn is_sanitized() -> bool {
     std::env::var_os("DCMETAL_SANITIZE").is_some()
 }
@@ -148,7 +148,7 @@ fn transient_faults_are_recovered_from() {
                 let gpu = &all[0];
                 let pool = gpu.pool(PoolLimits::default());
                 let limits = BreakerLimits { failures: 6, pause: Duration::MAX };
-                let recovery = Recovery::new([gpu.clone()]).retries(NO_PAUSES).breaker_limits(limits).pool(&pool);
+                let recovery = Recovery::new([gpu.clone()]).retries(NO_PAUSES).breaker_limits(limits);
                 let rule = format!("{rule}:times={times}");
                 set(&rule);
                 let (input, progress) = (input(times), Progress::new());

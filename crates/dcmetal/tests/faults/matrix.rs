@@ -395,7 +395,7 @@ pub(crate) fn kept_kernels() {
     let (mut ends, mut words) = (Ends::default(), String::new());
     for (number, fault) in FAULTS.iter().chain(ARCHIVES).enumerate() {
         for device in 0..2 {
-            if is_sanitized() && !(number + 2 * device).is_multiple_of(4) {
+            if is_sanitized() && !(number + 4 * device).is_multiple_of(8) {
                 continue;
             }
             for (_, rule) in fault.rules() {
@@ -426,7 +426,7 @@ pub(crate) fn matrix() {
     for (number, fault) in FAULTS.iter().enumerate() {
         for (at, work) in WORKS.iter().enumerate() {
             for (device, calls) in calls[at].iter().enumerate() {
-                if is_sanitized() && !(number + at + 2 * device).is_multiple_of(4) {
+                if is_sanitized() && !(number + at + 4 * device).is_multiple_of(8) {
                     continue;
                 }
                 inject(fault, (work, device), calls, |column, ran| {

@@ -1,6 +1,7 @@
 //! The order in which the threadgroups of a dispatch run, as numbers.
 //!
-//! Metal leaves it open. Threadgroups that one call may run (`Span`) follow each other along rows. Others go block by block: a kernel
+//! Metal leaves it open. Here a grid with one row begins its threadgroups in the order of their positions: programs whose threadgroups wait for those
+//! before them rely on that. Threadgroups that one call may run (`Span`) follow each other along rows. Others go block by block: a kernel
 //! that reads along rows and writes along columns, as a transposition does, or the other way round, comes back to a cache line
 //! and a page while they are cached, and one that does neither loses nothing.
 

@@ -111,10 +111,7 @@ unsafe fn compile_options(options: *const HMCompileOptions) -> Result<CompileOpt
         2 => MathMode::Fast,
         other => return Err(HMError::new(COMPILE_FAILURE, &format!("mathMode {other} is not a value of MTLMathMode"))),
     };
-    let language_version = match given.language_version {
-        0 => CompileOptions::default().language_version,
-        version => (version >> 16, version & 0xffff),
-    };
+    let language_version = language_version(given.language_version)?;
     // SAFETY: `macros` has `macro_count` elements.
     let listed = unsafe { elements(given.macros, given.macro_count) };
     // SAFETY: the texts end with NUL.
@@ -127,6 +124,17 @@ unsafe fn compile_options(options: *const HMCompileOptions) -> Result<CompileOpt
         macros,
         logging: given.enable_logging,
     })
+}
+
+/// Of an `MTLLanguageVersion`; 0 is the newest.
+fn language_version(given: u32) -> Result<(u32, u32), HMError> {
+    let refused = |text: &str| Err(HMError::new(COMPILE_FAILURE, text));
+    match (given >> 16, given & 0xffff) {
+        (0, 0) => Ok(CompileOptions::default().language_version),
+        version @ ((1, 1..=2) | (2, 0..=4) | (3, 0..=2) | (4, 0)) => Ok(version),
+        (1, 0) => refused("languageVersion: Metal 1.0 is a language of iOS alone; on macOS the first is 1.1"),
+        _ => refused(&format!("languageVersion {given} is not a value of MTLLanguageVersion")),
+    }
 }
 
 /// # Safety

@@ -60,6 +60,7 @@ const PICKS: &[Pick] = &[
     ),
     (1, "array<$T, 3> z = {a, b, c}; array_ref<$T> r(z); r[r.size() - 1]", "$T", &[(2, 0)]),
     (1, "uniform<$T> u = b; $T z = u; z", "$T", &[(1, 0)]),
+    (1, "uniform<$T> u = make_uniform(b); $T z = u; z", "$T", &[(1, 0)]),
     (1, "as_type<$S>(as_type<vec<uchar, 2>>(as_type<$S>(b)))", "$T", &[(1, 0)]),
     (1, "volatile $T z = a; z = b; $T y = z; y", "$T", &[(1, 0)]),
 ];

@@ -19,7 +19,12 @@ typedef NS_ENUM(NSUInteger, MTLBindingAccess) {
   MTLBindingAccessReadOnly = 0,
   MTLBindingAccessReadWrite = 1,
   MTLBindingAccessWriteOnly = 2,
+  MTLArgumentAccessReadOnly API_DEPRECATED_WITH_REPLACEMENT("MTLBindingAccessReadOnly", macos(10.11, 13.0)) = MTLBindingAccessReadOnly,
+  MTLArgumentAccessReadWrite API_DEPRECATED_WITH_REPLACEMENT("MTLBindingAccessReadWrite", macos(10.11, 13.0)) = MTLBindingAccessReadWrite,
+  MTLArgumentAccessWriteOnly API_DEPRECATED_WITH_REPLACEMENT("MTLBindingAccessWriteOnly", macos(10.11, 13.0)) = MTLBindingAccessWriteOnly,
 } API_AVAILABLE(macos(10.11));
+// Its name before macOS 13.
+typedef MTLBindingAccess MTLArgumentAccess;
 
 // What MTLBindingType was before macOS 13.
 typedef NS_ENUM(NSUInteger, MTLArgumentType) {

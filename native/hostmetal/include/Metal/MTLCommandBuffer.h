@@ -25,6 +25,7 @@ typedef NS_ENUM(NSUInteger, MTLCommandBufferError) {
   MTLCommandBufferErrorTimeout = 2,
   MTLCommandBufferErrorPageFault = 3,
   MTLCommandBufferErrorAccessRevoked = 4,
+  MTLCommandBufferErrorBlacklisted API_DEPRECATED_WITH_REPLACEMENT("MTLCommandBufferErrorAccessRevoked", macos(10.11, 13.0)) = 4,
   MTLCommandBufferErrorNotPermitted = 7,
   MTLCommandBufferErrorOutOfMemory = 8,
   MTLCommandBufferErrorInvalidResource = 9,

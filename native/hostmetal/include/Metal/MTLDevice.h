@@ -138,8 +138,11 @@ MTL_EXPORT API_AVAILABLE(macos(10.13))
 // What families are now; those of Macs.
 typedef NS_ENUM(NSUInteger, MTLFeatureSet) {
   MTLFeatureSet_macOS_GPUFamily1_v1 = 10000,
+  MTLFeatureSet_OSX_GPUFamily1_v1 = MTLFeatureSet_macOS_GPUFamily1_v1,
   MTLFeatureSet_macOS_GPUFamily1_v2 = 10001,
+  MTLFeatureSet_OSX_GPUFamily1_v2 = MTLFeatureSet_macOS_GPUFamily1_v2,
   MTLFeatureSet_macOS_ReadWriteTextureTier2 = 10002,
+  MTLFeatureSet_OSX_ReadWriteTextureTier2 = MTLFeatureSet_macOS_ReadWriteTextureTier2,
   MTLFeatureSet_macOS_GPUFamily1_v3 = 10003,
   MTLFeatureSet_macOS_GPUFamily1_v4 = 10004,
   MTLFeatureSet_macOS_GPUFamily2_v1 = 10005,

@@ -11,6 +11,7 @@ typedef NS_OPTIONS(NSUInteger, MTLFunctionOptions) {
   MTLFunctionOptionNone = 0,
   MTLFunctionOptionCompileToBinary = 1 << 0,
   MTLFunctionOptionStoreFunctionInMetalPipelinesScript = 1 << 1,
+  MTLFunctionOptionStoreFunctionInMetalScript = 1 << 1,
   MTLFunctionOptionFailOnBinaryArchiveMiss = 1 << 2,
   MTLFunctionOptionPipelineIndependent = 1 << 3,
 } API_AVAILABLE(macos(11.0));

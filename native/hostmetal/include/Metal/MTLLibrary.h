@@ -18,6 +18,7 @@ typedef NS_ENUM(NSUInteger, MTLFunctionType) {
 } API_AVAILABLE(macos(10.11));
 
 typedef NS_ENUM(NSUInteger, MTLLanguageVersion) {
+  MTLLanguageVersion1_0 API_UNAVAILABLE(macos) = (1 << 16),  // of iOS alone; asked for, a library fails
   MTLLanguageVersion1_1 = (1 << 16) + 1,
   MTLLanguageVersion1_2 = (1 << 16) + 2,
   MTLLanguageVersion2_0 = (2 << 16),
