@@ -7,6 +7,14 @@
 #include <cstring>
 #include <vector>
 
+namespace {
+NSUInteger bytes_of(HMGraphShape shape) {
+  NSUInteger bytes = (shape.data_type & 0xffff) / 8;
+  for (uint32_t axis = 0; axis < shape.rank; axis++) bytes *= shape.extents[axis];
+  return bytes;
+}
+}  // namespace
+
 @implementation MPSGraphTensorData
 
 - (instancetype)initWithMPSNDArray:(MPSNDArray *)ndarray {
@@ -91,6 +99,7 @@
   std::vector<HMGraphMemory> memory(_tensors, HMGraphMemory{});
   [self put:inputsArray of:_feedTensors into:memory selector:_cmd];
   [self put:resultsArray of:_targetTensors into:memory selector:_cmd];
+  HM_REQUIRE(![self overlaps:memory], "a result that overlaps an input or another result is not supported by hostmetal");
   const HMGraphStep *const steps = (const HMGraphStep *)[_steps bytes];
   const NSUInteger count = [_steps length] / sizeof(HMGraphStep);
   NSArray *between = [self bufferBetween:steps count:count memory:memory];
@@ -100,12 +109,26 @@
   for (NSUInteger first = 0; first < count;) {
     const NSUInteger end = apart ? first + 1 : count;
     [self encode:steps + first count:end - first memory:memory to:commandBuffer selector:_cmd];
-    // What is let go once the last has completed was not needed by those before either.
-    if (end == count && [between count] > 0) [(HostMTLCommandBuffer *)[commandBuffer rootCommandBuffer] keep:between];
+    if ([between count] > 0) [(HostMTLCommandBuffer *)[commandBuffer rootCommandBuffer] keep:between];
     if (end < count) [commandBuffer commitAndContinue];
     first = end;
   }
   return resultsArray;
+}
+
+- (BOOL)overlaps:(const std::vector<HMGraphMemory> &)memory {
+  NSArray *const all = [_targetTensors arrayByAddingObjectsFromArray:_feedTensors];
+  auto begin = [&](MPSGraphTensor *tensor) {
+    const HMGraphMemory &of = memory[[tensor engineNumber]];
+    return (uintptr_t)hm_buffer_contents(of.buffer) + of.offset;
+  };
+  for (NSUInteger i = 0; i < [_targetTensors count]; i++) {
+    for (NSUInteger j = i + 1; j < [all count]; j++) {
+      MPSGraphTensor *const one = [all objectAtIndex:i], *const other = [all objectAtIndex:j];
+      if (begin(one) < begin(other) + bytes_of([other engineShape]) && begin(other) < begin(one) + bytes_of([one engineShape])) return YES;
+    }
+  }
+  return NO;
 }
 
 // Buffers of what is neither fed nor a target; nil where the device has no memory for one.
@@ -114,10 +137,7 @@
   for (NSUInteger i = 0; i < count; i++) {
     HMGraphMemory &of = memory[steps[i].result];
     if (of.buffer) continue;
-    const HMGraphShape &shape = steps[i].node.result;
-    NSUInteger bytes = (shape.data_type & 0xffff) / 8;
-    for (uint32_t axis = 0; axis < shape.rank; axis++) bytes *= shape.extents[axis];
-    HostMTLBuffer *buffer = (HostMTLBuffer *)[_device newBufferWithLength:bytes options:MTLResourceStorageModePrivate];
+    HostMTLBuffer *buffer = (HostMTLBuffer *)[_device newBufferWithLength:bytes_of(steps[i].node.result) options:MTLResourceStorageModePrivate];
     if (!buffer) return nil;
     of = {buffer->_engine, 0};
     [made addObject:buffer];
@@ -132,7 +152,7 @@
             to:(MPSCommandBuffer *)commandBuffer
       selector:(SEL)selector {
   HostMTLComputeCommandEncoder *encoder = (HostMTLComputeCommandEncoder *)[commandBuffer computeCommandEncoder];
-  if (!encoder) return;
+  if (!encoder) hostmetal_raise(self, selector, "the command buffer made no encoder");
   [encoder setLabel:NSStringFromClass([self class])];
   const char *misuse = nullptr;
   for (NSUInteger i = 0; i < count && !misuse; i++) {

@@ -162,6 +162,14 @@ impl Operation {
     /// The shape of the result of these inputs.
     pub(crate) fn result(&self, inputs: &[Option<Shape>; INPUTS]) -> Result<Shape, Misuse> {
         let source = inputs[0].ok_or(c"the tensor must not be nil")?;
+        let most = match *self {
+            Operation::Normalization(_) => INPUTS,
+            Operation::Addition | Operation::Convolution(..) | Operation::Reduction(Reduction::Variance, _) => 2,
+            _ => 1,
+        };
+        if inputs[most..].iter().any(Option::is_some) {
+            return Err(c"the operation takes fewer tensors");
+        }
         let second = || inputs[1].ok_or(c"the tensors must not be nil");
         match *self {
             Operation::Cast(number) => Ok(Shape { number, ..source }),
@@ -170,7 +178,10 @@ impl Operation {
                 let extents = std::array::from_fn(|axis| source.extents[axis].max(other.extents[axis]));
                 let sum = Shape { extents, ..source };
                 let fits = source.spreads_to(&sum) && other.spreads_to(&sum);
-                fits.then_some(sum).ok_or(c"the tensors must be of one type and rank, and spread to one shape")
+                if !fits {
+                    return Err(c"the tensors must be of one type and rank, and spread to one shape");
+                }
+                Shape::new(sum.number, &sum.extents.map(|extent| extent as u64)[RANK - sum.rank..])
             }
             Operation::Convolution(window, groups) => convolved(source, second()?, window, groups),
             Operation::MaxPooling(window) | Operation::AveragePooling(window, _) => {
@@ -245,6 +256,12 @@ pub(crate) fn check((buffer, offset): Memory<'_>, shape: &Shape) -> Result<(), M
     Ok(())
 }
 
+/// Whether two pieces of memory have a byte in common.
+fn overlap((one, bytes): (*mut u8, usize), (other, others): (*mut u8, usize)) -> bool {
+    let (one, other) = (one.addr(), other.addr());
+    one < other + others && other < one + bytes
+}
+
 /// An operation of tensors, all within their buffers.
 pub(crate) struct Node {
     pub(crate) operation: Operation,
@@ -287,7 +304,11 @@ impl Node {
             let Some(shape) = shape else { continue };
             let memory = inputs[at].ok_or(c"a tensor has no buffer")?;
             check(memory, shape)?;
-            tensors[at] = Some(tensor(memory, shape));
+            let (of, beside) = (tensor(memory, shape), tensor(result, &to));
+            if overlap((of.base, shape.bytes()), (beside.base, to.bytes())) {
+                return Err(c"a result that overlaps what it is computed of is not supported by hostmetal");
+            }
+            tensors[at] = Some(of);
         }
         let (items, each) = Self::items(&operation, &to, shapes);
         let mut block = (OPERATIONS / each).max(1);

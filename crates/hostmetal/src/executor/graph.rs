@@ -169,17 +169,19 @@ impl Node {
         let [_, height, width, channels] = self.input(0).extents;
         let (across, down) = (self.to.extents[2], self.to.extents[1]);
         let (x, y, image) = (place % across, place / across % down, place / across / down);
-        for row in 0..window.size[0] {
-            // Rows in front of the first wrap, and are beyond the last then.
-            let at = (y * window.stride[0] + row * window.dilation[0]).wrapping_sub(window.padding[0][0]);
-            if at >= height {
-                continue;
-            }
-            for column in 0..window.size[1] {
-                let beside = (x * window.stride[1] + column * window.dilation[1]).wrapping_sub(window.padding[1][0]);
-                if beside < width {
-                    with(row * window.size[1] + column, ((image * height + at) * width + beside) * channels);
-                }
+        // Only what is within the source: a window may be far larger.
+        let within = |axis: usize, place: usize, extent: usize| {
+            let (start, dilation) = (place * window.stride[axis], window.dilation[axis]);
+            let before = window.padding[axis][0];
+            let first = before.saturating_sub(start).div_ceil(dilation);
+            let end = (extent + before).saturating_sub(start).div_ceil(dilation);
+            first.min(window.size[axis])..end.min(window.size[axis])
+        };
+        for row in within(0, y, height) {
+            let at = y * window.stride[0] + row * window.dilation[0] - window.padding[0][0];
+            for column in within(1, x, width) {
+                let beside = x * window.stride[1] + column * window.dilation[1] - window.padding[1][0];
+                with(row * window.size[1] + column, ((image * height + at) * width + beside) * channels);
             }
         }
     }

@@ -98,8 +98,12 @@ impl HMGraphNode {
     }
 
     fn operation(&self) -> Result<Operation, Misuse> {
-        let rank = self.inputs[0].rank as usize;
-        let reduction = |kind| Operation::axes(self.axes, rank.min(RANK)).map(|axes| Operation::Reduction(kind, axes));
+        // A tensor that is missing is told of by who looks at the inputs.
+        let rank = match self.inputs[0].rank as usize {
+            0 => RANK,
+            rank => rank.min(RANK),
+        };
+        let reduction = |kind| Operation::axes(self.axes, rank).map(|axes| Operation::Reduction(kind, axes));
         match self.operation {
             0 => Number::of(self.result.data_type).map(Operation::Cast),
             1 => Ok(Operation::Addition),
