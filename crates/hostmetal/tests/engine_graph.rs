@@ -488,6 +488,10 @@ fn what_does_not_fit_is_told() {
     let sum = HMGraphNode { operation: ADDITION, ..HMGraphNode::default() };
     refused(sum, &[x, shape(FLOAT32, &[1, 1, 1, 5])], "spread to one shape");
     refused(sum, &[x, shape(FLOAT32, &[6])], "spread to one shape");
+    refused(sum, &[x, x, x], "takes fewer tensors");
+    refused(HMGraphNode { operation: CAST, result: x, ..HMGraphNode::default() }, &[x, x], "takes fewer tensors");
+    refused(reduction(SUM, 2), &[], "must not be nil");
+    refused(sum, &[shape(FLOAT32, &[1 << 16, 1]), shape(FLOAT32, &[1, 1 << 16])], "2^31 - 1 elements");
     let normalization = HMGraphNode { operation: NORMALIZATION, ..HMGraphNode::default() };
     refused(normalization, &[x, x], "must not be nil");
     refused(normalization, &[x, x, shape(FLOAT32, &[2, 1, 1, 1])], "spread to it");
@@ -521,4 +525,26 @@ fn buffers_are_large_enough() {
     assert!(try_with(&whole, 2).contains("multiple of the element size"));
     assert!(try_with(&small, 0).contains("not large enough"));
     assert!(try_with(&whole, u64::MAX - 3).contains("not large enough"));
+    let memory = [x.memory(), x.memory(), none(), none(), none(), x.memory()];
+    let mut said = None;
+    // SAFETY: the handles are valid.
+    let record = |encoder: &Encoder| said = misuse(unsafe { hm_compute_graph_node(encoder.0, &node, &memory) });
+    Queue::new().run(record).assert_completed();
+    assert!(said.is_some_and(|said| said.contains("overlaps what it is computed of")));
+}
+
+/// Only what is within the source is gone through: a window of 2^60 elements takes no time.
+#[test]
+fn windows_may_be_far_larger_than_their_source() {
+    let x = Tensor::new(FLOAT32, &[1, 3, 2, 1], 0, || 2.0);
+    let far = 1 << 30;
+    let pooling = HMGraphNode {
+        operation: AVERAGE_POOLING,
+        window: [far, far],
+        stride: [1, 1],
+        dilation: [1, 1],
+        padding: [far - 3, 0, far - 2, 0],
+        ..HMGraphNode::default()
+    };
+    assert_eq!(run(pooling, &[Some(&x)], &[1, 1, 1, 1]), [2.0]);
 }

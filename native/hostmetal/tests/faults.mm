@@ -1,6 +1,8 @@
 // Cases of faults on purpose as a program sees them: nil, and NSErrors of Metal's domains and codes.
 #import "faces.h"
 
+#import <MetalPerformanceShadersGraph/MetalPerformanceShadersGraph.h>
+
 #import "hostmetal.h"
 
 #include <string>
@@ -32,6 +34,27 @@ void what_cannot_be_made_is_nil() {
   MTLTextureDescriptor *texture =
       [MTLTextureDescriptor texture2DDescriptorWithPixelFormat:MTLPixelFormatR8Unorm width:4 height:4 mipmapped:NO];
   [texture setStorageMode:MTLStorageModeShared];
+  MPSMatrixSoftMax *softmax = [[[MPSMatrixSoftMax alloc] initWithDevice:device()] autorelease];
+  id<MTLBuffer> numbers = [[device() newBufferWithLength:32 options:MTLResourceStorageModeShared] autorelease];
+  MPSMatrixDescriptor *row = [MPSMatrixDescriptor matrixDescriptorWithRows:1 columns:4 rowBytes:16 dataType:MPSDataTypeFloat32];
+  MPSMatrix *matrix = [[[MPSMatrix alloc] initWithBuffer:numbers descriptor:row] autorelease];
+  MPSGraph *graph = [[[MPSGraph alloc] init] autorelease];
+  MPSGraphTensor *x = [graph placeholderWithShape:@[ @4 ] dataType:MPSDataTypeFloat32 name:nil];
+  MPSGraphTensor *y = [graph castTensor:x toType:MPSDataTypeFloat32 name:nil];
+  MPSGraphShapedType *type = [[[MPSGraphShapedType alloc] initWithShape:@[ @4 ] dataType:MPSDataTypeFloat32] autorelease];
+  MPSGraphExecutable *executable = [graph compileWithDevice:[MPSGraphDevice deviceWithMTLDevice:device()]
+                                                      feeds:[NSDictionary dictionaryWithObject:type forKey:x]
+                                              targetTensors:@[ y ]
+                                           targetOperations:nil
+                                      compilationDescriptor:nil];
+  MPSNDArrayDescriptor *four = [MPSNDArrayDescriptor descriptorWithDataType:MPSDataTypeFloat32 shape:@[ @4 ]];
+  [four setPreferPackedRows:YES];
+  const auto data_at = [&](NSUInteger offset) {
+    MPSNDArray *array = [[[MPSNDArray alloc] initWithBuffer:numbers offset:offset descriptor:four] autorelease];
+    return [[[MPSGraphTensorData alloc] initWithMPSNDArray:array] autorelease];
+  };
+  MPSGraphTensorData *from = data_at(0), *to = data_at(16);
+  MPSCommandBuffer *goes_on = [MPSCommandBuffer commandBufferWithCommandBuffer:commandBuffer];
   const NSUInteger before = [device() currentAllocatedSize];
   {
     const Rules rules("allocation; queue; command_buffer; encoder");
@@ -64,6 +87,10 @@ void what_cannot_be_made_is_nil() {
     CHECK([commandBuffer blitCommandEncoderWithDescriptor:[MTLBlitPassDescriptor blitPassDescriptor]] == nil);
     CHECK_EQUAL(injected("command_buffer"), 3);
     CHECK_EQUAL(injected("encoder"), 4);
+    CHECK_RAISES([softmax encodeToCommandBuffer:commandBuffer inputMatrix:matrix resultMatrix:matrix], @"encodeToCommandBuffer:", @"made no encoder");
+    CHECK_RAISES([executable encodeToCommandBuffer:goes_on inputsArray:@[ from ] resultsArray:@[ to ] executionDescriptor:nil], @"encodeToCommandBuffer:",
+                 @"made no encoder");
+    CHECK_EQUAL(injected("encoder"), 6);
   }
   CHECK_EQUAL([device() currentAllocatedSize], before);
   // It goes on as if nothing had been.

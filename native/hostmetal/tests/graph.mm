@@ -348,6 +348,19 @@ void graphs_refuse_what_does_not_fit() {
   CHECK_RAISES(encode(result, result), @"encodeToCommandBuffer", @"as many inputs as feeds");
   CHECK_RAISES(encode((@[ one.data(), turned.data() ]), result), @"encodeToCommandBuffer", @"of the tensor's shape and type");
   CHECK_RAISES(encode((@[ one.data(), one.data() ]), nil), @"encodeToCommandBuffer", @"a results array of nil");
+  CHECK_RAISES(encode((@[ Packed({2, 3}).data(), one.data() ]), result), @"encodeToCommandBuffer", @"overlaps an input");
+  MPSGraphExecutable *both = compiled(graph, @[ x, y ], (@[ sum, [graph meanOfTensor:x axes:@[ @0 ] name:nil] ]));
+  NSArray *apart = @[ Packed({2, 3}).data(), Packed({2, 3}).data() ];
+  MPSNDArrayDescriptor *within = [MPSNDArrayDescriptor descriptorWithDataType:MPSDataTypeFloat32 shape:extents({1, 3})];
+  [within setPreferPackedRows:YES];
+  MPSNDArray *last = [[[MPSNDArray alloc] initWithBuffer:one.buffer offset:(one.before + 3) * sizeof(float) descriptor:within] autorelease];
+  MPSGraphTensorData *in_the_sum = [[[MPSGraphTensorData alloc] initWithMPSNDArray:last] autorelease];
+  NSArray *over_each_other = @[ one.data(), in_the_sum ];
+  CHECK_RAISES([both encodeToCommandBuffer:commandBuffer inputsArray:apart resultsArray:over_each_other executionDescriptor:nil], @"encodeToCommandBuffer",
+               @"another result");
+  CHECK_RAISES([graph meanOfTensor:nil axes:@[ @0 ] name:nil], @"meanOfTensor:", @"must not be nil");
+  MPSGraphTensor *tall = placeholder(graph, {65536, 1}), *broad = placeholder(graph, {1, 65536});
+  CHECK_RAISES([graph additionWithPrimaryTensor:tall secondaryTensor:broad name:nil], @"additionWithPrimaryTensor:", @"2^31 - 1 elements");
 }
 
 }  // namespace
