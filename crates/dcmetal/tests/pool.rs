@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::time::{Duration, Instant};
+
 use bytemuck::{Pod, Zeroable};
 use common::{Gate, Random, gpu, limits, msl};
 use dcmetal::{Accelerator, Buffer, BufferPool, Error, Grid, PoolLimits, args};
@@ -16,6 +18,19 @@ fn with_heaps() -> PoolLimits {
 /// A pool without heaps, and one with them.
 fn pools() -> [BufferPool; 2] {
     [limits(), with_heaps()].map(|limits| gpu().pool(limits))
+}
+
+/// By the pool's own thread: nobody calls.
+#[test]
+fn what_is_idle_for_longer_than_its_age_is_released() {
+    let pool = gpu().pool(PoolLimits { idle_age: Duration::from_millis(20), ..limits() });
+    drop(pool.buffer::<u8>(4096).unwrap());
+    let start = Instant::now();
+    while pool.stats().idle_buffers > 0 {
+        assert!(start.elapsed() < Duration::from_secs(60), "it stays: {:?}", pool.stats());
+        std::thread::yield_now();
+    }
+    assert_eq!(pool.stats().released, 1);
 }
 
 #[test]
