@@ -1,6 +1,6 @@
 //! Operations of Metal Performance Shaders Graph, in blocks of their results.
 //!
-//! Numbers of 16 bits are computed as those of 32 and rounded once, when the operation's result is written. Convolutions of one group are products
+//! Numbers of 16 bits are computed as those of 32, and rounded when the operation's result is written; what reductions add up has 64 bits before. Convolutions of one group are products
 //! of their windows, laid out side by side some places at a time, and the weights (`gemm-f32`); those of several groups are sums as they are
 //! written.
 
