@@ -549,6 +549,23 @@ fn methods_are_for_objects_in_constant_too() {
 }
 
 #[test]
+fn a_scope_for_the_system_is_the_programs_to_declare() {
+    // MSL 3.2 table 6.13 has no such scope; MLX declares it, in old versions always and in new ones where no macro is there for it.
+    let declared = "enum thread_scope : int; constexpr constant metal::thread_scope thread_scope_system = static_cast<thread_scope>(3);";
+    for scope in [
+        format!("namespace metal {{ {declared} }}"),
+        format!("#ifndef __METAL_MEMORY_SCOPE_SYSTEM__\nnamespace metal {{ {declared} }}\n#endif\n"),
+    ] {
+        let kernel = kernel(&format!(
+            "{scope}\nkernel void k(device atomic_uint *p [[buffer(0)]]) {{ atomic_fetch_add_explicit(p, 5u, memory_order_relaxed); atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_system); }}"
+        ));
+        let mut p = [2u32];
+        run(&kernel, &[(0, p.as_mut_ptr().cast())], [1, 1, 1]);
+        assert_eq!(p, [7]);
+    }
+}
+
+#[test]
 fn program_scope_constants_have_their_values() {
     // Some are known to the compiler, some only when the object is loaded.
     let kernel = kernel(

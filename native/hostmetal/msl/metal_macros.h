@@ -22,7 +22,6 @@
 #define __METAL_MEMORY_SCOPE_SIMDGROUP__ 4
 #define __METAL_MEMORY_SCOPE_THREADGROUP__ 1
 #define __METAL_MEMORY_SCOPE_DEVICE__ 2
-#define __METAL_MEMORY_SCOPE_SYSTEM__ 3
 
 // All memory is coherent here (MSL 3.2 section 4.8).
 #define coherent(scope)

@@ -14,15 +14,18 @@
 #include "streams.h"
 #include "uses.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/Scalar/ADCE.h"
 #include "llvm/Transforms/Scalar/InstSimplifyPass.h"
 #include "llvm/Transforms/Scalar/SCCP.h"
 #include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/Scalarizer.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
@@ -116,13 +119,18 @@ struct Split : PassInfoMixin<Split> {
       return PreservedAnalyses::none(); // refused already
     bool onlyTiles = module.getGlobalVariable(tilesName, true);
     Refusal refusal = checkBody(*kernel.body);
+    FunctionAnalysisManager &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+    if (!refusal && combines(*kernel.body)) {
+      takeApart(*kernel.body, functions);
+      unswitchLarger();
+    }
     Regions regions;
     if (!refusal)
       refusal = split(*kernel.body, regions);
     if (!refusal && onlyTiles && !regions.objects.empty())
       refusal = "it has private memory";
     if (!refusal)
-      refusal = makeLoops(kernel, regions, analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager());
+      refusal = makeLoops(kernel, regions, functions);
     restoreLogCalls(module);
     if (!refusal && onlyTiles && !regions.tiled)
       refusal = "it gets no tiles";
@@ -135,6 +143,26 @@ struct Split : PassInfoMixin<Split> {
     return PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
+
+private:
+  static bool combines(const Function &body) {
+    return any_of(instructions(body), [](const Instruction &instruction) { return isCallOf(&instruction, combineName); });
+  }
+  // Vectors that are only computed with into their elements: a loop over lanes that has a vector is none that LLVM makes vectors of.
+  static void takeApart(Function &body, FunctionAnalysisManager &functions) {
+    FunctionPassManager passes;
+    passes.addPass(ScalarizerPass());
+    passes.addPass(InstSimplifyPass());
+    passes.addPass(ADCEPass());
+    functions.invalidate(body, passes.run(body, functions));
+  }
+  // A loop over lanes whose region ends as a uniform value says is made one for each way, also where that is many instructions: what is kept from one round of
+  // the kernel's loop to the next is copied there, and with a branch inside no vectors are made of it.
+  static void unswitchLarger() {
+    StringMap<cl::Option *> &options = cl::getRegisteredOptions();
+    if (auto option = options.find("unswitch-threshold"); option != options.end())
+      static_cast<cl::opt<int> *>(option->second)->setValue(600);
+  }
 };
 
 // Tells what the kernel does, and leaves nothing of it; or lets it count.
