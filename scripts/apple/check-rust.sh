@@ -28,10 +28,13 @@ scripts/apple/fetch.sh
 
 # shellcheck source=scripts/apple/rustc.sh
 . scripts/apple/rustc.sh
+# Nothing of it is run: no backtraces, which are a third of std, and nothing for debuggers.
+build_std=(-Zbuild-std=std,panic_unwind,test -Zbuild-std-features=panic-unwind)
+export CARGO_PROFILE_DEV_DEBUG=false
 std=()
 if [ ! -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ]; then
   debian_rustc
-  std=(-Zbuild-std=std,panic_unwind,test)
+  std=("${build_std[@]}")
 fi
 echo "apple: $("${RUSTC:-rustc}" --version) for $target"
 
@@ -71,7 +74,7 @@ linux=aarch64-unknown-linux-gnu
 linux_std=(${std[@]+"${std[@]}"})
 if [ ${#linux_std[@]} = 0 ] && [ ! -d "$(rustc --print target-libdir --target $linux 2>/dev/null)" ]; then
   debian_rustc
-  linux_std=(-Zbuild-std=std,panic_unwind,test)
+  linux_std=("${build_std[@]}")
 fi
 DOCS_RS=1 check "${linux_std[@]}" --target $linux -p hostmetal --lib --tests || fail "hostmetal does not type-check for $linux without warnings"
 echo "apple: hostmetal type-checks for $linux"
