@@ -671,23 +671,37 @@ template <uint W> void all_of(device const uint *x, device const float *f, devic
     y[11 * n + i] = uint(t.any(v % 7 == 0)) + 2 * uint(t.all(v % 7 != 0)) + 4 * t.rank() + 1000 * t.size();
     y[12 * n + i] = as_type<uint>(t.sum(f[i]));
     y[13 * n + i] = t.shuffle_xor(v, 1);
+    y[14 * n + i] = t.template reduce<multiply>(v | 1);
+    y[15 * n + i] = t.template reduce<bit_and>(v | 0xF0u);
+    y[16 * n + i] = t.template reduce<bit_or>(v & 0xF0F0u);
+    ushort2 both = t.sum(ushort2(v, v >> 16));
+    y[17 * n + i] = both.x | uint(both.y) << 16;
 }
 kernel void tiles(device const uint *x [[buffer(0)]], device const float *f [[buffer(1)]], device uint *y [[buffer(2)]],
                   constant uint &w [[buffer(3)]], uint i [[thread_position_in_grid]], uint n [[threads_per_grid]],
                   uint lane [[thread_index_in_simdgroup]]) {
     switch (w) {
+    case 2: all_of<2>(x, f, y, i, lane, n); break;
     case 4: all_of<4>(x, f, y, i, lane, n); break;
+    case 8: all_of<8>(x, f, y, i, lane, n); break;
+    case 16: all_of<16>(x, f, y, i, lane, n); break;
     case 32: all_of<32>(x, f, y, i, lane, n); break;
     }
 }
-kernel void threadgroups(device const uint *x [[buffer(0)]], device uint *y [[buffer(1)]], uint i [[thread_position_in_grid]],
-                         uint n [[threads_per_grid]], uint lane [[thread_index_in_simdgroup]],
+kernel void threadgroups(device const uint *x [[buffer(0)]], device const float *f [[buffer(1)]], device uint *y [[buffer(2)]],
+                         uint i [[thread_position_in_grid]], uint n [[threads_per_grid]], uint lane [[thread_index_in_simdgroup]],
                          uint number [[simdgroup_index_in_threadgroup]], uint count [[simdgroups_per_threadgroup]]) {
     threadgroup uint parts[32];
+    threadgroup float parts_of_floats[32];
     group g(lane, number, count);
     y[i] = g.sum(x[i], parts);
     y[n + i] = g.reduce<most>(x[i], parts);
     y[2 * n + i] = g.inclusive_scan<add>(x[i], parts);
+    y[3 * n + i] = g.inclusive_scan<most>(x[i] >> 5, parts);
+    y[4 * n + i] = g.reduce<bit_xor>(x[i], parts);
+    y[5 * n + i] = g.reduce<bit_and>(x[i] | 0xF0u, parts);
+    y[6 * n + i] = g.inclusive_scan<multiply>(x[i] | 1, parts);
+    y[7 * n + i] = as_type<uint>(g.sum(f[i], parts_of_floats));
 }
 ";
 
@@ -696,12 +710,6 @@ fn tile_of(x: &[u32], f: &[f32], number: usize) -> Vec<Vec<u32>> {
     let n = x.len();
     let bits =
         |holds: &dyn Fn(u32) -> bool| x.iter().enumerate().fold(0u32, |all, (i, v)| all | u32::from(holds(*v)) << i);
-    let mut sums = f.to_vec();
-    let mut step = n / 2;
-    while step > 0 {
-        sums = (0..n).map(|i| sums[i] + sums[i ^ step]).collect();
-        step /= 2;
-    }
     let word = u32::from(x.iter().any(|v| v % 7 == 0)) + 2 * u32::from(x.iter().all(|v| v % 7 != 0));
     let by_thread = |i: usize| {
         vec![
@@ -717,8 +725,13 @@ fn tile_of(x: &[u32], f: &[f32], number: usize) -> Vec<Vec<u32>> {
             if i + 1 < n { x[i + 1] } else { x[i] },
             bits(&|v| v % 3 == 0),
             word + 4 * (number % (32 / n)) as u32 + 1000 * n as u32,
-            sums[i].to_bits(),
+            sum_of_tile(f).to_bits(),
             x[i ^ 1],
+            x.iter().fold(1, |all: u32, v| all.wrapping_mul(v | 1)),
+            x.iter().fold(u32::MAX, |all, v| all & (v | 0xF0)),
+            x.iter().fold(0, |all, v| all | v & 0xF0F0),
+            x.iter().fold(0, |all: u32, v| all.wrapping_add(*v) & 0xFFFF)
+                | x.iter().fold(0, |all: u32, v| all.wrapping_add(v >> 16)) << 16,
         ]
     };
     (0..n).map(by_thread).collect()
@@ -736,8 +749,8 @@ fn tiles_and_threadgroups() {
     let floats: Vec<f32> = (0..n).map(|_| random.range(-1 << 20, 1 << 20) as f32 / 1021.0).collect();
     let (x, f) = (gpu.buffer_from(&values).expect("a buffer"), gpu.buffer_from(&floats).expect("a buffer"));
     let grid = Grid::linear(n).threadgroup(96u32);
-    for width in [4, 32usize] {
-        let mut y = common::poisoned::<u32>(&gpu, 14 * n);
+    for width in [2, 4, 8, 16, 32usize] {
+        let mut y = common::poisoned::<u32>(&gpu, 18 * n);
         tiles
             .launch(grid, args![&x, &f, &mut y, width as u32])
             .and_then(|s| s.wait())
@@ -746,22 +759,44 @@ fn tiles_and_threadgroups() {
         for (number, (x, f)) in values.chunks(width).zip(floats.chunks(width)).enumerate() {
             for (at, wanted) in tile_of(x, f, number).into_iter().enumerate() {
                 let thread = number * width + at;
-                let got: Vec<u32> = (0..14).map(|op| got[op * n + thread]).collect();
+                let got: Vec<u32> = (0..18).map(|op| got[op * n + thread]).collect();
                 assert_eq!(got, wanted, "thread {thread} of tiles of {width}");
             }
         }
     }
-    let mut y = common::poisoned::<u32>(&gpu, 3 * n);
-    threadgroups.launch(grid, args![&x, &mut y]).and_then(|s| s.wait()).unwrap_or_else(|e| panic!("{e}"));
+    let mut y = common::poisoned::<u32>(&gpu, 8 * n);
+    threadgroups.launch(grid, args![&x, &f, &mut y]).and_then(|s| s.wait()).unwrap_or_else(|e| panic!("{e}"));
     let got = y.to_vec().expect("values");
-    for (number, x) in values.chunks(96).enumerate() {
-        let all = x.iter().fold(0, |all: u32, v| all.wrapping_add(*v));
-        let mut sum = 0u32;
+    for (number, (x, f)) in values.chunks(96).zip(floats.chunks(96)).enumerate() {
+        let (mut sum, mut most, mut product) = (0u32, 0, 1u32);
         for (at, value) in x.iter().enumerate() {
             sum = sum.wrapping_add(*value);
+            most = most.max(value >> 5);
+            product = product.wrapping_mul(value | 1);
+            let wanted = [
+                x.iter().fold(0, |all: u32, v| all.wrapping_add(*v)),
+                *x.iter().max().expect("a thread"),
+                sum,
+                most,
+                x.iter().fold(0, |all, v| all ^ v),
+                x.iter().fold(u32::MAX, |all, v| all & (v | 0xF0)),
+                product,
+                f.chunks(32).map(sum_of_tile).reduce(|all, part| all + part).expect("a part").to_bits(),
+            ];
             let thread = number * 96 + at;
-            let wanted = [all, *x.iter().max().expect("a thread"), sum];
-            assert_eq!([got[thread], got[n + thread], got[2 * n + thread]], wanted, "thread {thread}");
+            let got: Vec<u32> = (0..wanted.len()).map(|op| got[op * n + thread]).collect();
+            assert_eq!(got, wanted, "thread {thread}");
+        }
+    }
+}
+
+/// Of floats in the order that the prelude promises.
+fn sum_of_tile(f: &[f32]) -> f32 {
+    match f {
+        [one] => *one,
+        _ => {
+            let (low, high) = f.split_at(f.len() / 2);
+            sum_of_tile(&low.iter().zip(high).map(|(a, b)| a + b).collect::<Vec<_>>())
         }
     }
 }

@@ -3,20 +3,58 @@
 //
 // A thread makes a group of what it is told of itself, and all threads of the group call together, in the same place. A tile is
 // never wider than a SIMD-group, which has 32 threads on Apple's GPUs ([[threads_per_simdgroup]] tells); of tiles and SIMD-groups all threads must be there, so a threadgroup is
-// whole SIMD-groups. T is a number of 32 bits or less, or a vector of such. The order in which values are put together is fixed.
+// whole SIMD-groups. T is a number of 32 bits or less, or a vector of such. Floats are put together in an order that is fixed.
 #ifndef DCMETAL_COOPERATIVE
 #define DCMETAL_COOPERATIVE
 #include <metal_stdlib>
 
 namespace dcmetal {
 
-struct add { template <class T> static T of(T a, T b) { return a + b; } };
-struct multiply { template <class T> static T of(T a, T b) { return a * b; } };
-struct least { template <class T> static T of(T a, T b) { return metal::min(a, b); } };
-struct most { template <class T> static T of(T a, T b) { return metal::max(a, b); } };
-struct bit_and { template <class T> static T of(T a, T b) { return a & b; } };
-struct bit_or { template <class T> static T of(T a, T b) { return a | b; } };
-struct bit_xor { template <class T> static T of(T a, T b) { return a ^ b; } };
+// `of` puts two values together, `of_all` those of a SIMD-group, and `up_to` those up to and with the thread's own; with `none` of some value what that is in comes to the same.
+struct add {
+  template <class T> static T of(T a, T b) { return a + b; }
+  template <class T> static T of_all(T x) { return metal::simd_sum(x); }
+  template <class T> static T up_to(T x) { return metal::simd_prefix_inclusive_sum(x); }
+  template <class T> static T none(T) { return T(0); }
+};
+struct multiply {
+  template <class T> static T of(T a, T b) { return a * b; }
+  template <class T> static T of_all(T x) { return metal::simd_product(x); }
+  template <class T> static T up_to(T x) { return metal::simd_prefix_inclusive_product(x); }
+  template <class T> static T none(T) { return T(1); }
+};
+struct least {
+  template <class T> static T of(T a, T b) { return metal::min(a, b); }
+  template <class T> static T of_all(T x) { return metal::simd_min(x); }
+  template <class T> static T none(T any) { return any; }
+};
+struct most {
+  template <class T> static T of(T a, T b) { return metal::max(a, b); }
+  template <class T> static T of_all(T x) { return metal::simd_max(x); }
+  template <class T> static T none(T any) { return any; }
+};
+struct bit_and {
+  template <class T> static T of(T a, T b) { return a & b; }
+  template <class T> static T of_all(T x) { return metal::simd_and(x); }
+  template <class T> static T none(T any) { return any; }
+};
+struct bit_or {
+  template <class T> static T of(T a, T b) { return a | b; }
+  template <class T> static T of_all(T x) { return metal::simd_or(x); }
+  template <class T> static T none(T any) { return any; }
+};
+struct bit_xor {
+  template <class T> static T of(T a, T b) { return a ^ b; }
+  template <class T> static T of_all(T x) { return metal::simd_xor(x); }
+  template <class T> static T none(T) { return T(0); }
+};
+
+// Whether values come to the same in any order, so that it may be the device's.
+template <class T> struct any_order : metal::is_integral<T> {};
+template <class T, int n> struct any_order<metal::vec<T, n>> : metal::is_integral<T> {};
+template <class Op> struct scans : metal::false_type {};
+template <> struct scans<add> : metal::true_type {};
+template <> struct scans<multiply> : metal::true_type {};
 
 // N threads of a SIMD-group, next to each other.
 template <uint N> struct tile {
@@ -46,18 +84,11 @@ template <uint N> struct tile {
 
   // All values put together, for each thread.
   template <class Op, class T> T reduce(T x) const {
-    for (uint step = N / 2; step > 0; step /= 2)
-      x = Op::of(x, metal::simd_shuffle_xor(x, ushort(step)));
-    return x;
+    return reduce<Op>(x, metal::bool_constant<N == 32 && any_order<T>::value>());
   }
   // The values up to and with the thread's own.
   template <class Op, class T> T inclusive_scan(T x) const {
-    for (uint step = 1; step < N; step *= 2) {
-      T before = shuffle_up(x, step);
-      if (thread_rank() >= step)
-        x = Op::of(before, x);
-    }
-    return x;
+    return inclusive_scan<Op>(x, metal::bool_constant<N == 32 && any_order<T>::value && scans<Op>::value>());
   }
   // Those before it; the first thread has `none`.
   template <class Op, class T> T exclusive_scan(T x, T none) const {
@@ -73,6 +104,23 @@ template <uint N> struct tile {
   }
   bool any(bool holds) const { return ballot(holds) != 0; }
   bool all(bool holds) const { return ballot(holds) == 0xFFFFFFFFu >> (32 - N); }
+
+private:
+  template <class Op, class T> T reduce(T x, metal::true_type) const { return Op::of_all(x); }
+  template <class Op, class T> T reduce(T x, metal::false_type) const {
+    for (uint step = N / 2; step > 0; step /= 2)
+      x = Op::of(x, metal::simd_shuffle_xor(x, ushort(step)));
+    return x;
+  }
+  template <class Op, class T> T inclusive_scan(T x, metal::true_type) const { return Op::up_to(x); }
+  template <class Op, class T> T inclusive_scan(T x, metal::false_type) const {
+    for (uint step = 1; step < N; step *= 2) {
+      T before = shuffle_up(x, step);
+      if (thread_rank() >= step)
+        x = Op::of(before, x);
+    }
+    return x;
+  }
 };
 
 // A threadgroup of whole SIMD-groups. Its functions have barriers: all threads of the threadgroup call them. `parts` is threadgroup memory for a
@@ -96,9 +144,7 @@ struct group {
     if (lane == 0)
       parts[simdgroup] = own;
     sync();
-    T all = parts[0];
-    for (uint i = 1; i < simdgroups; i++)
-      all = Op::of(all, parts[i]);
+    T all = of_parts<Op>(parts, any_order<T>());
     sync();
     return all;
   }
@@ -108,16 +154,33 @@ struct group {
     if (lane == 31)
       parts[simdgroup] = own;
     sync();
-    if (simdgroup > 0) {
-      T before = parts[0];
-      for (uint i = 1; i < simdgroup; i++)
-        before = Op::of(before, parts[i]);
-      own = Op::of(before, own);
-    }
+    T before = before_own<Op>(parts, metal::bool_constant<any_order<T>::value && scans<Op>::value>());
     sync();
-    return own;
+    return simdgroup > 0 ? Op::of(before, own) : own;
   }
   template <class T> T sum(T x, threadgroup T *parts) const { return reduce<add>(x, parts); }
+
+private:
+  // All parts put together.
+  template <class Op, class T> T of_parts(threadgroup T *parts, metal::true_type) const { return Op::of_all(part<Op>(parts)); }
+  template <class Op, class T> T of_parts(threadgroup T *parts, metal::false_type) const {
+    T all = parts[0];
+    for (uint i = 1; i < simdgroups; i++)
+      all = Op::of(all, parts[i]);
+    return all;
+  }
+  // Those before the SIMD-group's own, of which the first has none: what it is told then means nothing.
+  template <class Op, class T> T before_own(threadgroup T *parts, metal::true_type) const {
+    return tile<32>(lane).shuffle(Op::up_to(part<Op>(parts)), simdgroup - 1);
+  }
+  template <class Op, class T> T before_own(threadgroup T *parts, metal::false_type) const {
+    T before = parts[0];
+    for (uint i = 1; i < simdgroup; i++)
+      before = Op::of(before, parts[i]);
+    return before;
+  }
+  // That of the thread's number.
+  template <class Op, class T> T part(threadgroup T *parts) const { return lane < simdgroups ? parts[lane] : Op::none(parts[0]); }
 };
 
 } // namespace dcmetal
