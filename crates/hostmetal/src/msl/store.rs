@@ -136,8 +136,7 @@ impl Store {
 
     fn write(&self, folder: &Path, key: &str, bytes: &[u8]) -> io::Result<()> {
         super::toolchain::own_directory(folder)?;
-        // tempfile gives it mode 0600.
-        let mut made = tempfile::Builder::new().prefix("job-").tempfile_in(&self.cache)?;
+        let mut made = super::job::file(&self.cache)?;
         made.write_all(bytes)?;
         let path = folder.join(key);
         match made.persist(&path) {
