@@ -87,9 +87,10 @@ void what_cannot_be_made_is_nil() {
     CHECK([commandBuffer blitCommandEncoderWithDescriptor:[MTLBlitPassDescriptor blitPassDescriptor]] == nil);
     CHECK_EQUAL(injected("command_buffer"), 3);
     CHECK_EQUAL(injected("encoder"), 4);
-    CHECK_RAISES([softmax encodeToCommandBuffer:commandBuffer inputMatrix:matrix resultMatrix:matrix], @"encodeToCommandBuffer:", @"made no encoder");
-    CHECK_RAISES([executable encodeToCommandBuffer:goes_on inputsArray:@[ from ] resultsArray:@[ to ] executionDescriptor:nil], @"encodeToCommandBuffer:",
-                 @"made no encoder");
+    CHECK_RAISES_NAMED([softmax encodeToCommandBuffer:commandBuffer inputMatrix:matrix resultMatrix:matrix], NSMallocException,
+                       @"encodeToCommandBuffer:", @"made no encoder");
+    CHECK_RAISES_NAMED([executable encodeToCommandBuffer:goes_on inputsArray:@[ from ] resultsArray:@[ to ] executionDescriptor:nil],
+                       NSMallocException, @"encodeToCommandBuffer:", @"made no encoder");
     CHECK_EQUAL(injected("encoder"), 6);
   }
   CHECK_EQUAL([device() currentAllocatedSize], before);
