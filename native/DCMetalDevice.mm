@@ -166,6 +166,10 @@ DCMetalStatus fail(DCMetalError *error, NSError *cause) {
 }
 
 DCMetalStatus raised(DCMetalError *error, NSException *exception) {
+  if ([[exception name] isEqualToString:NSMallocException]) {
+    const char *reason = [[exception reason] UTF8String];
+    return fail(error, DC_METAL_OUT_OF_MEMORY, "%s", reason ? reason : "Metal made no object");
+  }
   if (error) {
     *error = exception ? create_error([exception name], DC_METAL_EXCEPTION, [exception reason])
                        : create_error(@"DCMetal", DC_METAL_EXCEPTION, @"Metal raised something that is not an NSException");

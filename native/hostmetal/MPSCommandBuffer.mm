@@ -42,7 +42,7 @@
   [like setErrorOptions:[_commandBuffer errorOptions]];
   [_commandBuffer commit];
   id<MTLCommandBuffer> next = [[[_commandBuffer commandQueue] commandBufferWithDescriptor:like] retain];
-  HM_REQUIRE(next != nil, "the queue made no further command buffer");
+  if (!next) hostmetal_raise_no_memory(self, _cmd, "the queue made no further command buffer");
   [_commandBuffer release];
   _commandBuffer = next;
 }

@@ -152,7 +152,7 @@ NSUInteger bytes_of(HMGraphShape shape) {
             to:(MPSCommandBuffer *)commandBuffer
       selector:(SEL)selector {
   HostMTLComputeCommandEncoder *encoder = (HostMTLComputeCommandEncoder *)[commandBuffer computeCommandEncoder];
-  if (!encoder) hostmetal_raise(self, selector, "the command buffer made no encoder");
+  if (!encoder) hostmetal_raise_no_memory(self, selector, "the command buffer made no encoder");
   [encoder setLabel:NSStringFromClass([self class])];
   const char *misuse = nullptr;
   for (NSUInteger i = 0; i < count && !misuse; i++) {

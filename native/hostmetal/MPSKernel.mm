@@ -33,7 +33,7 @@
     hostmetal_raise(self, selector, "the command buffer must be one of a device");
   if ([commandBuffer device] != _device) hostmetal_raise(self, selector, "the command buffer is another device's");
   HostMTLComputeCommandEncoder *encoder = (HostMTLComputeCommandEncoder *)[commandBuffer computeCommandEncoder];
-  if (!encoder) hostmetal_raise(self, selector, "the command buffer made no encoder");
+  if (!encoder) hostmetal_raise_no_memory(self, selector, "the command buffer made no encoder");
   NSString *label = [self label];
   [encoder setLabel:label ? label : NSStringFromClass([self class])];
   const char *const misuse = work(encoder->_engine);

@@ -194,20 +194,24 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
 // ------------------------------------------------------------------ events, fences, time
 
 - (id<MTLFence>)newFence {
-  return [[HostMTLFence alloc] initWithDevice:self engine:hm_fence_create(_engine)];
+  HMFence fence = hm_fence_create(_engine);
+  return fence ? [[HostMTLFence alloc] initWithDevice:self engine:fence] : nil;
 }
 
 - (id<MTLEvent>)newEvent {
-  return [[HostMTLEvent alloc] initWithDevice:self engine:hm_event_create(_engine, false)];
+  HMEvent event = hm_event_create(_engine, false);
+  return event ? [[HostMTLEvent alloc] initWithDevice:self engine:event] : nil;
 }
 
 - (id<MTLSharedEvent>)newSharedEvent {
-  return [[HostMTLSharedEvent alloc] initWithDevice:self engine:hm_event_create(_engine, true)];
+  HMEvent event = hm_event_create(_engine, true);
+  return event ? [[HostMTLSharedEvent alloc] initWithDevice:self engine:event] : nil;
 }
 
 - (id<MTLSharedEvent>)newSharedEventWithHandle:(MTLSharedEventHandle *)handle {
   HM_REQUIRE(handle != nil, "the handle must not be nil");
-  return [[HostMTLSharedEvent alloc] initWithDevice:self engine:hm_event_share([handle engineEvent])];
+  HMEvent event = hm_event_open(_engine, [handle engineEvent]);
+  return event ? [[HostMTLSharedEvent alloc] initWithDevice:self engine:event] : nil;
 }
 
 - (NSArray<id<MTLCounterSet>> *)counterSets {
@@ -425,6 +429,7 @@ void callDeallocator(void *context, void *bytes, uint64_t length) {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
   HMSampler sampler;
   HM_CHECK(hostmetal_sampler(descriptor, &sampler));
+  if (hm_faults_refuse_sampler(_engine)) return nil;
   return [[HostMTLSamplerState alloc] initWithDevice:self engine:sampler descriptor:descriptor];
 }
 

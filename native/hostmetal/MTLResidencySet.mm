@@ -143,13 +143,12 @@
 
 - (NSArray *)committedAllocations {
   if (__atomic_load_n(&_count, __ATOMIC_ACQUIRE) == 0) return nil;
-  NSArray *sets = nil;
+  // A set's own lock is taken inside of this one, and never the other way round.
   @synchronized(self) {
-    sets = [[_sets retain] autorelease];
+    NSMutableArray *all = [NSMutableArray arrayWithCapacity:[_sets count]];
+    for (HostMTLResidencySet *set in _sets) [all addObject:[set committedAllocations]];
+    return all;
   }
-  NSMutableArray *all = [NSMutableArray arrayWithCapacity:[sets count]];
-  for (HostMTLResidencySet *set in sets) [all addObject:[set committedAllocations]];
-  return all;
 }
 
 - (const char *)add:(const id<MTLResidencySet> [])sets count:(NSUInteger)count device:(id<MTLDevice>)device {
@@ -179,7 +178,7 @@
   return nullptr;
 }
 
-// Arrays are never changed, since another thread may be going through one.
+// What goes may be the last of a set, whose allocations may have deallocators: those run outside of the lock.
 - (void)replaceBy:(NSArray *)sets {
   [_sets autorelease];
   _sets = [sets retain];

@@ -85,6 +85,8 @@ size_t hm_compilers(void);  // that run at a time, at most
 bool hm_faults_set(const char *rules, HMError *error);
 // Calls of a site since the rules were set, and those of them that failed or were slow. False when there is no such site.
 bool hm_faults_count(const char *site, uint64_t *events, uint64_t *injected);
+// Whether a sampler is not made, of which there is nothing else here.
+bool hm_faults_refuse_sampler(HMDevice device);
 
 // -------------------------------------------------------------- buffers
 typedef void (*HMDeallocate)(void *context, void *bytes, uint64_t length);
@@ -581,8 +583,9 @@ const char *hm_graph_check(HMGraphNode *node);  // sets the result's shape; of a
 const char *hm_compute_graph_node(HMEncoder encoder, const HMGraphNode *node, const HMGraphMemory (*memory)[6]);
 
 // -------------------------------------------------------------- events, fences
-// A number that only grows, from 0. A shared one may be used with other devices than its own.
+// A number that only grows, from 0. A shared one may be used with other devices than its own. NULL where the rules of faults say so.
 HMEvent hm_event_create(HMDevice device, bool shared);
+HMEvent hm_event_open(HMDevice device, HMEvent event);  // one reference more, or NULL where the rules of faults say so
 HMEvent hm_event_share(HMEvent event);  // one reference more
 void hm_event_release(HMEvent event);
 void hm_event_set_label(HMEvent event, const char *label);
@@ -599,7 +602,7 @@ void hm_event_notify(HMEvent event, uint64_t value, HMReached function, void *co
 const char *hm_command_buffer_signal(HMCommandBuffer command_buffer, HMEvent event, uint64_t value);
 const char *hm_command_buffer_wait_event(HMCommandBuffer command_buffer, HMEvent event, uint64_t value);
 
-HMFence hm_fence_create(HMDevice device);
+HMFence hm_fence_create(HMDevice device);  // NULL where the rules of faults say so
 void hm_fence_release(HMFence fence);
 const char *hm_encoder_update_fence(HMEncoder encoder, HMFence fence);
 const char *hm_encoder_wait_for_fence(HMEncoder encoder, HMFence fence);

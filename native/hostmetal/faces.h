@@ -10,6 +10,8 @@
 
 // "-[Class selector] text"
 [[noreturn]] void hostmetal_raise(id object, SEL selector, const char *text);
+// The same as an NSMallocException: for what Metal makes no object of, where the call has no way to say so.
+[[noreturn]] void hostmetal_raise_no_memory(id object, SEL selector, const char *text);
 
 // For the engine calls that answer misuse with a text.
 #define HM_CHECK(call)                               \

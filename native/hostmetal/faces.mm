@@ -24,10 +24,19 @@ __attribute__((constructor)) void initializeArrays() {
 }  // namespace
 #endif
 
-void hostmetal_raise(id object, SEL selector, const char *text) {
-  [NSException raise:NSInternalInconsistencyException
-              format:@"-[%@ %@] %s", NSStringFromClass([object class]), NSStringFromSelector(selector), text];
+namespace {
+[[noreturn]] void raise(NSExceptionName name, id object, SEL selector, const char *text) {
+  [NSException raise:name format:@"-[%@ %@] %s", NSStringFromClass([object class]), NSStringFromSelector(selector), text];
   abort();  // raise does not return
+}
+}  // namespace
+
+void hostmetal_raise(id object, SEL selector, const char *text) {
+  raise(NSInternalInconsistencyException, object, selector, text);
+}
+
+void hostmetal_raise_no_memory(id object, SEL selector, const char *text) {
+  raise(NSMallocException, object, selector, text);
 }
 
 NSError *hostmetal_error(NSErrorDomain domain, HMError *error, NSDictionary *more) {

@@ -85,9 +85,9 @@ typedef DC_METAL_ENUM(DCMetalStatus) {
   DC_METAL_INVALID_STATE = 2,    /* right call, wrong moment: commit twice, encode after the end, no pipeline set */
   DC_METAL_NOT_FOUND = 3,        /* no device, no function of that name */
   DC_METAL_UNSUPPORTED = 4,      /* this device or OS version cannot do it */
-  DC_METAL_OUT_OF_MEMORY = 5,    /* Metal returned no object for a memory request */
+  DC_METAL_OUT_OF_MEMORY = 5,    /* Metal returned no object for a memory request, or raised an NSMallocException */
   DC_METAL_FAILED = 6,           /* Metal returned an NSError; see the error's domain and code */
-  DC_METAL_EXCEPTION = 7         /* Metal raised an NSException; its name is the error's domain */
+  DC_METAL_EXCEPTION = 7         /* Metal raised another NSException; its name is the error's domain */
 } DCMetalStatus;
 
 /* MTLSize */

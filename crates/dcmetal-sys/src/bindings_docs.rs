@@ -146,11 +146,11 @@ pub const DC_METAL_INVALID_STATE: DCMetalStatus = DCMetalStatus(2);
 pub const DC_METAL_NOT_FOUND: DCMetalStatus = DCMetalStatus(3);
 /// this device or OS version cannot do it
 pub const DC_METAL_UNSUPPORTED: DCMetalStatus = DCMetalStatus(4);
-/// Metal returned no object for a memory request
+/// Metal returned no object for a memory request, or raised an NSMallocException
 pub const DC_METAL_OUT_OF_MEMORY: DCMetalStatus = DCMetalStatus(5);
 /// Metal returned an NSError; see the error's domain and code
 pub const DC_METAL_FAILED: DCMetalStatus = DCMetalStatus(6);
-/// Metal raised an NSException; its name is the error's domain
+/// Metal raised another NSException; its name is the error's domain
 pub const DC_METAL_EXCEPTION: DCMetalStatus = DCMetalStatus(7);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]

@@ -29,6 +29,9 @@ mod indirect;
 mod library;
 #[path = "abi/lifetime.rs"]
 mod lifetime;
+#[cfg(target_os = "linux")]
+#[path = "abi/nil.rs"]
+mod nil;
 #[path = "abi/performance.rs"]
 mod performance;
 #[path = "abi/pipeline.rs"]
@@ -431,6 +434,13 @@ const CASES: &[Case] = &[
         [DCMetalRowKernel_CreateSoftMax, DCMetalRowKernel_CreateNeuron, DCMetalRowKernel_Encode, DCMetalRowKernel_Release]),
     case!(performance::functions_of_rows_that_cannot_be_are_refused, "matrices and moments that Metal would end the process for are a status",
         [DCMetalRowKernel_CreateSoftMax, DCMetalRowKernel_CreateNeuron, DCMetalRowKernel_Encode]),
+    // nil.rs: Apple's Metal takes no order to make nothing
+    #[cfg(target_os = "linux")]
+    case!(nil::what_metal_does_not_make_is_no_memory, "an event, a fence or a sampler that Metal does not make is DC_METAL_OUT_OF_MEMORY, by name; the next is made",
+        [DCMetalEvent_Create, DCMetalSharedEvent_Create, DCMetalFence_Create, DCMetalSampler_Create]),
+    #[cfg(target_os = "linux")]
+    case!(nil::a_pass_without_an_encoder_is_no_memory, "so is an encoder, also that of a kernel of Metal Performance Shaders; the command buffer goes on",
+        [DCMetalComputeEncoder_Create, DCMetalBlitEncoder_Create, DCMetalMultiplication_Encode, DCMetalRowKernel_Encode]),
     // heap.rs
     case!(heap::heap_gives_its_room, "as many buffers as there is room for, none over another; what goes back is there again",
         [DCMetalHeap_Create, DCMetalHeap_CreateBuffer, DCMetalHeap_GetSize, DCMetalHeap_GetUsedSize,

@@ -19,6 +19,7 @@ use dcmetal::{Accelerator, CompileOptions, Constants, Error, Grid, KernelFileSta
 const NO_LIMIT: u64 = u64::MAX;
 const FOLDER: &str = "DCMETAL_TEST_KERNELS";
 const KILLER: &str = "DCMETAL_TEST_KILLER";
+const LIMIT: &str = "DCMETAL_TEST_LIMIT";
 
 const SOURCE: &str = "constant uint by [[function_constant(0)]];
     constant uint plus = is_function_constant_defined(by) ? by : PLUS;
@@ -69,7 +70,7 @@ const COUNT: u64 = RESULTS.len() as u64;
 
 /// The files, by name.
 fn files(folder: &Path) -> BTreeMap<String, PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap());
     entries.map(|entry| (entry.file_name().into_string().unwrap(), entry.path())).collect()
 }
 
@@ -85,8 +86,13 @@ fn child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     // The process that wants this to go on until it is killed.
     let killer = std::env::var(KILLER).ok();
+    let limit = std::env::var(LIMIT).map_or(NO_LIMIT, |limit| limit.parse().expect("a number of bytes"));
     loop {
-        let stats = run(&accelerator(Path::new(&folder), NO_LIMIT));
+        // With a limit, always something to write, behind which it evicts.
+        if let Some(path) = (limit < NO_LIMIT).then(|| files(Path::new(&folder)).pop_first()).flatten() {
+            let _ = fs::remove_file(path.1);
+        }
+        let stats = run(&accelerator(Path::new(&folder), limit));
         let KernelFileStats { hits, misses, compiled, rejected, .. } = stats;
         println!("\nchild: {hits} hits {misses} misses {compiled} compiled {rejected} rejected");
         if killer != Some(parent_id().to_string()) {
@@ -312,6 +318,27 @@ fn processes_share_a_folder() {
     assert!(files(&folder).keys().all(|name| name.ends_with(".archive")), "nothing unfinished is left");
     let stats = run(&accelerator(&folder, NO_LIMIT));
     assert_eq!((stats.hits, stats.rejected), (COUNT, 0));
+}
+
+/// Another process has room for nothing: it evicts whatever this one looks for, writes, or has just found.
+#[test]
+fn what_another_process_evicts_is_found_or_made() {
+    let (_place, folder) = folder();
+    let mut command = child_command(&folder);
+    command.env(KILLER, std::process::id().to_string()).env(LIMIT, "0").stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let (mut hits, mut misses) = (0, 0);
+    while hits < COUNT || misses < COUNT {
+        let stats = run(&accelerator(&folder, NO_LIMIT));
+        assert_eq!((stats.hits + stats.misses, stats.rejected, stats.unwritten), (COUNT, 0, 0), "{stats:?}");
+        hits += stats.hits;
+        misses += stats.misses;
+        assert!(child.try_wait().unwrap().is_none(), "the other process has failed");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    run(&accelerator(&folder, NO_LIMIT));
+    assert_eq!(run(&accelerator(&folder, NO_LIMIT)).hits, COUNT, "what is left is whole");
 }
 
 /// Killed at any moment, a process leaves a folder that others can use. `DCMETAL_KILLS` says how many are killed, 12 by default.

@@ -34,10 +34,9 @@ fn what_is_above_is_handed_over_first() {
     let gpu = gpu();
     let increment = increment(&gpu);
     type Close = fn(&Accelerator, Stream, &Event);
-    let closes: [(&str, StreamLimits, Close); 9] = [
+    let closes: [(&str, StreamLimits, Close); 8] = [
         ("flush", OPEN, |_, stream, _| drop(stream.flush())),
         ("wait", OPEN, |_, stream, _| stream.wait().unwrap()),
-        ("wait_all", OPEN, |_, stream, _| Stream::wait_all([&stream]).unwrap()),
         ("drop", OPEN, |_, stream, _| drop(stream)),
         ("the last command", StreamLimits { commands: 1, ..OPEN }, |_, _, _| {}),
         ("bytes", StreamLimits { bytes: 4, ..OPEN }, |_, _, _| {}),
@@ -110,7 +109,8 @@ fn a_wait_stops_nothing_above_it() {
     assert_eq!(x.to_vec().unwrap(), [1]);
     assert!(!behind.is_done() && z.try_read().is_err());
     event.signal(1).unwrap();
-    Stream::wait_all([&above, &stream]).unwrap();
+    above.wait().unwrap();
+    stream.wait().unwrap();
     assert_eq!([y.to_vec().unwrap(), z.to_vec().unwrap()], [[1], [1]]);
 }
 
@@ -156,7 +156,7 @@ fn the_highest_goes_first() {
         }
         assert!(last.try_read().is_err());
         gate.open();
-        Stream::wait_all(&streams).unwrap();
+        streams.iter().for_each(|stream| stream.wait().unwrap());
         assert!(buffers.iter().chain([&last]).all(|y| y.to_vec().unwrap() == [1]), "{priorities:?}");
     }
 }
@@ -184,7 +184,7 @@ fn what_conflicts_stays_in_its_order() {
             }
         }
     }
-    Stream::wait_all(&streams).unwrap();
+    streams.iter().for_each(|stream| stream.wait().unwrap());
     assert_eq!(buffers.map(|y| y.to_vec().unwrap()[0]), wanted);
 }
 

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use common::{Gate, Random, gpu, msl, refused};
-use dcmetal::{Accelerator, Buffer, Error, ErrorKind, Grid, Kernel, Stream, StreamLimits, Submission, args};
+use dcmetal::{Accelerator, Buffer, Error, ErrorKind, Grid, Kernel, StreamLimits, Submission, args};
 
 /// No limit but those that a test sets.
 const OPEN: StreamLimits = StreamLimits {
@@ -307,9 +307,9 @@ fn the_first_failure_is_told_once_and_stays_in_the_buffers() {
     drop(streams[0].flush());
     streams[0].launch(&increment, one(), args![&mut y]).unwrap();
     streams[1].launch(&increment, one(), args![&mut y]).unwrap();
-    let error = refused(Stream::wait_all(&streams));
+    let error = refused(streams[0].wait());
     assert!(matches!(&error, Error::Submission(error) if error.kernels == ["wild"]), "{error:?}");
-    Stream::wait_all(&streams).unwrap();
+    streams.iter().for_each(|stream| stream.wait().unwrap());
     assert_eq!(y.to_vec().unwrap(), [2]);
     assert!(matches!(refused(faulted.read().map(drop)), Error::Faulted { .. }));
     let error = refused(streams[0].launch(&increment, one(), args![&mut faulted]));

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use common::{Gate, Random, gpu, msl, refused};
-use dcmetal::{Accelerator, Error, Event, Grid, Kernel, Result, Stream, StreamGroup, StreamLimits, args};
+use dcmetal::{Accelerator, Error, Event, Grid, Kernel, Stream, StreamGroup, StreamLimits, args};
 
 /// No limit but those that a test sets.
 const OPEN: StreamLimits = StreamLimits {
@@ -136,7 +136,7 @@ fn the_failure_that_others_follow_from_is_told_once() {
         assert!(matches!(refused(bad.read().map(drop)), Error::Faulted { .. }));
         // For all of them.
         group.wait().unwrap();
-        Stream::wait_all(group.streams()).unwrap();
+        group.streams().iter().for_each(|stream| stream.wait().unwrap());
         assert!(good.iter().all(|y| y.to_vec().unwrap() == [1]));
         gated.wait().unwrap();
     }
@@ -147,32 +147,28 @@ fn the_failure_that_others_follow_from_is_told_once() {
 fn all_are_waited_for_when_one_fails() {
     let gpu = gpu();
     let (wild, increment) = (kernel(&gpu, "wild"), kernel(&gpu, "increment"));
-    let waits: [fn(&StreamGroup) -> Result<()>; 2] =
-        [StreamGroup::wait, |group: &StreamGroup| Stream::wait_all(group.streams())];
-    for wait in waits {
-        let group = gpu.stream_group(2, OPEN);
-        let (mut gate, mut held) = (Gate::new(&gpu), gpu.buffer_zeroed::<u32>(1).unwrap());
-        let mut bad = gpu.buffer_from(&[u32::MAX]).unwrap();
-        group.streams()[0].launch(&wild, one(), args![&mut bad]).unwrap();
-        yield_until(|| {
-            drop(group.flush());
-            group.streams()[0].in_flight() == 0
-        });
-        let gated = gate.start(&mut held).unwrap();
-        group.streams()[1].launch(&increment, one(), args![&mut held]).unwrap();
-        std::thread::scope(|scope| {
-            let waits = scope.spawn(|| wait(&group));
-            // It hands over first. Then it needs no more than this to come back too early.
-            yield_until(|| group.streams()[1].recorded() == 0 || waits.is_finished());
-            (0..10_000).for_each(|_| std::thread::yield_now());
-            assert!(!waits.is_finished(), "it waits for the second stream");
-            gate.open();
-            assert!(matches!(refused(waits.join().unwrap()), Error::Submission(error) if error.kernels == ["wild"]));
-        });
-        assert_eq!(group.streams()[1].in_flight(), 0);
-        gated.wait().unwrap();
-        assert_eq!(held.try_read().unwrap()[..], [2]);
-    }
+    let group = gpu.stream_group(2, OPEN);
+    let (mut gate, mut held) = (Gate::new(&gpu), gpu.buffer_zeroed::<u32>(1).unwrap());
+    let mut bad = gpu.buffer_from(&[u32::MAX]).unwrap();
+    group.streams()[0].launch(&wild, one(), args![&mut bad]).unwrap();
+    yield_until(|| {
+        drop(group.flush());
+        group.streams()[0].in_flight() == 0
+    });
+    let gated = gate.start(&mut held).unwrap();
+    group.streams()[1].launch(&increment, one(), args![&mut held]).unwrap();
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| group.wait());
+        // It hands over first. Then it needs no more than this to come back too early.
+        yield_until(|| group.streams()[1].recorded() == 0 || waits.is_finished());
+        (0..10_000).for_each(|_| std::thread::yield_now());
+        assert!(!waits.is_finished(), "it waits for the second stream");
+        gate.open();
+        assert!(matches!(refused(waits.join().unwrap()), Error::Submission(error) if error.kernels == ["wild"]));
+    });
+    assert_eq!(group.streams()[1].in_flight(), 0);
+    gated.wait().unwrap();
+    assert_eq!(held.try_read().unwrap()[..], [2]);
 }
 
 /// One signal is for what all were given, in batches handed over before too.

@@ -37,12 +37,15 @@ pub(crate) enum Site {
     Archive,
     Commit,
     Complete,
+    Event,
+    Fence,
+    Sampler,
 }
 
-const SITES: usize = 11;
+const SITES: usize = 14;
 
-/// The names that rules and counts use, with the sites that they mean.
-const NAMES: [(&str, &[Site]); 12] = [
+/// The names that rules and counts use, with the sites that they mean. A rule's generator depends on its place here, so what is new comes last.
+const NAMES: [(&str, &[Site]); 15] = [
     ("allocation", &[Site::Buffer, Site::Texture, Site::Heap]),
     ("buffer", &[Site::Buffer]),
     ("texture", &[Site::Texture]),
@@ -55,6 +58,9 @@ const NAMES: [(&str, &[Site]); 12] = [
     ("archive", &[Site::Archive]),
     ("commit", &[Site::Commit]),
     ("complete", &[Site::Complete]),
+    ("event", &[Site::Event]),
+    ("fence", &[Site::Fence]),
+    ("sampler", &[Site::Sampler]),
 ];
 
 /// MTLCommandBufferError, by the names that rules use.
@@ -339,9 +345,10 @@ impl Commit {
 
 /// The removal of a device when so many of its command buffers were committed and the next one begins to run.
 pub(crate) fn removal(device: usize, after: u64) -> Rule {
+    let commit = NAMES.iter().position(|(name, _)| *name == "commit");
     Rule {
         text: format!("HOSTMETAL_DEVICE_{device}=removed_after={after}"),
-        name: NAMES.len() - 2,
+        name: commit.unwrap_or_else(|| unreachable!("it is a site")),
         device: Some(device),
         pick: Pick::At(after.saturating_add(1)),
         times: u64::MAX,
@@ -528,7 +535,7 @@ mod tests {
             (
                 "comit",
                 "unknown site `comit`: expected allocation, buffer, texture, heap, queue, command_buffer, encoder, \
-                       compile, pipeline, archive, commit, complete",
+                       compile, pipeline, archive, commit, complete, event, fence, sampler",
             ),
             ("seed=x", "expected a number"),
             ("seed=-1", "expected a number"),
@@ -560,6 +567,8 @@ mod tests {
             ("commit:refuse=yes", "refuse takes no value"),
             ("commit:refuse:slow=1ms", "a commit that is refused takes nothing else"),
             ("buffer:refuse", "refuse does not go with buffer"),
+            ("event:slow=1ms", "slow does not go with event"),
+            ("sampler:error=internal", "error: what cannot be made is nil, without an error"),
             ("commit:remove:error=internal", "a device that is removed takes no error and no after"),
             ("commit:slow=5", "slow: expected a time such as 200us, 5ms or 2s, or forever"),
             ("commit:slow", "slow: expected a time such as 200us, 5ms or 2s, or forever"),
@@ -584,6 +593,7 @@ mod tests {
         let one = |text: &str| parse(text, 2).expect(text).remove(0);
         for (text, pick, times, delay, failing) in [
             ("buffer", Pick::All, u64::MAX, 0, Some(Failing::Nil)),
+            ("event:at=2", Pick::At(2), u64::MAX, 0, Some(Failing::Nil)),
             (" allocation : p = 0.25 ", Pick::Probability(0.25), u64::MAX, 0, Some(Failing::Nil)),
             ("compile", Pick::All, u64::MAX, 0, Some(Failing::Library(3))),
             ("compile:slow=200ms:at=3", Pick::At(3), u64::MAX, 200_000, None),

@@ -550,7 +550,7 @@ fn a_seed_means_the_same_faults_every_time() {
 #[test]
 fn rules_that_mean_nothing_change_nothing() {
     let _rules = Rules::set("buffer:at=1");
-    assert_eq!(faults::set("buffer:at=2; quue"), Err("`quue`: unknown site `quue`: expected allocation, buffer, texture, heap, queue, command_buffer, encoder, compile, pipeline, archive, commit, complete".to_owned()));
+    assert_eq!(faults::set("buffer:at=2; quue"), Err("`quue`: unknown site `quue`: expected allocation, buffer, texture, heap, queue, command_buffer, encoder, compile, pipeline, archive, commit, complete, event, fence, sampler".to_owned()));
     let mut error = HMError::NONE;
     // SAFETY: the text ends with NUL, and error is a place for the answer.
     assert!(!unsafe { hm_faults_set(c"commit:p=2".as_ptr(), &mut error) });

@@ -23,19 +23,21 @@ void faces_note(const char *file, int line, const std::string &text);
       faces_note(__FILE__, __LINE__, #left " is " + std::to_string(left_) + ", expected " + std::to_string(right_));  \
   } while (0)
 
-// statement must raise NSInternalInconsistencyException with a reason that contains both texts.
-#define CHECK_RAISES(statement, selector, text)                                                                       \
-  do {                                                                                                                \
-    NSString *raised_ = nil;                                                                                          \
-    @try {                                                                                                            \
-      statement;                                                                                                      \
-    } @catch (NSException * exception) {                                                                              \
-      raised_ = [NSString stringWithFormat:@"%@: %@", [exception name], [exception reason]];                          \
-    }                                                                                                                 \
-    if (!raised_ || ![raised_ hasPrefix:NSInternalInconsistencyException] || [raised_ rangeOfString:selector].location == NSNotFound || \
-        [raised_ rangeOfString:text].location == NSNotFound)                                                          \
+// statement must raise an exception of that name with a reason that contains both texts.
+#define CHECK_RAISES_NAMED(statement, kind, selector, text)                                                            \
+  do {                                                                                                                 \
+    NSString *raised_ = nil;                                                                                           \
+    @try {                                                                                                             \
+      statement;                                                                                                       \
+    } @catch (NSException * exception) {                                                                               \
+      raised_ = [NSString stringWithFormat:@"%@: %@", [exception name], [exception reason]];                           \
+    }                                                                                                                  \
+    if (!raised_ || ![raised_ hasPrefix:kind] || [raised_ rangeOfString:selector].location == NSNotFound ||            \
+        [raised_ rangeOfString:text].location == NSNotFound)                                                           \
       faces_note(__FILE__, __LINE__, std::string(#statement " raised ") + (raised_ ? [raised_ UTF8String] : "nothing")); \
   } while (0)
+
+#define CHECK_RAISES(statement, selector, text) CHECK_RAISES_NAMED(statement, NSInternalInconsistencyException, selector, text)
 
 #define CHECK_CONTAINS(text, part)                                                                                     \
   do {                                                                                                                 \

@@ -55,9 +55,12 @@ void what_cannot_be_made_is_nil() {
   };
   MPSGraphTensorData *from = data_at(0), *to = data_at(16);
   MPSCommandBuffer *goes_on = [MPSCommandBuffer commandBufferWithCommandBuffer:commandBuffer];
+  id<MTLSharedEvent> event = [[device() newSharedEvent] autorelease];
+  MTLSharedEventHandle *handle = [[event newSharedEventHandle] autorelease];
+  MTLSamplerDescriptor *sampler = [[[MTLSamplerDescriptor alloc] init] autorelease];
   const NSUInteger before = [device() currentAllocatedSize];
   {
-    const Rules rules("allocation; queue; command_buffer; encoder");
+    const Rules rules("allocation; queue; command_buffer; encoder; event; fence; sampler");
     CHECK([device() newBufferWithLength:16 options:0] == nil);
     CHECK([device() newBufferWithBytes:"abc" length:3 options:0] == nil);
     __block bool freed = false;
@@ -85,11 +88,20 @@ void what_cannot_be_made_is_nil() {
     CHECK([commandBuffer computeCommandEncoderWithDescriptor:[MTLComputePassDescriptor computePassDescriptor]] == nil);
     CHECK([commandBuffer blitCommandEncoder] == nil);
     CHECK([commandBuffer blitCommandEncoderWithDescriptor:[MTLBlitPassDescriptor blitPassDescriptor]] == nil);
+    CHECK([device() newEvent] == nil);
+    CHECK([device() newSharedEvent] == nil);
+    CHECK([device() newSharedEventWithHandle:handle] == nil);
+    CHECK([device() newFence] == nil);
+    CHECK([device() newSamplerStateWithDescriptor:sampler] == nil);
+    CHECK_EQUAL(injected("event"), 3);
+    CHECK_EQUAL(injected("fence"), 1);
+    CHECK_EQUAL(injected("sampler"), 1);
     CHECK_EQUAL(injected("command_buffer"), 3);
     CHECK_EQUAL(injected("encoder"), 4);
-    CHECK_RAISES([softmax encodeToCommandBuffer:commandBuffer inputMatrix:matrix resultMatrix:matrix], @"encodeToCommandBuffer:", @"made no encoder");
-    CHECK_RAISES([executable encodeToCommandBuffer:goes_on inputsArray:@[ from ] resultsArray:@[ to ] executionDescriptor:nil], @"encodeToCommandBuffer:",
-                 @"made no encoder");
+    CHECK_RAISES_NAMED([softmax encodeToCommandBuffer:commandBuffer inputMatrix:matrix resultMatrix:matrix], NSMallocException,
+                       @"encodeToCommandBuffer:", @"made no encoder");
+    CHECK_RAISES_NAMED([executable encodeToCommandBuffer:goes_on inputsArray:@[ from ] resultsArray:@[ to ] executionDescriptor:nil],
+                       NSMallocException, @"encodeToCommandBuffer:", @"made no encoder");
     CHECK_EQUAL(injected("encoder"), 6);
   }
   CHECK_EQUAL([device() currentAllocatedSize], before);

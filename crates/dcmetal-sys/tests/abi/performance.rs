@@ -10,7 +10,7 @@ const STATE: DCMetalStatus = DC_METAL_INVALID_STATE;
 const INVALID: DCMetalStatus = DC_METAL_INVALID_ARGUMENT;
 
 /// m x k by k x n, neither transposed.
-fn descriptor(rows: u64, columns: u64, interior: u64) -> DCMetalMultiplicationDescriptor {
+pub(crate) fn descriptor(rows: u64, columns: u64, interior: u64) -> DCMetalMultiplicationDescriptor {
     DCMetalMultiplicationDescriptor {
         transpose_left: false,
         transpose_right: false,
@@ -22,12 +22,15 @@ fn descriptor(rows: u64, columns: u64, interior: u64) -> DCMetalMultiplicationDe
     }
 }
 
-fn made(gpu: &Gpu, descriptor: &DCMetalMultiplicationDescriptor) -> Result<Owned<DCMetalMultiplication>, Failure> {
+pub(crate) fn made(
+    gpu: &Gpu,
+    descriptor: &DCMetalMultiplicationDescriptor,
+) -> Result<Owned<DCMetalMultiplication>, Failure> {
     create(|out, error| dc!(DCMetalMultiplication_Create(gpu.device.0, descriptor, out, error)))
 }
 
 /// Rows of floats without gaps.
-fn matrix(buffer: &Owned<DCMetalBuffer>, rows: u64, columns: u64) -> DCMetalMatrix {
+pub(crate) fn matrix(buffer: &Owned<DCMetalBuffer>, rows: u64, columns: u64) -> DCMetalMatrix {
     DCMetalMatrix {
         buffer: buffer.0,
         offset: 0,
@@ -40,7 +43,7 @@ fn matrix(buffer: &Owned<DCMetalBuffer>, rows: u64, columns: u64) -> DCMetalMatr
     }
 }
 
-fn encode(
+pub(crate) fn encode(
     multiplication: &Owned<DCMetalMultiplication>,
     command_buffer: &Owned<DCMetalCommandBuffer>,
     [left, right, result]: [&DCMetalMatrix; 3],
@@ -155,7 +158,7 @@ pub(crate) fn products_that_cannot_be_are_refused() {
     wait(&command_buffer).expect("it completes");
 }
 
-fn softmax(gpu: &Gpu) -> Result<Owned<DCMetalRowKernel>, Failure> {
+pub(crate) fn softmax(gpu: &Gpu) -> Result<Owned<DCMetalRowKernel>, Failure> {
     create(|out, error| dc!(DCMetalRowKernel_CreateSoftMax(gpu.device.0, out, error)))
 }
 
@@ -163,7 +166,7 @@ fn neuron(gpu: &Gpu, neuron: DCMetalNeuron, [a, b]: [f32; 2]) -> Result<Owned<DC
     create(|out, error| dc!(DCMetalRowKernel_CreateNeuron(gpu.device.0, neuron, a, b, out, error)))
 }
 
-fn encode_rows(
+pub(crate) fn encode_rows(
     kernel: &Owned<DCMetalRowKernel>,
     command_buffer: &Owned<DCMetalCommandBuffer>,
     [source, result]: [&DCMetalMatrix; 2],

@@ -72,7 +72,7 @@ fn set_texture(
     attempt(|error| dc!(DCMetalComputeEncoder_SetTexture(encoder.0, texture.0, index, error)))
 }
 
-fn plain_sampler() -> DCMetalSamplerDescriptor {
+pub(crate) fn plain_sampler() -> DCMetalSamplerDescriptor {
     DCMetalSamplerDescriptor {
         s: DC_METAL_ADDRESS_CLAMP_TO_EDGE,
         t: DC_METAL_ADDRESS_CLAMP_TO_EDGE,
@@ -87,7 +87,7 @@ fn plain_sampler() -> DCMetalSamplerDescriptor {
     }
 }
 
-fn sampler(gpu: &Gpu, descriptor: &DCMetalSamplerDescriptor) -> Result<Owned<DCMetalSampler>, Failure> {
+pub(crate) fn sampler(gpu: &Gpu, descriptor: &DCMetalSamplerDescriptor) -> Result<Owned<DCMetalSampler>, Failure> {
     create(|out, error| dc!(DCMetalSampler_Create(gpu.device.0, descriptor, out, error)))
 }
 

@@ -316,19 +316,6 @@ impl Stream {
         flights.iter().find_map(|flight| flight.failure()).map_or(Ok(()), |failure| Err(Error::Submission(failure)))
     }
 
-    /// Waits for several streams, also where one of them fails: hands over what each has recorded before it waits for the first.
-    ///
-    /// # Errors
-    /// As [`Stream::wait`], for the first of the streams that has a failure. The others keep theirs to be told.
-    pub fn wait_all<'a>(streams: impl IntoIterator<Item = &'a Stream>) -> Result<()> {
-        let streams: Vec<&Stream> = streams.into_iter().collect();
-        for stream in &streams {
-            drop(stream.flush());
-        }
-        let ended: Vec<_> = streams.iter().map(|stream| stream.wait_handed_over()).collect();
-        streams.into_iter().zip(ended).try_for_each(|(stream, flights)| stream.tell(&flights))
-    }
-
     /// Forgets the commands that have not been handed over, as if they had never been given, and returns how many those were.
     /// It is too late for the others: Metal takes nothing back.
     pub fn cancel(&self) -> usize {

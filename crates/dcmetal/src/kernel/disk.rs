@@ -272,9 +272,22 @@ impl KernelFiles {
 
     /// The pipeline of a file that is what its name says and that Metal takes.
     fn load(&self, device: &Device, function: &Function, label: &str, path: &Path) -> Result<Pipeline, Unused> {
-        let file = whole(path)?;
-        let archive = Archive::read(device, path).map_err(not_taken)?;
-        let pipeline = Pipeline::with_archive(device, function, label, &archive, true).map_err(not_taken)?;
+        self.take((device, function, label), path, &whole(path)?)
+    }
+
+    /// The pipeline of a file that is whole, which Metal opens by its path.
+    fn take(
+        &self,
+        (device, function, label): (&Device, &Function, &str),
+        path: &Path,
+        file: &File,
+    ) -> Result<Pipeline, Unused> {
+        let archive = Archive::read(device, path);
+        let pipeline =
+            archive.and_then(|archive| Pipeline::with_archive(device, function, label, &archive, true)).map_err(
+                // What Metal missed may have been evicted by another process meanwhile, and be there again when it is looked at.
+                |failure| if is_unlinked(file) { Unused::NotNow } else { not_taken(failure) },
+            )?;
         // That it was used now; eviction may have taken the file's name meanwhile, which harms nobody.
         let _ = file.set_modified(SystemTime::now());
         Ok(pipeline)
@@ -369,6 +382,11 @@ enum Unused {
     NotNow,
 }
 
+/// Whether the file has no name any more.
+fn is_unlinked(file: &File) -> bool {
+    file.metadata().is_ok_and(|found| found.nlink() == 0)
+}
+
 fn not_now(_: io::Error) -> Unused {
     Unused::NotNow
 }
@@ -428,6 +446,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     use super::*;
+    use crate::raw::Library;
 
     /// What lies under a name that looks finished, and why it is not used.
     #[test]
@@ -491,5 +510,36 @@ mod tests {
             lay(&path, &folder.path().join("aside"));
             assert_eq!(whole(&path).err(), wanted, "{name}");
         }
+    }
+
+    /// Between the look at a file and Metal's: it goes, and it is there again, as another process may have it.
+    #[test]
+    fn what_is_evicted_on_the_way_is_no_wrong_file() {
+        let gpu = crate::Accelerator::system_default().expect("a Metal device");
+        let source = "kernel void k(device int *x [[buffer(0)]]) { x[0] = 5; }";
+        let (library, _) = Library::compile(gpu.device(), source, None).expect("it compiles");
+        let function = Function::new(&library, "k", None).expect("a function");
+        let place = tempfile::tempdir().expect("a folder");
+        let files = KernelFiles::open(&place.path().join("kernels"), u64::MAX, gpu.device()).expect("a folder");
+        let key = files.key();
+        files.pipeline(gpu.device(), &function, "k", key.clone()).expect("a pipeline");
+        let path = files.files(&key.name(), ARCHIVE).pop().expect("it was written");
+        let copy = place.path().join("copy");
+        fs::copy(&path, &copy).expect("copied");
+        for (again, wanted) in [(false, Err(Unused::NotNow)), (true, Ok(()))] {
+            let file = whole(&path).expect("it is what its name says");
+            fs::remove_file(&path).expect("evicted");
+            if again {
+                fs::copy(&copy, &path).expect("written");
+            }
+            let taken = files.take((gpu.device(), &function, "k"), &path, &file);
+            assert_eq!(taken.map(drop), wanted, "{again}");
+            fs::copy(&copy, &path).expect("it is there");
+        }
+        // What is there, and not taken, is wrong.
+        fs::write(&path, "no archive").expect("written");
+        let file = File::open(&path).expect("opened");
+        let taken = files.take((gpu.device(), &function, "k"), &path, &file);
+        assert_eq!(taken.map(drop), Err(Unused::Wrong));
     }
 }

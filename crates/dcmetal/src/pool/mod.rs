@@ -11,6 +11,8 @@ mod heaps;
 mod heaps_tests;
 mod keeper;
 mod pressure;
+#[cfg(all(not(target_os = "macos"), test))]
+mod pressure_tests;
 mod shelves;
 #[cfg(test)]
 mod shelves_tests;

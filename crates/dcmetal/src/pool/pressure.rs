@@ -49,8 +49,25 @@ pub(crate) fn pressure() -> Pressure {
 
 #[cfg(not(target_os = "macos"))]
 pub(crate) fn pressure() -> Pressure {
-    linux::pressure(std::path::Path::new("/"))
+    linux::pressure(&root())
 }
+
+/// Where the machine's `/proc` and `/sys` are.
+#[cfg(not(any(target_os = "macos", test)))]
+fn root() -> std::path::PathBuf {
+    "/".into()
+}
+
+/// The same, which a test may put elsewhere.
+#[cfg(all(not(target_os = "macos"), test))]
+fn root() -> std::path::PathBuf {
+    let root = ROOT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    root.clone().unwrap_or_else(|| "/".into())
+}
+
+/// Whose `/proc` and `/sys` all pools of the tests' process look at; `None` for the machine's.
+#[cfg(all(not(target_os = "macos"), test))]
+pub(super) static ROOT: std::sync::Mutex<Option<std::path::PathBuf>> = std::sync::Mutex::new(None);
 
 #[cfg(any(not(target_os = "macos"), test))]
 mod linux {

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use common::Random;
 use dcmetal::ErrorKind::{Device, DeviceLost};
 use dcmetal::telemetry::Reason;
+use dcmetal::tensor::{Activation, Implementation, Product, Tensor, TensorMut, activate_by, product_with};
 use dcmetal::{
     Accelerator, BreakerLimits, BufferPool, Error, ErrorKind, Origin, PixelFormat, PoolLimits, Recovery, Retries,
     TextureDescriptor,
@@ -55,6 +56,7 @@ fn every_fault_ends_in_right_data_or_the_right_error() {
     bounded("threads and chance", threads_meet_faults_by_chance);
     bounded("threads and a lost device", threads_lose_a_device);
     bounded("heaps", a_heap_that_is_not_made_is_no_failure);
+    bounded("passes of Metal Performance Shaders", a_pass_without_an_encoder_is_out_of_memory);
 }
 
 /// Whether a sanitizer looks on, which takes many times as long: one place of eight has to do then, and a quarter of the programs.
@@ -137,8 +139,8 @@ fn transient_faults_are_recovered_from() {
     let witness = &Accelerator::all().expect("devices")[0];
     let (mut faults, mut recovered, mut given_up) = (0, 0, 0);
     for fault in FAULTS.iter().filter(|fault| fault.kind.is_some_and(may_pass)) {
-        // A queue is an accelerator's, which is there before the work; heaps are not used.
-        if matches!(fault.site, "queue" | "heap") {
+        // A queue is an accelerator's, which is there before the work; heaps, events and fences are not used.
+        if matches!(fault.site, "queue" | "heap" | "event" | "fence") {
             continue;
         }
         for (_, rule) in fault.rules() {
@@ -415,4 +417,48 @@ fn a_heap_that_is_not_made_is_no_failure() {
         nothing_is_lent(&pool);
         assert_eq!(gpu.allocated_bytes(), before, "{rules}");
     }
+}
+
+/// A kernel of Metal Performance Shaders makes its encoder itself. Where Metal gives none, that is told as of any other encoder.
+fn a_pass_without_an_encoder_is_out_of_memory() {
+    let gpu = &Accelerator::all().expect("devices")[0];
+    let before = gpu.allocated_bytes();
+    let by = Implementation::PerformanceShaders;
+    let what = Product { implementation: by, ..Product::default() };
+    let (x, mut y, mut z) = (
+        gpu.buffer_from(&[1.0f32, 0.0, 0.0, 1.0]).expect("a buffer"),
+        gpu.buffer_zeroed::<f32>(4).expect("a buffer"),
+        gpu.buffer_zeroed::<f32>(4).expect("a buffer"),
+    );
+    // Of the first of two passes, of the second, and of none.
+    for (rules, ends) in [("encoder:at=1", [false, true]), ("encoder:at=2", [true, false]), ("seed=1", [true, true])] {
+        let mut batch = gpu.batch().expect("a batch");
+        let view = || Tensor::new(&x, &[2, 2]).expect("a view");
+        let multiplied = product_with(view(), view(), TensorMut::new(&mut y, &[2, 2]).expect("a view"), &what);
+        let activated = activate_by(Activation::Relu, view(), TensorMut::new(&mut z, &[2, 2]).expect("a view"), by);
+        set(rules);
+        for (operation, ends) in [multiplied, activated].into_iter().zip(ends) {
+            let operation = operation.unwrap_or_else(|error| panic!("{error}"));
+            assert!(operation.implementation() == by);
+            let recorded = operation.record(&mut batch);
+            assert_eq!(
+                recorded.map_err(|error| error.kind()),
+                if ends { Ok(()) } else { Err(ErrorKind::Resource) },
+                "{rules}"
+            );
+        }
+        assert_eq!(injected("encoder"), u64::from(rules != "seed=1"));
+        set("");
+        batch.submit().and_then(|submission| submission.wait()).expect("the rest is whole");
+        for (buffer, ends) in [&mut y, &mut z].into_iter().zip(ends) {
+            let wanted = if ends { [1.0, 0.0, 0.0, 1.0] } else { [0.0; 4] };
+            assert_eq!(buffer.to_vec().expect("no fault"), wanted, "{rules}");
+            buffer.write().expect("nobody uses it").fill(0.0);
+        }
+    }
+    drop((x, y, z));
+    until("all memory is given back", || {
+        gpu.trim_staging(0);
+        gpu.allocated_bytes() <= before
+    });
 }

@@ -3,8 +3,8 @@
 use std::ffi::c_char;
 
 use super::compile::tell;
-use super::{HMError, put, text};
-use crate::faults;
+use super::{HMDevice, HMError, device_of, put, text};
+use crate::faults::{self, Site};
 
 /// Replaces all rules; false with the error's text, and without a change, when they mean nothing.
 ///
@@ -19,6 +19,16 @@ pub unsafe extern "C" fn hm_faults_set(rules: *const c_char, error: *mut HMError
     // SAFETY: as the module above says.
     unsafe { tell(error, set.map_or_else(|why| HMError::new(0, &why), |()| HMError::NONE)) };
     right
+}
+
+/// Whether a sampler is not made, of which there is nothing else in the engine.
+///
+/// # Safety
+/// As the module above says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_faults_refuse_sampler(device: HMDevice) -> bool {
+    // SAFETY: as the module above says.
+    faults::refuses(unsafe { device_of(device) }, Site::Sampler)
 }
 
 /// How many calls of a site there were, and how many of them failed or were slow on purpose; false when there is no such site.

@@ -11,6 +11,7 @@ use super::{
 use crate::command::Step;
 use crate::event::{Event, Fence};
 use crate::executor::event::now;
+use crate::faults::{Site, refuses};
 use crate::memory::LetGo;
 use crate::overlap;
 
@@ -18,7 +19,7 @@ use crate::overlap;
 /// went without reaching the value.
 pub type Reached = unsafe extern "C" fn(*mut c_void, HMEvent, u64);
 
-/// An event of value 0; a shared one may be used with other devices.
+/// An event of value 0; a shared one may be used with other devices. NULL where the rules of faults say so.
 ///
 /// # Safety
 /// As the module says.
@@ -26,7 +27,20 @@ pub type Reached = unsafe extern "C" fn(*mut c_void, HMEvent, u64);
 pub unsafe extern "C" fn hm_event_create(device: HMDevice, shared: bool) -> HMEvent {
     // SAFETY: as the module says.
     let device = unsafe { device_of(device) };
-    give(Arc::new(Event::new(device, shared)))
+    if refuses(device, Site::Event) { HMEvent::NULL } else { give(Arc::new(Event::new(device, shared))) }
+}
+
+/// Another reference to the event of a handle, for a device; NULL where the rules of faults say so.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hm_event_open(device: HMDevice, event: HMEvent) -> HMEvent {
+    // SAFETY: as the module says.
+    let device = unsafe { device_of(device) };
+    // SAFETY: as the module says.
+    let event = unsafe { share(event) };
+    event.filter(|_| !refuses(device, Site::Event)).map_or(HMEvent::NULL, give)
 }
 
 /// Another reference to the same event.
@@ -178,6 +192,9 @@ pub unsafe extern "C" fn hm_command_buffer_wait_event(
 pub unsafe extern "C" fn hm_fence_create(device: HMDevice) -> HMFence {
     // SAFETY: as the module says.
     let device = unsafe { device_of(device) };
+    if refuses(device, Site::Fence) {
+        return HMFence::NULL;
+    }
     give(Arc::new(Fence { device, let_go: LetGo::default() }))
 }
 

@@ -124,7 +124,7 @@ pub(super) fn plugin(toolchain: &Toolchain) -> Result<PathBuf, String> {
     }
     let cannot = |error: std::io::Error| format!("cannot write the pass to '{}': {error}", path.display());
     // Renamed when it is complete, so that any number of processes may write it at once.
-    let mut made = tempfile::Builder::new().prefix("job-").tempfile_in(toolchain.cache()).map_err(cannot)?;
+    let mut made = super::job::file(toolchain.cache()).map_err(cannot)?;
     std::io::Write::write_all(&mut made, PLUGIN).map_err(cannot)?;
     made.persist(&path).map_err(|error| cannot(error.error))?;
     Ok(path)

@@ -32,6 +32,7 @@ mod flags;
 mod globals;
 mod headers;
 mod invoke;
+mod job;
 mod kernels;
 mod link;
 mod loaded;

@@ -136,8 +136,7 @@ impl Store {
 
     fn write(&self, folder: &Path, key: &str, bytes: &[u8]) -> io::Result<()> {
         super::toolchain::own_directory(folder)?;
-        // tempfile gives it mode 0600.
-        let mut made = tempfile::Builder::new().prefix("job-").tempfile_in(&self.cache)?;
+        let mut made = super::job::file(&self.cache)?;
         made.write_all(bytes)?;
         let path = folder.join(key);
         match made.persist(&path) {
@@ -425,6 +424,14 @@ mod tests {
                     fs::write(begun(&place, std::process::id()), "").unwrap();
                 }
             }
+            "evict" => {
+                let parent = rustix::process::getppid();
+                // Room for two records: almost each that is written has another go.
+                let store = Store::new(&place, 2 * record(0).encode(&key(0)).len() as u64);
+                for number in (0..16).cycle().take_while(|_| rustix::process::getppid() == parent) {
+                    store.put(&key(number), &record(number));
+                }
+            }
             "full" => {
                 // SAFETY: the signal that a write beyond the limit causes is ignored; nothing else uses it.
                 unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -480,6 +487,39 @@ mod tests {
             }
         }
         assert!(seen > kills, "{seen} records were seen after {kills} kills");
+    }
+
+    /// Another process writes and evicts all the time, while this one looks records up and writes some itself.
+    #[test]
+    fn what_another_process_evicts_is_whole_or_not_there() {
+        let place = tempfile::tempdir().unwrap();
+        let mut child = process(place.path(), "evict").spawn().unwrap();
+        let store = store(place.path(), 1 << 20);
+        let (mut found, mut missed) = (0, 0);
+        for number in (0..16).cycle() {
+            match store.get(&key(number)) {
+                Some(record) => {
+                    assert_eq!(record, self::record(number));
+                    found += 1;
+                }
+                None => missed += 1,
+            }
+            if found >= 200 && missed >= 200 {
+                break;
+            }
+            if number == 7 {
+                store.put(&key(number), &record(number));
+            }
+            assert_eq!(child.try_wait().unwrap(), None, "the other process ended by itself");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(made(place.path()) > 0, "and what is there is whole");
+        for entry in fs::read_dir(place.path().join("made")).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let number = (0..16).find(|n| key(*n) == name).expect("only records are there");
+            assert_eq!(store.get(&name), Some(record(number)));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! by this user, no link. In it: `headers-<hash>` (the headers' texts), `pch-<hash>` (precompiled header and its
 //! checksum; the hash covers headers,
 //! compiler, flags and processor), `made` (what the compiler made, store.rs) and `job-*` (one compilation each, removed at
-//! its end). Entries appear by renaming a finished directory,
+//! its end, job.rs). Entries appear by renaming a finished directory,
 //! so that any number of processes may create them at once; what is found is checked before it is used and replaced
 //! when it is broken.
 //!
@@ -14,6 +14,7 @@
 
 use super::compile::{self, Finished};
 use super::headers::{EMPTY, HEADERS};
+use super::job::{self, Job};
 use super::loaded::c_library;
 use super::store::{self, Record, Store, USUAL_SIZE};
 use super::{Arithmetic, CompileFailure, Failure, MathMode};
@@ -28,7 +29,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
-use tempfile::TempDir;
 
 /// The oldest clang whose C++ for OpenCL mode has what the headers need.
 const OLDEST: u32 = 17;
@@ -181,10 +181,8 @@ impl Toolchain {
     }
 
     /// A directory for the files of one compilation, removed when dropped.
-    pub(crate) fn job(&self) -> Result<TempDir, CompileFailure> {
-        tempfile::Builder::new()
-            .prefix("job-")
-            .tempdir_in(&self.cache)
+    pub(crate) fn job(&self) -> Result<Job, CompileFailure> {
+        Job::new(&self.cache)
             .map_err(|e| failure(format!("cannot create a directory in '{}': {e}", self.cache.display())))
     }
 
@@ -423,7 +421,7 @@ fn is_intact(home: &Path) -> bool {
 
 /// Moves a directory out of the way and removes it; a failure shows when its place is needed.
 pub(super) fn discard(cache: &Path, path: &Path) {
-    if let Ok(place) = tempfile::Builder::new().prefix("job-").tempdir_in(cache) {
+    if let Ok(place) = Job::new(cache) {
         let _ = fs::rename(path, place.path().join("old"));
     }
 }
@@ -480,22 +478,23 @@ pub(super) fn own_directory(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
+/// Headers that no process has looked for in so long go.
+const UNUSED: Duration = Duration::from_secs(60 * 24 * 3600);
+
 /// Removes jobs that a killed process left behind and headers that no process has looked for in long.
-fn sweep(cache: &Path) {
+pub(super) fn sweep(cache: &Path) {
     let Ok(entries) = fs::read_dir(cache) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let days = if name.starts_with("job-") {
-            1
-        } else if ["pch-", "headers-", "pass-"].iter().any(|kind| name.starts_with(kind)) {
-            60
-        } else {
+        let is_job = name.starts_with(job::PREFIX);
+        if !is_job && !["pch-", "headers-", "pass-"].iter().any(|kind| name.starts_with(kind)) {
             continue;
-        };
+        }
         let age =
             entry.metadata().and_then(|m| m.modified()).ok().and_then(|t| SystemTime::now().duration_since(t).ok());
-        if age.is_some_and(|age| age > Duration::from_secs(days * 24 * 3600)) {
+        let is_old = age.is_some_and(|age| age > if is_job { job::LEFT } else { UNUSED });
+        if is_old && (!is_job || job::is_free(&entry.path())) {
             let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
         }
     }
@@ -521,7 +520,7 @@ fn write_headers(cache: &Path) -> Result<(PathBuf, bool), CompileFailure> {
         return Ok((home, false));
     }
     let cannot = |e: io::Error| failure(format!("cannot write hostmetal's headers to '{}': {e}", cache.display()));
-    let job = tempfile::Builder::new().prefix("job-").tempdir_in(cache).map_err(cannot)?;
+    let job = Job::new(cache).map_err(cannot)?;
     let made = job.path().join("headers");
     for (name, text) in &all {
         let path = made.join(name);
@@ -586,10 +585,8 @@ fn find_clang(
     let named = options.clang.clone().or_else(|| std::env::var_os("HOSTMETAL_CLANG").filter(|v| !v.is_empty()));
     let candidates: Vec<OsString> =
         named.clone().map_or_else(|| CANDIDATES.iter().map(OsString::from).collect(), |one| vec![one]);
-    let job = tempfile::Builder::new()
-        .prefix("job-")
-        .tempdir_in(cache)
-        .map_err(|e| failure(format!("cannot create a directory in '{}': {e}", cache.display())))?;
+    let job =
+        Job::new(cache).map_err(|e| failure(format!("cannot create a directory in '{}': {e}", cache.display())))?;
     let mut reasons = Vec::new();
     for candidate in candidates {
         let (place, wrapper) = place_of_version(&candidate);

@@ -158,6 +158,8 @@ FOUNDATION_EXPORT NSErrorUserInfoKey const NSLocalizedDescriptionKey;
 @property(nullable, readonly, copy) NSString *localizedFailureReason;
 @end
 
+FOUNDATION_EXPORT NSExceptionName const NSMallocException;
+
 @interface NSException : NSObject <NSCopying>
 @property(readonly, copy) NSExceptionName name;
 @property(nullable, readonly, copy) NSString *reason;
