@@ -29,7 +29,7 @@ use super::submission::{HandedOver, Place};
 use super::{Inflight, Submission};
 use crate::event::EventUse;
 use crate::raw::host::lock;
-use crate::sync::{Arc, Mutex, MutexGuard};
+use crate::sync::{Arc, Mutex, MutexGuard, yield_now};
 use crate::{Accelerator, Arg, Batch, Error, Event, Grid, IndirectGrid, Kernel, Result, View, ViewMut, kernel};
 
 /// When a [`Stream`] closes a batch, and how much of its work may be in flight.
@@ -483,11 +483,15 @@ impl Shared {
         Some(handed_over)
     }
 
-    /// Hands over the batch of this submission, if it is still in the making.
+    /// Hands over the batch of this submission, if it is still in the making. If it is not, another thread is about to hand it over or to let go of it: whoever asks again is to leave it the
+    /// time.
     pub(super) fn hand_over(&self, flight: &Inflight) {
         let state = lock(&self.state);
         if state.open.as_ref().is_some_and(|open| open.batch.is_of(flight)) {
             self.close(state);
+        } else {
+            drop(state);
+            yield_now();
         }
     }
 }
