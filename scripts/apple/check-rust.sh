@@ -28,9 +28,9 @@ scripts/apple/fetch.sh
 
 # shellcheck source=scripts/apple/rustc.sh
 . scripts/apple/rustc.sh
-# Nothing of it is run: no backtraces, which are a third of std, and nothing for debuggers.
+# Nothing of it is run: no backtraces, which are a third of std, and nothing for debuggers, which then need not be stripped by a tool of Rust's.
 build_std=(-Zbuild-std=std,panic_unwind,test -Zbuild-std-features=panic-unwind)
-export CARGO_PROFILE_DEV_DEBUG=false
+export CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_STRIP=none
 std=()
 if [ ! -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ]; then
   debian_rustc
