@@ -1,10 +1,6 @@
 // MTLCommandBuffer, its descriptor, and what its error tells of encoders.
 #import "faces.h"
 
-#if __has_feature(thread_sanitizer)
-#include <sanitizer/tsan_interface.h>
-#endif
-
 NSErrorDomain const MTLCommandBufferErrorDomain = @"MTLCommandBufferErrorDomain";
 NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey = @"MTLCommandBufferEncoderInfoErrorKey";
 
@@ -356,19 +352,7 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   _debugGroups--;
 }
 
-#if __has_feature(thread_sanitizer)
-// Threads that have the command buffer give it up by GNUstep's count, which is atomic and not instrumented: whoever takes the last reference comes behind
-// them all.
-- (oneway void)release {
-  __tsan_release(self);
-  [super release];
-}
-#endif
-
 - (void)dealloc {
-#if __has_feature(thread_sanitizer)
-  __tsan_acquire(self);
-#endif
   hm_command_buffer_release(_engine);
   [_queue release];
   // Most have none of these, and a message to nil costs a look-up too.
