@@ -143,12 +143,13 @@
 
 - (NSArray *)committedAllocations {
   if (__atomic_load_n(&_count, __ATOMIC_ACQUIRE) == 0) return nil;
-  // A set's own lock is taken inside of this one, and never the other way round.
+  NSArray *sets = nil;
   @synchronized(self) {
-    NSMutableArray *all = [NSMutableArray arrayWithCapacity:[_sets count]];
-    for (HostMTLResidencySet *set in _sets) [all addObject:[set committedAllocations]];
-    return all;
+    sets = [[_sets retain] autorelease];
   }
+  NSMutableArray *all = [NSMutableArray arrayWithCapacity:[sets count]];
+  for (HostMTLResidencySet *set in sets) [all addObject:[set committedAllocations]];
+  return all;
 }
 
 - (const char *)add:(const id<MTLResidencySet> [])sets count:(NSUInteger)count device:(id<MTLDevice>)device {
@@ -178,7 +179,7 @@
   return nullptr;
 }
 
-// What goes may be the last of a set, whose allocations may have deallocators: those run outside of the lock.
+// Arrays are never changed, since another thread may be going through one.
 - (void)replaceBy:(NSArray *)sets {
   [_sets autorelease];
   _sets = [sets retain];
