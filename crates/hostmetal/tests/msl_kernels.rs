@@ -549,6 +549,21 @@ fn methods_are_for_objects_in_constant_too() {
 }
 
 #[test]
+fn uniform_values_are_assigned_to_as_others_are() {
+    let kernel = kernel(
+        "kernel void k(device int *out [[buffer(0)]]) {
+             uniform<int> u = make_uniform(100); int n = 0;
+             u += 7; out[n++] = u; u -= 20; out[n++] = u; u *= 3; out[n++] = u; u /= 2; out[n++] = u; u %= 50; out[n++] = u;
+             u |= 8; out[n++] = u; u &= 29; out[n++] = u; u ^= 5; out[n++] = u; u <<= 3; out[n++] = u; u >>= 1; out[n++] = u;
+             out[n++] = u++; out[n++] = u; out[n++] = ++u; out[n++] = u--; out[n++] = u; out[n++] = --u;
+         }",
+    );
+    let mut out = [0i32; 16];
+    run(&kernel, &[(0, out.as_mut_ptr().cast())], [1, 1, 1]);
+    assert_eq!(out, [107, 87, 261, 130, 30, 30, 28, 25, 200, 100, 100, 101, 102, 102, 101, 100]);
+}
+
+#[test]
 fn a_scope_for_the_system_is_the_programs_to_declare() {
     // MSL 3.2 table 6.13 has no such scope; MLX declares it, in old versions always and in new ones where no macro is there for it.
     let declared = "enum thread_scope : int; constexpr constant metal::thread_scope thread_scope_system = static_cast<thread_scope>(3);";
