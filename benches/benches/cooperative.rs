@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use dcmetal::{Accelerator, Buffer, COOPERATIVE, Error, Grid, Kernel, args};
-use dcmetal_benches::is_short;
+use dcmetal_benches::{is_chosen, is_short};
 use dcmetal_validate::measure::alternated;
 use dcmetal_validate::problems::Random;
 
@@ -133,11 +133,9 @@ fn measure(gpu: &Accelerator, case: &Case, random: &mut Random, rounds: usize) -
 }
 
 fn main() {
-    // cargo adds `--bench`; anything else is a part of the names of those to run.
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let gpu = Accelerator::system_default().expect("a Metal device");
     let mut random = Random(7);
-    for case in CASES.iter().filter(|case| wanted.is_empty() || wanted.iter().any(|part| case.name.contains(part))) {
+    for case in CASES.iter().filter(|case| is_chosen(case.name)) {
         let rounds = if is_short() { 1 } else { 41 };
         measure(&gpu, case, &mut random, rounds).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     }

@@ -10,3 +10,10 @@ pub mod opencl;
 pub fn is_short() -> bool {
     std::env::args().any(|word| word == "--short" || word == "--test")
 }
+
+/// Whether a case is to run: words of the command line that are no options are parts of the names of those that are, and without any all are.
+pub fn is_chosen(name: &str) -> bool {
+    // cargo adds `--bench`.
+    let mut wanted = std::env::args().skip(1).filter(|word| !word.starts_with("--")).peekable();
+    wanted.peek().is_none() || wanted.any(|part| name.contains(&part))
+}
