@@ -24,7 +24,8 @@ const SOURCES: [&str; 11] = [
     "DCMetalPerformance.mm",
     "DCMetalTexture.mm",
 ];
-const HEADER: &str = "include/DCMetal.h";
+/// The first includes the second.
+const HEADERS: [&str; 2] = ["include/DCMetal.h", "include/DCMetalPerformance.h"];
 const DOCS_BINDINGS: &str = "src/bindings_docs.rs";
 const INSTALL: &str = "sudo apt-get install clang-19 libclang-19-dev gobjc++ libgnustep-base-dev";
 const INSTALL_MACOS: &str = "xcode-select --install";
@@ -45,13 +46,13 @@ fn main() {
         return;
     }
     let native = root.join("native");
-    for file in SOURCES.iter().chain(&["DCMetalShim.h", HEADER]) {
+    for file in SOURCES.iter().chain(&["DCMetalShim.h"]).chain(&HEADERS) {
         println!("cargo::rerun-if-changed={}", native.join(file).display());
     }
     let tools = tools();
     check(&tools, &out);
     compile(&tools, &native);
-    generate(&native.join(HEADER), &bindings);
+    generate(&native.join(HEADERS[0]), &bindings);
     println!("cargo::metadata=INCLUDE={}", native.join("include").display());
     println!("cargo::rustc-env=DCMETAL_SYS_BINDINGS={}", bindings.display());
 }

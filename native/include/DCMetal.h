@@ -1,7 +1,8 @@
 /* DCMetal.h: a C ABI over Apple's Metal compute API (https://developer.apple.com/documentation/metal).
  *
  * For C99 and C++11. One opaque struct type per Metal object; a handle of one kind never passes for another. The same
- * source, native/DCMetal*.mm, serves Apple's Metal on macOS and hostmetal on Linux.
+ * source, native/DCMetal*.mm, serves Apple's Metal on macOS and hostmetal on Linux. What Metal Performance Shaders gives
+ * is in DCMetalPerformance.h, which this header includes.
  *
  * Ownership. Every `*_Create*` function and every out-parameter described as "owned" hands the caller one reference;
  * give it back with that type's `*_Release`. Nothing else owns it. `*_Release(NULL)` does nothing. A handle keeps alive
@@ -73,8 +74,6 @@ typedef struct DCMetalEvent_s *DCMetalEvent;
 typedef struct DCMetalSharedEvent_s *DCMetalSharedEvent;
 typedef struct DCMetalFence_s *DCMetalFence;
 typedef struct DCMetalIndirectCommands_s *DCMetalIndirectCommands;
-typedef struct DCMetalMultiplication_s *DCMetalMultiplication;
-typedef struct DCMetalRowKernel_s *DCMetalRowKernel;
 typedef struct DCMetalCommandBuffer_s *DCMetalCommandBuffer;
 typedef struct DCMetalComputeEncoder_s *DCMetalComputeEncoder;
 typedef struct DCMetalBlitEncoder_s *DCMetalBlitEncoder;
@@ -186,20 +185,6 @@ typedef DC_METAL_ENUM(DCMetalDispatchType) {
   DC_METAL_DISPATCH_SERIAL = 0,
   DC_METAL_DISPATCH_CONCURRENT = 1
 } DCMetalDispatchType;
-
-/* MPSDataType, same values; those that matrices of this interface may have */
-typedef DC_METAL_ENUM(DCMetalNumber) {
-  DC_METAL_NUMBER_FLOAT16 = 0x10000010,
-  DC_METAL_NUMBER_FLOAT32 = 0x10000020
-} DCMetalNumber;
-
-/* MPSCNNNeuronType, same values; those that this interface has */
-typedef DC_METAL_ENUM(DCMetalNeuron) {
-  DC_METAL_NEURON_RELU = 1,    /* x, or a x where x is below 0 */
-  DC_METAL_NEURON_SIGMOID = 3, /* 1 / (1 + exp(-x)) */
-  DC_METAL_NEURON_TANH = 5,    /* a tanh(b x) */
-  DC_METAL_NEURON_GELU = 15    /* x (1 + erf(x / sqrt(2))) / 2 */
-} DCMetalNeuron;
 
 /* MTLIndirectCommandType, same values; a bit set; those that this interface has */
 typedef DC_METAL_ENUM(DCMetalIndirectCommandTypes) {
@@ -841,60 +826,10 @@ DC_METAL_API DCMetalStatus DCMetalBlitEncoder_WaitForFence(DCMetalBlitEncoder en
 DC_METAL_API DCMetalStatus DCMetalBlitEncoder_EndEncoding(DCMetalBlitEncoder encoder, DCMetalError *error);
 DC_METAL_API void DCMetalBlitEncoder_Release(DCMetalBlitEncoder encoder);
 
-/* ------------------------------------------------------------------ DCMetalMultiplication (MPSMatrixMultiplication)
- *
- * Metal Performance Shaders. A kernel of it is encoded into a command buffer as a pass of its own, behind what is encoded before, and Metal
- * orders it as other passes: by the tracked memory that both use. It belongs to one thread at a time, and is kept, as its buffers are, until
- * the command buffer has completed. */
-
-/* Whether the device has Metal Performance Shaders (MPSSupportsMTLDevice); false for NULL. */
-DC_METAL_API bool DCMetalDevice_SupportsPerformanceShaders(DCMetalDevice device);
-
-/* Matrices in a buffer (MPSMatrix): element (i, j) of number n is at offset + n * matrix_bytes + i * row_bytes + j * (2 or 4). Nothing is copied. */
-typedef struct DCMetalMatrix {
-  DCMetalBuffer buffer;
-  uint64_t offset; /* a multiple of the element's size, as is row_bytes */
-  uint64_t rows, columns;
-  uint64_t row_bytes;    /* a row at least */
-  uint64_t matrices;     /* at least 1 */
-  uint64_t matrix_bytes; /* a multiple of row_bytes, all rows at least; of one matrix it means nothing */
-  DCMetalNumber number;
-} DCMetalMatrix;
-
-/* result = alpha op(left) op(right) + beta result, where op transposes or does not. Both factors are rounded to float. */
-typedef struct DCMetalMultiplicationDescriptor {
-  bool transpose_left, transpose_right;
-  uint64_t rows, columns; /* of a result */
-  uint64_t interior;      /* columns of op(left), rows of op(right) */
-  double alpha, beta;     /* with a beta of 0 what the result holds does not matter */
-} DCMetalMultiplicationDescriptor;
-
-/* DC_METAL_UNSUPPORTED where the device has no Metal Performance Shaders. */
-DC_METAL_API DCMetalStatus DCMetalMultiplication_Create(DCMetalDevice device,
-                                                        const DCMetalMultiplicationDescriptor *descriptor,
-                                                        DCMetalMultiplication *multiplication, DCMetalError *error);
-/* The matrices have the sizes that the descriptor says, and as many of each; left and right hold one kind of numbers, the result that or FLOAT32.
- * What does not fit is DC_METAL_INVALID_ARGUMENT, an open encoder DC_METAL_INVALID_STATE. The result may not overlap the others. */
-DC_METAL_API DCMetalStatus DCMetalMultiplication_Encode(DCMetalMultiplication multiplication,
-                                                        DCMetalCommandBuffer command_buffer, const DCMetalMatrix *left,
-                                                        const DCMetalMatrix *right, const DCMetalMatrix *result,
-                                                        DCMetalError *error);
-DC_METAL_API void DCMetalMultiplication_Release(DCMetalMultiplication multiplication);
-
-/* ------------------------------------------------------------------ DCMetalRowKernel (MPSMatrixSoftMax, MPSMatrixNeuron), as above */
-
-/* exp(x), divided by its sum over the row; or a function of each element, with its parameters a and b. */
-DC_METAL_API DCMetalStatus DCMetalRowKernel_CreateSoftMax(DCMetalDevice device, DCMetalRowKernel *kernel,
-                                                          DCMetalError *error);
-DC_METAL_API DCMetalStatus DCMetalRowKernel_CreateNeuron(DCMetalDevice device, DCMetalNeuron neuron, float a, float b,
-                                                         DCMetalRowKernel *kernel, DCMetalError *error);
-/* Source and result have one size and one kind of numbers, and do not overlap; errors as of DCMetalMultiplication_Encode. */
-DC_METAL_API DCMetalStatus DCMetalRowKernel_Encode(DCMetalRowKernel kernel, DCMetalCommandBuffer command_buffer,
-                                                   const DCMetalMatrix *source, const DCMetalMatrix *result,
-                                                   DCMetalError *error);
-DC_METAL_API void DCMetalRowKernel_Release(DCMetalRowKernel kernel);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "DCMetalPerformance.h"
+
 #endif

@@ -63,7 +63,7 @@ compare_dispatch() {
   "$apple/venv/bin/python" scripts/apple/check_dispatch.py "$1" -- "${target[@]}" -nostdlibinc \
     -resource-dir "$(clang-19 -print-resource-dir)" "${system[@]}"
 }
-# $1: folder with DCMetal*.mm and include/DCMetal.h, $2: -fobjc-arc or -fno-objc-arc, $3: where objects go
+# $1: folder with DCMetal*.mm and include/DCMetal*.h, $2: -fobjc-arc or -fno-objc-arc, $3: where objects go
 compile_shim() {
   rm -rf "$3" && mkdir -p "$3"
   local source

@@ -109,18 +109,6 @@ pub struct DCMetalIndirectCommands_s {
 pub type DCMetalIndirectCommands = *mut DCMetalIndirectCommands_s;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct DCMetalMultiplication_s {
-    _unused: [u8; 0],
-}
-pub type DCMetalMultiplication = *mut DCMetalMultiplication_s;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct DCMetalRowKernel_s {
-    _unused: [u8; 0],
-}
-pub type DCMetalRowKernel = *mut DCMetalRowKernel_s;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct DCMetalCommandBuffer_s {
     _unused: [u8; 0],
 }
@@ -282,24 +270,6 @@ pub const DC_METAL_DISPATCH_CONCURRENT: DCMetalDispatchType = DCMetalDispatchTyp
 /// MTLDispatchType, same values
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct DCMetalDispatchType(pub ::std::os::raw::c_uint);
-pub const DC_METAL_NUMBER_FLOAT16: DCMetalNumber = DCMetalNumber(268435472);
-pub const DC_METAL_NUMBER_FLOAT32: DCMetalNumber = DCMetalNumber(268435488);
-#[repr(transparent)]
-/// MPSDataType, same values; those that matrices of this interface may have
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct DCMetalNumber(pub ::std::os::raw::c_uint);
-/// x, or a x where x is below 0
-pub const DC_METAL_NEURON_RELU: DCMetalNeuron = DCMetalNeuron(1);
-/// 1 / (1 + exp(-x))
-pub const DC_METAL_NEURON_SIGMOID: DCMetalNeuron = DCMetalNeuron(3);
-/// a tanh(b x)
-pub const DC_METAL_NEURON_TANH: DCMetalNeuron = DCMetalNeuron(5);
-/// x (1 + erf(x / sqrt(2))) / 2
-pub const DC_METAL_NEURON_GELU: DCMetalNeuron = DCMetalNeuron(15);
-#[repr(transparent)]
-/// MPSCNNNeuronType, same values; those that this interface has
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct DCMetalNeuron(pub ::std::os::raw::c_uint);
 pub const DC_METAL_INDIRECT_THREADGROUPS: DCMetalIndirectCommandTypes = DCMetalIndirectCommandTypes(
     32,
 );
@@ -2020,6 +1990,36 @@ unsafe extern "C" {
 unsafe extern "C" {
     pub fn DCMetalBlitEncoder_Release(encoder: DCMetalBlitEncoder);
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct DCMetalMultiplication_s {
+    _unused: [u8; 0],
+}
+pub type DCMetalMultiplication = *mut DCMetalMultiplication_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct DCMetalRowKernel_s {
+    _unused: [u8; 0],
+}
+pub type DCMetalRowKernel = *mut DCMetalRowKernel_s;
+pub const DC_METAL_NUMBER_FLOAT16: DCMetalNumber = DCMetalNumber(268435472);
+pub const DC_METAL_NUMBER_FLOAT32: DCMetalNumber = DCMetalNumber(268435488);
+#[repr(transparent)]
+/// MPSDataType, same values; those that matrices of this interface may have
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalNumber(pub ::std::os::raw::c_uint);
+/// x, or a x where x is below 0
+pub const DC_METAL_NEURON_RELU: DCMetalNeuron = DCMetalNeuron(1);
+/// 1 / (1 + exp(-x))
+pub const DC_METAL_NEURON_SIGMOID: DCMetalNeuron = DCMetalNeuron(3);
+/// a tanh(b x)
+pub const DC_METAL_NEURON_TANH: DCMetalNeuron = DCMetalNeuron(5);
+/// x (1 + erf(x / sqrt(2))) / 2
+pub const DC_METAL_NEURON_GELU: DCMetalNeuron = DCMetalNeuron(15);
+#[repr(transparent)]
+/// MPSCNNNeuronType, same values; those that this interface has
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalNeuron(pub ::std::os::raw::c_uint);
 unsafe extern "C" {
     /// Whether the device has Metal Performance Shaders (MPSSupportsMTLDevice); false for NULL.
     pub fn DCMetalDevice_SupportsPerformanceShaders(device: DCMetalDevice) -> bool;

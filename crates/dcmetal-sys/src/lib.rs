@@ -1,6 +1,6 @@
 //! Raw bindings to DCMetal, a C ABI over Apple's [Metal compute API](https://developer.apple.com/documentation/metal).
 //!
-//! The functions, types and constants are those of `native/include/DCMetal.h`, with the header's own comments; the
+//! The functions, types and constants are those of `native/include/DCMetal.h` and what it includes, with the header's own comments; the
 //! contract (ownership, status, threads, strings) is the one its first comment states. On macOS the library behind them is
 //! Apple's Metal, elsewhere the crate `hostmetal`. Nothing here is safe to call; the crate `dcmetal` is.
 //!

@@ -1,4 +1,4 @@
-//! The table of C ABI cases: what every function of native/include/DCMetal.h does, run on whichever Metal is linked.
+//! The table of C ABI cases: what every function of native/include/DCMetal*.h does, run on whichever Metal is linked.
 //!
 //! A row names what must hold, the functions it is about and the function that shows it. Two tests watch the table itself:
 //! each function of the header has a row, and a row's case really calls the functions that it names.
@@ -43,7 +43,8 @@ mod support;
 #[path = "abi/texture.rs"]
 mod texture;
 
-pub(crate) const HEADER: &str = include_str!("../native/include/DCMetal.h");
+pub(crate) const HEADER: &str =
+    concat!(include_str!("../native/include/DCMetal.h"), include_str!("../native/include/DCMetalPerformance.h"));
 
 struct Case {
     name: &'static str,

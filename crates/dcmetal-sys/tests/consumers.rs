@@ -174,7 +174,8 @@ fn exported(library: &Path) -> BTreeSet<String> {
 /// The headers' functions are the whole interface of the shared libraries.
 #[test]
 fn shared_libraries_export_the_headers_functions() {
-    let expected = declared("DCMetal.h", "DC_METAL_API");
+    let mut expected = declared("DCMetal.h", "DC_METAL_API");
+    expected.extend(declared("DCMetalPerformance.h", "DC_METAL_API"));
     assert!(expected.len() > 90, "{}", expected.len());
     assert_eq!(exported(&shared_library()), expected);
     let expected = declared("clmsl.h", "CLMSL_API");
@@ -201,6 +202,7 @@ fn installed_files_name_no_place() {
         "lib/pkgconfig/clmsl.pc",
         "lib/cmake/DCMetal/DCMetalConfig.cmake",
         "include/DCMetal.h",
+        "include/DCMetalPerformance.h",
     ] {
         let content = fs::read_to_string(prefix().join(file)).expect("it is installed");
         assert!(!content.contains(&place), "{file}");
