@@ -54,8 +54,13 @@ DCMetalStatus DCMetalCommandBuffer_Enqueue(DCMetalCommandBuffer command_buffer, 
   });
 }
 
-// How a command buffer that has finished ended.
-static DCMetalStatus outcome(id<MTLCommandBuffer> object, DCMetalError *error) {
+// How a command buffer that has finished ended. What a graph committed of it was on the same queue before.
+static DCMetalStatus outcome(NSArray<id<MTLCommandBuffer>> *pieces, id<MTLCommandBuffer> object, DCMetalError *error) {
+  for (id<MTLCommandBuffer> piece in pieces) {
+    [piece waitUntilCompleted];
+    const DCMetalStatus status = outcome(nil, piece, error);
+    if (status != DC_METAL_OK) return status;
+  }
   NSError *cause = [object error];
   MTLCommandBufferStatus status = [object status];
   if (status == MTLCommandBufferStatusCompleted && !cause) return DC_METAL_OK;
@@ -73,10 +78,12 @@ DCMetalStatus DCMetalCommandBuffer_AddCompletedHandler(DCMetalCommandBuffer comm
     // Its captures are locals of this body: a block must not reach through the body's own captures, which die before it.
     DCMetalCompletedHandler call = handler;
     void *with = context;
+    NSArray<id<MTLCommandBuffer>> *pieces = command_buffer->pieces;
+    command_buffer->handled = true;
     [command_buffer->object addCompletedHandler:^(id<MTLCommandBuffer> finished) {
       DCMetalError failure = nullptr;
       DCMetalError *reason = &failure;
-      DCMetalStatus status = entry(reason, [=] { return outcome(finished, reason); });
+      DCMetalStatus status = entry(reason, [=] { return outcome(pieces, finished, reason); });
       call(with, status, failure);
     }];
     return DC_METAL_OK;
@@ -115,10 +122,16 @@ DCMetalStatus DCMetalCommandBuffer_EncodeWaitForEvent(DCMetalCommandBuffer comma
   });
 }
 
+static void wait_for_pieces(DCMetalCommandBuffer command_buffer) {
+  NSArray<id<MTLCommandBuffer>> *pieces = command_buffer->pieces;
+  for (id<MTLCommandBuffer> piece in pieces) [piece waitUntilCompleted];
+}
+
 DCMetalStatus DCMetalCommandBuffer_Commit(DCMetalCommandBuffer command_buffer, DCMetalError *error) {
   DCMetalStatus status = entry(error, [=] {
     if (!command_buffer) return null_argument(error, "command_buffer");
     if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
+    if (command_buffer->broken) return fail(error, DC_METAL_INVALID_STATE, "a graph was encoded by half into the command buffer");
     if (command_buffer->committed.exchange(true)) return committed_already(error);
     if (command_buffer->indirect) {
       // Also where it is not committed after all, and the block goes without having been called.
@@ -131,8 +144,11 @@ DCMetalStatus DCMetalCommandBuffer_Commit(DCMetalCommandBuffer command_buffer, D
     [command_buffer->object commit];
     return DC_METAL_OK;
   });
-  // Raised by the commit itself: nothing was submitted.
-  if (status == DC_METAL_EXCEPTION) command_buffer->committed = false;
+  // Raised by the commit itself: nothing was submitted, but for what a graph committed before, which is done then.
+  if (status == DC_METAL_EXCEPTION) {
+    command_buffer->committed = false;
+    drop([=] { wait_for_pieces(command_buffer); });
+  }
   return status;
 }
 
@@ -152,14 +168,25 @@ DCMetalStatus DCMetalCommandBuffer_WaitUntilCompleted(DCMetalCommandBuffer comma
     [command_buffer->object waitUntilCompleted];
     // Its handlers may not have been called yet.
     if (command_buffer->indirect) command_buffer->indirect->end();
-    return outcome(command_buffer->object, error);
+    return outcome(command_buffer->pieces, command_buffer->object, error);
   });
+}
+
+// The part whose status is the whole's: the last until that has finished, then the first that failed.
+static id<MTLCommandBuffer> telling(DCMetalCommandBuffer command_buffer) {
+  id<MTLCommandBuffer> last = command_buffer->object;
+  if ([last status] < MTLCommandBufferStatusCompleted) return last;
+  NSArray<id<MTLCommandBuffer>> *pieces = command_buffer->pieces;
+  for (id<MTLCommandBuffer> piece in pieces) {
+    if ([piece status] != MTLCommandBufferStatusCompleted) return piece;
+  }
+  return last;
 }
 
 DCMetalCommandBufferStatus DCMetalCommandBuffer_GetStatus(DCMetalCommandBuffer command_buffer) {
   if (!command_buffer) return DC_METAL_COMMAND_BUFFER_ERROR;
   return ask(DC_METAL_COMMAND_BUFFER_ERROR, [=] {
-    MTLCommandBufferStatus status = [command_buffer->object status];
+    MTLCommandBufferStatus status = [telling(command_buffer) status];
     if (status >= MTLCommandBufferStatusCompleted && command_buffer->indirect) command_buffer->indirect->end();
     return (DCMetalCommandBufferStatus)status;
   });
@@ -169,7 +196,8 @@ DCMetalError DCMetalCommandBuffer_CreateError(DCMetalCommandBuffer command_buffe
   if (!command_buffer) return nullptr;
   return ask(DCMetalError(nullptr), [=] {
     DCMetalError error = nullptr;
-    if ([command_buffer->object status] == MTLCommandBufferStatusError) (void)fail(&error, [command_buffer->object error]);
+    id<MTLCommandBuffer> object = telling(command_buffer);
+    if ([object status] == MTLCommandBufferStatusError) (void)fail(&error, [object error]);
     return error;
   });
 }
@@ -179,8 +207,10 @@ DCMetalStatus DCMetalCommandBuffer_GetGPUTimes(DCMetalCommandBuffer command_buff
   if (end) *end = 0;
   return entry(nullptr, [=] {
     if (!command_buffer || !start || !end) return DC_METAL_INVALID_ARGUMENT;
-    if ([command_buffer->object status] < MTLCommandBufferStatusCompleted) return DC_METAL_INVALID_STATE;
-    double from = [command_buffer->object GPUStartTime], to = [command_buffer->object GPUEndTime];
+    if ([telling(command_buffer) status] < MTLCommandBufferStatusCompleted) return DC_METAL_INVALID_STATE;
+    NSArray<id<MTLCommandBuffer>> *pieces = command_buffer->pieces;
+    id<MTLCommandBuffer> first = [pieces count] > 0 ? [pieces objectAtIndex:0] : (id<MTLCommandBuffer>)command_buffer->object;
+    double from = [first GPUStartTime], to = [command_buffer->object GPUEndTime];
     // Some systems leave zeros; no time is invented for them.
     if (!(from > 0) || !(to >= from)) return DC_METAL_UNSUPPORTED;
     *start = from;
@@ -190,7 +220,11 @@ DCMetalStatus DCMetalCommandBuffer_GetGPUTimes(DCMetalCommandBuffer command_buff
 }
 
 DCMetalCommandBuffer_s::~DCMetalCommandBuffer_s() {
-  if (indirect && !committed) indirect->end();
+  // Parts that a graph committed may use them still.
+  if (indirect && !committed) {
+    wait_for_pieces(this);
+    indirect->end();
+  }
   unshare(indirect);
 }
 

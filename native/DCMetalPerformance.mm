@@ -118,8 +118,7 @@ static DCMetalStatus check_matrices(DCMetalMultiplication multiplication, const 
   return DC_METAL_OK;
 }
 
-// Whether a kernel may make its pass now.
-static DCMetalStatus check_moment(DCMetalCommandBuffer command_buffer, uint64_t registry_id, DCMetalError *error) {
+DCMetalStatus dcmetal::check_moment(DCMetalCommandBuffer command_buffer, uint64_t registry_id, DCMetalError *error) {
   if (!command_buffer) return null_argument(error, "command_buffer");
   if (command_buffer->committed) return committed_already(error);
   if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");

@@ -315,6 +315,9 @@ struct DCMetalCommandBuffer_s {
   std::atomic<bool> committed{false};  // read by any thread that waits
   bool enqueued = false;
   bool encoding = false;  // an encoder is open
+  bool handled = false;   // it has a completed handler, which stays with the part that object is now
+  bool broken = false;    // a graph was encoded by half
+  dcmetal::Strong<NSMutableArray<id<MTLCommandBuffer>> *> pieces;  // what a graph committed; nil before the first
   dcmetal::IndirectUses *indirect = nullptr;  // NULL before the first
 };
 
@@ -384,6 +387,8 @@ DCMetalStatus memory_large(DCMetalPipeline pipeline, uint64_t memory, DCMetalErr
 DCMetalStatus check_memory_length(uint64_t length, uint64_t most, DCMetalError *error);
 DCMetalStatus check_offset(uint64_t offset, uint64_t length, DCMetalError *error);
 DCMetalStatus check_buffer(DCMetalBuffer buffer, uint64_t registry_id, const char *name, DCMetalError *error);
+// Whether a kernel of Metal Performance Shaders may make its pass now.
+DCMetalStatus check_moment(DCMetalCommandBuffer command_buffer, uint64_t registry_id, DCMetalError *error);
 
 template <class Handle> DCMetalStatus usable(Handle encoder, DCMetalError *error) {
   if (!encoder) return null_argument(error, "encoder");

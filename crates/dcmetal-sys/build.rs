@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "DCMetalDevice.mm",
     "DCMetalBuffer.mm",
     "DCMetalHeap.mm",
@@ -22,6 +22,7 @@ const SOURCES: [&str; 11] = [
     "DCMetalEncoder.mm",
     "DCMetalIndirect.mm",
     "DCMetalPerformance.mm",
+    "DCMetalGraph.mm",
     "DCMetalTexture.mm",
 ];
 /// The first includes the second.
@@ -159,6 +160,7 @@ fn compile(tools: &Tools, native: &Path) {
     if tools.macos {
         println!("cargo::rustc-link-lib=framework=Metal");
         println!("cargo::rustc-link-lib=framework=MetalPerformanceShaders");
+        println!("cargo::rustc-link-lib=framework=MetalPerformanceShadersGraph");
         println!("cargo::rustc-link-lib=framework=Foundation");
         println!("cargo::rustc-link-lib=objc");
     }

@@ -14,11 +14,13 @@ extern "C" {
 
 typedef struct DCMetalMultiplication_s *DCMetalMultiplication;
 typedef struct DCMetalRowKernel_s *DCMetalRowKernel;
+typedef struct DCMetalGraph_s *DCMetalGraph;
 
-/* MPSDataType, same values; those that matrices of this interface may have */
+/* MPSDataType, same values; those that this interface has */
 typedef DC_METAL_ENUM(DCMetalNumber) {
   DC_METAL_NUMBER_FLOAT16 = 0x10000010,
-  DC_METAL_NUMBER_FLOAT32 = 0x10000020
+  DC_METAL_NUMBER_FLOAT32 = 0x10000020,
+  DC_METAL_NUMBER_BFLOAT16 = 0x90000010 /* of graphs; matrices have none */
 } DCMetalNumber;
 
 /* MPSCNNNeuronType, same values; those that this interface has */
@@ -81,6 +83,72 @@ DC_METAL_API DCMetalStatus DCMetalRowKernel_Encode(DCMetalRowKernel kernel, DCMe
                                                    const DCMetalMatrix *source, const DCMetalMatrix *result,
                                                    DCMetalError *error);
 DC_METAL_API void DCMetalRowKernel_Release(DCMetalRowKernel kernel);
+
+/* ------------------------------------------------------------------ DCMetalGraph (MPSGraphExecutable)
+ *
+ * Metal Performance Shaders Graph: one operation of tensors, compiled, for macOS 15 and later. A tensor is in a buffer from an offset on, its numbers
+ * one behind the other, the last axis the fastest; it is not copied. What a graph keeps between its steps is memory of Metal's. A graph belongs to one
+ * thread at a time. */
+
+/* What is computed of which inputs, in this order; those with a question mark where the descriptor has them. Images are N x H x W x C. A window has
+ * (H + 2 padding - (window - 1) dilation - 1) / stride + 1 places along H, and so along W. NaN in pooled maxima is what Metal makes of it. */
+typedef DC_METAL_ENUM(DCMetalGraphOperation) {
+  DC_METAL_GRAPH_CONVOLUTION = 0,         /* x, weights (rows x columns x C / groups x D), bias? (1 x 1 x 1 x D): not mirrored, N x H' x W' x D */
+  DC_METAL_GRAPH_MAX_POOLING = 1,         /* x: N x H' x W' x C */
+  DC_METAL_GRAPH_AVERAGE_POOLING = 2,     /* x: N x H' x W' x C */
+  DC_METAL_GRAPH_NORMALIZATION = 3,       /* x, mean, variance, scale?, shift?: (x - mean) / root(variance + epsilon) scale + shift, as large as x */
+  DC_METAL_GRAPH_LAYER_NORMALIZATION = 4, /* x, scale?, shift?: the same with the mean and the variance of x over the axes */
+  DC_METAL_GRAPH_STATISTICS = 5,          /* x: mean, and mean square of the distance to it, over the axes */
+  DC_METAL_GRAPH_SUM = 6,                 /* x: over the axes, as the three below; an axis that is gone has the extent 1 */
+  DC_METAL_GRAPH_MEAN = 7,
+  DC_METAL_GRAPH_MAXIMUM = 8, /* NaN where one is NaN, as the minimum */
+  DC_METAL_GRAPH_MINIMUM = 9
+} DCMetalGraphOperation;
+
+/* 1 to 4 axes, the slowest first, of 1 to 2^31 - 1 elements. */
+typedef struct DCMetalShape {
+  uint32_t rank;
+  uint64_t extents[4];
+  DCMetalNumber number;
+} DCMetalShape;
+
+/* What an operation does not take means nothing to it. Convolutions, pools, maxima and minima have one kind of numbers, and Metal does not say what it
+ * sums in; the others compute with FLOAT32 whatever kinds their tensors have, and round once. Mean, variance, scale and shift have x's axes, each of x's
+ * extent or of 1. */
+typedef struct DCMetalGraphDescriptor {
+  DCMetalGraphOperation operation;
+  uint32_t input_count, result_count;
+  DCMetalShape inputs[5];
+  DCMetalShape results[2];
+  uint64_t window[2];                               /* of pools: rows, columns */
+  uint64_t stride[2], dilation[2], padding[2];      /* of convolutions and pools; as much padding behind as in front */
+  uint64_t groups;                                  /* of convolutions */
+  uint32_t axes;                                    /* bit n: axis n; of layer normalisation, statistics and reductions */
+  bool has_bias, has_scale, has_shift;
+  bool counts_padding; /* averages are of the padding's zeros too */
+  float epsilon;
+} DCMetalGraphDescriptor;
+
+/* offset: in bytes, a multiple of the element's size. */
+typedef struct DCMetalTensor {
+  DCMetalBuffer buffer;
+  uint64_t offset;
+} DCMetalTensor;
+
+/* macOS 15 or later, and a device with Metal Performance Shaders; false for NULL. */
+DC_METAL_API bool DCMetalDevice_SupportsGraphs(DCMetalDevice device);
+/* Shapes that do not fit are DC_METAL_INVALID_ARGUMENT; DC_METAL_UNSUPPORTED where the device has no graphs, and for a convolution whose result has an
+ * extent above 65536. Metal compiles meanwhile. */
+DC_METAL_API DCMetalStatus DCMetalGraph_Create(DCMetalDevice device, const DCMetalGraphDescriptor *descriptor, DCMetalGraph *graph,
+                                               DCMetalError *error);
+/* As many inputs and results as the descriptor says; a result overlaps no other tensor. The command buffer retains its references, and has no completed
+ * handler yet (DC_METAL_INVALID_STATE). Metal may commit what the command buffer holds and go on in another: that is a part of the command buffer,
+ * whose outcome, error, status and start are those of all its parts. What does not fit is DC_METAL_INVALID_ARGUMENT, an open encoder
+ * DC_METAL_INVALID_STATE, and nothing is encoded then. After DC_METAL_FAILED or DC_METAL_EXCEPTION, what Metal has committed has completed, and the
+ * command buffer can be released only. */
+DC_METAL_API DCMetalStatus DCMetalGraph_Encode(DCMetalGraph graph, DCMetalCommandBuffer command_buffer, const DCMetalTensor *inputs,
+                                               const DCMetalTensor *results, DCMetalError *error);
+DC_METAL_API void DCMetalGraph_Release(DCMetalGraph graph);
 
 #ifdef __cplusplus
 }

@@ -81,7 +81,8 @@ make_stubs() {
 # $1: objects, $2: stubs
 link_shim() {
   ld64.lld-19 -arch arm64 -platform_version macos 13.0 13.0 -dylib -syslibroot "$2" -install_name @rpath/libdcmetal.dylib \
-    -o "$1/libdcmetal.dylib" "$1"/*.o -framework Metal -framework MetalPerformanceShaders -framework Foundation \
+    -o "$1/libdcmetal.dylib" "$1"/*.o -framework Metal -framework MetalPerformanceShaders \
+    -framework MetalPerformanceShadersGraph -framework Foundation \
     -lobjc -lc++ -lSystem -lclang_rt.osx
 }
 

@@ -2002,10 +2002,18 @@ pub struct DCMetalRowKernel_s {
     _unused: [u8; 0],
 }
 pub type DCMetalRowKernel = *mut DCMetalRowKernel_s;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct DCMetalGraph_s {
+    _unused: [u8; 0],
+}
+pub type DCMetalGraph = *mut DCMetalGraph_s;
 pub const DC_METAL_NUMBER_FLOAT16: DCMetalNumber = DCMetalNumber(268435472);
 pub const DC_METAL_NUMBER_FLOAT32: DCMetalNumber = DCMetalNumber(268435488);
+/// of graphs; matrices have none
+pub const DC_METAL_NUMBER_BFLOAT16: DCMetalNumber = DCMetalNumber(2415919120);
 #[repr(transparent)]
-/// MPSDataType, same values; those that matrices of this interface may have
+/// MPSDataType, same values; those that this interface has
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct DCMetalNumber(pub ::std::os::raw::c_uint);
 /// x, or a x where x is below 0
@@ -2180,4 +2188,216 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn DCMetalRowKernel_Release(kernel: DCMetalRowKernel);
+}
+/// x, weights (rows x columns x C / groups x D), bias? (1 x 1 x 1 x D): not mirrored, N x H' x W' x D
+pub const DC_METAL_GRAPH_CONVOLUTION: DCMetalGraphOperation = DCMetalGraphOperation(0);
+/// x: N x H' x W' x C
+pub const DC_METAL_GRAPH_MAX_POOLING: DCMetalGraphOperation = DCMetalGraphOperation(1);
+/// x: N x H' x W' x C
+pub const DC_METAL_GRAPH_AVERAGE_POOLING: DCMetalGraphOperation = DCMetalGraphOperation(
+    2,
+);
+/// x, mean, variance, scale?, shift?: (x - mean) / root(variance + epsilon) scale + shift, as large as x
+pub const DC_METAL_GRAPH_NORMALIZATION: DCMetalGraphOperation = DCMetalGraphOperation(3);
+/// x, scale?, shift?: the same with the mean and the variance of x over the axes
+pub const DC_METAL_GRAPH_LAYER_NORMALIZATION: DCMetalGraphOperation = DCMetalGraphOperation(
+    4,
+);
+/// x: mean, and mean square of the distance to it, over the axes
+pub const DC_METAL_GRAPH_STATISTICS: DCMetalGraphOperation = DCMetalGraphOperation(5);
+/// x: over the axes, as the three below; an axis that is gone has the extent 1
+pub const DC_METAL_GRAPH_SUM: DCMetalGraphOperation = DCMetalGraphOperation(6);
+pub const DC_METAL_GRAPH_MEAN: DCMetalGraphOperation = DCMetalGraphOperation(7);
+/// NaN where one is NaN, as the minimum
+pub const DC_METAL_GRAPH_MAXIMUM: DCMetalGraphOperation = DCMetalGraphOperation(8);
+pub const DC_METAL_GRAPH_MINIMUM: DCMetalGraphOperation = DCMetalGraphOperation(9);
+#[repr(transparent)]
+/** What is computed of which inputs, in this order; those with a question mark where the descriptor has them. Images are N x H x W x C. A window has
+ (H + 2 padding - (window - 1) dilation - 1) / stride + 1 places along H, and so along W. NaN in pooled maxima is what Metal makes of it.*/
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalGraphOperation(pub ::std::os::raw::c_uint);
+/// 1 to 4 axes, the slowest first, of 1 to 2^31 - 1 elements.
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalShape {
+    pub rank: u32,
+    pub extents: [u64; 4usize],
+    pub number: DCMetalNumber,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of DCMetalShape"][::std::mem::size_of::<DCMetalShape>() - 48usize];
+    ["Alignment of DCMetalShape"][::std::mem::align_of::<DCMetalShape>() - 8usize];
+    [
+        "Offset of field: DCMetalShape::rank",
+    ][::std::mem::offset_of!(DCMetalShape, rank) - 0usize];
+    [
+        "Offset of field: DCMetalShape::extents",
+    ][::std::mem::offset_of!(DCMetalShape, extents) - 8usize];
+    [
+        "Offset of field: DCMetalShape::number",
+    ][::std::mem::offset_of!(DCMetalShape, number) - 40usize];
+};
+impl Default for DCMetalShape {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+/** What an operation does not take means nothing to it. Convolutions, pools, maxima and minima have one kind of numbers, and Metal does not say what it
+ sums in; the others compute with FLOAT32 whatever kinds their tensors have, and round once. Mean, variance, scale and shift have x's axes, each of x's
+ extent or of 1.*/
+#[repr(C)]
+#[derive(Debug, Copy, Clone, PartialEq)]
+pub struct DCMetalGraphDescriptor {
+    pub operation: DCMetalGraphOperation,
+    pub input_count: u32,
+    pub result_count: u32,
+    pub inputs: [DCMetalShape; 5usize],
+    pub results: [DCMetalShape; 2usize],
+    /// of pools: rows, columns
+    pub window: [u64; 2usize],
+    /// of convolutions and pools; as much padding behind as in front
+    pub stride: [u64; 2usize],
+    /// of convolutions and pools; as much padding behind as in front
+    pub dilation: [u64; 2usize],
+    /// of convolutions and pools; as much padding behind as in front
+    pub padding: [u64; 2usize],
+    /// of convolutions
+    pub groups: u64,
+    /// bit n: axis n; of layer normalisation, statistics and reductions
+    pub axes: u32,
+    pub has_bias: bool,
+    pub has_scale: bool,
+    pub has_shift: bool,
+    /// averages are of the padding's zeros too
+    pub counts_padding: bool,
+    pub epsilon: f32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of DCMetalGraphDescriptor",
+    ][::std::mem::size_of::<DCMetalGraphDescriptor>() - 440usize];
+    [
+        "Alignment of DCMetalGraphDescriptor",
+    ][::std::mem::align_of::<DCMetalGraphDescriptor>() - 8usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::operation",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, operation) - 0usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::input_count",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, input_count) - 4usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::result_count",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, result_count) - 8usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::inputs",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, inputs) - 16usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::results",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, results) - 256usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::window",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, window) - 352usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::stride",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, stride) - 368usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::dilation",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, dilation) - 384usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::padding",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, padding) - 400usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::groups",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, groups) - 416usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::axes",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, axes) - 424usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::has_bias",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, has_bias) - 428usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::has_scale",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, has_scale) - 429usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::has_shift",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, has_shift) - 430usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::counts_padding",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, counts_padding) - 431usize];
+    [
+        "Offset of field: DCMetalGraphDescriptor::epsilon",
+    ][::std::mem::offset_of!(DCMetalGraphDescriptor, epsilon) - 432usize];
+};
+impl Default for DCMetalGraphDescriptor {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+/// offset: in bytes, a multiple of the element's size.
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct DCMetalTensor {
+    pub buffer: DCMetalBuffer,
+    pub offset: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of DCMetalTensor"][::std::mem::size_of::<DCMetalTensor>() - 16usize];
+    ["Alignment of DCMetalTensor"][::std::mem::align_of::<DCMetalTensor>() - 8usize];
+    [
+        "Offset of field: DCMetalTensor::buffer",
+    ][::std::mem::offset_of!(DCMetalTensor, buffer) - 0usize];
+    [
+        "Offset of field: DCMetalTensor::offset",
+    ][::std::mem::offset_of!(DCMetalTensor, offset) - 8usize];
+};
+impl Default for DCMetalTensor {
+    fn default() -> Self {
+        let mut s = ::std::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::std::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    /// macOS 15 or later, and a device with Metal Performance Shaders; false for NULL.
+    pub fn DCMetalDevice_SupportsGraphs(device: DCMetalDevice) -> bool;
+}
+unsafe extern "C" {
+    /** Shapes that do not fit are DC_METAL_INVALID_ARGUMENT; DC_METAL_UNSUPPORTED where the device has no graphs, and for a convolution whose result has an
+ extent above 65536. Metal compiles meanwhile.*/
+    pub fn DCMetalGraph_Create(
+        device: DCMetalDevice,
+        descriptor: *const DCMetalGraphDescriptor,
+        graph: *mut DCMetalGraph,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    /** As many inputs and results as the descriptor says; a result overlaps no other tensor. The command buffer retains its references, and has no completed
+ handler yet (DC_METAL_INVALID_STATE). Metal may commit what the command buffer holds and go on in another: that is a part of the command buffer,
+ whose outcome, error, status and start are those of all its parts. What does not fit is DC_METAL_INVALID_ARGUMENT, an open encoder
+ DC_METAL_INVALID_STATE, and nothing is encoded then. After DC_METAL_FAILED or DC_METAL_EXCEPTION, what Metal has committed has completed, and the
+ command buffer can be released only.*/
+    pub fn DCMetalGraph_Encode(
+        graph: DCMetalGraph,
+        command_buffer: DCMetalCommandBuffer,
+        inputs: *const DCMetalTensor,
+        results: *const DCMetalTensor,
+        error: *mut DCMetalError,
+    ) -> DCMetalStatus;
+}
+unsafe extern "C" {
+    pub fn DCMetalGraph_Release(graph: DCMetalGraph);
 }

@@ -21,6 +21,8 @@ mod compute;
 mod device;
 #[path = "abi/event.rs"]
 mod event;
+#[path = "abi/graph.rs"]
+mod graph;
 #[path = "abi/heap.rs"]
 mod heap;
 #[path = "abi/indirect.rs"]
@@ -442,6 +444,18 @@ const CASES: &[Case] = &[
     #[cfg(target_os = "linux")]
     case!(nil::a_pass_without_an_encoder_is_no_memory, "so is an encoder, also that of a kernel of Metal Performance Shaders; the command buffer goes on",
         [DCMetalComputeEncoder_Create, DCMetalBlitEncoder_Create, DCMetalMultiplication_Encode, DCMetalRowKernel_Encode]),
+    // graph.rs
+    case!(graph::graphs_compute_what_the_header_says, "each operation on each kind of numbers is the sum in doubles, rounded; nothing beside a result is written",
+        [DCMetalDevice_SupportsGraphs, DCMetalGraph_Create, DCMetalGraph_Encode, DCMetalGraph_Release]),
+    case!(graph::graphs_sum_in_floats, "sums of 16-bit numbers do not stop where these cannot count on",
+        [DCMetalGraph_Create, DCMetalGraph_Encode]),
+    case!(graph::graphs_that_cannot_be_are_refused, "shapes, windows, groups and axes that Metal would end the process for are a status",
+        [DCMetalGraph_Create, DCMetalGraph_Release]),
+    case!(graph::graphs_tensors_and_moments_are_checked, "offsets, lengths, overlaps and moments that Metal would end the process for are a status",
+        [DCMetalGraph_Encode]),
+    case!(graph::graphs_may_be_committed_in_parts, "what a graph commits by itself is part of its command buffer: order, outcome, handler, status and times",
+        [DCMetalGraph_Encode, DCMetalCommandBuffer_WaitUntilCompleted, DCMetalCommandBuffer_GetStatus, DCMetalCommandBuffer_GetGPUTimes,
+         DCMetalCommandBuffer_AddCompletedHandler]),
     // heap.rs
     case!(heap::heap_gives_its_room, "as many buffers as there is room for, none over another; what goes back is there again",
         [DCMetalHeap_Create, DCMetalHeap_CreateBuffer, DCMetalHeap_GetSize, DCMetalHeap_GetUsedSize,

@@ -132,6 +132,7 @@ pub(crate) fn products_that_cannot_be_are_refused() {
         DCMetalMatrix { matrices: 5, matrix_bytes: 16, ..fine },
         DCMetalMatrix { number: DCMetalNumber(0x2000_0020), ..fine },
         DCMetalMatrix { number: DC_METAL_NUMBER_FLOAT16, ..fine },
+        DCMetalMatrix { number: DC_METAL_NUMBER_BFLOAT16, ..fine },
     ];
     for wrong in &wrong {
         for at in 0..3 {

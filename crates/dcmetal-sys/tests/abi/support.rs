@@ -76,6 +76,7 @@ handles! {
     DCMetalIndirectCommands, DCMetalIndirectCommands_Release;
     DCMetalMultiplication, DCMetalMultiplication_Release;
     DCMetalRowKernel, DCMetalRowKernel_Release;
+    DCMetalGraph, DCMetalGraph_Release;
 }
 
 /// A handle with its one reference.

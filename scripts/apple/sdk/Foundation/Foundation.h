@@ -108,6 +108,7 @@ typedef struct {
 @interface NSArray<__covariant ObjectType> : NSObject <NSCopying, NSMutableCopying, NSFastEnumeration>
 @property(readonly) NSUInteger count;
 - (ObjectType)objectAtIndex:(NSUInteger)index;
++ (instancetype)array;
 + (instancetype)arrayWithObjects:(const ObjectType _Nonnull[_Nonnull])objects count:(NSUInteger)cnt;
 - (NSUInteger)indexOfObjectIdenticalTo:(ObjectType)anObject;
 - (BOOL)containsObject:(ObjectType)anObject;
