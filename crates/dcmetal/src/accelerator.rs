@@ -7,11 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use bytemuck::Pod;
 
-use crate::command::{Ages, Marks, Slots, Urgent};
+use crate::command::{Ages, Marks, SharedExecutable, Slots, Urgent};
 use crate::kernel::{CompiledSource, KernelFiles, Source, SourceKey};
 use crate::memo::Memo;
 use crate::pool::{Staging, WeakPool, make_room_for};
 use crate::raw::command::Queue;
+use crate::raw::graph::Described;
 use crate::raw::host::lock;
 use crate::raw::pages::PageVec;
 use crate::raw::{Device, Failure};
@@ -27,6 +28,8 @@ use crate::{GraphBuilder, Sampler, SamplerDescriptor, Texture, TextureDescriptor
 
 /// Compiled sources that an accelerator keeps.
 const SOURCES_KEPT: usize = 256;
+/// Compiled graphs of Metal Performance Shaders.
+const EXECUTABLES_KEPT: usize = 64;
 
 /// A Metal device and a command queue on it. Cloning shares both.
 ///
@@ -64,6 +67,7 @@ struct Shared {
     kernel_files: OnceLock<KernelFiles>,
     /// Which kernels are the fastest for products, as far as that was measured.
     products: ProductChoices,
+    executables: Memo<Described, SharedExecutable>,
     telemetry: OnceLock<Arc<Figures>>,
     made: Since,
     pools: Mutex<Pools>,
@@ -196,6 +200,7 @@ impl Accelerator {
             sources: Memo::new(SOURCES_KEPT),
             kernel_files: OnceLock::new(),
             products: ProductChoices::default(),
+            executables: Memo::new(EXECUTABLES_KEPT),
             telemetry: OnceLock::new(),
             made: Since::default(),
             pools: Mutex::default(),
@@ -369,6 +374,11 @@ impl Accelerator {
 
     pub(crate) fn products(&self) -> &ProductChoices {
         &self.shared.products
+    }
+
+    /// Compiled graphs of Metal Performance Shaders.
+    pub(crate) fn executables(&self) -> &Memo<Described, SharedExecutable> {
+        &self.shared.executables
     }
 
     /// What became of the kernels that were looked for in the folder of [`Accelerator::keep_kernels`]; `None` without one.

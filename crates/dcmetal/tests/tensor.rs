@@ -8,6 +8,8 @@ mod common;
 mod activation;
 #[path = "tensor/convolution.rs"]
 mod convolution;
+#[path = "tensor/graph.rs"]
+mod graph;
 #[path = "tensor/normalize.rs"]
 mod normalize;
 #[path = "tensor/product.rs"]

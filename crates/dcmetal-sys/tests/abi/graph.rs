@@ -613,15 +613,15 @@ mod hostmetal_only {
 
     /// As if Metal went round the command buffer's own commitAndContinue; of this process from here on.
     pub(super) fn a_part_that_is_not_seen_is_an_error(gpu: &Gpu) {
-        // SAFETY: the names are C strings; both classes are there, and have the method with this signature.
-        let (ours, theirs) =
-            unsafe { (objc_getClass(c"DCMetalPieces".as_ptr()), objc_getClass(c"MPSCommandBuffer".as_ptr())) };
-        // SAFETY: as above.
+        // SAFETY: a C string.
+        let class = |name: &std::ffi::CStr| unsafe { objc_getClass(name.as_ptr()) };
+        let (ours, theirs) = (class(c"DCMetalPieces"), class(c"MPSCommandBuffer"));
+        // SAFETY: a C string.
         let selector = unsafe { sel_registerName(c"commitAndContinue".as_ptr()) };
         assert!(!ours.is_null() && !theirs.is_null() && !selector.is_null());
-        // SAFETY: as above.
+        // SAFETY: a class, and a selector that it has.
         let method = unsafe { class_getMethodImplementation(theirs, selector) };
-        // SAFETY: as above; nobody sends the message now.
+        // SAFETY: the method has this signature, and nobody sends the message now.
         unsafe { class_replaceMethod(ours, selector, method, c"v16@0:8".as_ptr()) };
         let of = convolution(FLOAT);
         let (graph, tensors) = (made(gpu, &of).expect("a graph"), Tensors::new(gpu, &of));

@@ -35,9 +35,11 @@ use crate::raw::host::{DeviceUse, lock};
 use crate::telemetry::Timing;
 use crate::{Accelerator, Arg, Buffer, Error, Event, Grid, Result, View, ViewMut};
 
+mod graph;
 mod nested;
 mod performance;
 
+pub(crate) use graph::{GraphPass, SharedExecutable, alone};
 pub(crate) use performance::Passes;
 
 /// Launches, copies and fills that are handed to the device together.
@@ -546,7 +548,12 @@ impl Batch {
     /// [`Error::BufferInUse`] when a host guard of one of the buffers is alive, [`Error::Faulted`] when one holds what a
     /// failed submission left, [`Error::EventFaulted`] when an event is poisoned, [`Error::Metal`] when Metal refuses. Nothing has
     /// run then.
-    pub fn submit(mut self) -> Result<Submission> {
+    pub fn submit(self) -> Result<Submission> {
+        self.submit_with(|_| Ok(()))
+    }
+
+    /// With what is encoded last, when all memory has been claimed; what of it runs before a failure has completed then.
+    fn submit_with(mut self, encode: impl FnOnce(&mut CommandBuffer) -> Result<()>) -> Result<Submission> {
         self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
         let accelerator = self.accelerator.clone();
         accelerator.urgent().hand_over(0).settle();
@@ -558,7 +565,7 @@ impl Batch {
             other.hand_over();
         };
         let Batch {
-            command_buffer,
+            mut command_buffer,
             order,
             given,
             mut uses,
@@ -603,14 +610,16 @@ impl Batch {
             history,
             counted,
         });
-        if let Err(failure) = commit(command_buffer, &flight, &slot) {
+        let committed = encode(&mut command_buffer)
+            .and_then(|()| commit(command_buffer, &flight, &slot).map_err(|failure| failure.during("commit a batch")));
+        if let Err(error) = committed {
             let mut held = flight.release();
             cancel_events(&held.events, &flight);
             uses.get_back(mem::take(&mut held.buffers));
             uses.cancel();
             drop(submitting);
             drop((uses, held));
-            return Err(failure.during("commit a batch"));
+            return Err(error);
         }
         if let Some(figures) = figures {
             figures.committed();

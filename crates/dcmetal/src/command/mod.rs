@@ -21,7 +21,7 @@ mod verdict;
 
 pub(crate) use ages::{Ages, Timed};
 pub use batch::Batch;
-pub(crate) use batch::Passes;
+pub(crate) use batch::{GraphPass, Passes, SharedExecutable, alone};
 pub(crate) use ending::{Ending, wake};
 pub use group::StreamGroup;
 pub(crate) use hazard::{Hazards, Scope, Touch};

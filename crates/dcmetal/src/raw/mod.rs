@@ -23,6 +23,7 @@ pub(crate) mod archive;
 pub(crate) mod clock;
 pub(crate) mod command;
 pub(crate) mod event;
+pub(crate) mod graph;
 mod heap;
 pub(crate) mod host;
 pub(crate) mod library;

@@ -5,7 +5,8 @@
 //! [`permuted`](Tensor::permuted), which is slower and copies nothing.
 
 use super::layout::{LIMIT, Layout, wrong};
-use super::{Element, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, graph, one_accelerator};
+use crate::raw::graph::{Computation, Described};
 use crate::{Arg, Grid, Result, Size};
 
 /// How a window goes over an image: rows first, columns second.
@@ -155,6 +156,22 @@ pub fn convolution<'a, T: Element>(
     y: TensorMut<'a, T>,
     options: &Convolution<'a, T>,
 ) -> Result<Operation<'a>> {
+    convolution_by(x, w, y, options, Implementation::Measured)
+}
+
+/// As [`convolution`], by this module's kernels, or by Metal Performance Shaders Graph: of tensors whose elements follow each other, from any element on, on macOS 15 and later. The operation
+/// is [submitted](Operation::submit) alone then. Metal does not say in what it accumulates, rounds a sum of 16 bits once more where a bias is added, and multiplies the padding's zeros by the weights. Nothing
+/// was measured ([`Measured`](Implementation::Measured)): that is the kernels.
+///
+/// # Errors
+/// As [`convolution`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
+pub fn convolution_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    w: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    options: &Convolution<'a, T>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
     const NAME: &str = "convolution";
     let gpu = one_accelerator(NAME, &[("x", x.accelerator()), ("w", w.accelerator()), ("y", y.accelerator())])?;
     let (image, x_strides) = four(NAME, "x", x.layout())?;
@@ -179,6 +196,18 @@ pub fn convolution<'a, T: Element>(
             return Err(wrong(NAME, format!("the bias is {bias:?}, not {d} numbers that follow each other")));
         }
     }
+    if by == Implementation::PerformanceShaders {
+        let (computation, mut inputs) =
+            (Computation::Convolution { groups, has_bias: bias.is_some() }, vec![image, window]);
+        let mut tensors = vec![("x", *x.layout(), x.arg()), ("w", *w.layout(), w.arg())];
+        if let Some(bias) = bias {
+            inputs.push([1, 1, 1, d]);
+            tensors.push(("bias", *bias.layout(), bias.arg()));
+        }
+        tensors.push(("y", *y.layout(), y.into_arg()));
+        let what = described::<T>(computation, inputs, result, [height, width], steps);
+        return Ok(Operation::of_graph(gpu, NAME, graph::pass(gpu, NAME, what, tensors)?));
+    }
     let outputs = d / groups;
     let (window, channels, strides) = ([height, width], [inputs, outputs], [x_strides, w_strides, y_strides]);
     let sizes = Sizes { image, result, channels, groups, window, steps, strides, has_bias: bias.is_some() }.words();
@@ -195,6 +224,16 @@ pub fn convolution<'a, T: Element>(
     let macros = [element, ("IN_LINE", flag(in_line)), ("DEPTHWISE", flag(inputs == 1 && outputs == 1))];
     let kernel = compiled(gpu, "convolution_each", EACH, &macros)?;
     Ok(Operation::of(kernel, Grid::threads(Size::from((d, to_width, images * to_height))), args))
+}
+
+fn described<T: Element>(
+    computation: Computation,
+    inputs: Vec<[usize; 4]>,
+    result: [usize; 4],
+    window: [usize; 2],
+    Steps { stride, padding, dilation }: Steps,
+) -> Described {
+    Described { computation, scalar: T::SCALAR, inputs, result, window, stride, padding, dilation }
 }
 
 /// What is made of the numbers under a window.
@@ -226,6 +265,19 @@ pub struct Pool {
 /// [`Error::Shape`](crate::Error::Shape) where extents do not fit, and for a padding so large that a place of the window has nothing of x under it;
 /// [`Error::Foreign`](crate::Error::Foreign); those of the kernel's compilation.
 pub fn pool<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>, options: &Pool) -> Result<Operation<'a>> {
+    pool_by(x, y, options, Implementation::Measured)
+}
+
+/// As [`pool`], by this module's kernels, or by Metal Performance Shaders Graph, as [`convolution_by`]. What the largest number beside a NaN is, Metal does not say.
+///
+/// # Errors
+/// As [`pool`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
+pub fn pool_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    options: &Pool,
+    by: Implementation,
+) -> Result<Operation<'a>> {
     const NAME: &str = "pool";
     let Pool { pooling, window, steps } = *options;
     let gpu = one_accelerator(NAME, &[("x", x.accelerator()), ("y", y.accelerator())])?;
@@ -246,6 +298,17 @@ pub fn pool<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>, options: &Poo
         let text =
             format!("a window of {}x{} with {steps:?} has a place with nothing of x under it", window[0], window[1]);
         return Err(wrong(NAME, text));
+    }
+    if by == Implementation::PerformanceShaders {
+        let computation = match pooling {
+            Pooling::Max => Computation::MaxPooling,
+            Pooling::Mean | Pooling::MeanWithPadding => {
+                Computation::AveragePooling { counts_padding: pooling == Pooling::MeanWithPadding }
+            }
+        };
+        let tensors = vec![("x", *x.layout(), x.arg()), ("y", *y.layout(), y.into_arg())];
+        let what = described::<T>(computation, vec![image], result, window, steps);
+        return Ok(Operation::of_graph(gpu, NAME, graph::pass(gpu, NAME, what, tensors)?));
     }
     let strides = [x_strides, [0; 4], y_strides];
     let channels = [image[3]; 2];

@@ -24,6 +24,7 @@ mod activation;
 mod arrays;
 mod choice;
 mod convolution;
+mod graph;
 mod layout;
 mod normalize;
 mod performance;
@@ -32,7 +33,7 @@ mod reduce;
 mod vector;
 mod view;
 
-use crate::command::Passes;
+use crate::command::{GraphPass, Passes, alone};
 use crate::kernel::Scalar;
 use crate::{
     Accelerator, Arg, Batch, Buffer, CompileOptions, Error, Grid, Kernel, MathMode, Result, Stream, Submission,
@@ -43,7 +44,7 @@ pub use activation::{Activation, activate, activate_by, activate_in_place};
 pub use arrays::array_product;
 pub(crate) use choice::ProductChoices;
 pub use choice::{ProductMethod, ProductTuning, tune_product};
-pub use convolution::{Convolution, Pool, Pooling, Steps, convolution, pool};
+pub use convolution::{Convolution, Pool, Pooling, Steps, convolution, convolution_by, pool, pool_by};
 pub use layout::MAX_RANK;
 pub use normalize::{Affine, Channels, batch_norm, batch_statistics, layer_norm, softmax, softmax_by};
 pub use performance::Implementation;
@@ -81,6 +82,8 @@ pub struct Operation<'a> {
     between: Vec<Between>,
     /// Instead of launches.
     passes: Option<Passes<'a>>,
+    /// Instead of these: what is submitted alone, and its name.
+    graph: Option<(&'static str, GraphPass<'a>)>,
 }
 
 struct Launch<'a> {
@@ -105,13 +108,20 @@ impl<'a> Operation<'a> {
     fn of(kernel: Kernel, grid: Grid, args: Vec<Arg<'a>>) -> Operation<'a> {
         let accelerator = kernel.accelerator().clone();
         let args = args.into_iter().map(Given::Arg).collect();
-        Operation { accelerator, launches: vec![Launch { kernel, grid, args }], between: Vec::new(), passes: None }
+        let launches = vec![Launch { kernel, grid, args }];
+        Operation { accelerator, launches, between: Vec::new(), passes: None, graph: None }
     }
 
     /// By Metal Performance Shaders.
     fn of_passes(accelerator: &Accelerator, passes: Passes<'a>) -> Operation<'a> {
         let accelerator = accelerator.clone();
-        Operation { accelerator, launches: Vec::new(), between: Vec::new(), passes: Some(passes) }
+        Operation { accelerator, launches: Vec::new(), between: Vec::new(), passes: Some(passes), graph: None }
+    }
+
+    /// By a graph of Metal Performance Shaders.
+    fn of_graph(accelerator: &Accelerator, name: &'static str, pass: GraphPass<'a>) -> Operation<'a> {
+        let (accelerator, graph) = (accelerator.clone(), Some((name, pass)));
+        Operation { accelerator, launches: Vec::new(), between: Vec::new(), passes: None, graph }
     }
 
     /// Runs it alone. A batch is cheaper for several.
@@ -119,6 +129,9 @@ impl<'a> Operation<'a> {
     /// # Errors
     /// As [`Kernel::launch`](crate::Kernel::launch).
     pub fn submit(self) -> Result<Submission> {
+        if let Some((_, pass)) = &self.graph {
+            return Batch::submit_graph(&self.accelerator, pass);
+        }
         let mut batch = self.accelerator.batch()?;
         self.record(&mut batch)?;
         batch.submit()
@@ -127,22 +140,24 @@ impl<'a> Operation<'a> {
     /// Records it in a batch, behind what that has already.
     ///
     /// # Errors
-    /// As [`Batch::launch`](crate::Batch::launch).
+    /// As [`Batch::launch`](crate::Batch::launch). [`Error::Unsupported`] for a convolution or a pooling by Metal Performance Shaders, which Metal may commit while it is encoded.
     pub fn record(self, batch: &mut Batch) -> Result<()> {
-        match &self.passes {
-            Some(passes) => batch.shade(passes),
-            None => self.each(|kernel, grid, args| batch.launch(kernel, grid, args)),
+        match (&self.passes, &self.graph) {
+            (Some(passes), _) => batch.shade(passes),
+            (None, Some((name, _))) => Err(alone(name)),
+            (None, None) => self.each(|kernel, grid, args| batch.launch(kernel, grid, args)),
         }
     }
 
     /// Gives it to a stream.
     ///
     /// # Errors
-    /// As [`Stream::launch`](crate::Stream::launch).
+    /// As [`Stream::launch`](crate::Stream::launch), and as of [`record`](Operation::record).
     pub fn stream(self, stream: &Stream) -> Result<()> {
-        match &self.passes {
-            Some(passes) => stream.shade(passes),
-            None => self.each(|kernel, grid, args| stream.launch(kernel, grid, args)),
+        match (&self.passes, &self.graph) {
+            (Some(passes), _) => stream.shade(passes),
+            (None, Some((name, _))) => Err(alone(name)),
+            (None, None) => self.each(|kernel, grid, args| stream.launch(kernel, grid, args)),
         }
     }
 
@@ -177,9 +192,9 @@ impl<'a> Operation<'a> {
 
     /// What computes it: never [`Implementation::Measured`].
     pub fn implementation(&self) -> Implementation {
-        match self.passes {
-            Some(_) => Implementation::PerformanceShaders,
-            None => Implementation::Kernels,
+        match self.passes.is_some() || self.graph.is_some() {
+            true => Implementation::PerformanceShaders,
+            false => Implementation::Kernels,
         }
     }
 
@@ -193,6 +208,9 @@ impl std::fmt::Debug for Operation<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(passes) = &self.passes {
             return write!(f, "[{passes}]");
+        }
+        if let Some((_, pass)) = &self.graph {
+            return write!(f, "[{pass}]");
         }
         f.debug_list().entries(self.launches.iter().map(|launch| (launch.kernel.name(), launch.grid))).finish()
     }

@@ -35,7 +35,7 @@ pub(super) fn refused(why: String) -> Error {
     not_there("product", why)
 }
 
-fn not_there(operation: &str, text: String) -> Error {
+pub(super) fn not_there(operation: &str, text: String) -> Error {
     Error::Unsupported { what: format!("this {operation} by Metal Performance Shaders"), text }
 }
 

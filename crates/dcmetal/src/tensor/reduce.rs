@@ -113,6 +113,7 @@ pub fn reduce_all<'a, T: Element, U: Element>(
             launches: vec![first, second],
             between: vec![between],
             passes: None,
+            graph: None,
         });
     }
     let (row, rows) = split(count);
@@ -125,7 +126,13 @@ pub fn reduce_all<'a, T: Element, U: Element>(
     let first = Launch { kernel, grid, args: vec![Given::Arg(x.arg()), Given::Write(0), Given::Arg(axes)] };
     let (kernel, grid, axes) = launch_rows(of_parts, [rows, 1, count])?;
     let second = Launch { kernel, grid, args: vec![Given::Read(0), Given::Arg(y.into_arg()), Given::Arg(axes)] };
-    Ok(Operation { accelerator: gpu.clone(), launches: vec![first, second], between: vec![between], passes: None })
+    Ok(Operation {
+        accelerator: gpu.clone(),
+        launches: vec![first, second],
+        between: vec![between],
+        passes: None,
+        graph: None,
+    })
 }
 
 /// y = the number of the largest element of x in row-major order, as [`argmax`]; y has one element. The elements of x lie without gaps.
@@ -150,7 +157,13 @@ pub fn argmax_all<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, u32>) -> Re
     let kernel = sought.kernel("reduce_numbers")?;
     let args = vec![Given::Arg(x.arg()), Given::Read(0), Given::Arg(y.into_arg()), Given::Arg(Arg::from(rows as u32))];
     let second = Launch { kernel, grid: rows_of_threads(1, 1), args };
-    Ok(Operation { accelerator: gpu.clone(), launches: vec![first, second], between: vec![between], passes: None })
+    Ok(Operation {
+        accelerator: gpu.clone(),
+        launches: vec![first, second],
+        between: vec![between],
+        passes: None,
+        graph: None,
+    })
 }
 
 /// Elements of a part, and parts: where there are many elements, so that all cores have some.

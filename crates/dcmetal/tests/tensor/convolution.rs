@@ -1,8 +1,8 @@
 //! Convolution, pooling, and the product of a matrix and a vector.
 
 use dcmetal::tensor::{
-    Convolution, Implementation, Pool, Pooling, Steps, Tensor, TensorMut, convolution, pool, vector_product,
-    vector_product_by,
+    Convolution, Implementation, Operation, Pool, Pooling, Steps, Tensor, TensorMut, convolution, convolution_by, pool,
+    pool_by, vector_product, vector_product_by,
 };
 use half::{bf16, f16};
 
@@ -22,8 +22,22 @@ fn inside(steps: &Steps, axis: usize, to: usize, at: usize, extent: usize) -> Op
     (to * steps.stride[axis] + at * steps.dilation[axis]).checked_sub(steps.padding[axis]).filter(|&at| at < extent)
 }
 
-fn convolve<T: Number>(random: &mut Random, groups: usize, inputs: usize, outputs: usize) {
-    let gpu = gpu();
+/// A tensor with strides of a random order and gap, or with elements that follow each other from some element on, as Metal Performance Shaders want.
+fn place<T: Number>(
+    random: &mut Random,
+    shape: &[usize],
+    (order, gap): (&[usize], usize),
+    by: Implementation,
+) -> Placed<T> {
+    if by != Implementation::PerformanceShaders {
+        return Placed::new(&gpu(), random, shape, order, gap);
+    }
+    let strides: Vec<usize> = (1..=shape.len()).map(|axis| shape[axis..].iter().product()).collect();
+    let start = below(random, 4);
+    Placed::strided(&gpu(), random, shape, &strides, start)
+}
+
+fn convolve<T: Number>(random: &mut Random, by: Implementation, [groups, inputs, outputs]: [usize; 3]) {
     let (steps, window, image) = loop {
         let steps = steps(random);
         let window = [0; 2].map(|_| of(random, &[1, 2, 3, 5]));
@@ -37,20 +51,24 @@ fn convolve<T: Number>(random: &mut Random, groups: usize, inputs: usize, output
     let order: &[usize] = if below(random, 4) == 0 { &[0, 3, 1, 2] } else { &[0, 1, 2, 3] };
     let gap = below(random, 2) * 3;
     let shape = [image[0], image[1], image[2], groups * inputs];
-    let x = Placed::<T>::new(&gpu, random, &shape, order, gap);
-    let w = Placed::<T>::new(&gpu, random, &[window[0], window[1], inputs, groups * outputs], &[0, 1, 2, 3], gap);
-    let mut y = Placed::<T>::new(&gpu, random, &[image[0], places[0], places[1], groups * outputs], order, gap);
-    let bias = Placed::<T>::new(&gpu, random, &[groups * outputs], &[0], 0);
+    let x = place::<T>(random, &shape, (order, gap), by);
+    let w = place::<T>(random, &[window[0], window[1], inputs, groups * outputs], (&[0, 1, 2, 3], gap), by);
+    let mut y = place::<T>(random, &[image[0], places[0], places[1], groups * outputs], (order, gap), by);
+    let bias = place::<T>(random, &[groups * outputs], (&[0], 0), by);
     let has_bias = below(random, 2) == 0;
     let what = format!(
-        "convolution of {} {:?} {:?} with {:?} in {groups} groups, {steps:?}, bias {has_bias}",
+        "convolution of {} {:?} {:?} with {:?} in {groups} groups, {steps:?}, bias {has_bias}, {by:?}",
         name::<T>(),
         x.shape,
         x.strides,
         w.shape
     );
     let options = Convolution { steps, groups, bias: has_bias.then(|| bias.tensor()) };
-    run(&what, convolution(x.tensor(), w.tensor(), y.tensor_mut(), &options));
+    let operation = convolution_by(x.tensor(), w.tensor(), y.tensor_mut(), &options, by);
+    check_implementation(&what, &operation, by);
+    run(&what, operation);
+    // Of a graph the sum is rounded to the type before the bias is added.
+    let rounds_twice = has_bias && by == Implementation::PerformanceShaders;
     y.check(&what, |at| {
         let (mut sum, mut size) = if has_bias { (bias.at(&at[3..]), bias.at(&at[3..]).abs()) } else { (0.0, 0.0) };
         let mut count = 1;
@@ -66,38 +84,62 @@ fn convolve<T: Number>(random: &mut Random, groups: usize, inputs: usize, output
                 }
             }
         }
-        (sum, gamma(count) * size)
+        let bound = gamma(count) * size;
+        (sum, if rounds_twice { bound + T::ROUNDOFF * (size + bound) + T::SMALLEST } else { bound })
     });
+}
+
+fn check_implementation(what: &str, operation: &dcmetal::Result<Operation<'_>>, by: Implementation) {
+    let shaders = operation.as_ref().is_ok_and(|operation| operation.implementation() != Implementation::Kernels);
+    assert_eq!(shaders, by == Implementation::PerformanceShaders, "{what}");
+}
+
+/// Some shapes, with tensors from any element on.
+pub(crate) fn convolve_by_graphs(rounds: usize) {
+    let (mut random, by) = (Random(17), Implementation::PerformanceShaders);
+    for _ in 0..rounds {
+        for size in [[1, 3, 17], [1, 65, 64], [2, 5, 9], [7, 1, 1], [4, 3, 16]] {
+            convolve::<f32>(&mut random, by, size);
+        }
+        convolve::<f16>(&mut random, by, [1, 5, 19]);
+        convolve::<bf16>(&mut random, by, [18, 1, 1]);
+    }
+}
+
+#[test]
+fn convolutions_by_performance_shaders_are_within_their_bound() {
+    convolve_by_graphs(4);
 }
 
 #[test]
 fn convolutions_are_within_their_bound() {
-    let mut random = Random(7);
-    for (groups, inputs, outputs) in
-        [(1, 3, 17), (1, 65, 64), (1, 2, 3), (2, 5, 9), (1, 1, 1), (7, 1, 1), (3, 2, 1), (1, 70, 80), (4, 3, 16)]
+    let (mut random, by) = (Random(7), Implementation::Measured);
+    for size in
+        [[1, 3, 17], [1, 65, 64], [1, 2, 3], [2, 5, 9], [1, 1, 1], [7, 1, 1], [3, 2, 1], [1, 70, 80], [4, 3, 16]]
     {
         for _ in 0..3 {
-            convolve::<f32>(&mut random, groups, inputs, outputs);
+            convolve::<f32>(&mut random, by, size);
         }
     }
     for _ in 0..3 {
-        convolve::<f16>(&mut random, 1, 5, 19);
-        convolve::<bf16>(&mut random, 18, 1, 1);
+        convolve::<f16>(&mut random, by, [1, 5, 19]);
+        convolve::<bf16>(&mut random, by, [18, 1, 1]);
     }
 }
 
-fn pooled<T: Number>(random: &mut Random, pooling: Pooling) {
-    let gpu = gpu();
+fn pooled<T: Number>(random: &mut Random, pooling: Pooling, by: Implementation) {
     let image = [of(random, &[1, 3]), of(random, &[5, 8, 13]), of(random, &[6, 17]), of(random, &[1, 3, 16, 33])];
     let window = [of(random, &[1, 2, 3]), of(random, &[2, 3])];
     let stride = [0; 2].map(|_| of(random, &[1, 2]));
     let steps = Steps { stride, padding: [window[0] / 2, window[1] / 2], dilation: [1, 1] };
     let places = [0, 1].map(|axis| steps.places(axis, image[1 + axis], window[axis]).expect("it fits"));
     let order: &[usize] = if below(random, 3) == 0 { &[0, 3, 1, 2] } else { &[0, 1, 2, 3] };
-    let x = Placed::<T>::new(&gpu, random, &image, order, 3);
-    let mut y = Placed::<T>::new(&gpu, random, &[image[0], places[0], places[1], image[3]], order, 3);
-    let what = format!("{pooling:?} of {} {image:?} {:?} under {window:?}, {steps:?}", name::<T>(), x.strides);
-    run(&what, pool(x.tensor(), y.tensor_mut(), &Pool { pooling, window, steps }));
+    let x = place::<T>(random, &image, (order, 3), by);
+    let mut y = place::<T>(random, &[image[0], places[0], places[1], image[3]], (order, 3), by);
+    let what = format!("{pooling:?} of {} {image:?} {:?} under {window:?}, {steps:?}, {by:?}", name::<T>(), x.strides);
+    let operation = pool_by(x.tensor(), y.tensor_mut(), &Pool { pooling, window, steps }, by);
+    check_implementation(&what, &operation, by);
+    run(&what, operation);
     y.check(&what, |at| {
         let mut numbers = Vec::new();
         for i in 0..window[0] {
@@ -121,13 +163,19 @@ fn pooled<T: Number>(random: &mut Random, pooling: Pooling) {
 #[test]
 fn pooling_is_within_its_bounds() {
     let mut random = Random(8);
-    for pooling in [Pooling::Max, Pooling::Mean, Pooling::MeanWithPadding] {
-        for _ in 0..5 {
-            pooled::<f32>(&mut random, pooling);
+    for by in [Implementation::Measured, Implementation::PerformanceShaders] {
+        for pooling in [Pooling::Max, Pooling::Mean, Pooling::MeanWithPadding] {
+            for _ in 0..5 {
+                pooled::<f32>(&mut random, pooling, by);
+            }
+        }
+        for _ in 0..3 {
+            pooled::<f16>(&mut random, Pooling::Max, by);
         }
     }
-    for _ in 0..3 {
-        pooled::<f16>(&mut random, Pooling::Max);
+    for pooling in [Pooling::Mean, Pooling::MeanWithPadding] {
+        pooled::<f16>(&mut random, pooling, Implementation::PerformanceShaders);
+        pooled::<bf16>(&mut random, pooling, Implementation::PerformanceShaders);
     }
 }
 

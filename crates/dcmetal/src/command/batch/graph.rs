@@ -1,0 +1,140 @@
+//! A graph of Metal Performance Shaders Graph, as a submission of its own: Metal may commit what it encodes it into, so that is done when nothing else can be
+//! refused any more.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Batch, Given, Order, Uses};
+use crate::memory::Allocation;
+use crate::raw::Failure;
+use crate::raw::command::{CommandBuffer, References};
+use crate::raw::graph::{Computation, Described, Executable};
+use crate::raw::host::{DeviceUse, lock};
+use crate::sync::Mutex;
+use crate::{Accelerator, Arg, Error, Result, Submission};
+
+/// A compiled graph; one at a time encodes it.
+pub(crate) type SharedExecutable = Arc<Mutex<Executable>>;
+
+/// A graph and its tensors, which are in buffers.
+pub(crate) struct GraphPass<'a> {
+    what: Described,
+    executable: SharedExecutable,
+    inputs: Vec<Arg<'a>>,
+    result: Arg<'a>,
+}
+
+impl<'a> GraphPass<'a> {
+    /// Compiles it, unless the accelerator has it.
+    pub(crate) fn new(
+        gpu: &Accelerator,
+        what: Described,
+        inputs: Vec<Arg<'a>>,
+        result: Arg<'a>,
+    ) -> Result<GraphPass<'a>> {
+        let executable = gpu.executables().get(
+            crate::memo::hash(&what),
+            |known: &Described| *known == what,
+            || what.clone(),
+            || {
+                let made = Executable::new(gpu.device(), &what);
+                made.map(|made| Arc::new(Mutex::new(made)))
+                    .map_err(|failure| failure.during("compile a graph of Metal Performance Shaders"))
+            },
+        )?;
+        Ok(GraphPass { what, executable, inputs, result })
+    }
+
+    fn used(&self) -> impl Iterator<Item = (&Arc<Allocation>, DeviceUse)> + '_ {
+        let with = |how: DeviceUse| move |arg: &'_ Arg<'a>| (arg.memory().expect("tensors are in buffers").0, how);
+        self.inputs.iter().map(with(DeviceUse::Read)).chain(std::iter::once(&self.result).map(with(DeviceUse::Write)))
+    }
+
+    fn encode(&self, command_buffer: &mut CommandBuffer) -> std::result::Result<(), Failure> {
+        let place = |arg: &Arg<'a>| {
+            let (allocation, bytes, _) = arg.memory().expect("tensors are in buffers");
+            (allocation.memory(), bytes.start)
+        };
+        let inputs: Vec<_> = self.inputs.iter().map(place).collect();
+        lock(&self.executable).encode(&self.what, command_buffer, &inputs, place(&self.result))
+    }
+}
+
+/// What it computes, and of what.
+impl fmt::Display for GraphPass<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.what.computation {
+            Computation::Convolution { .. } => "convolution",
+            Computation::MaxPooling => "max pooling",
+            Computation::AveragePooling { .. } => "average pooling",
+        };
+        let [n, h, w, c] = self.what.inputs[0];
+        write!(f, "MPSGraph {name} {n}x{h}x{w}x{c}")
+    }
+}
+
+impl Batch {
+    /// Submits a graph alone.
+    ///
+    /// # Errors
+    /// As [`Batch::submit`]; nothing runs then that was not over before.
+    pub(crate) fn submit_graph(accelerator: &Accelerator, pass: &GraphPass<'_>) -> Result<Submission> {
+        // Nothing says that Metal may be given a command buffer that retains nothing.
+        let mut batch = Batch::with(accelerator, Uses::of_batch(), Order::none(), References::Retained)?;
+        for (allocation, _) in pass.used() {
+            batch.check_owner(allocation, "a tensor")?;
+        }
+        batch.uses.note(pass.used());
+        batch.given.push(Arc::clone(&pass.executable) as Given);
+        batch.given.extend(pass.used().map(|(allocation, _)| Arc::clone(allocation) as Given));
+        batch.passes += 1;
+        batch.encoders.push("MPSGraphExecutable".to_owned());
+        batch.history.note(|| pass.to_string());
+        let encode = |command_buffer: &mut CommandBuffer| -> Result<()> {
+            pass.encode(command_buffer).map_err(|failure| failure.during("encode a graph of Metal Performance Shaders"))
+        };
+        batch.submit_with(encode)
+    }
+}
+
+/// Refusal of a batch or a stream.
+pub(crate) fn alone(operation: &str) -> Error {
+    Error::Unsupported {
+        what: format!("this {operation} by Metal Performance Shaders in a batch or a stream"),
+        text: "Metal may commit what a graph is encoded into: submit it alone".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Scalar;
+
+    fn pooling(extent: usize) -> Described {
+        Described {
+            computation: Computation::MaxPooling,
+            scalar: Scalar::F32,
+            inputs: vec![[1, extent, 1, 1]],
+            result: [1, extent, 1, 1],
+            window: [1; 2],
+            stride: [1; 2],
+            padding: [0; 2],
+            dilation: [1; 2],
+        }
+    }
+
+    #[test]
+    fn a_graph_is_compiled_once() {
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        let (x, mut y) =
+            (gpu.buffer_from(&[3.0f32; 8]).expect("a buffer"), gpu.buffer_zeroed::<f32>(8).expect("a buffer"));
+        for extent in [8, 4, 8, 8, 4] {
+            let pass = GraphPass::new(&gpu, pooling(extent), vec![Arg::from(&x)], Arg::from(&mut y)).expect("a graph");
+            assert_eq!(pass.to_string(), format!("MPSGraph max pooling 1x{extent}x1x1"));
+            Batch::submit_graph(&gpu, &pass).and_then(|submission| submission.wait()).expect("it runs");
+        }
+        let stats = gpu.executables().stats();
+        assert_eq!((stats.misses, stats.hits, stats.kept), (2, 3, 2));
+        assert_eq!(y.to_vec().expect("it ran"), [3.0; 8]);
+    }
+}
