@@ -13,7 +13,7 @@ using ull = unsigned long long;
 // Before this SDK there were no tensors at an offset of a buffer.
 #if !defined(__APPLE__) || (defined(__MAC_OS_X_VERSION_MAX_ALLOWED) && __MAC_OS_X_VERSION_MAX_ALLOWED >= 150000)
 #define DC_HAS_GRAPHS 1
-static_assert((MPSDataType)DC_METAL_NUMBER_BFLOAT16 == MPSDataTypeBFloat16, "numbers have Metal's values");
+static_assert((uint32_t)MPSDataTypeBFloat16 == 0x90000010, "type_of has Metal's value");
 #else
 #define DC_HAS_GRAPHS 0
 #endif
@@ -236,6 +236,11 @@ static DCMetalStatus check_graph(const DCMetalGraphDescriptor &of, DCMetalError 
 
 // ------------------------------------------------------------------ compilation
 
+static MPSDataType type_of(DCMetalNumber number) {
+  const MPSDataType bfloat16 = (MPSDataType)0x90000010;  // MPSDataTypeBFloat16, which SDKs before macOS 14's lack
+  return number == DC_METAL_NUMBER_BFLOAT16 ? bfloat16 : (MPSDataType)number;
+}
+
 static MPSShape *shape_of(const DCMetalShape &shape) {
   NSMutableArray<NSNumber *> *extents = [NSMutableArray array];
   for (uint32_t axis = 0; axis < shape.rank; axis++) [extents addObject:[NSNumber numberWithUnsignedInteger:shape.extents[axis]]];
@@ -243,8 +248,8 @@ static MPSShape *shape_of(const DCMetalShape &shape) {
 }
 
 static MPSGraphTensor *cast_to(MPSGraph *graph, MPSGraphTensor *tensor, DCMetalNumber number) {
-  if ([tensor dataType] == (MPSDataType)number) return tensor;
-  return [graph castTensor:tensor toType:(MPSDataType)number name:nil];
+  if ([tensor dataType] == type_of(number)) return tensor;
+  return [graph castTensor:tensor toType:type_of(number) name:nil];
 }
 
 static MPSGraphTensor *convolution(MPSGraph *graph, const DCMetalGraphDescriptor &of, NSArray<MPSGraphTensor *> *inputs) {
@@ -370,7 +375,7 @@ static DCMetalStatus make_graph(id<MTLDevice> device, const DCMetalGraphDescript
   [made setOptions:MPSGraphOptionsNone];
   NSMutableArray<MPSGraphTensor *> *feeds = [NSMutableArray array], *inputs = [NSMutableArray array], *targets = [NSMutableArray array];
   for (uint32_t input = 0; input < of.input_count; input++) {
-    MPSGraphTensor *feed = [made placeholderWithShape:shape_of(of.inputs[input]) dataType:(MPSDataType)of.inputs[input].number name:nil];
+    MPSGraphTensor *feed = [made placeholderWithShape:shape_of(of.inputs[input]) dataType:type_of(of.inputs[input].number) name:nil];
     if (!feed) return fail(error, DC_METAL_UNSUPPORTED, "Metal made no graph");
     [feeds addObject:feed];
     [inputs addObject:computes_with_floats(of) ? cast_to(made, feed, DC_METAL_NUMBER_FLOAT32) : feed];
@@ -451,7 +456,7 @@ static NSArray<MPSGraphTensorData *> *data_of(const DCMetalShape *shapes, const 
     for (uint32_t place = 0; place < count; place++) {
       const DCMetalShape &shape = shapes[order[place]];
       const DCMetalTensor &tensor = tensors[order[place]];
-      MPSNDArrayDescriptor *descriptor = [MPSNDArrayDescriptor descriptorWithDataType:(MPSDataType)shape.number shape:shape_of(shape)];
+      MPSNDArrayDescriptor *descriptor = [MPSNDArrayDescriptor descriptorWithDataType:type_of(shape.number) shape:shape_of(shape)];
       [descriptor setPreferPackedRows:YES];
       MPSNDArray *array = descriptor ? owned([[MPSNDArray alloc] initWithBuffer:in(tensor.buffer) offset:tensor.offset descriptor:descriptor]) : nil;
       MPSGraphTensorData *data = array ? owned([[MPSGraphTensorData alloc] initWithMPSNDArray:array]) : nil;

@@ -16,11 +16,11 @@ typedef struct DCMetalMultiplication_s *DCMetalMultiplication;
 typedef struct DCMetalRowKernel_s *DCMetalRowKernel;
 typedef struct DCMetalGraph_s *DCMetalGraph;
 
-/* MPSDataType, same values; those that this interface has */
+/* MPSDataType, same values but for the last, which is 0x90000010 there, more than an enumerator of C may be; those that this interface has */
 typedef DC_METAL_ENUM(DCMetalNumber) {
   DC_METAL_NUMBER_FLOAT16 = 0x10000010,
   DC_METAL_NUMBER_FLOAT32 = 0x10000020,
-  DC_METAL_NUMBER_BFLOAT16 = 0x90000010 /* of graphs; matrices have none */
+  DC_METAL_NUMBER_BFLOAT16 = 1 /* of graphs; matrices have none */
 } DCMetalNumber;
 
 /* MPSCNNNeuronType, same values; those that this interface has */

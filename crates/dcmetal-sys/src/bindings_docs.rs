@@ -2011,9 +2011,9 @@ pub type DCMetalGraph = *mut DCMetalGraph_s;
 pub const DC_METAL_NUMBER_FLOAT16: DCMetalNumber = DCMetalNumber(268435472);
 pub const DC_METAL_NUMBER_FLOAT32: DCMetalNumber = DCMetalNumber(268435488);
 /// of graphs; matrices have none
-pub const DC_METAL_NUMBER_BFLOAT16: DCMetalNumber = DCMetalNumber(2415919120);
+pub const DC_METAL_NUMBER_BFLOAT16: DCMetalNumber = DCMetalNumber(1);
 #[repr(transparent)]
-/// MPSDataType, same values; those that this interface has
+/// MPSDataType, same values but for the last, which is 0x90000010 there, more than an enumerator of C may be; those that this interface has
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct DCMetalNumber(pub ::std::os::raw::c_uint);
 /// x, or a x where x is below 0
