@@ -39,14 +39,17 @@ DCMetalStatus DCMetalCommandBuffer_SetLabel(DCMetalCommandBuffer command_buffer,
   });
 }
 
-DCMetalStatus dcmetal::committed_already(DCMetalError *error) {
-  return fail(error, DC_METAL_INVALID_STATE, "the command buffer was committed before");
+DCMetalStatus dcmetal::check_uncommitted(DCMetalCommandBuffer command_buffer, DCMetalError *error) {
+  if (command_buffer->broken) return fail(error, DC_METAL_INVALID_STATE, "a graph was encoded by half into the command buffer");
+  if (command_buffer->committed) return fail(error, DC_METAL_INVALID_STATE, "the command buffer was committed before");
+  return DC_METAL_OK;
 }
 
 DCMetalStatus DCMetalCommandBuffer_Enqueue(DCMetalCommandBuffer command_buffer, DCMetalError *error) {
   return entry(error, [=] {
     if (!command_buffer) return null_argument(error, "command_buffer");
-    if (command_buffer->committed) return committed_already(error);
+    DCMetalStatus state = check_uncommitted(command_buffer, error);
+    if (state != DC_METAL_OK) return state;
     if (command_buffer->enqueued) return fail(error, DC_METAL_INVALID_STATE, "the command buffer was enqueued before");
     [command_buffer->object enqueue];
     command_buffer->enqueued = true;
@@ -54,13 +57,8 @@ DCMetalStatus DCMetalCommandBuffer_Enqueue(DCMetalCommandBuffer command_buffer, 
   });
 }
 
-// How a command buffer that has finished ended. What a graph committed of it was on the same queue before.
-static DCMetalStatus outcome(NSArray<id<MTLCommandBuffer>> *pieces, id<MTLCommandBuffer> object, DCMetalError *error) {
-  for (id<MTLCommandBuffer> piece in pieces) {
-    [piece waitUntilCompleted];
-    const DCMetalStatus status = outcome(nil, piece, error);
-    if (status != DC_METAL_OK) return status;
-  }
+// How a command buffer that has finished ended.
+static DCMetalStatus outcome(id<MTLCommandBuffer> object, DCMetalError *error) {
   NSError *cause = [object error];
   MTLCommandBufferStatus status = [object status];
   if (status == MTLCommandBufferStatusCompleted && !cause) return DC_METAL_OK;
@@ -74,16 +72,15 @@ DCMetalStatus DCMetalCommandBuffer_AddCompletedHandler(DCMetalCommandBuffer comm
   return entry(error, [=] {
     if (!command_buffer) return null_argument(error, "command_buffer");
     if (!handler) return null_argument(error, "handler");
-    if (command_buffer->committed) return committed_already(error);
+    DCMetalStatus state = check_uncommitted(command_buffer, error);
+    if (state != DC_METAL_OK) return state;
     // Its captures are locals of this body: a block must not reach through the body's own captures, which die before it.
     DCMetalCompletedHandler call = handler;
     void *with = context;
-    NSArray<id<MTLCommandBuffer>> *pieces = command_buffer->pieces;
-    command_buffer->handled = true;
     [command_buffer->object addCompletedHandler:^(id<MTLCommandBuffer> finished) {
       DCMetalError failure = nullptr;
       DCMetalError *reason = &failure;
-      DCMetalStatus status = entry(reason, [=] { return outcome(pieces, finished, reason); });
+      DCMetalStatus status = entry(reason, [=] { return outcome(finished, reason); });
       call(with, status, failure);
     }];
     return DC_METAL_OK;
@@ -93,7 +90,8 @@ DCMetalStatus DCMetalCommandBuffer_AddCompletedHandler(DCMetalCommandBuffer comm
 static DCMetalStatus check_event(DCMetalCommandBuffer command_buffer, DCMetalEvent event, DCMetalError *error) {
   if (!command_buffer) return null_argument(error, "command_buffer");
   if (!event) return null_argument(error, "event");
-  if (command_buffer->committed) return committed_already(error);
+  DCMetalStatus state = check_uncommitted(command_buffer, error);
+  if (state != DC_METAL_OK) return state;
   if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
   // What has a signaled value is shared, also between devices.
   uint64_t registry_id = [[in(event) device] registryID];
@@ -122,17 +120,13 @@ DCMetalStatus DCMetalCommandBuffer_EncodeWaitForEvent(DCMetalCommandBuffer comma
   });
 }
 
-static void wait_for_pieces(DCMetalCommandBuffer command_buffer) {
-  NSArray<id<MTLCommandBuffer>> *pieces = command_buffer->pieces;
-  for (id<MTLCommandBuffer> piece in pieces) [piece waitUntilCompleted];
-}
-
 DCMetalStatus DCMetalCommandBuffer_Commit(DCMetalCommandBuffer command_buffer, DCMetalError *error) {
   DCMetalStatus status = entry(error, [=] {
     if (!command_buffer) return null_argument(error, "command_buffer");
     if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
-    if (command_buffer->broken) return fail(error, DC_METAL_INVALID_STATE, "a graph was encoded by half into the command buffer");
-    if (command_buffer->committed.exchange(true)) return committed_already(error);
+    DCMetalStatus state = check_uncommitted(command_buffer, error);
+    if (state != DC_METAL_OK) return state;
+    command_buffer->committed = true;
     if (command_buffer->indirect) {
       // Also where it is not committed after all, and the block goes without having been called.
       Kept<IndirectUses *> uses(share(command_buffer->indirect));
@@ -144,11 +138,8 @@ DCMetalStatus DCMetalCommandBuffer_Commit(DCMetalCommandBuffer command_buffer, D
     [command_buffer->object commit];
     return DC_METAL_OK;
   });
-  // Raised by the commit itself: nothing was submitted, but for what a graph committed before, which is done then.
-  if (status == DC_METAL_EXCEPTION) {
-    command_buffer->committed = false;
-    drop([=] { wait_for_pieces(command_buffer); });
-  }
+  // Raised by the commit itself: nothing was submitted.
+  if (status == DC_METAL_EXCEPTION || status == DC_METAL_OUT_OF_MEMORY) command_buffer->committed = false;
   return status;
 }
 
@@ -168,25 +159,14 @@ DCMetalStatus DCMetalCommandBuffer_WaitUntilCompleted(DCMetalCommandBuffer comma
     [command_buffer->object waitUntilCompleted];
     // Its handlers may not have been called yet.
     if (command_buffer->indirect) command_buffer->indirect->end();
-    return outcome(command_buffer->pieces, command_buffer->object, error);
+    return outcome(command_buffer->object, error);
   });
-}
-
-// The part whose status is the whole's: the last until that has finished, then the first that failed.
-static id<MTLCommandBuffer> telling(DCMetalCommandBuffer command_buffer) {
-  id<MTLCommandBuffer> last = command_buffer->object;
-  if ([last status] < MTLCommandBufferStatusCompleted) return last;
-  NSArray<id<MTLCommandBuffer>> *pieces = command_buffer->pieces;
-  for (id<MTLCommandBuffer> piece in pieces) {
-    if ([piece status] != MTLCommandBufferStatusCompleted) return piece;
-  }
-  return last;
 }
 
 DCMetalCommandBufferStatus DCMetalCommandBuffer_GetStatus(DCMetalCommandBuffer command_buffer) {
   if (!command_buffer) return DC_METAL_COMMAND_BUFFER_ERROR;
   return ask(DC_METAL_COMMAND_BUFFER_ERROR, [=] {
-    MTLCommandBufferStatus status = [telling(command_buffer) status];
+    MTLCommandBufferStatus status = [command_buffer->object status];
     if (status >= MTLCommandBufferStatusCompleted && command_buffer->indirect) command_buffer->indirect->end();
     return (DCMetalCommandBufferStatus)status;
   });
@@ -196,8 +176,7 @@ DCMetalError DCMetalCommandBuffer_CreateError(DCMetalCommandBuffer command_buffe
   if (!command_buffer) return nullptr;
   return ask(DCMetalError(nullptr), [=] {
     DCMetalError error = nullptr;
-    id<MTLCommandBuffer> object = telling(command_buffer);
-    if ([object status] == MTLCommandBufferStatusError) (void)fail(&error, [object error]);
+    if ([command_buffer->object status] == MTLCommandBufferStatusError) (void)fail(&error, [command_buffer->object error]);
     return error;
   });
 }
@@ -207,10 +186,8 @@ DCMetalStatus DCMetalCommandBuffer_GetGPUTimes(DCMetalCommandBuffer command_buff
   if (end) *end = 0;
   return entry(nullptr, [=] {
     if (!command_buffer || !start || !end) return DC_METAL_INVALID_ARGUMENT;
-    if ([telling(command_buffer) status] < MTLCommandBufferStatusCompleted) return DC_METAL_INVALID_STATE;
-    NSArray<id<MTLCommandBuffer>> *pieces = command_buffer->pieces;
-    id<MTLCommandBuffer> first = [pieces count] > 0 ? [pieces objectAtIndex:0] : (id<MTLCommandBuffer>)command_buffer->object;
-    double from = [first GPUStartTime], to = [command_buffer->object GPUEndTime];
+    if ([command_buffer->object status] < MTLCommandBufferStatusCompleted) return DC_METAL_INVALID_STATE;
+    double from = [command_buffer->object GPUStartTime], to = [command_buffer->object GPUEndTime];
     // Some systems leave zeros; no time is invented for them.
     if (!(from > 0) || !(to >= from)) return DC_METAL_UNSUPPORTED;
     *start = from;
@@ -220,11 +197,7 @@ DCMetalStatus DCMetalCommandBuffer_GetGPUTimes(DCMetalCommandBuffer command_buff
 }
 
 DCMetalCommandBuffer_s::~DCMetalCommandBuffer_s() {
-  // Parts that a graph committed may use them still.
-  if (indirect && !committed) {
-    wait_for_pieces(this);
-    indirect->end();
-  }
+  if (indirect && !committed) indirect->end();
   unshare(indirect);
 }
 

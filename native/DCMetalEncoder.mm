@@ -15,7 +15,8 @@ typedef unsigned long long ull;  // for printf
 static DCMetalStatus may_encode(DCMetalCommandBuffer command_buffer, const void *encoder, DCMetalError *error) {
   if (!command_buffer) return null_argument(error, "command_buffer");
   if (!encoder) return null_argument(error, "encoder");
-  if (command_buffer->committed) return committed_already(error);
+  DCMetalStatus state = check_uncommitted(command_buffer, error);
+  if (state != DC_METAL_OK) return state;
   if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "another encoder of the command buffer is open");
   return DC_METAL_OK;
 }

@@ -1,7 +1,6 @@
 // DCMetalGraph.mm: the C ABI over Metal Performance Shaders Graph.
 //
-// Apple's checks of graphs end the process, so everything that they look at is checked here first. MPSGraph may commit what it is encoded into and go
-// on in another command buffer (Apple, MPSGraphExecutable.encode); an MPSCommandBuffer of ours sees every part that it commits.
+// Apple's checks of graphs end the process, so everything that they look at is checked here first.
 
 #include "DCMetalShim.h"
 
@@ -29,25 +28,13 @@ struct DCMetalGraph_s {
   uint64_t registry_id = 0;
 };
 
-// The parts of a command buffer that MPSGraph commits.
-@interface DCMetalPieces : MPSCommandBuffer {
- @public
-  NSMutableArray<id<MTLCommandBuffer>> *pieces;
-}
+// MPSGraph may have what it has encoded committed meanwhile. Here a command buffer is committed once and whole: it has one outcome, and one place in its queue.
+@interface DCMetalWhole : MPSCommandBuffer
 @end
 
-@implementation DCMetalPieces
+@implementation DCMetalWhole
 - (void)commitAndContinue {
-  id<MTLCommandBuffer> piece = [self rootCommandBuffer];
-  [pieces addObject:piece];
-  [super commitAndContinue];
 }
-#if !__has_feature(objc_arc)
-- (void)dealloc {
-  [pieces release];
-  [super dealloc];
-}
-#endif
 @end
 
 static bool supports_graphs(id<MTLDevice> device) {
@@ -468,67 +455,45 @@ static NSArray<MPSGraphTensorData *> *data_of(const DCMetalShape *shapes, const 
   return [all count] == count ? all : nil;
 }
 
-// What was committed has completed then.
-static void wait_for(NSArray<id<MTLCommandBuffer>> *pieces, NSUInteger first, id<MTLCommandBuffer> last) {
-  for (NSUInteger i = first; i < [pieces count]; i++) {
-    if ([[pieces objectAtIndex:i] status] >= MTLCommandBufferStatusCommitted) [[pieces objectAtIndex:i] waitUntilCompleted];
-  }
-  if ([last status] >= MTLCommandBufferStatusCommitted) [last waitUntilCompleted];
-}
-
-static DCMetalStatus encode(DCMetalGraph graph, DCMetalCommandBuffer to, NSArray<MPSGraphTensorData *> *inputs, NSArray<MPSGraphTensorData *> *results,
+static DCMetalStatus encode(DCMetalGraph graph, id<MTLCommandBuffer> into, NSArray<MPSGraphTensorData *> *inputs, NSArray<MPSGraphTensorData *> *results,
                             DCMetalError *error) {
-  id<MTLCommandBuffer> before = to->object;
-  DCMetalPieces *wrapped = [DCMetalPieces commandBufferWithCommandBuffer:before];
-  if (!wrapped) return fail(error, DC_METAL_OUT_OF_MEMORY, "Metal made no command buffer for a graph");
-  NSMutableArray<id<MTLCommandBuffer>> *pieces = to->pieces;
-  if (!pieces) pieces = [NSMutableArray array];
-  const NSUInteger first = [pieces count];
-#if __has_feature(objc_arc)
-  wrapped->pieces = pieces;
-#else
-  wrapped->pieces = [pieces retain];
-#endif
-  to->broken = true;
-  @try {
-    [graph->object encodeToCommandBuffer:wrapped inputsArray:inputs resultsArray:results executionDescriptor:nil];
-  } @catch (NSException *exception) {
-    to->object = [wrapped rootCommandBuffer];
-    wait_for(pieces, first, to->object);
-    @throw;
-  }
-  id<MTLCommandBuffer> after = [wrapped rootCommandBuffer];
-  to->object = after;
-  // A part that went unseen would take its failure with it.
-  if (after != before && ([pieces count] == first || [pieces objectAtIndex:first] != before)) {
-    wait_for(pieces, first, before);
-    return fail(error, DC_METAL_FAILED, "Metal went on in another command buffer");
-  }
-  to->broken = false;
-  if ([pieces count] > 0) to->pieces = pieces;
-  return DC_METAL_OK;
+  DCMetalWhole *whole = owned([[DCMetalWhole alloc] initWithCommandBuffer:into]);
+  if (!whole) return fail(error, DC_METAL_OUT_OF_MEMORY, "Metal made no command buffer for a graph");
+  [graph->object encodeToCommandBuffer:whole inputsArray:inputs resultsArray:results executionDescriptor:nil];
+  // What went on elsewhere would take its failure with it.
+  if ([whole rootCommandBuffer] == into && [into status] < MTLCommandBufferStatusCommitted) return DC_METAL_OK;
+  return fail(error, DC_METAL_FAILED, "Metal committed a graph by itself");
 }
 
 DCMetalStatus DCMetalGraph_Encode(DCMetalGraph graph, DCMetalCommandBuffer command_buffer, const DCMetalTensor *inputs, const DCMetalTensor *results,
                                   DCMetalError *error) {
-  return entry(error, [=] {
+  DCMetalStatus encoded = entry(error, [=] {
     if (!graph) return null_argument(error, "graph");
     if (!inputs) return null_argument(error, "inputs");
     if (!results) return null_argument(error, "results");
     DCMetalStatus status = check_moment(command_buffer, graph->registry_id, error);
     if (status != DC_METAL_OK) return status;
-    if (command_buffer->handled) return fail(error, DC_METAL_INVALID_STATE, "the command buffer has a completed handler");
     if (![command_buffer->object retainedReferences]) {
       return fail(error, DC_METAL_INVALID_ARGUMENT, "the command buffer does not retain its references");
     }
     status = check_tensors(graph, inputs, results, error);
     if (status != DC_METAL_OK) return status;
     const DCMetalGraphDescriptor &of = graph->descriptor;
+    command_buffer->broken = true;
     NSArray<MPSGraphTensorData *> *from = data_of(of.inputs, inputs, graph->feeds, of.input_count);
     NSArray<MPSGraphTensorData *> *into = data_of(of.results, results, graph->targets, of.result_count);
     if (!from || !into) return fail(error, DC_METAL_OUT_OF_MEMORY, "Metal made no tensor");
-    return encode(graph, command_buffer, from, into, error);
+    status = encode(graph, command_buffer->object, from, into, error);
+    command_buffer->broken = status != DC_METAL_OK;
+    return status;
   });
+  // Nothing that it was given is used any longer.
+  if (command_buffer && command_buffer->broken) {
+    drop([=] {
+      if ([command_buffer->object status] >= MTLCommandBufferStatusCommitted) [command_buffer->object waitUntilCompleted];
+    });
+  }
+  return encoded;
 }
 
 void DCMetalGraph_Release(DCMetalGraph graph) {

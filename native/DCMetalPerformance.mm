@@ -120,7 +120,8 @@ static DCMetalStatus check_matrices(DCMetalMultiplication multiplication, const 
 
 DCMetalStatus dcmetal::check_moment(DCMetalCommandBuffer command_buffer, uint64_t registry_id, DCMetalError *error) {
   if (!command_buffer) return null_argument(error, "command_buffer");
-  if (command_buffer->committed) return committed_already(error);
+  DCMetalStatus state = check_uncommitted(command_buffer, error);
+  if (state != DC_METAL_OK) return state;
   if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
   if ([[command_buffer->object device] registryID] == registry_id) return DC_METAL_OK;
   return fail(error, DC_METAL_INVALID_ARGUMENT, "the command buffer is another device's");

@@ -129,7 +129,8 @@ DCMetalStatus fail(DCMetalError *error, DCMetalStatus status, const char *format
 DCMetalStatus null_argument(DCMetalError *error, const char *name);
 // Metal's NSError. With nil, says that Metal failed and gave none.
 DCMetalStatus fail(DCMetalError *error, NSError *cause);
-DCMetalStatus committed_already(DCMetalError *error);
+// Also that no graph was encoded by half.
+DCMetalStatus check_uncommitted(DCMetalCommandBuffer command_buffer, DCMetalError *error);
 // What was raised: an NSException, or nil for anything else.
 DCMetalStatus raised(DCMetalError *error, NSException *exception);
 
@@ -315,9 +316,7 @@ struct DCMetalCommandBuffer_s {
   std::atomic<bool> committed{false};  // read by any thread that waits
   bool enqueued = false;
   bool encoding = false;  // an encoder is open
-  bool handled = false;   // it has a completed handler, which stays with the part that object is now
   bool broken = false;    // a graph was encoded by half
-  dcmetal::Strong<NSMutableArray<id<MTLCommandBuffer>> *> pieces;  // what a graph committed; nil before the first
   dcmetal::IndirectUses *indirect = nullptr;  // NULL before the first
 };
 

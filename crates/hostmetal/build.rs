@@ -286,6 +286,17 @@ fn build_pass() {
         }
         return;
     };
+    compile_pass(&folder, &include, &file, &[]);
+    if env::var("DCMETAL_SANITIZE").is_ok_and(|kind| kind == "address") {
+        // Beside the one that is embedded, whose kernels the builds without sanitizers have in the cache: scripts/sanitize/run has clang load it. That clang has
+        // no run-time library of a sanitizer (and less memory than an address sanitizer's shadow): it ends with SIGILL, and its backtrace.
+        let traps = ["-fsanitize=undefined", "-fno-sanitize=vptr", "-fsanitize-trap=undefined", "-DHOSTMETAL_PLANTS"];
+        compile_pass(&folder, &include, &file.with_file_name("hostmetal_pass_traps.so"), &traps);
+    }
+}
+
+/// From the sources in `folder` to `file`, unless that was done with the same.
+fn compile_pass(folder: &Path, include: &Path, file: &Path, options: &[&str]) {
     let clang = find_clang().unwrap_or_else(|why| stop(&[why]));
     let sources = PASS_SOURCES.map(|name| folder.join(name).with_extension("cpp"));
     let mut command = Command::new(&clang);
@@ -299,13 +310,8 @@ fn build_pass() {
         "-D__STDC_CONSTANT_MACROS",
         "-D__STDC_LIMIT_MACROS",
     ]);
-    command.args(["-D__STDC_FORMAT_MACROS", "-fvisibility=hidden", "-isystem"]).arg(include);
-    if env::var("DCMETAL_SANITIZE").is_ok_and(|kind| kind == "address") {
-        // The clang that loads it has no run-time library of a sanitizer (and less memory than an address sanitizer's shadow): it
-        // ends with SIGILL, and its backtrace.
-        command.args(["-fsanitize=undefined", "-fno-sanitize=vptr", "-fsanitize-trap=undefined", "-DHOSTMETAL_PLANTS"]);
-    }
-    command.args(&sources).arg("-o").arg(&file);
+    command.args(["-D__STDC_FORMAT_MACROS", "-fvisibility=hidden", "-isystem"]).arg(include).args(options);
+    command.args(&sources).arg("-o").arg(file);
     // As for the classes: only what changed is compiled again.
     let mut made_with = format!("{command:?} {}", version(&clang));
     for source in sources.iter().chain(&PASS_HEADERS.map(|name| folder.join(name).with_extension("h"))) {

@@ -2385,11 +2385,9 @@ unsafe extern "C" {
     ) -> DCMetalStatus;
 }
 unsafe extern "C" {
-    /** As many inputs and results as the descriptor says; a result overlaps no other tensor. The command buffer retains its references, and has no completed
- handler yet (DC_METAL_INVALID_STATE). Metal may commit what the command buffer holds and go on in another: that is a part of the command buffer,
- whose outcome, error, status and start are those of all its parts. What does not fit is DC_METAL_INVALID_ARGUMENT, an open encoder
- DC_METAL_INVALID_STATE, and nothing is encoded then. After DC_METAL_FAILED or DC_METAL_EXCEPTION, what Metal has committed has completed, and the
- command buffer can be released only.*/
+    /** As many inputs and results as the descriptor says; a result overlaps no other tensor. What does not fit, and a command buffer that does not retain its
+ references, is DC_METAL_INVALID_ARGUMENT; an open encoder is DC_METAL_INVALID_STATE. After any other failure the command buffer can be released only:
+ what else is asked of it is DC_METAL_INVALID_STATE.*/
     pub fn DCMetalGraph_Encode(
         graph: DCMetalGraph,
         command_buffer: DCMetalCommandBuffer,

@@ -453,9 +453,9 @@ const CASES: &[Case] = &[
         [DCMetalGraph_Create, DCMetalGraph_Release]),
     case!(graph::graphs_tensors_and_moments_are_checked, "offsets, lengths, overlaps and moments that Metal would end the process for are a status",
         [DCMetalGraph_Encode]),
-    case!(graph::graphs_may_be_committed_in_parts, "what a graph commits by itself is part of its command buffer: order, outcome, handler, status and times",
-        [DCMetalGraph_Encode, DCMetalCommandBuffer_WaitUntilCompleted, DCMetalCommandBuffer_GetStatus, DCMetalCommandBuffer_GetGPUTimes,
-         DCMetalCommandBuffer_AddCompletedHandler]),
+    case!(graph::graphs_are_committed_whole, "what a graph asks to be committed waits for its command buffer's commit; what is encoded by half is refused",
+        [DCMetalGraph_Encode, DCMetalCommandBuffer_Enqueue, DCMetalCommandBuffer_Commit, DCMetalBlitEncoder_Create,
+         DCMetalCommandBuffer_EncodeSignalEvent, DCMetalCommandBuffer_GetGPUTimes]),
     // heap.rs
     case!(heap::heap_gives_its_room, "as many buffers as there is room for, none over another; what goes back is there again",
         [DCMetalHeap_Create, DCMetalHeap_CreateBuffer, DCMetalHeap_GetSize, DCMetalHeap_GetUsedSize,

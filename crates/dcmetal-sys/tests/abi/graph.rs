@@ -1,4 +1,4 @@
-//! Metal Performance Shaders Graph: operations of tensors against sums in doubles, what they refuse, and command buffers in parts.
+//! Metal Performance Shaders Graph: operations of tensors against sums in doubles, what they refuse, and what they ask to be committed.
 
 #[cfg(target_os = "linux")]
 use std::process::Command;
@@ -488,10 +488,6 @@ pub(crate) fn graphs_tensors_and_moments_are_checked() {
     refused(INVALID, attempt(|error| dc!(DCMetalGraph_Encode(graph.0, buffered, inputs, null, error))));
     let options = DCMetalCommandBufferOptions { unretained_references: true, ..Default::default() };
     refused(INVALID, encode(&graph, &gpu.command_buffer_with(Some(&options)), &x, &results));
-    let handled = gpu.command_buffer();
-    attempt(|error| dc!(DCMetalCommandBuffer_AddCompletedHandler(handled.0, Some(ignored), ptr::null_mut(), error)))
-        .expect("a handler");
-    refused(STATE, encode(&graph, &handled, &x, &results));
     // The last byte may be used.
     encode(&graph, &command_buffer, &[at(160)], &[at(0), at(24)]).expect("it fits");
     let encoder = compute_encoder(&command_buffer);
@@ -502,39 +498,28 @@ pub(crate) fn graphs_tensors_and_moments_are_checked() {
     wait(&command_buffer).expect("it completes");
 }
 
-/// Of a command buffer that is not committed, so it is not called.
-unsafe extern "C" fn ignored(_context: *mut std::ffi::c_void, _status: DCMetalStatus, _error: DCMetalError) {}
+// ------------------------------------------------------------------ what a graph asks to be committed
 
-// ------------------------------------------------------------------ parts
-
-/// A child in which hostmetal commits between a graph's steps; elsewhere Metal does it when it likes.
+/// A child in which hostmetal asks for a commit between a graph's steps; elsewhere Metal does it when it likes.
 #[cfg(target_os = "linux")]
-const PARTS: &str = "HOSTMETAL_GRAPH_COMMITS";
+const COMMITS: &str = "HOSTMETAL_GRAPH_COMMITS";
 
-/// Runs the case of this name again, in parts.
+/// Runs the case of this name again, with commits.
 #[cfg(target_os = "linux")]
 fn again(name: &str) {
-    if std::env::var_os(PARTS).is_some() {
+    if std::env::var_os(COMMITS).is_some() {
         return;
     }
     let mut child = Command::new(std::env::current_exe().expect("this test"));
-    child.args(["every_case_holds", "--exact", "--nocapture"]).env(PARTS, "1").env("DCMETAL_ABI_CASES", name);
+    child.args(["every_case_holds", "--exact", "--nocapture"]).env(COMMITS, "1").env("DCMETAL_ABI_CASES", name);
     let output = child.output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).contains(name), "the child ran the case");
 }
 
-/// What a completed handler was told.
-unsafe extern "C" fn told(context: *mut std::ffi::c_void, status: DCMetalStatus, error: DCMetalError) {
-    drop(Owned(error));
-    // SAFETY: the case's channel, of which the handler is given the sender.
-    let sender = unsafe { Box::from_raw(context.cast::<std::sync::mpsc::Sender<DCMetalStatus>>()) };
-    sender.send(status).expect("the case waits");
-}
-
-pub(crate) fn graphs_may_be_committed_in_parts() {
+pub(crate) fn graphs_are_committed_whole() {
     let gpu = Gpu::new();
-    // Two steps each, so two parts: a sum of products and its bias; mean and variance of what a fill wrote before.
+    // Two steps each: a sum of products and its bias; mean and variance of what a fill wrote before.
     let of = convolution(FLOAT);
     let (graph, tensors) = (made(&gpu, &of).expect("a graph"), Tensors::new(&gpu, &of));
     let statistics = reduced(DC_METAL_GRAPH_STATISTICS, 0b111);
@@ -547,13 +532,13 @@ pub(crate) fn graphs_may_be_committed_in_parts() {
     encode(&graph, &command_buffer, &tensors.inputs, &tensors.results).expect("it is encoded");
     encode(&second, &command_buffer, &[at(0)], &[at(96), at(100)]).expect("and so is another");
     assert!(dc!(DCMetalCommandBuffer_GetStatus(command_buffer.0)).0 <= DC_METAL_COMMAND_BUFFER_ENQUEUED.0);
-    let (sender, receiver) = std::sync::mpsc::channel::<DCMetalStatus>();
-    let context = Box::into_raw(Box::new(sender)).cast();
-    attempt(|error| dc!(DCMetalCommandBuffer_AddCompletedHandler(command_buffer.0, Some(told), context, error)))
-        .expect("a handler");
+    // A second commit would fail.
+    #[cfg(target_os = "linux")]
+    hostmetal::faults::set("commit:error=internal:at=2").expect("a rule");
     commit(&command_buffer);
     wait(&command_buffer).expect("it completes");
-    assert_eq!(receiver.recv().expect("it is told"), DC_METAL_OK);
+    #[cfg(target_os = "linux")]
+    hostmetal::faults::set("").expect("no rules");
     assert_eq!(dc!(DCMetalCommandBuffer_GetStatus(command_buffer.0)), DC_METAL_COMMAND_BUFFER_COMPLETED);
     tensors.check(&of);
     assert_eq!(contents::<f32>(&buffer)[24..], [0.0, 0.0]);
@@ -562,10 +547,10 @@ pub(crate) fn graphs_may_be_committed_in_parts() {
     assert!(start > 0.0 && end > start);
     #[cfg(target_os = "linux")]
     {
-        hostmetal_only::a_fault_of_the_first_part_is_the_whole(&gpu);
-        again("graphs_may_be_committed_in_parts");
-        if std::env::var_os(PARTS).is_some() {
-            hostmetal_only::a_part_that_is_not_seen_is_an_error(&gpu);
+        hostmetal_only::what_is_encoded_by_half_is_only_released(&gpu);
+        again("graphs_are_committed_whole");
+        if std::env::var_os(COMMITS).is_some() {
+            hostmetal_only::a_graph_that_commits_itself_is_an_error(&gpu);
         }
     }
 }
@@ -577,26 +562,37 @@ mod hostmetal_only {
 
     use super::*;
 
-    /// In one part it is the only one.
-    pub(super) fn a_fault_of_the_first_part_is_the_whole(gpu: &Gpu) {
+    const BY_HALF: &str = "a graph was encoded by half into the command buffer";
+
+    fn nothing_else_is_done(gpu: &Gpu, command_buffer: &Owned<DCMetalCommandBuffer>, again: Result<(), Failure>) {
+        let event: Owned<DCMetalEvent> =
+            create(|out, error| dc!(DCMetalEvent_Create(gpu.device.0, out, error))).expect("an event");
+        let mut encoder = ptr::null_mut();
+        let attempts = [
+            again,
+            attempt(|error| dc!(DCMetalCommandBuffer_Enqueue(command_buffer.0, error))),
+            attempt(|error| dc!(DCMetalBlitEncoder_Create(command_buffer.0, &mut encoder, error))),
+            attempt(|error| dc!(DCMetalCommandBuffer_EncodeSignalEvent(command_buffer.0, event.0, 1, error))),
+            attempt(|error| dc!(DCMetalCommandBuffer_Commit(command_buffer.0, error))),
+        ];
+        for refusal in attempts {
+            assert_eq!(refused(STATE, refusal), BY_HALF);
+        }
+    }
+
+    pub(super) fn what_is_encoded_by_half_is_only_released(gpu: &Gpu) {
         let of = convolution(FLOAT);
         let (graph, tensors) = (made(gpu, &of).expect("a graph"), Tensors::new(gpu, &of));
         let command_buffer = gpu.command_buffer();
-        hostmetal::faults::set("commit:error=internal:at=1").expect("a rule");
-        encode(&graph, &command_buffer, &tensors.inputs, &tensors.results).expect("it is encoded");
-        let (sender, receiver) = std::sync::mpsc::channel::<DCMetalStatus>();
-        let context = Box::into_raw(Box::new(sender)).cast();
-        attempt(|error| dc!(DCMetalCommandBuffer_AddCompletedHandler(command_buffer.0, Some(told), context, error)))
-            .expect("a handler");
-        commit(&command_buffer);
-        let failure = wait(&command_buffer).expect_err("a part of it failed");
+        // With commits, the first step is encoded and the second is not.
+        let step = 1 + usize::from(std::env::var_os(COMMITS).is_some());
+        hostmetal::faults::set(&format!("encoder:at={step}")).expect("a rule");
+        let failure =
+            encode(&graph, &command_buffer, &tensors.inputs, &tensors.results).expect_err("there is no encoder");
         hostmetal::faults::set("").expect("no rules");
-        assert_eq!((failure.status, failure.domain.as_str()), (DC_METAL_FAILED, "MTLCommandBufferErrorDomain"));
-        assert_eq!(receiver.recv().expect("it is told"), DC_METAL_FAILED);
-        assert_eq!(dc!(DCMetalCommandBuffer_GetStatus(command_buffer.0)), DC_METAL_COMMAND_BUFFER_ERROR);
-        let error = dc!(DCMetalCommandBuffer_CreateError(command_buffer.0));
-        assert!(!error.is_null(), "an error that is told of");
-        assert_eq!(super::failure(DC_METAL_FAILED, error).domain, failure.domain);
+        assert_eq!(failure.status, DC_METAL_OUT_OF_MEMORY);
+        let again = encode(&graph, &command_buffer, &tensors.inputs, &tensors.results);
+        nothing_else_is_done(gpu, &command_buffer, again);
     }
 
     unsafe extern "C" {
@@ -612,10 +608,10 @@ mod hostmetal_only {
     }
 
     /// As if Metal went round the command buffer's own commitAndContinue; of this process from here on.
-    pub(super) fn a_part_that_is_not_seen_is_an_error(gpu: &Gpu) {
+    pub(super) fn a_graph_that_commits_itself_is_an_error(gpu: &Gpu) {
         // SAFETY: a C string.
         let class = |name: &std::ffi::CStr| unsafe { objc_getClass(name.as_ptr()) };
-        let (ours, theirs) = (class(c"DCMetalPieces"), class(c"MPSCommandBuffer"));
+        let (ours, theirs) = (class(c"DCMetalWhole"), class(c"MPSCommandBuffer"));
         // SAFETY: a C string.
         let selector = unsafe { sel_registerName(c"commitAndContinue".as_ptr()) };
         assert!(!ours.is_null() && !theirs.is_null() && !selector.is_null());
@@ -627,8 +623,9 @@ mod hostmetal_only {
         let (graph, tensors) = (made(gpu, &of).expect("a graph"), Tensors::new(gpu, &of));
         let command_buffer = gpu.command_buffer();
         let encoded = encode(&graph, &command_buffer, &tensors.inputs, &tensors.results);
-        let why = refused(DC_METAL_FAILED, encoded);
-        assert_eq!(why, "Metal went on in another command buffer");
-        refused(STATE, attempt(|error| dc!(DCMetalCommandBuffer_Commit(command_buffer.0, error))));
+        assert_eq!(refused(DC_METAL_FAILED, encoded), "Metal committed a graph by itself");
+        assert_eq!(dc!(DCMetalCommandBuffer_GetStatus(command_buffer.0)), DC_METAL_COMMAND_BUFFER_COMPLETED);
+        let again = encode(&graph, &command_buffer, &tensors.inputs, &tensors.results);
+        nothing_else_is_done(gpu, &command_buffer, again);
     }
 }

@@ -548,12 +548,7 @@ impl Batch {
     /// [`Error::BufferInUse`] when a host guard of one of the buffers is alive, [`Error::Faulted`] when one holds what a
     /// failed submission left, [`Error::EventFaulted`] when an event is poisoned, [`Error::Metal`] when Metal refuses. Nothing has
     /// run then.
-    pub fn submit(self) -> Result<Submission> {
-        self.submit_with(|_| Ok(()))
-    }
-
-    /// With what is encoded last, when all memory has been claimed; what of it runs before a failure has completed then.
-    fn submit_with(mut self, encode: impl FnOnce(&mut CommandBuffer) -> Result<()>) -> Result<Submission> {
+    pub fn submit(mut self) -> Result<Submission> {
         self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
         let accelerator = self.accelerator.clone();
         accelerator.urgent().hand_over(0).settle();
@@ -565,7 +560,7 @@ impl Batch {
             other.hand_over();
         };
         let Batch {
-            mut command_buffer,
+            command_buffer,
             order,
             given,
             mut uses,
@@ -610,16 +605,14 @@ impl Batch {
             history,
             counted,
         });
-        let committed = encode(&mut command_buffer)
-            .and_then(|()| commit(command_buffer, &flight, &slot).map_err(|failure| failure.during("commit a batch")));
-        if let Err(error) = committed {
+        if let Err(failure) = commit(command_buffer, &flight, &slot) {
             let mut held = flight.release();
             cancel_events(&held.events, &flight);
             uses.get_back(mem::take(&mut held.buffers));
             uses.cancel();
             drop(submitting);
             drop((uses, held));
-            return Err(error);
+            return Err(failure.during("commit a batch"));
         }
         if let Some(figures) = figures {
             figures.committed();

@@ -99,7 +99,7 @@ impl DCMetalGraph {
         Ok(DCMetalGraph(graph))
     }
 
-    /// No encoder is open, and no completion is asked for yet. Metal may commit a part, and keeps what it uses; after a failure that part has completed.
+    /// No encoder is open. After a failure the command buffer is good for nothing but to be dropped.
     ///
     /// # Panics
     /// Where these are not as many tensors as it was made for.

@@ -140,7 +140,7 @@ impl<'a> Operation<'a> {
     /// Records it in a batch, behind what that has already.
     ///
     /// # Errors
-    /// As [`Batch::launch`](crate::Batch::launch). [`Error::Unsupported`] for a convolution or a pooling by Metal Performance Shaders, which Metal may commit while it is encoded.
+    /// As [`Batch::launch`](crate::Batch::launch). [`Error::Unsupported`] for a convolution or a pooling by Metal Performance Shaders, whose command buffer is its own.
     pub fn record(self, batch: &mut Batch) -> Result<()> {
         match (&self.passes, &self.graph) {
             (Some(passes), _) => batch.shade(passes),

@@ -1,4 +1,4 @@
-//! Convolution and pooling by Metal Performance Shaders Graph: what is refused, in what order they run, and submissions in parts.
+//! Convolution and pooling by Metal Performance Shaders Graph: what is refused, in what order they run, and what they ask to be committed.
 
 use dcmetal::tensor::{
     Convolution, Implementation, Operation, Pool, Pooling, Steps, Tensor, TensorMut, convolution_by, pool_by,
@@ -64,7 +64,7 @@ fn graphs_are_submitted_alone() {
     let mut batch = gpu.batch().expect("a batch");
     let recorded = std::cell::RefCell::new(&mut batch);
     let error = pooling(&|operation| operation.record(&mut recorded.borrow_mut())).expect_err("it is refused");
-    let wanted = "this pool by Metal Performance Shaders in a batch or a stream is not supported: Metal may commit what a graph is encoded into: submit it alone";
+    let wanted = "this pool by Metal Performance Shaders in a batch or a stream is not supported: a graph's command buffer retains what it uses: submit it alone";
     assert_eq!(error.to_string(), wanted);
     let stream = gpu.stream(dcmetal::StreamLimits::default());
     let error = pooling(&|operation| operation.stream(&stream)).expect_err("it is refused");
@@ -99,15 +99,18 @@ fn graphs_run_behind_what_was_submitted_before() {
     assert_eq!(chain().expect("it runs"), [11.0, 15.0, 27.0, 31.0]);
 }
 
-/// In a child, in which hostmetal commits between a graph's steps and faults meet nobody else.
+/// In a child, in which hostmetal asks for a commit between a graph's steps, and faults meet nobody else.
 #[cfg(target_os = "linux")]
 #[test]
-fn parts_of_a_submission_are_the_submission() {
-    const PARTS: &str = "HOSTMETAL_GRAPH_COMMITS";
-    if std::env::var_os(PARTS).is_none() {
+fn a_graph_is_one_command_buffer() {
+    const COMMITS: &str = "HOSTMETAL_GRAPH_COMMITS";
+    if std::env::var_os(COMMITS).is_none() {
         let mut child = std::process::Command::new(std::env::current_exe().expect("this test"));
-        let name = "graph::parts_of_a_submission_are_the_submission";
-        let output = child.args([name, "--exact"]).env(PARTS, "1").output().expect("it runs");
+        let output = child
+            .args(["graph::a_graph_is_one_command_buffer", "--exact"])
+            .env(COMMITS, "1")
+            .output()
+            .expect("it runs");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(
             output.status.success() && text.contains("1 passed"),
@@ -118,24 +121,48 @@ fn parts_of_a_submission_are_the_submission() {
     }
     assert_eq!(chain().expect("it runs"), [11.0, 15.0, 27.0, 31.0]);
     crate::convolution::convolve_by_graphs(1);
-    // The sum of products, and its bias: the first fails, the second does not.
+    // The sum of products, and its bias.
     let (x, bias, mut y) = (numbers(4), numbers(1), numbers(4));
     let options = Convolution { bias: Some(Tensor::new(&bias, &[1]).expect("a tensor")), ..Convolution::default() };
     let from = Tensor::new(&x, &[1, 2, 2, 1]).expect("a tensor");
     let weights = Tensor::new(x.view(1..2).expect("within"), &[1; 4]).expect("a tensor");
-    let to = TensorMut::new(&mut y, &[1, 2, 2, 1]).expect("a tensor");
-    let operation = convolution_by(from, weights, to, &options, BY).expect("an operation");
+    let mut convolve = || {
+        let to = TensorMut::new(&mut y, &[1, 2, 2, 1]).expect("a tensor");
+        let operation = convolution_by(from, weights, to, &options, BY).expect("an operation");
+        operation.submit().expect("it is submitted").wait()
+    };
+    // A second commit would fail.
+    hostmetal::faults::set("commit:error=internal:at=2").expect("a rule");
+    convolve().expect("it runs");
     hostmetal::faults::set("commit:error=internal:at=1").expect("a rule");
-    let error = operation.submit().expect("it is submitted").wait().expect_err("a part failed");
+    let error = convolve().expect_err("it fails");
     hostmetal::faults::set("").expect("no rules");
     assert!(matches!(error, Error::Submission(_)), "{error:?}");
     assert!(matches!(y.to_vec(), Err(Error::Faulted { .. })), "what it left is not read");
-    // A commit that is refused comes behind a part that ran: nothing uses the memory then.
-    let mut y = numbers(4);
-    let to = TensorMut::new(&mut y, &[1, 2, 2, 1]).expect("a tensor");
-    let operation = convolution_by(from, weights, to, &options, BY).expect("an operation");
-    hostmetal::faults::set("commit:refuse:at=2").expect("a rule");
-    operation.submit().expect_err("the second commit is refused");
+}
+
+/// The next one finds an executable that works.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_graph_without_an_encoder_is_no_memory() {
+    const CHILD: &str = "DCMETAL_TEST_GRAPH_FAULT";
+    if std::env::var_os(CHILD).is_none() {
+        let mut child = std::process::Command::new(std::env::current_exe().expect("this test"));
+        let name = "graph::a_graph_without_an_encoder_is_no_memory";
+        let output = child.args([name, "--exact"]).env(CHILD, "1").output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let (x, mut y) = (numbers(8), numbers(8));
+    let from = Tensor::new(&x, &[1, 2, 4, 1]).expect("a tensor");
+    let mut pool = || {
+        let to = TensorMut::new(&mut y, &[1, 2, 4, 1]).expect("a tensor");
+        pool_by(from, to, &ALIKE, BY).expect("an operation").submit()
+    };
+    hostmetal::faults::set("encoder:at=1").expect("a rule");
+    let error = pool().expect_err("there is no encoder");
     hostmetal::faults::set("").expect("no rules");
-    y.to_vec().expect("nobody uses it");
+    assert_eq!(error.kind(), dcmetal::ErrorKind::Resource, "{error}");
+    pool().expect("the next is submitted").wait().expect("it runs");
+    assert_eq!(y.to_vec().expect("it ran"), x.to_vec().expect("it ran"));
 }

@@ -1,5 +1,4 @@
-//! A graph of Metal Performance Shaders Graph, as a submission of its own: Metal may commit what it encodes it into, so that is done when nothing else can be
-//! refused any more.
+//! A graph of Metal Performance Shaders Graph, as a submission of its own: its command buffer retains what it uses.
 
 use std::fmt;
 use std::sync::Arc;
@@ -79,7 +78,7 @@ impl Batch {
     /// # Errors
     /// As [`Batch::submit`]; nothing runs then that was not over before.
     pub(crate) fn submit_graph(accelerator: &Accelerator, pass: &GraphPass<'_>) -> Result<Submission> {
-        // Nothing says that Metal may be given a command buffer that retains nothing.
+        // Nothing says that Metal may be given a command buffer that retains nothing, as those of other batches.
         let mut batch = Batch::with(accelerator, Uses::of_batch(), Order::none(), References::Retained)?;
         for (allocation, _) in pass.used() {
             batch.check_owner(allocation, "a tensor")?;
@@ -90,10 +89,9 @@ impl Batch {
         batch.passes += 1;
         batch.encoders.push("MPSGraphExecutable".to_owned());
         batch.history.note(|| pass.to_string());
-        let encode = |command_buffer: &mut CommandBuffer| -> Result<()> {
-            pass.encode(command_buffer).map_err(|failure| failure.during("encode a graph of Metal Performance Shaders"))
-        };
-        batch.submit_with(encode)
+        pass.encode(&mut batch.command_buffer)
+            .map_err(|failure| failure.during("encode a graph of Metal Performance Shaders"))?;
+        batch.submit()
     }
 }
 
@@ -101,7 +99,7 @@ impl Batch {
 pub(crate) fn alone(operation: &str) -> Error {
     Error::Unsupported {
         what: format!("this {operation} by Metal Performance Shaders in a batch or a stream"),
-        text: "Metal may commit what a graph is encoded into: submit it alone".to_owned(),
+        text: "a graph's command buffer retains what it uses: submit it alone".to_owned(),
     }
 }
 
