@@ -3,7 +3,12 @@
 mod common;
 
 use common::{Gate, Random, gpu, limits, msl};
-use dcmetal::{Accelerator, Grid, Kernel, PageVec, PoolLimits, args};
+use dcmetal::tensor::{
+    Activation, Affine, Channels, Convolution, Implementation, Operation, Pool, Pooling, Product, Reduction, Steps,
+    Tensor, TensorMut, activate_by, activate_in_place, argmax, batch_norm, batch_statistics, convolution_by,
+    layer_norm, pool_by, product_with, reduce, reduce_all, softmax_by, vector_product_by,
+};
+use dcmetal::{Accelerator, Buffer, Grid, Kernel, PageVec, PoolLimits, Result, Submission, args};
 
 #[test]
 fn memory_is_held_as_long_as_it_is_needed_and_no_longer() {
@@ -15,6 +20,7 @@ fn memory_is_held_as_long_as_it_is_needed_and_no_longer() {
     heaps_count_as_a_whole_and_go_with_their_buffers();
     limits_hold_for_what_the_device_gave();
     a_loop_of_everything_leaves_nothing_behind();
+    tensors_are_not_copied();
 }
 
 fn increment(gpu: &Accelerator) -> Kernel {
@@ -190,4 +196,116 @@ fn a_loop_of_everything_leaves_nothing_behind() {
     everything_is_done(&gpu);
     pool.trim(0);
     assert!(gpu.allocated_bytes() <= before, "{} bytes more", gpu.allocated_bytes() - before);
+}
+
+/// Elements of a tensor that counts: 4 MiB.
+const ELEMENTS: usize = 1 << 20;
+
+/// What is allocated while an operation waits behind a gate, its results and its arguments apart.
+fn tensors_are_not_copied() {
+    let gpu = gpu();
+    let numbers = |count: usize| gpu.buffer_from(&vec![0.5f32; count]).unwrap();
+    let (x, w, line, shift) = (numbers(ELEMENTS), numbers(ELEMENTS), numbers(1024), numbers(16));
+    let (mut y, mut other) = (numbers(ELEMENTS), numbers(1024));
+    let matrix = |of| Tensor::new(of, &[1024, 1024]).unwrap();
+    let image = |of| Tensor::new(of, &[1, 256, 256, 16]).unwrap();
+    let steps = Steps { padding: [1; 2], ..Steps::default() };
+    let mut allocates = |make: &dyn Fn(&mut Buffer<f32>, &mut Buffer<f32>) -> Result<Submission>| {
+        // Kernels are compiled, and graphs.
+        make(&mut y, &mut other).unwrap().wait().unwrap();
+        everything_is_done(&gpu);
+        let mut gate = Gate::new(&gpu);
+        let mut first = gpu.buffer_zeroed::<u32>(1).unwrap();
+        let before = gate.start(&mut first).unwrap();
+        let held = gpu.allocated_bytes();
+        let submission = make(&mut y, &mut other).unwrap();
+        let more = gpu.allocated_bytes() - held;
+        gate.open();
+        before.wait().unwrap();
+        submission.wait().unwrap();
+        more
+    };
+    // What a graph computes in steps is in memory of Metal's between them, which is told by the same count.
+    #[cfg(target_os = "linux")]
+    {
+        let more = allocates(&|y, _| {
+            let weights = Tensor::new(w.view(..9 * 256).unwrap(), &[3, 3, 16, 16]).unwrap();
+            let bias = Some(Tensor::new(&shift, &[16]).unwrap());
+            let to = TensorMut::new(y, &[1, 256, 256, 16]).unwrap();
+            let options = Convolution { steps, bias, ..Convolution::default() };
+            convolution_by(image(&x), weights, to, &options, Implementation::PerformanceShaders)
+                .and_then(Operation::submit)
+        });
+        assert!(more >= 4 * ELEMENTS as u64, "{more}");
+    }
+    let mut holds = |name: &str, make: &dyn Fn(&mut Buffer<f32>, &mut Buffer<f32>) -> Result<Submission>| {
+        let more = allocates(make);
+        assert!(more < ELEMENTS as u64, "{name} has {more} bytes of its own in use");
+    };
+    for by in [Implementation::Kernels, Implementation::PerformanceShaders] {
+        let told = |name: &str| format!("{name} by {by:?}");
+        holds(&told("a product"), &|y, _| {
+            let to = TensorMut::new(y, &[1024, 1024]).unwrap();
+            let options = Product { implementation: by, ..Product::default() };
+            product_with(matrix(&x), matrix(&w).transposed().unwrap(), to, &options).and_then(Operation::submit)
+        });
+        holds(&told("a product with a vector"), &|_, y| {
+            let (line, to) = (Tensor::new(&line, &[1024]).unwrap(), TensorMut::new(y, &[1024]).unwrap());
+            vector_product_by(matrix(&x), line, to, [1.0, 0.0], by).and_then(Operation::submit)
+        });
+        holds(&told("a convolution"), &|y, _| {
+            let weights = Tensor::new(w.view(..9 * 256).unwrap(), &[3, 3, 16, 16]).unwrap();
+            let to = TensorMut::new(y, &[1, 256, 256, 16]).unwrap();
+            convolution_by(image(&x), weights, to, &Convolution { steps, ..Convolution::default() }, by)
+                .and_then(Operation::submit)
+        });
+        holds(&told("a pool"), &|y, _| {
+            let to = TensorMut::new(y, &[1, 256, 256, 16]).unwrap();
+            pool_by(image(&x), to, &Pool { pooling: Pooling::Mean, window: [3; 2], steps }, by)
+                .and_then(Operation::submit)
+        });
+        holds(&told("softmax"), &|y, _| {
+            softmax_by(matrix(&x), TensorMut::new(y, &[1024, 1024]).unwrap(), by).and_then(Operation::submit)
+        });
+        holds(&told("an activation"), &|y, _| {
+            activate_by(Activation::Tanh, matrix(&x), TensorMut::new(y, &[1024, 1024]).unwrap(), by)
+                .and_then(Operation::submit)
+        });
+    }
+    holds("an activation in place", &|y, _| {
+        activate_in_place(Activation::Gelu, TensorMut::new(y, &[1024, 1024]).unwrap()).and_then(Operation::submit)
+    });
+    let affine = |scale, shift| Affine { scale: Some(scale), shift: Some(shift) };
+    holds("layer normalisation", &|y, _| {
+        let line = Tensor::new(&line, &[1024]).unwrap();
+        layer_norm(matrix(&x), &affine(line, line), 1e-5, TensorMut::new(y, &[1024, 1024]).unwrap())
+            .and_then(Operation::submit)
+    });
+    holds("batch normalisation", &|y, _| {
+        let line = Tensor::new(&shift, &[16]).unwrap();
+        let channels = Channels { axis: 3, mean: line, variance: line, affine: affine(line, line) };
+        batch_norm(image(&x), &channels, 1e-5, TensorMut::new(y, &[1, 256, 256, 16]).unwrap())
+            .and_then(Operation::submit)
+    });
+    holds("statistics", &|y, other| {
+        let to = |of| TensorMut::new(of, &[16]).unwrap();
+        let (mean, variance) = (y.view_mut(..16).unwrap(), other.view_mut(..16).unwrap());
+        batch_statistics(image(&x), 3, TensorMut::new(mean, &[16]).unwrap(), to(variance)).and_then(Operation::submit)
+    });
+    holds("a sum", &|_, y| {
+        reduce(Reduction::Sum, matrix(&x), 1, TensorMut::new(y, &[1024]).unwrap()).and_then(Operation::submit)
+    });
+    holds("a sum of columns", &|_, y| {
+        reduce(Reduction::Sum, matrix(&x), 0, TensorMut::new(y, &[1024]).unwrap()).and_then(Operation::submit)
+    });
+    holds("the sum of all", &|_, y| {
+        reduce_all(Reduction::Sum, matrix(&x), TensorMut::new(y.view_mut(..1).unwrap(), &[1]).unwrap())
+            .and_then(Operation::submit)
+    });
+    let mut numbers = gpu.buffer_zeroed::<u32>(1024).unwrap();
+    let held = gpu.allocated_bytes();
+    let largest = argmax(matrix(&x), 1, TensorMut::new(&mut numbers, &[1024]).unwrap()).unwrap();
+    let submission = largest.submit().unwrap();
+    assert!(gpu.allocated_bytes() - held < ELEMENTS as u64);
+    submission.wait().unwrap();
 }
