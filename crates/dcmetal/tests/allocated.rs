@@ -201,6 +201,9 @@ fn a_loop_of_everything_leaves_nothing_behind() {
 /// Elements of a tensor that counts: 4 MiB.
 const ELEMENTS: usize = 1 << 20;
 
+/// Submits an operation whose results are in one or both.
+type Submit<'a> = &'a dyn Fn(&mut Buffer<f32>, &mut Buffer<f32>) -> Result<Submission>;
+
 /// What is allocated while an operation waits behind a gate, its results and its arguments apart.
 fn tensors_are_not_copied() {
     let gpu = gpu();
@@ -210,7 +213,7 @@ fn tensors_are_not_copied() {
     let matrix = |of| Tensor::new(of, &[1024, 1024]).unwrap();
     let image = |of| Tensor::new(of, &[1, 256, 256, 16]).unwrap();
     let steps = Steps { padding: [1; 2], ..Steps::default() };
-    let mut allocates = |make: &dyn Fn(&mut Buffer<f32>, &mut Buffer<f32>) -> Result<Submission>| {
+    let mut allocates = |make: Submit<'_>| {
         // Kernels are compiled, and graphs.
         make(&mut y, &mut other).unwrap().wait().unwrap();
         everything_is_done(&gpu);
@@ -238,7 +241,7 @@ fn tensors_are_not_copied() {
         });
         assert!(more >= 4 * ELEMENTS as u64, "{more}");
     }
-    let mut holds = |name: &str, make: &dyn Fn(&mut Buffer<f32>, &mut Buffer<f32>) -> Result<Submission>| {
+    let mut holds = |name: &str, make: Submit<'_>| {
         let more = allocates(make);
         assert!(more < ELEMENTS as u64, "{name} has {more} bytes of its own in use");
     };
