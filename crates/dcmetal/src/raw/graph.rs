@@ -19,55 +19,26 @@ unsafe impl Send for DCMetalGraph {}
 
 pub(crate) type Executable = DCMetalGraph;
 
-/// What is computed: `DCMetalGraphOperation` says of which tensors, in which order.
+/// What is computed of images N x H x W x C and, for a convolution, of weights rows x columns x C / groups x D and a bias 1 x 1 x 1 x D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Computation {
     Convolution { groups: usize, has_bias: bool },
     MaxPooling,
     AveragePooling { counts_padding: bool },
-    Normalization(Scaling),
-    LayerNormalization(Scaling),
-    Statistics,
-    Sum,
-    Mean,
-    Maximum,
-    Minimum,
 }
 
-/// Of a normalisation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Scaling {
-    /// Bits of a number that is added to variances.
-    pub(crate) epsilon: u32,
-    pub(crate) has_scale: bool,
-    pub(crate) has_shift: bool,
-}
-
-/// Of a convolution or a pooling: rows, then columns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Sliding {
+/// An operation with the extents of its tensors, all of numbers of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Described {
+    pub(crate) computation: Computation,
+    pub(crate) scalar: Scalar,
+    pub(crate) inputs: Vec<[usize; 4]>,
+    pub(crate) result: [usize; 4],
+    /// Rows, then columns.
     pub(crate) window: [usize; 2],
     pub(crate) stride: [usize; 2],
     pub(crate) padding: [usize; 2],
     pub(crate) dilation: [usize; 2],
-}
-
-/// The extents of one to four axes, and what the numbers are.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Shaped {
-    pub(crate) extents: Vec<usize>,
-    pub(crate) scalar: Scalar,
-}
-
-/// An operation with its tensors.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Described {
-    pub(crate) computation: Computation,
-    pub(crate) inputs: Vec<Shaped>,
-    pub(crate) results: Vec<Shaped>,
-    pub(crate) sliding: Sliding,
-    /// Bit n: axis n; of layer normalisation, statistics and reductions.
-    pub(crate) axes: u32,
 }
 
 /// A tensor's memory, and bytes before its first element.
@@ -79,84 +50,39 @@ pub(crate) fn supports(device: &Device) -> bool {
     unsafe { sys::DCMetalDevice_SupportsGraphs(device.0) }
 }
 
-impl Computation {
-    /// For people.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Computation::Convolution { .. } => "convolution",
-            Computation::MaxPooling => "max pooling",
-            Computation::AveragePooling { .. } => "average pooling",
-            Computation::Normalization(_) => "normalisation",
-            Computation::LayerNormalization(_) => "layer normalisation",
-            Computation::Statistics => "mean and variance",
-            Computation::Sum => "sum",
-            Computation::Mean => "mean",
-            Computation::Maximum => "maximum",
-            Computation::Minimum => "minimum",
-        }
-    }
-
-    fn operation(&self) -> sys::DCMetalGraphOperation {
-        match self {
-            Computation::Convolution { .. } => sys::DC_METAL_GRAPH_CONVOLUTION,
-            Computation::MaxPooling => sys::DC_METAL_GRAPH_MAX_POOLING,
-            Computation::AveragePooling { .. } => sys::DC_METAL_GRAPH_AVERAGE_POOLING,
-            Computation::Normalization(_) => sys::DC_METAL_GRAPH_NORMALIZATION,
-            Computation::LayerNormalization(_) => sys::DC_METAL_GRAPH_LAYER_NORMALIZATION,
-            Computation::Statistics => sys::DC_METAL_GRAPH_STATISTICS,
-            Computation::Sum => sys::DC_METAL_GRAPH_SUM,
-            Computation::Mean => sys::DC_METAL_GRAPH_MEAN,
-            Computation::Maximum => sys::DC_METAL_GRAPH_MAXIMUM,
-            Computation::Minimum => sys::DC_METAL_GRAPH_MINIMUM,
-        }
-    }
-}
-
-impl Shaped {
-    fn shape(&self) -> sys::DCMetalShape {
+impl Described {
+    fn descriptor(&self) -> sys::DCMetalGraphDescriptor {
         let number = match self.scalar {
             Scalar::F16 => sys::DC_METAL_NUMBER_FLOAT16,
             Scalar::BF16 => sys::DC_METAL_NUMBER_BFLOAT16,
             _ => sys::DC_METAL_NUMBER_FLOAT32,
         };
-        let mut shape = sys::DCMetalShape { rank: self.extents.len() as u32, extents: [0; 4], number };
-        for (to, extent) in shape.extents.iter_mut().zip(&self.extents) {
-            *to = *extent as u64;
-        }
-        shape
-    }
-}
-
-impl Described {
-    fn descriptor(&self) -> sys::DCMetalGraphDescriptor {
+        let shape =
+            |extents: [usize; 4]| sys::DCMetalShape { rank: 4, extents: extents.map(|extent| extent as u64), number };
         let pair = |pair: [usize; 2]| pair.map(|number| number as u64);
         let mut descriptor = sys::DCMetalGraphDescriptor {
-            operation: self.computation.operation(),
             input_count: self.inputs.len() as u32,
-            result_count: self.results.len() as u32,
-            window: pair(self.sliding.window),
-            stride: pair(self.sliding.stride),
-            dilation: pair(self.sliding.dilation),
-            padding: pair(self.sliding.padding),
-            axes: self.axes,
+            result_count: 1,
+            window: pair(self.window),
+            stride: pair(self.stride),
+            dilation: pair(self.dilation),
+            padding: pair(self.padding),
             ..Default::default()
         };
-        for (to, of) in descriptor.inputs.iter_mut().zip(&self.inputs) {
-            *to = of.shape();
+        for (to, extents) in descriptor.inputs.iter_mut().zip(&self.inputs) {
+            *to = shape(*extents);
         }
-        for (to, of) in descriptor.results.iter_mut().zip(&self.results) {
-            *to = of.shape();
-        }
+        descriptor.results[0] = shape(self.result);
         match self.computation {
             Computation::Convolution { groups, has_bias } => {
+                descriptor.operation = sys::DC_METAL_GRAPH_CONVOLUTION;
                 (descriptor.groups, descriptor.has_bias) = (groups as u64, has_bias);
             }
-            Computation::AveragePooling { counts_padding } => descriptor.counts_padding = counts_padding,
-            Computation::Normalization(scaling) | Computation::LayerNormalization(scaling) => {
-                descriptor.epsilon = f32::from_bits(scaling.epsilon);
-                (descriptor.has_scale, descriptor.has_shift) = (scaling.has_scale, scaling.has_shift);
+            Computation::MaxPooling => descriptor.operation = sys::DC_METAL_GRAPH_MAX_POOLING,
+            Computation::AveragePooling { counts_padding } => {
+                descriptor.operation = sys::DC_METAL_GRAPH_AVERAGE_POOLING;
+                descriptor.counts_padding = counts_padding;
             }
-            _ => {}
         }
         descriptor
     }
@@ -182,19 +108,16 @@ impl DCMetalGraph {
         what: &Described,
         command_buffer: &mut CommandBuffer,
         inputs: &[Place<'_>],
-        results: &[Place<'_>],
+        result: Place<'_>,
     ) -> Result<(), Failure> {
-        let counts = (what.inputs.len(), what.results.len());
-        assert_eq!((inputs.len(), results.len()), counts, "a graph's tensors are those that it was made for");
+        assert_eq!(inputs.len(), what.inputs.len(), "a graph's tensors are those that it was made for");
         let tensor =
             |(memory, offset): Place<'_>| sys::DCMetalTensor { buffer: memory.buffer().0, offset: offset as u64 };
-        let [inputs, results] =
-            [inputs, results].map(|places| places.iter().copied().map(tensor).collect::<Vec<sys::DCMetalTensor>>());
-        let mut error = ptr::null_mut();
+        let inputs: Vec<sys::DCMetalTensor> = inputs.iter().copied().map(tensor).collect();
+        let (result, mut error) = (tensor(result), ptr::null_mut());
         // SAFETY: live handles; as many tensors as the descriptor says; they and the out-parameter are valid for the call.
-        let status = unsafe {
-            sys::DCMetalGraph_Encode(self.0, command_buffer.0, inputs.as_ptr(), results.as_ptr(), &mut error)
-        };
+        let status =
+            unsafe { sys::DCMetalGraph_Encode(self.0, command_buffer.0, inputs.as_ptr(), &result, &mut error) };
         check(status, error)
     }
 }

@@ -4,10 +4,9 @@
 //! images, and a number of x serves many channels of y, as one of A serves many columns in a product. An image with the channel first is
 //! [`permuted`](Tensor::permuted), which is slower and copies nothing.
 
-use super::graph::shaped;
 use super::layout::{LIMIT, Layout, wrong};
 use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, graph, one_accelerator};
-use crate::raw::graph::{Computation, Described, Shaped, Sliding};
+use crate::raw::graph::{Computation, Described};
 use crate::{Arg, Grid, Result, Size};
 
 /// How a window goes over an image: rows first, columns second.
@@ -198,13 +197,11 @@ pub fn convolution_by<'a, T: Element>(
         }
     }
     if by == Implementation::PerformanceShaders {
-        let (computation, mut inputs) = (
-            Computation::Convolution { groups, has_bias: bias.is_some() },
-            [image, window].map(|extents| shaped::<T>(&extents)).to_vec(),
-        );
+        let (computation, mut inputs) =
+            (Computation::Convolution { groups, has_bias: bias.is_some() }, vec![image, window]);
         let mut tensors = vec![("x", *x.layout(), x.arg()), ("w", *w.layout(), w.arg())];
         if let Some(bias) = bias {
-            inputs.push(shaped::<T>(&[1, 1, 1, d]));
+            inputs.push([1, 1, 1, d]);
             tensors.push(("bias", *bias.layout(), bias.arg()));
         }
         tensors.push(("y", *y.layout(), y.into_arg()));
@@ -231,13 +228,12 @@ pub fn convolution_by<'a, T: Element>(
 
 fn described<T: Element>(
     computation: Computation,
-    inputs: Vec<Shaped>,
+    inputs: Vec<[usize; 4]>,
     result: [usize; 4],
     window: [usize; 2],
     Steps { stride, padding, dilation }: Steps,
 ) -> Described {
-    let sliding = Sliding { window, stride, padding, dilation };
-    Described { computation, inputs, results: vec![shaped::<T>(&result)], sliding, axes: 0 }
+    Described { computation, scalar: T::SCALAR, inputs, result, window, stride, padding, dilation }
 }
 
 /// What is made of the numbers under a window.
@@ -311,7 +307,7 @@ pub fn pool_by<'a, T: Element>(
             }
         };
         let tensors = vec![("x", *x.layout(), x.arg()), ("y", *y.layout(), y.into_arg())];
-        let what = described::<T>(computation, vec![shaped::<T>(&image)], result, window, steps);
+        let what = described::<T>(computation, vec![image], result, window, steps);
         return Ok(Operation::of_graph(gpu, NAME, graph::pass(gpu, NAME, what, tensors)?));
     }
     let strides = [x_strides, [0; 4], y_strides];

@@ -1,16 +1,15 @@
 //! What Metal Performance Shaders Graph takes: tensors whose elements follow each other, from any element on.
 
-use super::Element;
 use super::layout::{LIMIT, Layout};
 use super::performance::not_there;
 use crate::command::GraphPass;
-use crate::raw::graph::{self, Computation, Described, Shaped};
+use crate::raw::graph::{self, Computation, Described};
 use crate::{Accelerator, Arg, Result};
 
 /// The largest extent of a convolution's result: before macOS 15.1 more features end the process.
 const CONVOLVED: usize = 65536;
 
-/// The graph of an operation whose shapes were checked, with its tensors by their names there; the last are the results.
+/// The graph of an operation whose shapes were checked, with its tensors by their names there; the last is the result.
 pub(super) fn pass<'a>(
     gpu: &Accelerator,
     operation: &'static str,
@@ -26,21 +25,8 @@ pub(super) fn pass<'a>(
         return Err(not_there(operation, text));
     }
     let mut args: Vec<Arg<'a>> = tensors.into_iter().map(|(.., arg)| arg).collect();
-    let results = args.split_off(what.inputs.len());
-    GraphPass::new(gpu, what, args, results)
-}
-
-/// What a graph is told of a tensor with these extents; of one without axes, that it has one.
-pub(super) fn shaped<T: Element>(extents: &[usize]) -> Shaped {
-    let extents = if extents.is_empty() { vec![1] } else { extents.to_vec() };
-    Shaped { extents, scalar: T::SCALAR }
-}
-
-/// The same of a line along one of so many axes.
-pub(super) fn line_on<T: Element>(axis: usize, rank: usize, extent: usize) -> Shaped {
-    let mut extents = vec![1; rank];
-    extents[axis] = extent;
-    Shaped { extents, scalar: T::SCALAR }
+    let result = args.pop().expect("the last is the result");
+    GraphPass::new(gpu, what, args, result)
 }
 
 /// Why there is no graph of these.

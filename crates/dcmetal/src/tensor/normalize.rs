@@ -1,12 +1,10 @@
 //! Softmax, layer normalisation, and batch normalisation with its statistics.
 
-use super::graph::{line_on, shaped};
 use super::layout::{Layout, wrong};
-use super::performance::{not_there, of_rows};
+use super::performance::of_rows;
 use super::reduce::rows_of_threads;
-use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, graph, one_accelerator};
+use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::kernel::Scalar;
-use crate::raw::graph::{Computation, Described, Scaling, Sliding};
 use crate::raw::performance::Computed;
 use crate::{Accelerator, Arg, Grid, Kernel, Result, Size};
 
@@ -121,106 +119,13 @@ pub fn layer_norm<'a, T: Element>(
     epsilon: f32,
     y: TensorMut<'a, T>,
 ) -> Result<Operation<'a>> {
-    layer_norm_by(x, affine, epsilon, y, Implementation::Measured)
-}
-
-/// As [`layer_norm`], by this module's kernels, or by Metal Performance Shaders Graph, as [`convolution_by`](super::convolution_by), in `f32` and rounded once. Nothing was measured
-/// ([`Measured`](Implementation::Measured)): that is the kernels.
-///
-/// # Errors
-/// As [`layer_norm`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
-pub fn layer_norm_by<'a, T: Element>(
-    x: Tensor<'a, T>,
-    affine: &Affine<'a, T>,
-    epsilon: f32,
-    y: TensorMut<'a, T>,
-    by: Implementation,
-) -> Result<Operation<'a>> {
     let gpu = one_accelerator("layer_norm", &[("x", x.accelerator()), ("y", y.accelerator())])?;
     same_shape("layer_norm", x.layout(), y.layout())?;
     let n = *x.shape().last().expect("it has an axis");
     let ([scale, shift], has) = affine.args("layer_norm", n, &x)?;
-    if by == Implementation::PerformanceShaders {
-        let last = x.shape().len() - 1;
-        let graph = Normalising { what: "layer_norm", x, axis: last, moments: Vec::new(), affine, epsilon };
-        return graph.operation(gpu, Computation::LayerNormalization, y);
-    }
     let (grid, in_line, rows) = rows(x.layout(), y.layout(), epsilon, has);
     let kernel = kernel_of(gpu, "layer_norm", T::SCALAR, in_line, false)?;
     Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), scale, shift, Arg::value(rows)]))
-}
-
-/// A normalisation by a graph: over the axis, or by moments that are given for each place on it.
-struct Normalising<'n, 'a, T: Element> {
-    what: &'static str,
-    x: Tensor<'a, T>,
-    axis: usize,
-    moments: Vec<(&'static str, Tensor<'a, f32>)>,
-    affine: &'n Affine<'a, T>,
-    epsilon: f32,
-}
-
-impl<'a, T: Element> Normalising<'_, 'a, T> {
-    fn operation(
-        self,
-        gpu: &Accelerator,
-        computation: fn(Scaling) -> Computation,
-        y: TensorMut<'a, T>,
-    ) -> Result<Operation<'a>> {
-        let Normalising { what, x, axis, moments, affine, epsilon } = self;
-        let (rank, n) = (x.shape().len(), x.shape()[axis]);
-        let mut inputs = vec![shaped::<T>(x.shape())];
-        let mut tensors = vec![("x", *x.layout(), x.arg())];
-        for (name, moment) in moments {
-            inputs.push(line_on::<f32>(axis, rank, n));
-            tensors.push((name, *moment.layout(), moment.arg()));
-        }
-        for (name, factor) in [("scale", affine.scale), ("shift", affine.shift)] {
-            if let Some(factor) = factor {
-                inputs.push(line_on::<T>(axis, rank, n));
-                tensors.push((name, *factor.layout(), factor.arg()));
-            }
-        }
-        let scaling = Scaling {
-            epsilon: epsilon.to_bits(),
-            has_scale: affine.scale.is_some(),
-            has_shift: affine.shift.is_some(),
-        };
-        let results = vec![shaped::<T>(y.shape())];
-        tensors.push(("y", *y.layout(), y.into_arg()));
-        let (computation, sliding) = (computation(scaling), Sliding::default());
-        let described = Described { computation, inputs, results, sliding, axes: 1 << axis };
-        Ok(Operation::of_graph(gpu, what, graph::pass(gpu, what, described, tensors)?))
-    }
-}
-
-/// Of tensors that were checked.
-fn statistics_by_graph<'a, T: Element>(
-    gpu: &Accelerator,
-    x: Tensor<'a, T>,
-    axis: usize,
-    mean: TensorMut<'a, f32>,
-    variance: TensorMut<'a, f32>,
-) -> Result<Operation<'a>> {
-    const NAME: &str = "batch_statistics";
-    let rank = x.shape().len();
-    if rank == 1 {
-        return Err(not_there(NAME, format!("x is {}: there is no other axis", x.layout().shape())));
-    }
-    let line = line_on::<f32>(axis, rank, x.shape()[axis]);
-    let what = Described {
-        computation: Computation::Statistics,
-        inputs: vec![shaped::<T>(x.shape())],
-        results: vec![line.clone(), line],
-        sliding: Sliding::default(),
-        axes: ((1 << rank) - 1) & !(1 << axis),
-    };
-    let tensors = vec![
-        ("x", *x.layout(), x.arg()),
-        ("mean", *mean.layout(), mean.into_arg()),
-        ("variance", *variance.layout(), variance.into_arg()),
-    ];
-    Ok(Operation::of_graph(gpu, NAME, graph::pass(gpu, NAME, what, tensors)?))
 }
 
 /// What batch normalisation normalises by, for each channel.
@@ -246,20 +151,6 @@ pub fn batch_norm<'a, T: Element>(
     epsilon: f32,
     y: TensorMut<'a, T>,
 ) -> Result<Operation<'a>> {
-    batch_norm_by(x, channels, epsilon, y, Implementation::Measured)
-}
-
-/// As [`batch_norm`], by what is asked for, as [`layer_norm_by`].
-///
-/// # Errors
-/// As [`batch_norm`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
-pub fn batch_norm_by<'a, T: Element>(
-    x: Tensor<'a, T>,
-    channels: &Channels<'a, T>,
-    epsilon: f32,
-    y: TensorMut<'a, T>,
-    by: Implementation,
-) -> Result<Operation<'a>> {
     let Channels { axis, mean, variance, affine } = channels;
     let gpus = [
         ("x", x.accelerator()),
@@ -273,11 +164,6 @@ pub fn batch_norm_by<'a, T: Element>(
     line("batch_norm", "mean", mean.layout(), n)?;
     line("batch_norm", "variance", variance.layout(), n)?;
     let ([scale, shift], has) = affine.args("batch_norm", n, &x)?;
-    if by == Implementation::PerformanceShaders {
-        let moments = vec![("mean", *mean), ("variance", *variance)];
-        let graph = Normalising { what: "batch_norm", x, axis: *axis, moments, affine, epsilon };
-        return graph.operation(gpu, Computation::Normalization, y);
-    }
     let ((extents, from), (_, to)) = (x.layout().padded(), y.layout().padded());
     let mut channel = [0; 4];
     channel[4 - x.layout().rank() + axis] = 1;
@@ -308,28 +194,11 @@ pub fn batch_statistics<'a, T: Element>(
     mean: TensorMut<'a, f32>,
     variance: TensorMut<'a, f32>,
 ) -> Result<Operation<'a>> {
-    batch_statistics_by(x, axis, mean, variance, Implementation::Measured)
-}
-
-/// As [`batch_statistics`], by what is asked for, as [`layer_norm_by`].
-///
-/// # Errors
-/// As [`batch_statistics`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute: they need another axis than the channels'.
-pub fn batch_statistics_by<'a, T: Element>(
-    x: Tensor<'a, T>,
-    axis: usize,
-    mean: TensorMut<'a, f32>,
-    variance: TensorMut<'a, f32>,
-    by: Implementation,
-) -> Result<Operation<'a>> {
     let gpus = [("x", x.accelerator()), ("mean", mean.accelerator()), ("variance", variance.accelerator())];
     let gpu = one_accelerator("batch_statistics", &gpus)?;
     let n = channels_of("batch_statistics", x.layout(), axis)?;
     line("batch_statistics", "mean", mean.layout(), n)?;
     line("batch_statistics", "variance", variance.layout(), n)?;
-    if by == Implementation::PerformanceShaders {
-        return statistics_by_graph(gpu, x, axis, mean, variance);
-    }
     let step = x.strides()[axis] as u32;
     let ([_, extents @ ..], [_, strides @ ..]) = x.layout().without(axis).padded();
     let words: [u32; 8] = [&[n as u32, step][..], &extents, &strides].concat().try_into().expect("eight words");

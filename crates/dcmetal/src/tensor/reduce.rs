@@ -1,13 +1,8 @@
 //! Reductions: sum, mean, largest, smallest, and the number of the largest, along an axis or of all elements.
 
-use super::graph::shaped;
 use super::layout::{Layout, wrong};
-use super::performance::not_there;
-use super::{
-    Between, Element, Given, Implementation, Launch, Operation, Tensor, TensorMut, compiled, graph, one_accelerator,
-};
+use super::{Between, Element, Given, Launch, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::kernel::Scalar;
-use crate::raw::graph::{Computation, Described, Sliding};
 use crate::{Accelerator, Arg, Grid, Kernel, Pod, Result, Size};
 
 /// One number of many.
@@ -39,9 +34,6 @@ impl Reduction {
         if self == Reduction::Mean { Reduction::Sum } else { self }
     }
 }
-
-/// What messages call all of these but the places.
-const NAME: &str = "reduction";
 
 const ARGMAX: &str = "ARGMAX";
 const SOURCE: &str = concat!(include_str!("rows.metal"), include_str!("reduce.metal"));
@@ -80,26 +72,7 @@ pub fn reduce<'a, T: Element, U: Element>(
     axis: usize,
     y: TensorMut<'a, U>,
 ) -> Result<Operation<'a>> {
-    reduce_by(reduction, x, axis, y, Implementation::Measured)
-}
-
-/// As [`reduce`], by this module's kernels, or by Metal Performance Shaders Graph, as [`convolution_by`](super::convolution_by): sums and means in `f32` and rounded once; the largest and the
-/// smallest of `T` as `T` only. Nothing was measured ([`Measured`](Implementation::Measured)): that is the kernels.
-///
-/// # Errors
-/// As [`reduce`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
-pub fn reduce_by<'a, T: Element, U: Element>(
-    reduction: Reduction,
-    x: Tensor<'a, T>,
-    axis: usize,
-    y: TensorMut<'a, U>,
-    by: Implementation,
-) -> Result<Operation<'a>> {
-    if by == Implementation::PerformanceShaders {
-        let gpu = check_along(NAME, &x, axis, &y)?;
-        return by_graph(gpu, reduction, x, 1 << axis, y);
-    }
-    along((NAME, reduction.name(), U::SCALAR), x, axis, y)
+    along(("reduction", reduction.name(), U::SCALAR), x, axis, y)
 }
 
 /// y = the number of the largest element of x along an axis, from 0; of several the first, and of NaNs the first.
@@ -119,23 +92,7 @@ pub fn reduce_all<'a, T: Element, U: Element>(
     x: Tensor<'a, T>,
     y: TensorMut<'a, U>,
 ) -> Result<Operation<'a>> {
-    reduce_all_by(reduction, x, y, Implementation::Measured)
-}
-
-/// As [`reduce_all`], by what is asked for, as [`reduce_by`].
-///
-/// # Errors
-/// As [`reduce_by`].
-pub fn reduce_all_by<'a, T: Element, U: Element>(
-    reduction: Reduction,
-    x: Tensor<'a, T>,
-    y: TensorMut<'a, U>,
-    by: Implementation,
-) -> Result<Operation<'a>> {
-    let (gpu, from) = one_of_all(NAME, &x, &y)?;
-    if by == Implementation::PerformanceShaders {
-        return by_graph(gpu, reduction, x, (1 << from.rank()) - 1, y);
-    }
+    let (gpu, from) = one_of_all("reduction", &x, &y)?;
     let count = from.count();
     let parts = Sought { gpu, operation: reduction.of_parts().name(), from: T::SCALAR, to: Scalar::F32 };
     let of_parts = Sought { gpu, operation: reduction.name(), from: Scalar::F32, to: U::SCALAR };
@@ -233,43 +190,12 @@ fn one_of_all<'a, T: Pod, U: Pod>(
     Ok((gpu, *from))
 }
 
-/// Over some axes, whose bits are set; y was checked.
-fn by_graph<'a, T: Element, U: Element>(
-    gpu: &Accelerator,
-    reduction: Reduction,
+fn along<'a, T: Element, U: Pod>(
+    (name, operation, to): (&'static str, &'static str, Scalar),
     x: Tensor<'a, T>,
-    axes: u32,
+    axis: usize,
     y: TensorMut<'a, U>,
 ) -> Result<Operation<'a>> {
-    let (computation, alike) = match reduction {
-        Reduction::Sum => (Computation::Sum, false),
-        Reduction::Mean => (Computation::Mean, false),
-        Reduction::Max => (Computation::Maximum, true),
-        Reduction::Min => (Computation::Minimum, true),
-    };
-    if alike && T::SCALAR != U::SCALAR {
-        return Err(not_there(NAME, format!("x is of {} and y of {}, not of the same", T::SCALAR, U::SCALAR)));
-    }
-    let mut extents = x.shape().to_vec();
-    let inputs = vec![shaped::<T>(&extents)];
-    for (axis, extent) in extents.iter_mut().enumerate() {
-        if axes >> axis & 1 == 1 {
-            *extent = 1;
-        }
-    }
-    let results = vec![shaped::<U>(&extents)];
-    let what = Described { computation, inputs, results, sliding: Sliding::default(), axes };
-    let tensors = vec![("x", *x.layout(), x.arg()), ("y", *y.layout(), y.into_arg())];
-    Ok(Operation::of_graph(gpu, NAME, graph::pass(gpu, NAME, what, tensors)?))
-}
-
-/// That y has x's other axes.
-fn check_along<'a, T: Pod, U: Pod>(
-    name: &'static str,
-    x: &Tensor<'a, T>,
-    axis: usize,
-    y: &TensorMut<'a, U>,
-) -> Result<&'a Accelerator> {
     let gpu = one_accelerator(name, &[("x", x.accelerator()), ("y", y.accelerator())])?;
     let (from, result) = (x.layout(), y.layout());
     if axis >= from.rank() {
@@ -280,18 +206,8 @@ fn check_along<'a, T: Pod, U: Pod>(
         let text = format!("x is {}, y is {}, not {}", from.shape(), result.shape(), wanted.shape());
         return Err(wrong(name, text));
     }
-    Ok(gpu)
-}
-
-fn along<'a, T: Element, U: Pod>(
-    (name, operation, to): (&'static str, &'static str, Scalar),
-    x: Tensor<'a, T>,
-    axis: usize,
-    y: TensorMut<'a, U>,
-) -> Result<Operation<'a>> {
-    let gpu = check_along(name, &x, axis, &y)?;
     let sought = Sought { gpu, operation, from: T::SCALAR, to };
-    let (kernel, grid, axes) = launch_along(sought, x.layout(), axis, y.layout())?;
+    let (kernel, grid, axes) = launch_along(sought, from, axis, result)?;
     Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), axes]))
 }
 

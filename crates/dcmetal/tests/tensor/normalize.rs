@@ -1,15 +1,12 @@
 //! Softmax, layer normalisation and batch normalisation.
 
 use dcmetal::tensor::{
-    Affine, Channels, Implementation, Tensor, TensorMut, batch_norm, batch_norm_by, batch_statistics_by, layer_norm,
-    layer_norm_by, softmax, softmax_by,
+    Affine, Channels, Implementation, Tensor, TensorMut, batch_norm, batch_statistics, layer_norm, softmax, softmax_by,
 };
 use half::{bf16, f16};
 
 use crate::common::Random;
-use crate::random::{Number, Placed, below, gamma, gpu, indices, name, of, run, run_by, run_by_shaders};
-
-const SHADERS: Implementation = Implementation::PerformanceShaders;
+use crate::random::{Number, Placed, below, gamma, gpu, indices, name, of, run, run_by_shaders};
 
 const U: f64 = f32::ROUNDOFF;
 
@@ -58,13 +55,9 @@ fn softmax_of<T: Number>(random: &mut Random, by: Implementation) -> bool {
     true
 }
 
-fn layer_norm_of<T: Number>(random: &mut Random, has: [bool; 2], by: Implementation) {
+fn layer_norm_of<T: Number>(random: &mut Random, has: [bool; 2]) {
     let gpu = gpu();
-    let (mut x, mut y) = two::<T>(random);
-    if by == SHADERS {
-        let (shape, start) = (x.shape.clone(), below(random, 4));
-        (x, y) = (Placed::packed(&gpu, random, &shape, start), Placed::packed(&gpu, random, &shape, 3 - start));
-    }
+    let (x, mut y) = two::<T>(random);
     let n = *x.shape.last().expect("it has an axis");
     let factors: Vec<[f64; 2]> =
         (0..n).map(|_| [0, 1].map(|_| T::rounded(crate::random::number(random)).to_f64())).collect();
@@ -76,7 +69,7 @@ fn layer_norm_of<T: Number>(random: &mut Random, has: [bool; 2], by: Implementat
     let epsilon = 1e-3f32;
     let what = format!("layer_norm of {} {:?} {:?} {has:?}", name::<T>(), x.shape, x.strides);
     let affine = Affine { scale: tensor(0), shift: tensor(1) };
-    run_by(by, &what, layer_norm_by(x.tensor(), &affine, epsilon, y.tensor_mut(), by));
+    run(&what, layer_norm(x.tensor(), &affine, epsilon, y.tensor_mut()));
     y.check(&what, |at| {
         let numbers = row(&x, at);
         let count = n as f64;
@@ -101,12 +94,12 @@ fn rows_are_normalised_within_their_bounds() {
     }
     for has in [[true, true], [false, false], [true, false], [false, true]] {
         for _ in 0..3 {
-            layer_norm_of::<f32>(&mut random, has, Implementation::Measured);
+            layer_norm_of::<f32>(&mut random, has);
         }
     }
     for _ in 0..3 {
         softmax_of::<f16>(&mut random, Implementation::Kernels);
-        layer_norm_of::<bf16>(&mut random, [true, true], Implementation::Kernels);
+        layer_norm_of::<bf16>(&mut random, [true, true]);
     }
 }
 
@@ -127,25 +120,22 @@ fn softmax_by_performance_shaders_is_within_its_bound() {
     assert_eq!(error.to_string(), text);
 }
 
-fn batches<T: Number>(random: &mut Random, rounds: usize, by: Implementation) {
-    let gpu = gpu();
-    let placed = |random: &mut Random, shape: &[usize], order: &[usize], gap: usize| match by {
-        Implementation::PerformanceShaders => Placed::<T>::packed(&gpu, random, shape, gap),
-        _ => Placed::<T>::new(&gpu, random, shape, order, gap),
-    };
-    for round in 0..rounds {
-        let rank = 2 + below(random, 3);
-        let axis = if round % 2 == 0 { rank - 1 } else { below(random, rank) };
-        let shape: Vec<usize> = (0..rank).map(|_| of(random, &[1, 2, 5, 17, 33])).collect();
+#[test]
+fn batches_are_normalised_within_their_bounds() {
+    let (gpu, mut random) = (gpu(), Random(6));
+    for round in 0..12 {
+        let rank = 2 + below(&mut random, 3);
+        let axis = if round % 2 == 0 { rank - 1 } else { below(&mut random, rank) };
+        let shape: Vec<usize> = (0..rank).map(|_| of(&mut random, &[1, 2, 5, 17, 33])).collect();
         let order: Vec<usize> = (0..rank).collect();
-        let gap = below(random, 2) * 3;
-        let x = placed(random, &shape, &order, gap);
-        let mut y = placed(random, &shape, &order, gap);
+        let gap = below(&mut random, 2) * 3;
+        let x = Placed::<f32>::new(&gpu, &mut random, &shape, &order, gap);
+        let mut y = Placed::<f32>::new(&gpu, &mut random, &shape, &order, gap);
         let c = shape[axis];
-        let mut statistics = [0; 2].map(|_| Placed::<f32>::new(&gpu, random, &[c], &[0], 0));
-        let what = format!("batch of {} {shape:?} {:?}, channels on {axis}", name::<T>(), x.strides);
+        let mut statistics = [0; 2].map(|_| Placed::<f32>::new(&gpu, &mut random, &[c], &[0], 0));
+        let what = format!("batch of {shape:?} {:?}, channels on {axis}", x.strides);
         let [mean, variance] = &mut statistics;
-        run_by(by, &what, batch_statistics_by(x.tensor(), axis, mean.tensor_mut(), variance.tensor_mut(), by));
+        run(&what, batch_statistics(x.tensor(), axis, mean.tensor_mut(), variance.tensor_mut()));
         let of_channel = |channel: usize| -> Vec<f64> {
             indices(&shape).iter().filter(|at| at[axis] == channel).map(|at| x.at(at)).collect()
         };
@@ -163,9 +153,10 @@ fn batches<T: Number>(random: &mut Random, rounds: usize, by: Implementation) {
         statistics[0].check(&what, |at| (known[at[0]][0], known[at[0]][1]));
         statistics[1].check(&what, |at| (known[at[0]][2], known[at[0]][3]));
         let found = statistics.each_ref().map(|of| of.buffer.to_vec().expect("it ran"));
-        let factors: Vec<[T; 2]> = (0..c).map(|_| [0, 1].map(|_| T::rounded(crate::random::number(random)))).collect();
+        let factors: Vec<[f32; 2]> =
+            (0..c).map(|_| [0, 1].map(|_| crate::random::number(&mut random) as f32)).collect();
         let buffers = [0, 1].map(|at| {
-            let numbers: Vec<T> = factors.iter().map(|pair| pair[at]).collect();
+            let numbers: Vec<f32> = factors.iter().map(|pair| pair[at]).collect();
             gpu.buffer_from(&numbers).expect("a buffer")
         });
         let has = round % 3 != 0;
@@ -173,34 +164,15 @@ fn batches<T: Number>(random: &mut Random, rounds: usize, by: Implementation) {
         let affine = Affine { scale: tensor(0), shift: tensor(1) };
         let [mean, variance] = [0, 1].map(|at| statistics[at].tensor());
         let epsilon = 1e-3f32;
-        let channels = Channels { axis, mean, variance, affine };
-        run_by(by, &what, batch_norm_by(x.tensor(), &channels, epsilon, y.tensor_mut(), by));
+        run(&what, batch_norm(x.tensor(), &Channels { axis, mean, variance, affine }, epsilon, y.tensor_mut()));
         y.check(&what, |at| {
             let channel = at[axis];
             let [mean, variance] = [0, 1].map(|part| f64::from(found[part][channel]));
             let [scale, shift] =
-                [0, 1].map(|part| if has { factors[channel][part].to_f64() } else { 1.0 - part as f64 });
+                [0, 1].map(|part| if has { f64::from(factors[channel][part]) } else { 1.0 - part as f64 });
             let value = (x.at(at) - mean) / (variance + f64::from(epsilon)).sqrt() * scale;
             (value + shift, 8.0 * U * value.abs() + U * shift.abs())
         });
-    }
-}
-
-#[test]
-fn batches_are_normalised_within_their_bounds() {
-    batches::<f32>(&mut Random(6), 12, Implementation::Measured);
-}
-
-#[test]
-fn normalisation_by_performance_shaders_is_within_its_bounds() {
-    let mut random = Random(36);
-    batches::<f32>(&mut random, 10, SHADERS);
-    batches::<f16>(&mut random, 4, SHADERS);
-    batches::<bf16>(&mut random, 4, SHADERS);
-    for has in [[true, true], [false, false], [true, false], [false, true]] {
-        layer_norm_of::<f32>(&mut random, has, SHADERS);
-        layer_norm_of::<f16>(&mut random, has, SHADERS);
-        layer_norm_of::<bf16>(&mut random, has, SHADERS);
     }
 }
 
@@ -227,15 +199,4 @@ fn what_cannot_be_normalised_is_told() {
     let error = layer_norm(tensor(&[3, 4]), &affine, 0.0, TensorMut::new(&mut y, &[3, 4]).expect("it fits"));
     let text = "layer_norm: shift belongs to another accelerator";
     assert_eq!(error.expect_err("it is foreign").to_string(), text);
-    let line = tensor(&[4]);
-    let [mut mean, mut variance] = [0, 1].map(|_| gpu.buffer_zeroed::<f32>(4).expect("a buffer"));
-    let to = |of| TensorMut::new(of, &[4]).expect("it fits");
-    let error = batch_statistics_by(line, 0, to(&mut mean), to(&mut variance), SHADERS).expect_err("no other axis");
-    let text = "this batch_statistics by Metal Performance Shaders is not supported: x is 4: there is no other axis";
-    assert_eq!(error.to_string(), text);
-    let turned = tensor(&[3, 4]).transposed().expect("two axes");
-    let to = TensorMut::new(&mut y, &[4, 3]).expect("it fits");
-    let error = layer_norm_by(turned, &Affine::default(), 0.0, to, SHADERS).expect_err("it is turned");
-    let why = "x is 4x3 at strides [1, 4]: elements are to follow each other";
-    assert_eq!(error.to_string(), format!("this layer_norm by Metal Performance Shaders is not supported: {why}"));
 }

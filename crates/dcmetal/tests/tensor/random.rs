@@ -71,14 +71,6 @@ pub(crate) fn number(random: &mut Random) -> f64 {
     mantissa * power(-(below(random, 5) as i32))
 }
 
-/// Runs it, and demands that it is computed by what was asked for.
-pub(crate) fn run_by(by: Implementation, what: &str, operation: dcmetal::Result<Operation<'_>>) {
-    let operation = operation.unwrap_or_else(|error| panic!("{what}: {error}"));
-    let wanted = if by == Implementation::Measured { Implementation::Kernels } else { by };
-    assert_eq!(operation.implementation(), wanted, "{what}");
-    run(what, Ok(operation));
-}
-
 /// A shape with its elements somewhere in a larger buffer of random numbers.
 pub(crate) struct Placed<T: Number> {
     pub(crate) buffer: Buffer<T>,
@@ -104,15 +96,6 @@ impl<T: Number> Placed<T> {
             stride = stride * shape[axis] + if at == 0 { gap } else { 0 };
         }
         Placed::strided(gpu, random, shape, &strides, 3 * gap)
-    }
-
-    /// Row-major without gaps, behind so many others: what a graph takes.
-    pub(crate) fn packed(gpu: &Accelerator, random: &mut Random, shape: &[usize], start: usize) -> Placed<T> {
-        let mut strides = vec![1; shape.len()];
-        for at in (1..shape.len()).rev() {
-            strides[at - 1] = strides[at] * shape[at];
-        }
-        Placed::strided(gpu, random, shape, &strides, start)
     }
 
     pub(crate) fn strided(

@@ -1,15 +1,10 @@
 //! Reductions along an axis and of all elements.
 
-use dcmetal::tensor::{
-    Implementation, Operation, Reduction, Tensor, TensorMut, argmax, argmax_all, reduce, reduce_all, reduce_all_by,
-    reduce_by,
-};
-use half::{bf16, f16};
+use dcmetal::tensor::{Reduction, Tensor, TensorMut, argmax, argmax_all, reduce, reduce_all};
+use half::f16;
 
 use crate::common::Random;
-use crate::random::{Number, Placed, below, gamma, gpu, indices, name, of, run, run_by};
-
-const SHADERS: Implementation = Implementation::PerformanceShaders;
+use crate::random::{Number, Placed, below, gamma, gpu, indices, name, of, run};
 
 /// The value of some numbers, and how far `f32`'s may be from it.
 fn reference(reduction: Reduction, numbers: &[f64]) -> (f64, f64) {
@@ -30,7 +25,7 @@ fn largest(numbers: &[f64]) -> u32 {
 
 const REDUCTIONS: [Reduction; 4] = [Reduction::Sum, Reduction::Mean, Reduction::Max, Reduction::Min];
 
-fn along<T: Number, U: Number>(random: &mut Random, reduction: Reduction, by: Implementation) {
+fn along<T: Number, U: Number>(random: &mut Random, reduction: Reduction) {
     let gpu = gpu();
     let rank = 1 + below(random, 4);
     let axis = below(random, rank);
@@ -40,25 +35,16 @@ fn along<T: Number, U: Number>(random: &mut Random, reduction: Reduction, by: Im
     let mut order: Vec<usize> = (0..rank).collect();
     order.rotate_left(below(random, rank));
     let gap = below(random, 2) * 3;
-    let x = match by {
-        Implementation::PerformanceShaders => Placed::<T>::packed(&gpu, random, &shape, gap),
-        _ => Placed::<T>::new(&gpu, random, &shape, &order, gap),
-    };
+    let x = Placed::<T>::new(&gpu, random, &shape, &order, gap);
     let rest: Vec<usize> = (0..rank).filter(|&at| at != axis).map(|at| shape[at]).collect();
     let forward: Vec<usize> = (0..rank - 1).collect();
-    let mut y = match by {
-        Implementation::PerformanceShaders => Placed::<U>::packed(&gpu, random, &rest, gap),
-        _ => Placed::<U>::new(&gpu, random, &rest, &forward, gap),
-    };
+    let mut y = Placed::<U>::new(&gpu, random, &rest, &forward, gap);
     let what = format!("{reduction:?} of {} {shape:?} {:?} along {axis}", name::<T>(), x.strides);
-    run_by(by, &what, reduce_by(reduction, x.tensor(), axis, y.tensor_mut(), by));
+    run(&what, reduce(reduction, x.tensor(), axis, y.tensor_mut()));
     let numbers = |at: &[usize]| -> Vec<f64> {
         (0..shape[axis]).map(|i| x.at(&[&at[..axis], &[i], &at[axis..]].concat())).collect()
     };
     y.check(&what, |at| reference(reduction, &numbers(at)));
-    if by == SHADERS {
-        return;
-    }
     let mut places = gpu.buffer_zeroed::<u32>(rest.iter().product()).expect("a buffer");
     let to = TensorMut::new(&mut places, &rest).expect("it fits");
     run(&what, argmax(x.tensor(), axis, to));
@@ -73,72 +59,12 @@ fn reductions_along_an_axis_are_within_their_bounds() {
     let mut random = Random(3);
     for reduction in REDUCTIONS {
         for _ in 0..8 {
-            along::<f32, f32>(&mut random, reduction, Implementation::Measured);
+            along::<f32, f32>(&mut random, reduction);
         }
     }
     for _ in 0..6 {
-        along::<f16, f32>(&mut random, Reduction::Sum, Implementation::Kernels);
+        along::<f16, f32>(&mut random, Reduction::Sum);
     }
-}
-
-#[test]
-fn reductions_by_performance_shaders_are_within_their_bounds() {
-    let mut random = Random(33);
-    for reduction in REDUCTIONS {
-        for _ in 0..8 {
-            along::<f32, f32>(&mut random, reduction, SHADERS);
-        }
-        for _ in 0..4 {
-            along::<f16, f16>(&mut random, reduction, SHADERS);
-            along::<bf16, bf16>(&mut random, reduction, SHADERS);
-        }
-    }
-    for reduction in [Reduction::Sum, Reduction::Mean] {
-        along::<f16, f32>(&mut random, reduction, SHADERS);
-        along::<f32, bf16>(&mut random, reduction, SHADERS);
-    }
-    let gpu = gpu();
-    for shape in [&[1][..], &[63], &[7, 11, 13], &[2, 3, 5, 7], &[16_385], &[3, 70_001]] {
-        let x = Placed::<f32>::packed(&gpu, &mut random, shape, 5);
-        let numbers: Vec<f64> = indices(shape).iter().map(|at| x.at(at)).collect();
-        for reduction in REDUCTIONS {
-            let what = format!("{reduction:?} of all of {shape:?} by Metal Performance Shaders");
-            let mut y = Placed::<f32>::packed(&gpu, &mut random, &[], 2);
-            run_by(SHADERS, &what, reduce_all_by(reduction, x.tensor(), y.tensor_mut(), SHADERS));
-            let (value, bound) = reference(reduction, &numbers);
-            y.check(&what, |_| (value, bound));
-        }
-    }
-}
-
-#[test]
-fn what_performance_shaders_do_not_reduce_is_told() {
-    let gpu = gpu();
-    let x = gpu.buffer_zeroed::<f16>(12).expect("a buffer");
-    let (mut y, mut z) =
-        (gpu.buffer_zeroed::<f32>(4).expect("a buffer"), gpu.buffer_zeroed::<f16>(4).expect("a buffer"));
-    let line = Tensor::new(&x, &[3, 4]).expect("it fits");
-    let refused = |operation: dcmetal::Result<Operation<'_>>, why: &str| {
-        let error = operation.expect_err("it is refused").to_string();
-        assert_eq!(error, format!("this reduction by Metal Performance Shaders is not supported: {why}"));
-    };
-    for reduction in [Reduction::Max, Reduction::Min] {
-        let to = TensorMut::new(&mut y, &[4]).expect("it fits");
-        refused(reduce_by(reduction, line, 0, to, SHADERS), "x is of half and y of float, not of the same");
-    }
-    let to = TensorMut::new(&mut z, &[4]).expect("it fits");
-    let turned = line.transposed().expect("two axes");
-    let why = "x is 4x3 at strides [1, 4]: elements are to follow each other";
-    refused(reduce_by(Reduction::Sum, turned, 1, to, SHADERS), why);
-    let to = TensorMut::new(z.view_mut(..3).expect("within"), &[3]).expect("it fits");
-    let error = reduce_by(Reduction::Sum, line, 0, to, SHADERS).expect_err("another shape").to_string();
-    assert_eq!(error, "reduction: x is 3x4, y is 3, not 4");
-    let to = TensorMut::new(&mut z, &[4]).expect("it fits");
-    let sum = reduce_by(Reduction::Sum, line, 0, to, SHADERS).expect("an operation");
-    assert_eq!(format!("{sum:?}"), "[MPSGraph sum 3x4]");
-    let mut batch = gpu.batch().expect("a batch");
-    let error = sum.record(&mut batch).expect_err("it is submitted alone").to_string();
-    assert!(error.starts_with("this reduction by Metal Performance Shaders in a batch"), "{error}");
 }
 
 #[test]
