@@ -46,10 +46,13 @@ pub(crate) use choice::ProductChoices;
 pub use choice::{ProductMethod, ProductTuning, tune_product};
 pub use convolution::{Convolution, Pool, Pooling, Steps, convolution, convolution_by, pool, pool_by};
 pub use layout::MAX_RANK;
-pub use normalize::{Affine, Channels, batch_norm, batch_statistics, layer_norm, softmax, softmax_by};
+pub use normalize::{
+    Affine, Channels, batch_norm, batch_norm_by, batch_statistics, batch_statistics_by, layer_norm, layer_norm_by,
+    softmax, softmax_by,
+};
 pub use performance::Implementation;
 pub use product::{Product, ProductKernel, product, product_with};
-pub use reduce::{Reduction, argmax, argmax_all, reduce, reduce_all};
+pub use reduce::{Reduction, argmax, argmax_all, reduce, reduce_all, reduce_all_by, reduce_by};
 pub use vector::{vector_product, vector_product_by, vector_product_with};
 pub use view::{Tensor, TensorMut};
 
@@ -140,7 +143,7 @@ impl<'a> Operation<'a> {
     /// Records it in a batch, behind what that has already.
     ///
     /// # Errors
-    /// As [`Batch::launch`](crate::Batch::launch). [`Error::Unsupported`] for a convolution or a pooling by Metal Performance Shaders, whose command buffer is its own.
+    /// As [`Batch::launch`](crate::Batch::launch). [`Error::Unsupported`] for what a graph of Metal Performance Shaders computes (convolution, pooling, normalisation and reductions), whose command buffer is its own.
     pub fn record(self, batch: &mut Batch) -> Result<()> {
         match (&self.passes, &self.graph) {
             (Some(passes), _) => batch.shade(passes),
