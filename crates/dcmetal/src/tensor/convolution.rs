@@ -6,6 +6,7 @@
 
 use super::graph::{self, Operand};
 use super::layout::{LIMIT, Layout, wrong};
+use super::measured::{Class, choose};
 use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::raw::graph::{Computation, Window};
 use crate::{Arg, Grid, Result, Size};
@@ -161,12 +162,31 @@ pub fn convolution<'a, T: Element>(
 }
 
 /// As [`convolution`], by this module's kernels, or by Metal Performance Shaders Graph: of tensors whose elements follow each other, from any element on, on macOS 15 and later. The operation
-/// is [submitted](Operation::submit) alone then. Metal does not say in what it accumulates, rounds a sum of 16 bits once more where a bias is added, and multiplies the padding's zeros by the weights. Nothing
-/// was measured ([`Measured`](Implementation::Measured)): that is the kernels.
+/// is [submitted](Operation::submit) alone then. Metal does not say in what it accumulates, rounds a sum of 16 bits once more where a bias is added, and multiplies the padding's zeros by the weights. What
+/// [`Measured`](Implementation::Measured) is, [`tune_operation`](super::tune_operation) finds.
 ///
 /// # Errors
 /// As [`convolution`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
 pub fn convolution_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    w: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    options: &Convolution<'a, T>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let Convolution { steps, groups, bias } = options;
+    let window = match *w.shape() {
+        // Features as extents: up to the next power of two.
+        [rows, columns, _, features] => [rows, columns, features.next_power_of_two()],
+        _ => [0; 3],
+    };
+    let numbers = [steps.stride, steps.padding, steps.dilation].concat();
+    let numbers = [&window[..], &numbers, &[*groups, usize::from(bias.is_some())]].concat();
+    let class = Class::of("convolution", [T::SCALAR; 2], [x.layout(), y.layout()], &numbers);
+    choose((x.accelerator(), class, by), |by| convolution_of(x, w, y.again(), options, by))
+}
+
+fn convolution_of<'a, T: Element>(
     x: Tensor<'a, T>,
     w: Tensor<'a, T>,
     y: TensorMut<'a, T>,
@@ -265,6 +285,19 @@ pub fn pool<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>, options: &Poo
 /// # Errors
 /// As [`pool`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
 pub fn pool_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    options: &Pool,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let Pool { pooling, window, steps } = *options;
+    let numbers = [window, steps.stride, steps.padding, steps.dilation].concat();
+    let class =
+        Class::of("pool", [T::SCALAR; 2], [x.layout(), y.layout()], &[&numbers[..], &[pooling as usize]].concat());
+    choose((x.accelerator(), class, by), |by| pool_of(x, y.again(), options, by))
+}
+
+fn pool_of<'a, T: Element>(
     x: Tensor<'a, T>,
     y: TensorMut<'a, T>,
     options: &Pool,

@@ -2,6 +2,7 @@
 
 use super::graph::{self, Operand};
 use super::layout::{Layout, wrong};
+use super::measured::{Class, choose};
 use super::performance::of_rows;
 use super::reduce::rows_of_threads;
 use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
@@ -51,12 +52,21 @@ pub fn softmax<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>) -> Result<
     softmax_by(x, y, Implementation::Measured)
 }
 
-/// As [`softmax`], by what is asked for. Metal Performance Shaders (`MPSMatrixSoftMax`) take `f32` and `f16`, and rows that are in one piece each; nothing is
-/// measured of softmax, so [`Implementation::Measured`] is the kernel.
+/// As [`softmax`], by what is asked for. Metal Performance Shaders (`MPSMatrixSoftMax`) take `f32` and `f16`, and rows that are in one piece each. What
+/// [`Measured`](Implementation::Measured) is, [`tune_operation`](super::tune_operation) finds.
 ///
 /// # Errors
 /// As [`softmax`]; [`Error::Unsupported`](crate::Error::Unsupported) where Metal Performance Shaders are asked for and cannot compute it.
 pub fn softmax_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    implementation: Implementation,
+) -> Result<Operation<'a>> {
+    let class = Class::of("softmax", [T::SCALAR; 2], [x.layout(), y.layout()], &[]);
+    choose((x.accelerator(), class, implementation), |by| softmax_of(x, y.again(), by))
+}
+
+fn softmax_of<'a, T: Element>(
     x: Tensor<'a, T>,
     y: TensorMut<'a, T>,
     implementation: Implementation,
@@ -106,6 +116,10 @@ fn scaled([has_scale, has_shift]: [bool; 2], epsilon: f32) -> Scaled {
 }
 
 impl<'a, T: Element> Affine<'a, T> {
+    fn has(&self) -> [bool; 2] {
+        [self.scale.is_some(), self.shift.is_some()]
+    }
+
     /// What there is of them for a graph, with these extents.
     fn operands<'b>(&'b self, extents: &'b [usize]) -> impl Iterator<Item = Operand<'a>> + 'b {
         let both = [("scale", &self.scale), ("shift", &self.shift)];
@@ -123,7 +137,7 @@ impl<'a, T: Element> Affine<'a, T> {
         }
         // What does not count is never read.
         let arg = |tensor: Option<Tensor<'a, T>>| tensor.unwrap_or(*x).arg();
-        Ok(([arg(self.scale), arg(self.shift)], [self.scale.is_some(), self.shift.is_some()]))
+        Ok(([arg(self.scale), arg(self.shift)], self.has()))
     }
 }
 
@@ -142,11 +156,22 @@ pub fn layer_norm<'a, T: Element>(
 }
 
 /// As [`layer_norm`], by this module's kernels, or by Metal Performance Shaders Graph: of tensors whose elements follow each other, from any element on, on macOS 15 and later. The operation is
-/// [submitted](Operation::submit) alone then, and computes in `f32` whatever the elements are. Nothing was measured ([`Measured`](Implementation::Measured)): that is the kernels.
+/// [submitted](Operation::submit) alone then, and computes in `f32` whatever the elements are. What [`Measured`](Implementation::Measured) is, [`tune_operation`](super::tune_operation) finds.
 ///
 /// # Errors
 /// As [`layer_norm`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
 pub fn layer_norm_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    affine: &Affine<'a, T>,
+    epsilon: f32,
+    y: TensorMut<'a, T>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let class = Class::of("layer_norm", [T::SCALAR; 2], [x.layout(), y.layout()], &affine.has().map(usize::from));
+    choose((x.accelerator(), class, by), |by| layer_norm_of(x, affine, epsilon, y.again(), by))
+}
+
+fn layer_norm_of<'a, T: Element>(
     x: Tensor<'a, T>,
     affine: &Affine<'a, T>,
     epsilon: f32,
@@ -201,6 +226,23 @@ pub fn batch_norm<'a, T: Element>(
 /// # Errors
 /// As [`batch_norm`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
 pub fn batch_norm_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    channels: &Channels<'a, T>,
+    epsilon: f32,
+    y: TensorMut<'a, T>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let [scale, shift] = channels.affine.has();
+    let class = Class::of(
+        "batch_norm",
+        [T::SCALAR; 2],
+        [x.layout(), y.layout()],
+        &[channels.axis, usize::from(scale), usize::from(shift)],
+    );
+    choose((x.accelerator(), class, by), |by| batch_norm_of(x, channels, epsilon, y.again(), by))
+}
+
+fn batch_norm_of<'a, T: Element>(
     x: Tensor<'a, T>,
     channels: &Channels<'a, T>,
     epsilon: f32,
@@ -267,6 +309,17 @@ pub fn batch_statistics<'a, T: Element>(
 /// # Errors
 /// As [`batch_statistics`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
 pub fn batch_statistics_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    axis: usize,
+    mean: TensorMut<'a, f32>,
+    variance: TensorMut<'a, f32>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let class = Class::of("batch_statistics", [T::SCALAR, Scalar::F32], [x.layout(), mean.layout()], &[axis]);
+    choose((x.accelerator(), class, by), |by| batch_statistics_of(x, axis, mean.again(), variance.again(), by))
+}
+
+fn batch_statistics_of<'a, T: Element>(
     x: Tensor<'a, T>,
     axis: usize,
     mean: TensorMut<'a, f32>,

@@ -2,6 +2,7 @@
 
 use super::graph::{self, Operand};
 use super::layout::{Layout, wrong};
+use super::measured::{Class, choose};
 use super::performance::not_there;
 use super::{Between, Element, Given, Implementation, Launch, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::kernel::Scalar;
@@ -82,7 +83,7 @@ pub fn reduce<'a, T: Element, U: Element>(
 
 /// As [`reduce`], by this module's kernels, or by Metal Performance Shaders Graph: of tensors whose elements follow each other, from any element on, on macOS 15 and later. The operation is
 /// [submitted](Operation::submit) alone then. Sums and means are made in `f32` whatever the elements are; of the largest and the smallest, x and y have one type. [`argmax`] has no second
-/// implementation: Metal does not say which of equal elements it names. Nothing was measured ([`Measured`](Implementation::Measured)): that is the kernels.
+/// implementation: Metal does not say which of equal elements it names. What [`Measured`](Implementation::Measured) is, [`tune_operation`](super::tune_operation) finds.
 ///
 /// # Errors
 /// As [`reduce`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
@@ -93,11 +94,14 @@ pub fn reduce_by<'a, T: Element, U: Element>(
     y: TensorMut<'a, U>,
     by: Implementation,
 ) -> Result<Operation<'a>> {
-    if by == Implementation::PerformanceShaders {
-        let gpu = one_along(NAME, &x, axis, &y)?;
-        return by_graph(gpu, reduction, 1 << axis, x, y);
-    }
-    along((NAME, reduction.name(), U::SCALAR), x, axis, y)
+    let class = Class::of("reduce", [T::SCALAR, U::SCALAR], [x.layout(), y.layout()], &[reduction as usize, axis]);
+    choose((x.accelerator(), class, by), |by| match by {
+        Implementation::PerformanceShaders => {
+            let gpu = one_along(NAME, &x, axis, &y)?;
+            by_graph(gpu, reduction, 1 << axis, x, y.again())
+        }
+        _ => along((NAME, reduction.name(), U::SCALAR), x, axis, y.again()),
+    })
 }
 
 /// A graph over some axes, of tensors that fit.
@@ -158,10 +162,22 @@ pub fn reduce_all_by<'a, T: Element, U: Element>(
     y: TensorMut<'a, U>,
     by: Implementation,
 ) -> Result<Operation<'a>> {
+    let class = Class::of("reduce_all", [T::SCALAR, U::SCALAR], [x.layout(), y.layout()], &[reduction as usize]);
+    choose((x.accelerator(), class, by), |by| match by {
+        Implementation::PerformanceShaders => {
+            let (gpu, from) = one_of_all(NAME, &x, &y)?;
+            by_graph(gpu, reduction, (1 << from.rank()) - 1, x, y.again())
+        }
+        _ => all_by_kernels(reduction, x, y.again()),
+    })
+}
+
+fn all_by_kernels<'a, T: Element, U: Element>(
+    reduction: Reduction,
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, U>,
+) -> Result<Operation<'a>> {
     let (gpu, from) = one_of_all(NAME, &x, &y)?;
-    if by == Implementation::PerformanceShaders {
-        return by_graph(gpu, reduction, (1 << from.rank()) - 1, x, y);
-    }
     let count = from.count();
     let parts = Sought { gpu, operation: reduction.of_parts().name(), from: T::SCALAR, to: Scalar::F32 };
     let of_parts = Sought { gpu, operation: reduction.name(), from: Scalar::F32, to: U::SCALAR };
@@ -183,6 +199,7 @@ pub fn reduce_all_by<'a, T: Element, U: Element>(
             between: vec![between],
             passes: None,
             graph: None,
+            class: None,
         });
     }
     let (row, rows) = split(count);
@@ -201,6 +218,7 @@ pub fn reduce_all_by<'a, T: Element, U: Element>(
         between: vec![between],
         passes: None,
         graph: None,
+        class: None,
     })
 }
 
@@ -232,6 +250,7 @@ pub fn argmax_all<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, u32>) -> Re
         between: vec![between],
         passes: None,
         graph: None,
+        class: None,
     })
 }
 
