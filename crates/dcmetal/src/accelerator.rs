@@ -19,7 +19,7 @@ use crate::raw::{Device, Failure};
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, QUEUE_CAPACITY};
 use crate::sys;
 use crate::telemetry::{Figures, Since, Telemetry};
-use crate::tensor::ProductChoices;
+use crate::tensor::{OperationChoices, ProductChoices};
 use crate::{
     Batch, Buffer, BufferPool, CacheStats, Compilation, CompileOptions, Error, KernelFileStats, Library, PoolLimits,
     PoolStats, Result, Size, StorageMode, Stream, StreamGroup, StreamLimits, clmsl,
@@ -67,6 +67,8 @@ struct Shared {
     kernel_files: OnceLock<KernelFiles>,
     /// Which kernels are the fastest for products, as far as that was measured.
     products: ProductChoices,
+    /// Which implementation is the faster for other operations, as far as that was measured.
+    choices: OperationChoices,
     executables: Memo<Described, SharedExecutable>,
     telemetry: OnceLock<Arc<Figures>>,
     made: Since,
@@ -200,6 +202,7 @@ impl Accelerator {
             sources: Memo::new(SOURCES_KEPT),
             kernel_files: OnceLock::new(),
             products: ProductChoices::default(),
+            choices: OperationChoices::default(),
             executables: Memo::new(EXECUTABLES_KEPT),
             telemetry: OnceLock::new(),
             made: Since::default(),
@@ -374,6 +377,10 @@ impl Accelerator {
 
     pub(crate) fn products(&self) -> &ProductChoices {
         &self.shared.products
+    }
+
+    pub(crate) fn choices(&self) -> &OperationChoices {
+        &self.shared.choices
     }
 
     /// Compiled graphs of Metal Performance Shaders.

@@ -7,7 +7,8 @@
 //! one of the user's; whatever is wrong is removed and made again, also what Metal does not take.
 //!
 //! Measured threadgroup sizes ([`Tuned`]) are kept beside them, a small text each, under the same rules; so are the kernels that were the fastest for a class of
-//! products ([`tensor::tune_product`](crate::tensor::tune_product)).
+//! products ([`tensor::tune_product`](crate::tensor::tune_product)), and the implementation that was the faster for a class of other operations of tensors
+//! ([`tensor::tune_operation`](crate::tensor::tune_operation)).
 //!
 //! It spares the device's compiler, which makes pipelines. A library is compiled from its source all the same, by what Apple's
 //! documentation calls the intermediate representation (`MTLComputePipelineDescriptor.binaryArchives`): no archive holds that.

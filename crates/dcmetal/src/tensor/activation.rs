@@ -1,6 +1,7 @@
 //! Activations: a function of each element.
 
 use super::layout::wrong;
+use super::measured::{Class, choose};
 use super::performance::of_rows;
 use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::raw::performance::{Computed, Neuron};
@@ -77,12 +78,22 @@ pub fn activate<'a, T: Element>(
 }
 
 /// As [`activate`], by what is asked for. Metal Performance Shaders (`MPSMatrixNeuron`) take `f32` and `f16`, rows that are in one piece each, and all activations but
-/// [`Activation::GeluTanh`]; their ReLU multiplies what is below 0 by 0, so that minus infinity is NaN. Nothing is measured of activations, so
-/// [`Implementation::Measured`] is the kernel.
+/// [`Activation::GeluTanh`]; their ReLU multiplies what is below 0 by 0, so that minus infinity is NaN. What
+/// [`Measured`](Implementation::Measured) is, [`tune_operation`](super::tune_operation) finds.
 ///
 /// # Errors
 /// As [`activate`]; [`Error::Unsupported`](crate::Error::Unsupported) where Metal Performance Shaders are asked for and cannot compute it.
 pub fn activate_by<'a, T: Element>(
+    activation: Activation,
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    implementation: Implementation,
+) -> Result<Operation<'a>> {
+    let class = Class::of("activate", [T::SCALAR; 2], [x.layout(), y.layout()], &[activation as usize]);
+    choose((x.accelerator(), class, implementation), |by| activate_of(activation, x, y.again(), by))
+}
+
+fn activate_of<'a, T: Element>(
     activation: Activation,
     x: Tensor<'a, T>,
     y: TensorMut<'a, T>,

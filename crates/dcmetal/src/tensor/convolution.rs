@@ -4,9 +4,11 @@
 //! images, and a number of x serves many channels of y, as one of A serves many columns in a product. An image with the channel first is
 //! [`permuted`](Tensor::permuted), which is slower and copies nothing.
 
+use super::graph::{self, Operand};
 use super::layout::{LIMIT, Layout, wrong};
-use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, graph, one_accelerator};
-use crate::raw::graph::{Computation, Described};
+use super::measured::{Class, choose};
+use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use crate::raw::graph::{Computation, Window};
 use crate::{Arg, Grid, Result, Size};
 
 /// How a window goes over an image: rows first, columns second.
@@ -160,12 +162,31 @@ pub fn convolution<'a, T: Element>(
 }
 
 /// As [`convolution`], by this module's kernels, or by Metal Performance Shaders Graph: of tensors whose elements follow each other, from any element on, on macOS 15 and later. The operation
-/// is [submitted](Operation::submit) alone then. Metal does not say in what it accumulates, rounds a sum of 16 bits once more where a bias is added, and multiplies the padding's zeros by the weights. Nothing
-/// was measured ([`Measured`](Implementation::Measured)): that is the kernels.
+/// is [submitted](Operation::submit) alone then. Metal does not say in what it accumulates, rounds a sum of 16 bits once more where a bias is added, and multiplies the padding's zeros by the weights. What
+/// [`Measured`](Implementation::Measured) is, [`tune_operation`](super::tune_operation) finds.
 ///
 /// # Errors
 /// As [`convolution`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
 pub fn convolution_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    w: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    options: &Convolution<'a, T>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let Convolution { steps, groups, bias } = options;
+    let window = match *w.shape() {
+        // Features as extents: up to the next power of two.
+        [rows, columns, _, features] => [rows, columns, features.next_power_of_two()],
+        _ => [0; 3],
+    };
+    let numbers = [steps.stride, steps.padding, steps.dilation].concat();
+    let numbers = [&window[..], &numbers, &[*groups, usize::from(bias.is_some())]].concat();
+    let class = Class::of("convolution", [T::SCALAR; 2], [x.layout(), y.layout()], &numbers);
+    choose((x.accelerator(), class, by), |by| convolution_of(x, w, y.again(), options, by))
+}
+
+fn convolution_of<'a, T: Element>(
     x: Tensor<'a, T>,
     w: Tensor<'a, T>,
     y: TensorMut<'a, T>,
@@ -197,16 +218,12 @@ pub fn convolution_by<'a, T: Element>(
         }
     }
     if by == Implementation::PerformanceShaders {
-        let (computation, mut inputs) =
-            (Computation::Convolution { groups, has_bias: bias.is_some() }, vec![image, window]);
-        let mut tensors = vec![("x", *x.layout(), x.arg()), ("w", *w.layout(), w.arg())];
-        if let Some(bias) = bias {
-            inputs.push([1, 1, 1, d]);
-            tensors.push(("bias", *bias.layout(), bias.arg()));
-        }
-        tensors.push(("y", *y.layout(), y.into_arg()));
-        let what = described::<T>(computation, inputs, result, [height, width], steps);
-        return Ok(Operation::of_graph(gpu, NAME, graph::pass(gpu, NAME, what, tensors)?));
+        let computation =
+            Computation::Convolution { window: under([height, width], steps), groups, has_bias: bias.is_some() };
+        let mut inputs = vec![Operand::read("x", &x), Operand::read("w", &w)];
+        inputs.extend(bias.as_ref().map(|bias| Operand::read("bias", bias).shaped(vec![1, 1, 1, d])));
+        let pass = graph::pass(gpu, NAME, computation, inputs, vec![Operand::written("y", y)])?;
+        return Ok(Operation::of_graph(gpu, NAME, pass));
     }
     let outputs = d / groups;
     let (window, channels, strides) = ([height, width], [inputs, outputs], [x_strides, w_strides, y_strides]);
@@ -226,14 +243,9 @@ pub fn convolution_by<'a, T: Element>(
     Ok(Operation::of(kernel, Grid::threads(Size::from((d, to_width, images * to_height))), args))
 }
 
-fn described<T: Element>(
-    computation: Computation,
-    inputs: Vec<[usize; 4]>,
-    result: [usize; 4],
-    window: [usize; 2],
-    Steps { stride, padding, dilation }: Steps,
-) -> Described {
-    Described { computation, scalar: T::SCALAR, inputs, result, window, stride, padding, dilation }
+/// The window of a graph.
+fn under(extents: [usize; 2], Steps { stride, padding, dilation }: Steps) -> Window {
+    Window { extents, stride, padding, dilation }
 }
 
 /// What is made of the numbers under a window.
@@ -278,6 +290,19 @@ pub fn pool_by<'a, T: Element>(
     options: &Pool,
     by: Implementation,
 ) -> Result<Operation<'a>> {
+    let Pool { pooling, window, steps } = *options;
+    let numbers = [window, steps.stride, steps.padding, steps.dilation].concat();
+    let class =
+        Class::of("pool", [T::SCALAR; 2], [x.layout(), y.layout()], &[&numbers[..], &[pooling as usize]].concat());
+    choose((x.accelerator(), class, by), |by| pool_of(x, y.again(), options, by))
+}
+
+fn pool_of<'a, T: Element>(
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    options: &Pool,
+    by: Implementation,
+) -> Result<Operation<'a>> {
     const NAME: &str = "pool";
     let Pool { pooling, window, steps } = *options;
     let gpu = one_accelerator(NAME, &[("x", x.accelerator()), ("y", y.accelerator())])?;
@@ -300,15 +325,15 @@ pub fn pool_by<'a, T: Element>(
         return Err(wrong(NAME, text));
     }
     if by == Implementation::PerformanceShaders {
+        let window = under(window, steps);
         let computation = match pooling {
-            Pooling::Max => Computation::MaxPooling,
+            Pooling::Max => Computation::MaxPooling(window),
             Pooling::Mean | Pooling::MeanWithPadding => {
-                Computation::AveragePooling { counts_padding: pooling == Pooling::MeanWithPadding }
+                Computation::AveragePooling { window, counts_padding: pooling == Pooling::MeanWithPadding }
             }
         };
-        let tensors = vec![("x", *x.layout(), x.arg()), ("y", *y.layout(), y.into_arg())];
-        let what = described::<T>(computation, vec![image], result, window, steps);
-        return Ok(Operation::of_graph(gpu, NAME, graph::pass(gpu, NAME, what, tensors)?));
+        let (inputs, results) = (vec![Operand::read("x", &x)], vec![Operand::written("y", y)]);
+        return Ok(Operation::of_graph(gpu, NAME, graph::pass(gpu, NAME, computation, inputs, results)?));
     }
     let strides = [x_strides, [0; 4], y_strides];
     let channels = [image[3]; 2];

@@ -26,12 +26,15 @@ mod choice;
 mod convolution;
 mod graph;
 mod layout;
+mod measured;
 mod normalize;
 mod performance;
 mod product;
 mod reduce;
 mod vector;
 mod view;
+
+use measured::Class;
 
 use crate::command::{GraphPass, Passes, alone};
 use crate::kernel::Scalar;
@@ -46,10 +49,15 @@ pub(crate) use choice::ProductChoices;
 pub use choice::{ProductMethod, ProductTuning, tune_product};
 pub use convolution::{Convolution, Pool, Pooling, Steps, convolution, convolution_by, pool, pool_by};
 pub use layout::MAX_RANK;
-pub use normalize::{Affine, Channels, batch_norm, batch_statistics, layer_norm, softmax, softmax_by};
+pub(crate) use measured::OperationChoices;
+pub use measured::{OperationTuning, Trial, tune_operation};
+pub use normalize::{
+    Affine, Channels, batch_norm, batch_norm_by, batch_statistics, batch_statistics_by, layer_norm, layer_norm_by,
+    softmax, softmax_by,
+};
 pub use performance::Implementation;
 pub use product::{Product, ProductKernel, product, product_with};
-pub use reduce::{Reduction, argmax, argmax_all, reduce, reduce_all};
+pub use reduce::{Reduction, argmax, argmax_all, reduce, reduce_all, reduce_all_by, reduce_by};
 pub use vector::{vector_product, vector_product_by, vector_product_with};
 pub use view::{Tensor, TensorMut};
 
@@ -82,8 +90,10 @@ pub struct Operation<'a> {
     between: Vec<Between>,
     /// Instead of launches.
     passes: Option<Passes<'a>>,
-    /// Instead of these: what is submitted alone, and its name.
+    /// Instead of these: what is submitted alone, and its name. Where launches are there too, they are for batches and streams.
     graph: Option<(&'static str, GraphPass<'a>)>,
+    /// What shares a measurement with it, if it has two implementations.
+    class: Option<Class>,
 }
 
 struct Launch<'a> {
@@ -109,19 +119,35 @@ impl<'a> Operation<'a> {
         let accelerator = kernel.accelerator().clone();
         let args = args.into_iter().map(Given::Arg).collect();
         let launches = vec![Launch { kernel, grid, args }];
-        Operation { accelerator, launches, between: Vec::new(), passes: None, graph: None }
+        Operation { accelerator, launches, between: Vec::new(), passes: None, graph: None, class: None }
     }
 
     /// By Metal Performance Shaders.
     fn of_passes(accelerator: &Accelerator, passes: Passes<'a>) -> Operation<'a> {
         let accelerator = accelerator.clone();
-        Operation { accelerator, launches: Vec::new(), between: Vec::new(), passes: Some(passes), graph: None }
+        Operation {
+            accelerator,
+            launches: Vec::new(),
+            between: Vec::new(),
+            passes: Some(passes),
+            graph: None,
+            class: None,
+        }
     }
 
     /// By a graph of Metal Performance Shaders.
     fn of_graph(accelerator: &Accelerator, name: &'static str, pass: GraphPass<'a>) -> Operation<'a> {
         let (accelerator, graph) = (accelerator.clone(), Some((name, pass)));
-        Operation { accelerator, launches: Vec::new(), between: Vec::new(), passes: None, graph }
+        Operation { accelerator, launches: Vec::new(), between: Vec::new(), passes: None, graph, class: None }
+    }
+
+    /// With the kernels that a batch or a stream takes, where a graph is submitted alone.
+    fn or_kernels(self, kernels: impl FnOnce() -> Result<Operation<'a>>) -> Result<Operation<'a>> {
+        if self.graph.is_none() {
+            return Ok(self);
+        }
+        let Operation { launches, between, .. } = kernels()?;
+        Ok(Operation { launches, between, ..self })
     }
 
     /// Runs it alone. A batch is cheaper for several.
@@ -140,12 +166,13 @@ impl<'a> Operation<'a> {
     /// Records it in a batch, behind what that has already.
     ///
     /// # Errors
-    /// As [`Batch::launch`](crate::Batch::launch). [`Error::Unsupported`] for a convolution or a pooling by Metal Performance Shaders, whose command buffer is its own.
+    /// As [`Batch::launch`](crate::Batch::launch). [`Error::Unsupported`] for what a graph of Metal Performance Shaders computes (convolution, pooling, normalisation and reductions), whose command buffer is its own: where such a graph was [measured](Implementation::Measured) to be
+    /// the faster, and is not asked for by name, a batch takes the kernels.
     pub fn record(self, batch: &mut Batch) -> Result<()> {
         match (&self.passes, &self.graph) {
             (Some(passes), _) => batch.shade(passes),
-            (None, Some((name, _))) => Err(alone(name)),
-            (None, None) => self.each(|kernel, grid, args| batch.launch(kernel, grid, args)),
+            (None, Some((name, _))) if self.launches.is_empty() => Err(alone(name)),
+            (None, _) => self.each(|kernel, grid, args| batch.launch(kernel, grid, args)),
         }
     }
 
@@ -156,8 +183,8 @@ impl<'a> Operation<'a> {
     pub fn stream(self, stream: &Stream) -> Result<()> {
         match (&self.passes, &self.graph) {
             (Some(passes), _) => stream.shade(passes),
-            (None, Some((name, _))) => Err(alone(name)),
-            (None, None) => self.each(|kernel, grid, args| stream.launch(kernel, grid, args)),
+            (None, Some((name, _))) if self.launches.is_empty() => Err(alone(name)),
+            (None, _) => self.each(|kernel, grid, args| stream.launch(kernel, grid, args)),
         }
     }
 
@@ -190,7 +217,7 @@ impl<'a> Operation<'a> {
         Ok(())
     }
 
-    /// What computes it: never [`Implementation::Measured`].
+    /// What computes it when it is submitted: never [`Implementation::Measured`].
     pub fn implementation(&self) -> Implementation {
         match self.passes.is_some() || self.graph.is_some() {
             true => Implementation::PerformanceShaders,
@@ -198,7 +225,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// The kernels that it launches, in order, and their grids; none of Metal Performance Shaders.
+    /// The kernels that it launches, in order, and their grids; none of Metal Performance Shaders. Where a graph was measured to be the faster, those that a batch or a stream takes.
     pub fn launches(&self) -> impl Iterator<Item = (&Kernel, Grid)> {
         self.launches.iter().map(|launch| (&launch.kernel, launch.grid))
     }

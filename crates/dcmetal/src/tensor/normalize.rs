@@ -1,10 +1,13 @@
 //! Softmax, layer normalisation, and batch normalisation with its statistics.
 
+use super::graph::{self, Operand};
 use super::layout::{Layout, wrong};
+use super::measured::{Class, choose};
 use super::performance::of_rows;
 use super::reduce::rows_of_threads;
 use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::kernel::Scalar;
+use crate::raw::graph::{Computation, Scaled};
 use crate::raw::performance::Computed;
 use crate::{Accelerator, Arg, Grid, Kernel, Result, Size};
 
@@ -49,12 +52,21 @@ pub fn softmax<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, T>) -> Result<
     softmax_by(x, y, Implementation::Measured)
 }
 
-/// As [`softmax`], by what is asked for. Metal Performance Shaders (`MPSMatrixSoftMax`) take `f32` and `f16`, and rows that are in one piece each; nothing is
-/// measured of softmax, so [`Implementation::Measured`] is the kernel.
+/// As [`softmax`], by what is asked for. Metal Performance Shaders (`MPSMatrixSoftMax`) take `f32` and `f16`, and rows that are in one piece each. What
+/// [`Measured`](Implementation::Measured) is, [`tune_operation`](super::tune_operation) finds.
 ///
 /// # Errors
 /// As [`softmax`]; [`Error::Unsupported`](crate::Error::Unsupported) where Metal Performance Shaders are asked for and cannot compute it.
 pub fn softmax_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, T>,
+    implementation: Implementation,
+) -> Result<Operation<'a>> {
+    let class = Class::of("softmax", [T::SCALAR; 2], [x.layout(), y.layout()], &[]);
+    choose((x.accelerator(), class, implementation), |by| softmax_of(x, y.again(), by))
+}
+
+fn softmax_of<'a, T: Element>(
     x: Tensor<'a, T>,
     y: TensorMut<'a, T>,
     implementation: Implementation,
@@ -93,7 +105,28 @@ fn line(operation: &'static str, name: &str, of: &Layout, n: usize) -> Result<()
     }
 }
 
+/// The extents of x, 1 but for one axis.
+fn along(x: &Layout, axis: usize) -> Vec<usize> {
+    let extents = x.extents().iter().enumerate();
+    extents.map(|(at, &extent)| if at == axis { extent } else { 1 }).collect()
+}
+
+fn scaled([has_scale, has_shift]: [bool; 2], epsilon: f32) -> Scaled {
+    Scaled { has_scale, has_shift, epsilon: epsilon.to_bits() }
+}
+
 impl<'a, T: Element> Affine<'a, T> {
+    fn has(&self) -> [bool; 2] {
+        [self.scale.is_some(), self.shift.is_some()]
+    }
+
+    /// What there is of them for a graph, with these extents.
+    fn operands<'b>(&'b self, extents: &'b [usize]) -> impl Iterator<Item = Operand<'a>> + 'b {
+        let both = [("scale", &self.scale), ("shift", &self.shift)];
+        let there = both.into_iter().filter_map(|(name, tensor)| tensor.as_ref().map(|tensor| (name, tensor)));
+        there.map(|(name, tensor)| Operand::read(name, tensor).shaped(extents.to_vec()))
+    }
+
     /// The two arguments, and whether they count.
     fn args(&self, operation: &'static str, n: usize, x: &Tensor<'a, T>) -> Result<([Arg<'a>; 2], [bool; 2])> {
         for (name, tensor) in [("scale", &self.scale), ("shift", &self.shift)] {
@@ -104,7 +137,7 @@ impl<'a, T: Element> Affine<'a, T> {
         }
         // What does not count is never read.
         let arg = |tensor: Option<Tensor<'a, T>>| tensor.unwrap_or(*x).arg();
-        Ok(([arg(self.scale), arg(self.shift)], [self.scale.is_some(), self.shift.is_some()]))
+        Ok(([arg(self.scale), arg(self.shift)], self.has()))
     }
 }
 
@@ -119,10 +152,44 @@ pub fn layer_norm<'a, T: Element>(
     epsilon: f32,
     y: TensorMut<'a, T>,
 ) -> Result<Operation<'a>> {
+    layer_norm_by(x, affine, epsilon, y, Implementation::Measured)
+}
+
+/// As [`layer_norm`], by this module's kernels, or by Metal Performance Shaders Graph: of tensors whose elements follow each other, from any element on, on macOS 15 and later. The operation is
+/// [submitted](Operation::submit) alone then, and computes in `f32` whatever the elements are. What [`Measured`](Implementation::Measured) is, [`tune_operation`](super::tune_operation) finds.
+///
+/// # Errors
+/// As [`layer_norm`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
+pub fn layer_norm_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    affine: &Affine<'a, T>,
+    epsilon: f32,
+    y: TensorMut<'a, T>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let class = Class::of("layer_norm", [T::SCALAR; 2], [x.layout(), y.layout()], &affine.has().map(usize::from));
+    choose((x.accelerator(), class, by), |by| layer_norm_of(x, affine, epsilon, y.again(), by))
+}
+
+fn layer_norm_of<'a, T: Element>(
+    x: Tensor<'a, T>,
+    affine: &Affine<'a, T>,
+    epsilon: f32,
+    y: TensorMut<'a, T>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
     let gpu = one_accelerator("layer_norm", &[("x", x.accelerator()), ("y", y.accelerator())])?;
     same_shape("layer_norm", x.layout(), y.layout())?;
     let n = *x.shape().last().expect("it has an axis");
     let ([scale, shift], has) = affine.args("layer_norm", n, &x)?;
+    if by == Implementation::PerformanceShaders {
+        let last = x.layout().rank() - 1;
+        let computation = Computation::LayerNormalization { axes: 1 << last, scaled: scaled(has, epsilon) };
+        let mut inputs = vec![Operand::read("x", &x)];
+        inputs.extend(affine.operands(&along(x.layout(), last)));
+        let pass = graph::pass(gpu, "layer_norm", computation, inputs, vec![Operand::written("y", y)])?;
+        return Ok(Operation::of_graph(gpu, "layer_norm", pass));
+    }
     let (grid, in_line, rows) = rows(x.layout(), y.layout(), epsilon, has);
     let kernel = kernel_of(gpu, "layer_norm", T::SCALAR, in_line, false)?;
     Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), scale, shift, Arg::value(rows)]))
@@ -151,6 +218,37 @@ pub fn batch_norm<'a, T: Element>(
     epsilon: f32,
     y: TensorMut<'a, T>,
 ) -> Result<Operation<'a>> {
+    batch_norm_by(x, channels, epsilon, y, Implementation::Measured)
+}
+
+/// As [`batch_norm`], by this module's kernels, or by Metal Performance Shaders Graph, as [`layer_norm_by`].
+///
+/// # Errors
+/// As [`batch_norm`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
+pub fn batch_norm_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    channels: &Channels<'a, T>,
+    epsilon: f32,
+    y: TensorMut<'a, T>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let [scale, shift] = channels.affine.has();
+    let class = Class::of(
+        "batch_norm",
+        [T::SCALAR; 2],
+        [x.layout(), y.layout()],
+        &[channels.axis, usize::from(scale), usize::from(shift)],
+    );
+    choose((x.accelerator(), class, by), |by| batch_norm_of(x, channels, epsilon, y.again(), by))
+}
+
+fn batch_norm_of<'a, T: Element>(
+    x: Tensor<'a, T>,
+    channels: &Channels<'a, T>,
+    epsilon: f32,
+    y: TensorMut<'a, T>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
     let Channels { axis, mean, variance, affine } = channels;
     let gpus = [
         ("x", x.accelerator()),
@@ -164,6 +262,15 @@ pub fn batch_norm<'a, T: Element>(
     line("batch_norm", "mean", mean.layout(), n)?;
     line("batch_norm", "variance", variance.layout(), n)?;
     let ([scale, shift], has) = affine.args("batch_norm", n, &x)?;
+    if by == Implementation::PerformanceShaders {
+        let extents = along(x.layout(), *axis);
+        let of_channels = |name, tensor| Operand::read(name, tensor).shaped(extents.clone());
+        let mut inputs = vec![Operand::read("x", &x), of_channels("mean", mean), of_channels("variance", variance)];
+        inputs.extend(affine.operands(&extents));
+        let computation = Computation::Normalization(scaled(has, epsilon));
+        let pass = graph::pass(gpu, "batch_norm", computation, inputs, vec![Operand::written("y", y)])?;
+        return Ok(Operation::of_graph(gpu, "batch_norm", pass));
+    }
     let ((extents, from), (_, to)) = (x.layout().padded(), y.layout().padded());
     let mut channel = [0; 4];
     channel[4 - x.layout().rank() + axis] = 1;
@@ -194,11 +301,49 @@ pub fn batch_statistics<'a, T: Element>(
     mean: TensorMut<'a, f32>,
     variance: TensorMut<'a, f32>,
 ) -> Result<Operation<'a>> {
+    batch_statistics_by(x, axis, mean, variance, Implementation::Measured)
+}
+
+/// As [`batch_statistics`], by this module's kernels, or by Metal Performance Shaders Graph, as [`layer_norm_by`].
+///
+/// # Errors
+/// As [`batch_statistics`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
+pub fn batch_statistics_by<'a, T: Element>(
+    x: Tensor<'a, T>,
+    axis: usize,
+    mean: TensorMut<'a, f32>,
+    variance: TensorMut<'a, f32>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let class = Class::of("batch_statistics", [T::SCALAR, Scalar::F32], [x.layout(), mean.layout()], &[axis]);
+    choose((x.accelerator(), class, by), |by| batch_statistics_of(x, axis, mean.again(), variance.again(), by))
+}
+
+fn batch_statistics_of<'a, T: Element>(
+    x: Tensor<'a, T>,
+    axis: usize,
+    mean: TensorMut<'a, f32>,
+    variance: TensorMut<'a, f32>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
     let gpus = [("x", x.accelerator()), ("mean", mean.accelerator()), ("variance", variance.accelerator())];
     let gpu = one_accelerator("batch_statistics", &gpus)?;
     let n = channels_of("batch_statistics", x.layout(), axis)?;
     line("batch_statistics", "mean", mean.layout(), n)?;
     line("batch_statistics", "variance", variance.layout(), n)?;
+    if by == Implementation::PerformanceShaders {
+        // Of one axis there is none to go through: an axis of 1 stands in front of all.
+        let whole = [&[1], x.shape()].concat();
+        let (whole, axis) = if x.layout().rank() == 1 { (whole, 1) } else { (whole[1..].to_vec(), axis) };
+        let axes = ((1 << whole.len()) - 1) & !(1 << axis);
+        let mut extents = vec![1; whole.len()];
+        extents[axis] = n;
+        let results = [("mean", mean), ("variance", variance)];
+        let results = results.map(|(name, tensor)| Operand::written(name, tensor).shaped(extents.clone()));
+        let inputs = vec![Operand::read("x", &x).shaped(whole)];
+        let pass = graph::pass(gpu, "batch_statistics", Computation::Statistics { axes }, inputs, results.into())?;
+        return Ok(Operation::of_graph(gpu, "batch_statistics", pass));
+    }
     let step = x.strides()[axis] as u32;
     let ([_, extents @ ..], [_, strides @ ..]) = x.layout().without(axis).padded();
     let words: [u32; 8] = [&[n as u32, step][..], &extents, &strides].concat().try_into().expect("eight words");

@@ -10,7 +10,7 @@ use crate::{Accelerator, Arg, Error};
 /// What computes an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Implementation {
-    /// The one that was measured to be the fastest ([`tune_product`](super::tune_product)); before anything was measured, this module's kernels.
+    /// The one that was measured to be the fastest ([`tune_product`](super::tune_product), [`tune_operation`](super::tune_operation)) and can compute it; before anything was measured, this module's kernels.
     #[default]
     Measured,
     /// This module's kernels in MSL.

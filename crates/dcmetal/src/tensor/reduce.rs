@@ -1,8 +1,12 @@
 //! Reductions: sum, mean, largest, smallest, and the number of the largest, along an axis or of all elements.
 
+use super::graph::{self, Operand};
 use super::layout::{Layout, wrong};
-use super::{Between, Element, Given, Launch, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use super::measured::{Class, choose};
+use super::performance::not_there;
+use super::{Between, Element, Given, Implementation, Launch, Operation, Tensor, TensorMut, compiled, one_accelerator};
 use crate::kernel::Scalar;
+use crate::raw::graph::{Computation, Reduced};
 use crate::{Accelerator, Arg, Grid, Kernel, Pod, Result, Size};
 
 /// One number of many.
@@ -35,6 +39,8 @@ impl Reduction {
     }
 }
 
+/// In errors.
+const NAME: &str = "reduction";
 const ARGMAX: &str = "ARGMAX";
 const SOURCE: &str = concat!(include_str!("rows.metal"), include_str!("reduce.metal"));
 
@@ -72,7 +78,58 @@ pub fn reduce<'a, T: Element, U: Element>(
     axis: usize,
     y: TensorMut<'a, U>,
 ) -> Result<Operation<'a>> {
-    along(("reduction", reduction.name(), U::SCALAR), x, axis, y)
+    reduce_by(reduction, x, axis, y, Implementation::Measured)
+}
+
+/// As [`reduce`], by this module's kernels, or by Metal Performance Shaders Graph: of tensors whose elements follow each other, from any element on, on macOS 15 and later. The operation is
+/// [submitted](Operation::submit) alone then. Sums and means are made in `f32` whatever the elements are; of the largest and the smallest, x and y have one type. [`argmax`] has no second
+/// implementation: Metal does not say which of equal elements it names. What [`Measured`](Implementation::Measured) is, [`tune_operation`](super::tune_operation) finds.
+///
+/// # Errors
+/// As [`reduce`]; [`Error::Unsupported`](crate::Error::Unsupported) for what Metal Performance Shaders cannot compute.
+pub fn reduce_by<'a, T: Element, U: Element>(
+    reduction: Reduction,
+    x: Tensor<'a, T>,
+    axis: usize,
+    y: TensorMut<'a, U>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let class = Class::of("reduce", [T::SCALAR, U::SCALAR], [x.layout(), y.layout()], &[reduction as usize, axis]);
+    choose((x.accelerator(), class, by), |by| match by {
+        Implementation::PerformanceShaders => {
+            let gpu = one_along(NAME, &x, axis, &y)?;
+            by_graph(gpu, reduction, 1 << axis, x, y.again())
+        }
+        _ => along((NAME, reduction.name(), U::SCALAR), x, axis, y.again()),
+    })
+}
+
+/// A graph over some axes, of tensors that fit.
+fn by_graph<'a, T: Element, U: Element>(
+    gpu: &Accelerator,
+    reduction: Reduction,
+    axes: u32,
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, U>,
+) -> Result<Operation<'a>> {
+    let reduced = match reduction {
+        Reduction::Sum => Reduced::Sum,
+        Reduction::Mean => Reduced::Mean,
+        Reduction::Max => Reduced::Maximum,
+        Reduction::Min => Reduced::Minimum,
+    };
+    let is_one_of_them = matches!(reduced, Reduced::Maximum | Reduced::Minimum);
+    if is_one_of_them && T::SCALAR != U::SCALAR {
+        let text =
+            format!("x is of {}, y of {}: of largest and smallest elements they are of one type", T::SCALAR, U::SCALAR);
+        return Err(not_there(NAME, text));
+    }
+    let extents = x.shape().iter().enumerate().map(|(axis, &extent)| if axes >> axis & 1 == 1 { 1 } else { extent });
+    let extents: Vec<usize> = extents.collect();
+    let results = vec![Operand::written("y", y).shaped(extents)];
+    let computation = Computation::Reduction { reduced, axes };
+    let pass = graph::pass(gpu, NAME, computation, vec![Operand::read("x", &x)], results)?;
+    Ok(Operation::of_graph(gpu, NAME, pass))
 }
 
 /// y = the number of the largest element of x along an axis, from 0; of several the first, and of NaNs the first.
@@ -92,7 +149,35 @@ pub fn reduce_all<'a, T: Element, U: Element>(
     x: Tensor<'a, T>,
     y: TensorMut<'a, U>,
 ) -> Result<Operation<'a>> {
-    let (gpu, from) = one_of_all("reduction", &x, &y)?;
+    reduce_all_by(reduction, x, y, Implementation::Measured)
+}
+
+/// As [`reduce_all`], by this module's kernels, or by Metal Performance Shaders Graph, as [`reduce_by`]: of an x without gaps.
+///
+/// # Errors
+/// As [`reduce_by`].
+pub fn reduce_all_by<'a, T: Element, U: Element>(
+    reduction: Reduction,
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, U>,
+    by: Implementation,
+) -> Result<Operation<'a>> {
+    let class = Class::of("reduce_all", [T::SCALAR, U::SCALAR], [x.layout(), y.layout()], &[reduction as usize]);
+    choose((x.accelerator(), class, by), |by| match by {
+        Implementation::PerformanceShaders => {
+            let (gpu, from) = one_of_all(NAME, &x, &y)?;
+            by_graph(gpu, reduction, (1 << from.rank()) - 1, x, y.again())
+        }
+        _ => all_by_kernels(reduction, x, y.again()),
+    })
+}
+
+fn all_by_kernels<'a, T: Element, U: Element>(
+    reduction: Reduction,
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, U>,
+) -> Result<Operation<'a>> {
+    let (gpu, from) = one_of_all(NAME, &x, &y)?;
     let count = from.count();
     let parts = Sought { gpu, operation: reduction.of_parts().name(), from: T::SCALAR, to: Scalar::F32 };
     let of_parts = Sought { gpu, operation: reduction.name(), from: Scalar::F32, to: U::SCALAR };
@@ -114,6 +199,7 @@ pub fn reduce_all<'a, T: Element, U: Element>(
             between: vec![between],
             passes: None,
             graph: None,
+            class: None,
         });
     }
     let (row, rows) = split(count);
@@ -132,6 +218,7 @@ pub fn reduce_all<'a, T: Element, U: Element>(
         between: vec![between],
         passes: None,
         graph: None,
+        class: None,
     })
 }
 
@@ -163,6 +250,7 @@ pub fn argmax_all<'a, T: Element>(x: Tensor<'a, T>, y: TensorMut<'a, u32>) -> Re
         between: vec![between],
         passes: None,
         graph: None,
+        class: None,
     })
 }
 
@@ -196,6 +284,20 @@ fn along<'a, T: Element, U: Pod>(
     axis: usize,
     y: TensorMut<'a, U>,
 ) -> Result<Operation<'a>> {
+    let gpu = one_along(name, &x, axis, &y)?;
+    let (from, result) = (x.layout(), y.layout());
+    let sought = Sought { gpu, operation, from: T::SCALAR, to };
+    let (kernel, grid, axes) = launch_along(sought, from, axis, result)?;
+    Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), axes]))
+}
+
+/// That y has the axes of x but one.
+fn one_along<'a, T: Pod, U: Pod>(
+    name: &'static str,
+    x: &Tensor<'a, T>,
+    axis: usize,
+    y: &TensorMut<'a, U>,
+) -> Result<&'a Accelerator> {
     let gpu = one_accelerator(name, &[("x", x.accelerator()), ("y", y.accelerator())])?;
     let (from, result) = (x.layout(), y.layout());
     if axis >= from.rank() {
@@ -206,9 +308,7 @@ fn along<'a, T: Element, U: Pod>(
         let text = format!("x is {}, y is {}, not {}", from.shape(), result.shape(), wanted.shape());
         return Err(wrong(name, text));
     }
-    let sought = Sought { gpu, operation, from: T::SCALAR, to };
-    let (kernel, grid, axes) = launch_along(sought, from, axis, result)?;
-    Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), axes]))
+    Ok(gpu)
 }
 
 /// Elements along an axis from which on a row of threads is for them rather than one thread.

@@ -1,6 +1,7 @@
 //! The product of a matrix and a vector.
 
 use super::layout::wrong;
+use super::measured::{Class, choose};
 use super::performance::{passes, refused};
 use super::product::Shapes;
 use super::reduce::rows_of_threads;
@@ -35,12 +36,26 @@ pub fn vector_product_with<'a, T: Element, U: Element>(
     vector_product_by(a, x, y, factors, Implementation::Measured)
 }
 
-/// As [`vector_product_with`], by what is asked for. Metal Performance Shaders take the types and strides of [`product_with`](super::product_with), x and y as matrices of one column; nothing
-/// is measured of these products, so [`Implementation::Measured`] is the kernels.
+/// As [`vector_product_with`], by what is asked for. Metal Performance Shaders take the types and strides of [`product_with`](super::product_with), x and y as matrices of one column. What
+/// [`Measured`](Implementation::Measured) is, [`tune_operation`](super::tune_operation) finds.
 ///
 /// # Errors
 /// As [`vector_product_with`]; [`Error::Unsupported`](crate::Error::Unsupported) where Metal Performance Shaders are asked for and cannot compute it.
 pub fn vector_product_by<'a, T: Element, U: Element>(
+    a: Tensor<'a, T>,
+    x: Tensor<'a, T>,
+    y: TensorMut<'a, U>,
+    factors: [f32; 2],
+    implementation: Implementation,
+) -> Result<Operation<'a>> {
+    // Which way its rows lie, too: whether a product is by rows or by columns.
+    let by_columns = a.strides().first() == Some(&1);
+    let class =
+        Class::of("vector_product", [T::SCALAR, U::SCALAR], [a.layout(), y.layout()], &[usize::from(by_columns)]);
+    choose((a.accelerator(), class, implementation), |by| vector_product_of(a, x, y.again(), factors, by))
+}
+
+fn vector_product_of<'a, T: Element, U: Element>(
     a: Tensor<'a, T>,
     x: Tensor<'a, T>,
     y: TensorMut<'a, U>,

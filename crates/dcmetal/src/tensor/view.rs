@@ -245,6 +245,12 @@ impl<'a, T: Pod> TensorMut<'a, T> {
         &self.layout
     }
 
+    /// The same once more, for another way to compute what is written: one of the two is used.
+    pub(super) fn again(&self) -> TensorMut<'a, T> {
+        let ViewMut { allocation, offset, len, .. } = self.view;
+        TensorMut { view: ViewMut::new(allocation, offset, len), layout: self.layout }
+    }
+
     pub(super) fn into_arg(self) -> Arg<'a> {
         self.view.into()
     }

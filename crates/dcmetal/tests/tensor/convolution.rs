@@ -1,13 +1,13 @@
 //! Convolution, pooling, and the product of a matrix and a vector.
 
 use dcmetal::tensor::{
-    Convolution, Implementation, Operation, Pool, Pooling, Steps, Tensor, TensorMut, convolution, convolution_by, pool,
-    pool_by, vector_product, vector_product_by,
+    Convolution, Implementation, Pool, Pooling, Steps, Tensor, TensorMut, convolution, convolution_by, pool, pool_by,
+    vector_product, vector_product_by,
 };
 use half::{bf16, f16};
 
 use crate::common::Random;
-use crate::random::{Number, Placed, below, gamma, gpu, name, of, run};
+use crate::random::{Number, Placed, below, check_implementation, gamma, gpu, name, of, place, run};
 
 fn steps(random: &mut Random) -> Steps {
     Steps {
@@ -20,21 +20,6 @@ fn steps(random: &mut Random) -> Steps {
 /// Where a place of the window is in the image.
 fn inside(steps: &Steps, axis: usize, to: usize, at: usize, extent: usize) -> Option<usize> {
     (to * steps.stride[axis] + at * steps.dilation[axis]).checked_sub(steps.padding[axis]).filter(|&at| at < extent)
-}
-
-/// A tensor with strides of a random order and gap, or with elements that follow each other from some element on, as Metal Performance Shaders want.
-fn place<T: Number>(
-    random: &mut Random,
-    shape: &[usize],
-    (order, gap): (&[usize], usize),
-    by: Implementation,
-) -> Placed<T> {
-    if by != Implementation::PerformanceShaders {
-        return Placed::new(&gpu(), random, shape, order, gap);
-    }
-    let strides: Vec<usize> = (1..=shape.len()).map(|axis| shape[axis..].iter().product()).collect();
-    let start = below(random, 4);
-    Placed::strided(&gpu(), random, shape, &strides, start)
 }
 
 fn convolve<T: Number>(random: &mut Random, by: Implementation, [groups, inputs, outputs]: [usize; 3]) {
@@ -87,11 +72,6 @@ fn convolve<T: Number>(random: &mut Random, by: Implementation, [groups, inputs,
         let bound = gamma(count) * size;
         (sum, if rounds_twice { bound + T::ROUNDOFF * (size + bound) + T::SMALLEST } else { bound })
     });
-}
-
-fn check_implementation(what: &str, operation: &dcmetal::Result<Operation<'_>>, by: Implementation) {
-    let shaders = operation.as_ref().is_ok_and(|operation| operation.implementation() != Implementation::Kernels);
-    assert_eq!(shaders, by == Implementation::PerformanceShaders, "{what}");
 }
 
 /// Some shapes, with tensors from any element on.
@@ -192,8 +172,7 @@ fn vector<T: Number, U: Number>(random: &mut Random, by: Implementation) {
     let what =
         format!("{} {m}x{k} {:?} by a vector {:?}, {alpha} and {beta}, {by:?}", name::<T>(), a.strides, x.strides);
     let operation = vector_product_by(a.tensor(), x.tensor(), y.tensor_mut(), [alpha, beta], by);
-    let shaders = operation.as_ref().is_ok_and(|operation| operation.implementation() != Implementation::Kernels);
-    assert_eq!(shaders, by == Implementation::PerformanceShaders, "{what}");
+    check_implementation(&what, &operation, by);
     run(&what, operation);
     y.check(&what, |at| {
         let terms = a.line(&[at[0], 0], 1, k).zip(x.line(&[0], 0, k)).map(|(a, x)| a.to_f64() * x.to_f64());

@@ -169,6 +169,27 @@ impl<T: Number> Placed<T> {
     }
 }
 
+/// A tensor with strides of a random order and gap, or with elements that follow each other from some element on, as graphs of Metal Performance Shaders want.
+pub(crate) fn place<T: Number>(
+    random: &mut Random,
+    shape: &[usize],
+    (order, gap): (&[usize], usize),
+    by: Implementation,
+) -> Placed<T> {
+    if by != Implementation::PerformanceShaders {
+        return Placed::new(&gpu(), random, shape, order, gap);
+    }
+    let strides: Vec<usize> = (1..=shape.len()).map(|axis| shape[axis..].iter().product()).collect();
+    let start = below(random, 4);
+    Placed::strided(&gpu(), random, shape, &strides, start)
+}
+
+/// That an operation tells what computes it.
+pub(crate) fn check_implementation(what: &str, operation: &dcmetal::Result<Operation<'_>>, by: Implementation) {
+    let shaders = operation.as_ref().is_ok_and(|operation| operation.implementation() != Implementation::Kernels);
+    assert_eq!(shaders, by == Implementation::PerformanceShaders, "{what}");
+}
+
 /// All places of a shape.
 pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];

@@ -1,10 +1,12 @@
 //! Reductions along an axis and of all elements.
 
-use dcmetal::tensor::{Reduction, Tensor, TensorMut, argmax, argmax_all, reduce, reduce_all};
-use half::f16;
+use dcmetal::tensor::{
+    Implementation, Reduction, Tensor, TensorMut, argmax, argmax_all, reduce, reduce_all_by, reduce_by,
+};
+use half::{bf16, f16};
 
 use crate::common::Random;
-use crate::random::{Number, Placed, below, gamma, gpu, indices, name, of, run};
+use crate::random::{Number, Placed, below, check_implementation, gamma, gpu, indices, name, of, place, run};
 
 /// The value of some numbers, and how far `f32`'s may be from it.
 fn reference(reduction: Reduction, numbers: &[f64]) -> (f64, f64) {
@@ -25,7 +27,7 @@ fn largest(numbers: &[f64]) -> u32 {
 
 const REDUCTIONS: [Reduction; 4] = [Reduction::Sum, Reduction::Mean, Reduction::Max, Reduction::Min];
 
-fn along<T: Number, U: Number>(random: &mut Random, reduction: Reduction) {
+fn along<T: Number, U: Number>(random: &mut Random, reduction: Reduction, by: Implementation) {
     let gpu = gpu();
     let rank = 1 + below(random, 4);
     let axis = below(random, rank);
@@ -35,16 +37,21 @@ fn along<T: Number, U: Number>(random: &mut Random, reduction: Reduction) {
     let mut order: Vec<usize> = (0..rank).collect();
     order.rotate_left(below(random, rank));
     let gap = below(random, 2) * 3;
-    let x = Placed::<T>::new(&gpu, random, &shape, &order, gap);
+    let x = place::<T>(random, &shape, (&order, gap), by);
     let rest: Vec<usize> = (0..rank).filter(|&at| at != axis).map(|at| shape[at]).collect();
     let forward: Vec<usize> = (0..rank - 1).collect();
-    let mut y = Placed::<U>::new(&gpu, random, &rest, &forward, gap);
-    let what = format!("{reduction:?} of {} {shape:?} {:?} along {axis}", name::<T>(), x.strides);
-    run(&what, reduce(reduction, x.tensor(), axis, y.tensor_mut()));
+    let mut y = place::<U>(random, &rest, (&forward, gap), by);
+    let what = format!("{reduction:?} of {} {shape:?} {:?} along {axis}, {by:?}", name::<T>(), x.strides);
+    let operation = reduce_by(reduction, x.tensor(), axis, y.tensor_mut(), by);
+    check_implementation(&what, &operation, by);
+    run(&what, operation);
     let numbers = |at: &[usize]| -> Vec<f64> {
         (0..shape[axis]).map(|i| x.at(&[&at[..axis], &[i], &at[axis..]].concat())).collect()
     };
     y.check(&what, |at| reference(reduction, &numbers(at)));
+    if by == Implementation::PerformanceShaders {
+        return;
+    }
     let mut places = gpu.buffer_zeroed::<u32>(rest.iter().product()).expect("a buffer");
     let to = TensorMut::new(&mut places, &rest).expect("it fits");
     run(&what, argmax(x.tensor(), axis, to));
@@ -59,11 +66,29 @@ fn reductions_along_an_axis_are_within_their_bounds() {
     let mut random = Random(3);
     for reduction in REDUCTIONS {
         for _ in 0..8 {
-            along::<f32, f32>(&mut random, reduction);
+            along::<f32, f32>(&mut random, reduction, Implementation::Measured);
         }
     }
     for _ in 0..6 {
-        along::<f16, f32>(&mut random, Reduction::Sum);
+        along::<f16, f32>(&mut random, Reduction::Sum, Implementation::Kernels);
+    }
+}
+
+#[test]
+fn reductions_along_an_axis_by_performance_shaders_are_within_their_bounds() {
+    let (mut random, by) = (Random(27), Implementation::PerformanceShaders);
+    for reduction in REDUCTIONS {
+        for _ in 0..8 {
+            along::<f32, f32>(&mut random, reduction, by);
+        }
+        for _ in 0..4 {
+            along::<f16, f16>(&mut random, reduction, by);
+            along::<bf16, bf16>(&mut random, reduction, by);
+        }
+    }
+    for reduction in [Reduction::Sum, Reduction::Mean] {
+        along::<f16, f32>(&mut random, reduction, by);
+        along::<f32, bf16>(&mut random, reduction, by);
     }
 }
 
@@ -76,11 +101,21 @@ fn reductions_of_all_elements_are_within_their_bounds() {
             let x = Placed::<f32>::new(&gpu, &mut random, shape, &order, gap);
             let numbers: Vec<f64> = indices(shape).iter().map(|at| x.at(at)).collect();
             for reduction in REDUCTIONS {
-                let what = format!("{reduction:?} of all of {shape:?} {:?}", x.strides);
-                let mut y = Placed::<f32>::new(&gpu, &mut random, &[], &[], 2);
-                run(&what, reduce_all(reduction, x.tensor(), y.tensor_mut()));
-                let (value, bound) = reference(reduction, &numbers);
-                y.check(&what, |_| (value, bound));
+                for by in [Implementation::Measured, Implementation::PerformanceShaders] {
+                    let what = format!("{reduction:?} of all of {shape:?} {:?}, {by:?}", x.strides);
+                    let mut y = Placed::<f32>::new(&gpu, &mut random, &[], &[], 2);
+                    let operation = reduce_all_by(reduction, x.tensor(), y.tensor_mut(), by);
+                    let has_gaps = gap > 0 && shape.len() > 1;
+                    if has_gaps && by == Implementation::PerformanceShaders {
+                        let text = operation.expect_err("there are gaps").to_string();
+                        assert!(text.ends_with("elements are to follow each other"), "{what}: {text}");
+                        continue;
+                    }
+                    check_implementation(&what, &operation, by);
+                    run(&what, operation);
+                    let (value, bound) = reference(reduction, &numbers);
+                    y.check(&what, |_| (value, bound));
+                }
             }
             let mut place = gpu.buffer_zeroed::<u32>(1).expect("a buffer");
             let to = TensorMut::new(&mut place, &[1]).expect("it fits");
@@ -107,13 +142,49 @@ fn nan_is_the_largest_and_the_smallest_and_the_first_of_equals_is_named() {
         let x = gpu.buffer_from(&numbers).expect("a buffer");
         let tensor = Tensor::new(&x, &[numbers.len()]).expect("it fits");
         for (reduction, wanted) in [(Reduction::Max, most), (Reduction::Min, least)] {
-            let mut y = gpu.buffer_zeroed::<f32>(1).expect("a buffer");
-            run("extremes", reduce(reduction, tensor, 0, TensorMut::new(&mut y, &[]).expect("it fits")));
-            let got = y.to_vec().expect("it ran")[0];
-            assert!(got == wanted || (got.is_nan() && wanted.is_nan()), "{reduction:?}: {got}, not {wanted}");
+            for by in [Implementation::Kernels, Implementation::PerformanceShaders] {
+                let mut y = gpu.buffer_zeroed::<f32>(1).expect("a buffer");
+                let to = TensorMut::new(&mut y, &[]).expect("it fits");
+                run("extremes", reduce_by(reduction, tensor, 0, to, by));
+                let got = y.to_vec().expect("it ran")[0];
+                assert!(
+                    got == wanted || (got.is_nan() && wanted.is_nan()),
+                    "{reduction:?} {by:?}: {got}, not {wanted}"
+                );
+            }
         }
         let mut place = gpu.buffer_zeroed::<u32>(1).expect("a buffer");
         run("argmax", argmax(tensor, 0, TensorMut::new(&mut place, &[]).expect("it fits")));
         assert_eq!(place.to_vec().expect("it ran"), [first]);
     }
+}
+
+#[test]
+fn what_cannot_be_reduced_by_performance_shaders_is_told() {
+    let (gpu, by) = (gpu(), Implementation::PerformanceShaders);
+    let x = gpu.buffer_zeroed::<f32>(12).expect("a buffer");
+    let (mut y, mut half) =
+        (gpu.buffer_zeroed::<f32>(4).expect("a buffer"), gpu.buffer_zeroed::<f16>(4).expect("a buffer"));
+    let tensor = Tensor::new(&x, &[3, 4]).expect("it fits");
+    let refusal = "this reduction by Metal Performance Shaders is not supported: ";
+    let turned = tensor.transposed().expect("two axes");
+    let to = TensorMut::new(&mut y, &[4]).expect("it fits");
+    let error = reduce_by(Reduction::Sum, turned, 1, to, by).expect_err("it is turned").to_string();
+    assert_eq!(error, format!("{refusal}x is 4x3 at strides [1, 4]: elements are to follow each other"));
+    for reduction in [Reduction::Max, Reduction::Min] {
+        let to = TensorMut::new(&mut half, &[4]).expect("it fits");
+        let error = reduce_by(reduction, tensor, 0, to, by).expect_err("two types").to_string();
+        let why = "x is of float, y of half: of largest and smallest elements they are of one type";
+        assert_eq!(error, format!("{refusal}{why}"));
+    }
+    // What no implementation takes is no matter of this one.
+    let to = TensorMut::new(&mut y, &[4]).expect("it fits");
+    let error = reduce_by(Reduction::Max, tensor, 2, to, by).expect_err("no axis").to_string();
+    assert_eq!(error, "reduction: x is 3x4 and has no axis 2");
+    let to = TensorMut::new(&mut y, &[4]).expect("it fits");
+    let error = reduce(Reduction::Sum, tensor, 1, to).expect_err("other extents").to_string();
+    assert_eq!(error, "reduction: x is 3x4, y is 4, not 3");
+    let to = TensorMut::new(&mut y, &[4]).expect("it fits");
+    let operation = reduce_by(Reduction::Sum, tensor, 0, to, by).expect("it fits");
+    assert_eq!(format!("{operation:?}"), "[MPSGraph sum 3x4 over 0]");
 }

@@ -7,7 +7,7 @@ use super::{Batch, Given, Order, Uses};
 use crate::memory::Allocation;
 use crate::raw::Failure;
 use crate::raw::command::{CommandBuffer, References};
-use crate::raw::graph::{Computation, Described, Executable};
+use crate::raw::graph::{Computation, Described, Executable, Reduced};
 use crate::raw::host::{DeviceUse, lock};
 use crate::sync::Mutex;
 use crate::{Accelerator, Arg, Error, Result, Submission};
@@ -20,7 +20,7 @@ pub(crate) struct GraphPass<'a> {
     what: Described,
     executable: SharedExecutable,
     inputs: Vec<Arg<'a>>,
-    result: Arg<'a>,
+    results: Vec<Arg<'a>>,
 }
 
 impl<'a> GraphPass<'a> {
@@ -29,7 +29,7 @@ impl<'a> GraphPass<'a> {
         gpu: &Accelerator,
         what: Described,
         inputs: Vec<Arg<'a>>,
-        result: Arg<'a>,
+        results: Vec<Arg<'a>>,
     ) -> Result<GraphPass<'a>> {
         let executable = gpu.executables().get(
             crate::memo::hash(&what),
@@ -41,12 +41,12 @@ impl<'a> GraphPass<'a> {
                     .map_err(|failure| failure.during("compile a graph of Metal Performance Shaders"))
             },
         )?;
-        Ok(GraphPass { what, executable, inputs, result })
+        Ok(GraphPass { what, executable, inputs, results })
     }
 
     fn used(&self) -> impl Iterator<Item = (&Arc<Allocation>, DeviceUse)> + '_ {
         let with = |how: DeviceUse| move |arg: &'_ Arg<'a>| (arg.memory().expect("tensors are in buffers").0, how);
-        self.inputs.iter().map(with(DeviceUse::Read)).chain(std::iter::once(&self.result).map(with(DeviceUse::Write)))
+        self.inputs.iter().map(with(DeviceUse::Read)).chain(self.results.iter().map(with(DeviceUse::Write)))
     }
 
     fn encode(&self, command_buffer: &mut CommandBuffer) -> std::result::Result<(), Failure> {
@@ -55,7 +55,8 @@ impl<'a> GraphPass<'a> {
             (allocation.memory(), bytes.start)
         };
         let inputs: Vec<_> = self.inputs.iter().map(place).collect();
-        lock(&self.executable).encode(&self.what, command_buffer, &inputs, place(&self.result))
+        let results: Vec<_> = self.results.iter().map(place).collect();
+        lock(&self.executable).encode(&self.what, command_buffer, &inputs, &results)
     }
 }
 
@@ -64,11 +65,29 @@ impl fmt::Display for GraphPass<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.what.computation {
             Computation::Convolution { .. } => "convolution",
-            Computation::MaxPooling => "max pooling",
+            Computation::MaxPooling(_) => "max pooling",
             Computation::AveragePooling { .. } => "average pooling",
+            Computation::Normalization(_) => "normalization",
+            Computation::LayerNormalization { .. } => "layer normalization",
+            Computation::Statistics { .. } => "statistics",
+            Computation::Reduction { reduced, .. } => match reduced {
+                Reduced::Sum => "sum",
+                Reduced::Mean => "mean",
+                Reduced::Maximum => "maximum",
+                Reduced::Minimum => "minimum",
+            },
         };
-        let [n, h, w, c] = self.what.inputs[0];
-        write!(f, "MPSGraph {name} {n}x{h}x{w}x{c}")
+        let joined = |numbers: &mut dyn Iterator<Item = usize>, between: &str| {
+            numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(between)
+        };
+        let extents = &self.what.inputs[0].extents;
+        write!(f, "MPSGraph {name} {}", joined(&mut extents.iter().copied(), "x"))?;
+        match self.what.computation.axes() {
+            Some(axes) => {
+                write!(f, " over {}", joined(&mut (0..extents.len()).filter(|axis| axes >> axis & 1 == 1), ", "))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -107,18 +126,13 @@ pub(crate) fn alone(operation: &str) -> Error {
 mod tests {
     use super::*;
     use crate::kernel::Scalar;
+    use crate::raw::graph::{Shape, Window};
 
     fn pooling(extent: usize) -> Described {
-        Described {
-            computation: Computation::MaxPooling,
-            scalar: Scalar::F32,
-            inputs: vec![[1, extent, 1, 1]],
-            result: [1, extent, 1, 1],
-            window: [1; 2],
-            stride: [1; 2],
-            padding: [0; 2],
-            dilation: [1; 2],
-        }
+        let shape = Shape { extents: vec![1, extent, 1, 1], scalar: Scalar::F32 };
+        let window = Window { extents: [1; 2], stride: [1; 2], padding: [0; 2], dilation: [1; 2] };
+        let computation = Computation::MaxPooling(window);
+        Described { computation, inputs: vec![shape.clone()], results: vec![shape] }
     }
 
     #[test]
@@ -127,7 +141,8 @@ mod tests {
         let (x, mut y) =
             (gpu.buffer_from(&[3.0f32; 8]).expect("a buffer"), gpu.buffer_zeroed::<f32>(8).expect("a buffer"));
         for extent in [8, 4, 8, 8, 4] {
-            let pass = GraphPass::new(&gpu, pooling(extent), vec![Arg::from(&x)], Arg::from(&mut y)).expect("a graph");
+            let pass =
+                GraphPass::new(&gpu, pooling(extent), vec![Arg::from(&x)], vec![Arg::from(&mut y)]).expect("a graph");
             assert_eq!(pass.to_string(), format!("MPSGraph max pooling 1x{extent}x1x1"));
             Batch::submit_graph(&gpu, &pass).and_then(|submission| submission.wait()).expect("it runs");
         }
