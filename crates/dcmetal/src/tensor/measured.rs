@@ -173,8 +173,8 @@ impl fmt::Display for OperationTuning {
 /// types and options, with elements that follow each other or do not, as here, and with extents up to the same powers of two. With
 /// [`keep_kernels`](crate::Accelerator::keep_kernels), called before, later processes use it too. Of products [`tune_product`](super::tune_product) measures more.
 ///
-/// `run` makes the operation anew for each run, by what the [`Trial`] asks for, and gives it to the trial. What it writes is written, each time; with tensors of the caller's choice, as large
-/// as those that are meant. A graph is measured as it is run, in a submission of its own, which is not in the time: times are the device's
+/// `run` makes the operation anew for each run, by what the [`Trial`] asks for, and gives it to the trial. What it writes is written, each time, and a
+/// product that adds to what y holds adds to what the run before left there: give it tensors of its own, as large as those that are meant. A graph is measured as it is run, in a submission of its own, which is not in the time: times are the device's
 /// ([`Submission::gpu_time`](crate::Submission::gpu_time)). [`TuneOptions::any_size`] means nothing here.
 ///
 /// ```
