@@ -124,9 +124,8 @@ DCMetalStatus DCMetalCommandBuffer_Commit(DCMetalCommandBuffer command_buffer, D
   DCMetalStatus status = entry(error, [=] {
     if (!command_buffer) return null_argument(error, "command_buffer");
     if (command_buffer->encoding) return fail(error, DC_METAL_INVALID_STATE, "an encoder of the command buffer is open");
-    DCMetalStatus state = check_uncommitted(command_buffer, error);
-    if (state != DC_METAL_OK) return state;
-    command_buffer->committed = true;
+    // Of two threads one commits.
+    if (command_buffer->broken || command_buffer->committed.exchange(true)) return check_uncommitted(command_buffer, error);
     if (command_buffer->indirect) {
       // Also where it is not committed after all, and the block goes without having been called.
       Kept<IndirectUses *> uses(share(command_buffer->indirect));

@@ -2,8 +2,8 @@
 //!
 //! Dependants get `DEP_HOSTMETAL_CXX` (the clang++), `DEP_HOSTMETAL_OBJCXX_FLAGS` (its flags, U+001F between them) and
 //! `DEP_HOSTMETAL_INCLUDE` (the folder that holds `Metal/Metal.h`). `DCMETAL_CLANGXX` names another clang++; whichever it is, it
-//! is tried first. `DCMETAL_SANITIZE=address|thread` builds instrumented: `address` with the checks of undefined behaviour, in
-//! the LLVM pass with these alone, which trap there. Only sources whose text, headers or flags changed are compiled again. On macOS and for docs.rs the script does nothing.
+//! is tried first. `DCMETAL_SANITIZE=address|thread` builds instrumented: `address` with the checks of undefined behaviour, and
+//! beside the LLVM pass another one with these alone, which trap there. Only sources whose text, headers or flags changed are compiled again. On macOS and for docs.rs the script does nothing.
 
 use std::env;
 use std::fs;

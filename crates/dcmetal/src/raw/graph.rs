@@ -14,7 +14,7 @@ handle!(
     DCMetalGraph_Release
 );
 
-// SAFETY: DCMetal.h: a graph "belongs to one thread at a time": it may move.
+// SAFETY: DCMetalPerformance.h: a graph "belongs to one thread at a time": it may move.
 unsafe impl Send for DCMetalGraph {}
 
 pub(crate) type Executable = DCMetalGraph;

@@ -95,7 +95,7 @@ impl Batch {
     /// Submits a graph alone.
     ///
     /// # Errors
-    /// As [`Batch::submit`]; nothing runs then that was not over before.
+    /// As [`Batch::submit`], and where Metal cannot encode it. Nothing has run then.
     pub(crate) fn submit_graph(accelerator: &Accelerator, pass: &GraphPass<'_>) -> Result<Submission> {
         // Nothing says that Metal may be given a command buffer that retains nothing, as those of other batches.
         let mut batch = Batch::with(accelerator, Uses::of_batch(), Order::none(), References::Retained)?;
