@@ -10,20 +10,24 @@
 // do. The copy computes what the loop does: such stores are weakly ordered among each other only, and a fence orders them before whatever the kernel's
 // caller does next (AMD64 Architecture Programmer's Manual 2, 7.4.1; LLVM Language Reference, `!nontemporal`).
 //
-// For kernels that may run several threadgroups in one call (spans.cpp): they have no atomic accesses, and their loops are long.
+// For kernels that may run several threadgroups in one call (spans.cpp): they have no atomic accesses, and their loops are long. And for tiles of kernels
+// without atomic accesses, where every vector that is stored fills a line: the stores are there twice, not the code around them.
 
 #include "streams.h"
 #include "spans.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 
@@ -251,29 +255,207 @@ void addFences(Function &kernel, Value *streamBytes, uint64_t mostBytes) {
   }
 }
 
+// ------------------------------------------------------------------ tiles
+
+// Where `hm_group` has the addresses of buffers: before those of threadgroup memory.
+constexpr uint64_t buffersEnd = 248;
+// So many whole lines, at least, for a choice between the two kinds of stores.
+constexpr size_t leastLines = 4;
+
+bool hasAtomics(const Module &module) {
+  for (const Function &function : module)
+    for (const Instruction &instruction : instructions(function))
+      if (instruction.isAtomic())
+        return true;
+  return false;
+}
+
+// Whether it is the address of a buffer wherever the function is called.
+bool isBuffer(const Value *object, const Function &kernel, unsigned depth = 0) {
+  if (auto *load = dyn_cast<LoadInst>(object)) {
+    APInt offset(64, 0);
+    const Value *from = load->getPointerOperand()->stripAndAccumulateConstantOffsets(load->getDataLayout(), offset, true);
+    return from == kernel.getArg(0) && offset.ult(buffersEnd);
+  }
+  auto *argument = dyn_cast<Argument>(object);
+  if (!argument || argument->getParent() == &kernel || depth > 4)
+    return false;
+  return llvm::all_of(argument->getParent()->uses(), [&](const Use &use) {
+    auto *call = dyn_cast<CallInst>(use.getUser());
+    return call && call->isCallee(&use) && isBuffer(getUnderlyingObject(call->getArgOperand(argument->getArgNo())), kernel, depth + 1);
+  });
+}
+
+bool isRead(const Value *object, const Function &function) {
+  for (const Instruction &instruction : instructions(function))
+    if (auto *load = dyn_cast<LoadInst>(&instruction); load && getUnderlyingObject(load->getPointerOperand()) == object)
+      return true;
+  return false;
+}
+
+// Stores of whole lines, with no other access to memory in between.
+typedef SmallVector<StoreInst *, 16> Lines;
+
+SmallVector<Lines, 2> linesOf(Function &function, const Function &kernel) {
+  SmallVector<Lines, 2> found;
+  DenseMap<const Value *, bool> wanted;
+  for (BasicBlock &block : function) {
+    Lines lines;
+    auto end = [&] {
+      if (lines.size() >= leastLines)
+        found.push_back(lines);
+      lines.clear();
+    };
+    for (Instruction &instruction : block) {
+      if (!instruction.mayReadOrWriteMemory())
+        continue;
+      auto *store = dyn_cast<StoreInst>(&instruction);
+      if (!store || !store->isSimple() || !isa<FixedVectorType>(store->getValueOperand()->getType()) || sizeOf(store) != lineBytes) {
+        end();
+        continue;
+      }
+      const Value *object = getUnderlyingObject(store->getPointerOperand());
+      auto [known, isNew] = wanted.try_emplace(object, false);
+      if (isNew)
+        known->second = isBuffer(object, kernel) && !isRead(object, function);
+      if (known->second)
+        lines.push_back(store);
+      else
+        end();
+    }
+    end();
+  }
+  return found;
+}
+
+// What a thread writes of a line: each lane of a vector is a thread.
+uint64_t laneBytes(const StoreInst *store) { return lineBytes / cast<FixedVectorType>(store->getValueOperand()->getType())->getNumElements(); }
+
+// The stores again, around the caches, and the choice before them.
+void addLines(Lines &lines, Value *streamBytes) {
+  for (StoreInst *store : ArrayRef(lines).drop_back())
+    store->moveBefore(lines.back());
+  IRBuilder<> builder(lines.front());
+  Value *bits = nullptr;
+  uint64_t least = lineBytes;
+  for (StoreInst *store : lines) {
+    Value *address = builder.CreatePtrToInt(store->getPointerOperand(), builder.getInt64Ty());
+    bits = bits ? builder.CreateOr(bits, address) : address;
+    least = std::min(least, laneBytes(store));
+  }
+  Value *whole = builder.CreateICmpEQ(builder.CreateAnd(bits, lineBytes - 1), builder.getInt64(0));
+  Value *wanted = builder.CreateAnd(builder.CreateICmpUGE(builder.getInt32(uint32_t(least)), streamBytes), whole);
+  Instruction *around = nullptr, *through = nullptr;
+  SplitBlockAndInsertIfThenElse(wanted, lines.front()->getIterator(), &around, &through);
+  MDNode *yes = MDNode::get(builder.getContext(), ConstantAsMetadata::get(builder.getInt32(1)));
+  for (StoreInst *store : lines) {
+    auto *copy = cast<StoreInst>(store->clone());
+    copy->setMetadata(LLVMContext::MD_nontemporal, yes);
+    copy->setAlignment(Align(lineBytes));
+    copy->insertBefore(around);
+    store->moveBefore(through);
+  }
+}
+
+// The number in each function that has such stores, and in those between it and the kernel: functions get one more argument.
+struct Thresholds {
+  Function &kernel;
+  Value *inKernel;
+  DenseMap<Function *, Value *> known;
+
+  // Only of functions that are called by name.
+  bool reaches(const Function &function, unsigned depth = 0) const {
+    if (&function == &kernel)
+      return true;
+    return depth < 4 && function.hasLocalLinkage() && !function.isVarArg() && !function.use_empty() && llvm::all_of(function.uses(), [&](const Use &use) {
+      auto *call = dyn_cast<CallInst>(use.getUser());
+      return call && call->isCallee(&use) && !call->hasOperandBundles() && reaches(*call->getFunction(), depth + 1);
+    });
+  }
+
+  Value *of(Function *function) {
+    if (function == &kernel)
+      return inKernel;
+    if (Value *value = known.lookup(function))
+      return value;
+    SmallVector<Type *, 8> types(function->getFunctionType()->params());
+    types.push_back(inKernel->getType());
+    auto *type = FunctionType::get(function->getReturnType(), types, false);
+    Function *made = Function::Create(type, function->getLinkage(), function->getAddressSpace(), "", function->getParent());
+    made->copyAttributesFrom(function);
+    made->takeName(function);
+    made->splice(made->begin(), function);
+    for (auto [from, to] : zip(function->args(), made->args())) {
+      to.takeName(&from);
+      from.replaceAllUsesWith(&to);
+    }
+    Value *value = made->getArg(made->arg_size() - 1);
+    known[made] = value;
+    for (User *user : make_early_inc_range(function->users())) {
+      auto *call = cast<CallInst>(user);
+      SmallVector<Value *, 8> arguments(call->args());
+      arguments.push_back(of(call->getFunction()));
+      // Giving the caller an argument may have moved the call, but not replaced it.
+      CallInst *again = CallInst::Create(type, made, arguments, "", call->getIterator());
+      again->setCallingConv(call->getCallingConv());
+      again->setAttributes(call->getAttributes());
+      again->setTailCallKind(call->getTailCallKind());
+      again->copyMetadata(*call);
+      again->takeName(call);
+      call->replaceAllUsesWith(again);
+      call->eraseFromParent();
+    }
+    function->eraseFromParent();
+    return value;
+  }
+};
+
+// Bytes that a thread writes at most around the caches; 0 where there is nothing to write so.
+uint64_t addTiles(Module &module, Function &kernel, Value *streamBytes) {
+  SmallVector<std::pair<SmallVector<Lines, 2>, Function *>, 4> found;
+  Thresholds thresholds{kernel, streamBytes, DenseMap<Function *, Value *>()};
+  for (Function &function : module)
+    if (!function.isDeclaration() && thresholds.reaches(function))
+      if (SmallVector<Lines, 2> lines = linesOf(function, kernel); !lines.empty())
+        found.push_back({lines, &function});
+  uint64_t most = 0;
+  for (auto &[all, function] : found)
+    for (Lines &lines : all) {
+      for (StoreInst *store : lines)
+        most = std::max(most, laneBytes(store));
+      addLines(lines, thresholds.of(lines.front()->getFunction()));
+    }
+  return most;
+}
+
 } // namespace
 
 PreservedAnalyses Streams::run(Module &module, ModuleAnalysisManager &analyses) {
   Function *kernel = module.getFunction("hm_kernel_group");
   GlobalVariable *span = module.getGlobalVariable("hm_span");
-  if (Triple(module.getTargetTriple()).getArch() != Triple::x86_64 || !kernel || kernel->isDeclaration() || !span || !spansSeveral(*span))
-    return PreservedAnalyses::all();
-  FunctionAnalysisManager &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
-  ScalarEvolution &evolution = functions.getResult<ScalarEvolutionAnalysis>(*kernel);
-  LoopInfo &loops = functions.getResult<LoopAnalysis>(*kernel);
-  SmallVector<Candidate, 2> found = candidates(loops, evolution);
-  if (found.empty())
+  if (Triple(module.getTargetTriple()).getArch() != Triple::x86_64 || !kernel || kernel->isDeclaration())
     return PreservedAnalyses::all();
   IRBuilder<> entry(&*kernel->getEntryBlock().getFirstInsertionPt());
   Value *place = entry.CreateConstInBoundsGEP1_64(entry.getInt8Ty(), kernel->getArg(0), streamBytesOffset);
-  Value *streamBytes = entry.CreateLoad(entry.getInt32Ty(), place, "stream_bytes");
-  SCEVExpander expander(evolution, module.getDataLayout(), "stream");
+  Instruction *streamBytes = entry.CreateLoad(entry.getInt32Ty(), place, "stream_bytes");
   uint64_t most = 0;
-  for (Candidate &candidate : found) {
-    addCopy(candidate, streamBytes, expander, loops, functions.getResult<DominatorTreeAnalysis>(*kernel));
-    most = std::max(most, candidate.threadBytes);
+  if (span && spansSeveral(*span)) {
+    FunctionAnalysisManager &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+    ScalarEvolution &evolution = functions.getResult<ScalarEvolutionAnalysis>(*kernel);
+    LoopInfo &loops = functions.getResult<LoopAnalysis>(*kernel);
+    SmallVector<Candidate, 2> found = candidates(loops, evolution);
+    SCEVExpander expander(evolution, module.getDataLayout(), "stream");
+    for (Candidate &candidate : found) {
+      addCopy(candidate, streamBytes, expander, loops, functions.getResult<DominatorTreeAnalysis>(*kernel));
+      most = std::max(most, candidate.threadBytes);
+    }
+  } else if (!hasAtomics(module)) {
+    most = addTiles(module, *kernel, streamBytes);
   }
-  addFences(*kernel, streamBytes, most);
+  if (most > 0)
+    addFences(*kernel, streamBytes, most);
+  else
+    RecursivelyDeleteTriviallyDeadInstructions(streamBytes);
   return PreservedAnalyses::none();
 }
 
