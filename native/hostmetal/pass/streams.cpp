@@ -410,22 +410,16 @@ struct Thresholds {
   }
 };
 
-// Bytes that a thread writes at most around the caches; 0 where there is nothing to write so.
-uint64_t addTiles(Module &module, Function &kernel, Value *streamBytes) {
-  SmallVector<std::pair<SmallVector<Lines, 2>, Function *>, 4> found;
+// Whether there were such. No fence follows: the caller runs one threadgroup after the other, and has one when it is through (executor/run.rs).
+bool addTiles(Module &module, Function &kernel, Value *streamBytes) {
+  SmallVector<Lines, 4> found;
   Thresholds thresholds{kernel, streamBytes, DenseMap<Function *, Value *>()};
   for (Function &function : module)
     if (!function.isDeclaration() && thresholds.reaches(function))
-      if (SmallVector<Lines, 2> lines = linesOf(function, kernel); !lines.empty())
-        found.push_back({lines, &function});
-  uint64_t most = 0;
-  for (auto &[all, function] : found)
-    for (Lines &lines : all) {
-      for (StoreInst *store : lines)
-        most = std::max(most, laneBytes(store));
-      addLines(lines, thresholds.of(lines.front()->getFunction()));
-    }
-  return most;
+      llvm::append_range(found, linesOf(function, kernel));
+  for (Lines &lines : found)
+    addLines(lines, thresholds.of(lines.front()->getFunction()));
+  return !found.empty();
 }
 
 } // namespace
@@ -439,6 +433,7 @@ PreservedAnalyses Streams::run(Module &module, ModuleAnalysisManager &analyses) 
   Value *place = entry.CreateConstInBoundsGEP1_64(entry.getInt8Ty(), kernel->getArg(0), streamBytesOffset);
   Instruction *streamBytes = entry.CreateLoad(entry.getInt32Ty(), place, "stream_bytes");
   uint64_t most = 0;
+  bool changed = false;
   if (span && spansSeveral(*span)) {
     FunctionAnalysisManager &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     ScalarEvolution &evolution = functions.getResult<ScalarEvolutionAnalysis>(*kernel);
@@ -450,11 +445,11 @@ PreservedAnalyses Streams::run(Module &module, ModuleAnalysisManager &analyses) 
       most = std::max(most, candidate.threadBytes);
     }
   } else if (!hasAtomics(module)) {
-    most = addTiles(module, *kernel, streamBytes);
+    changed = addTiles(module, *kernel, streamBytes);
   }
   if (most > 0)
     addFences(*kernel, streamBytes, most);
-  else
+  else if (!changed)
     RecursivelyDeleteTriviallyDeadInstructions(streamBytes);
   return PreservedAnalyses::none();
 }
