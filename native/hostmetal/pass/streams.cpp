@@ -22,6 +22,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Triple.h"
@@ -52,11 +53,21 @@ struct Stream {
   const SCEV *begin = nullptr;
 };
 
+// What an iteration reads of memory that lies behind each other, over and over.
+struct Source {
+  const SCEVAddRecExpr *first;
+  // The read that comes first, and how far before it the memory begins that an iteration reads.
+  LoadInst *load;
+  int64_t begin = 0;
+  uint64_t step;
+};
+
 struct Candidate {
   Loop *loop;
   // With what it must be true that its addresses grow so: positions in a grid have 32 bits, which may overflow on their way to an address.
   std::unique_ptr<PredicatedScalarEvolution> evolution;
   SmallVector<Stream, 2> streams;
+  SmallVector<Source, 4> sources;
   // What a thread writes to the stream that it writes most to.
   uint64_t threadBytes;
 };
@@ -144,6 +155,29 @@ SmallVector<Stream, 2> streamsOf(Loop *loop, PredicatedScalarEvolution &predicat
   return streams;
 }
 
+// As far ahead as an iteration's reads are asked for: a few iterations, far less than the caches hold.
+constexpr int64_t aheadBytes = 2048;
+// As many reads ahead in an iteration as are worth their instructions.
+constexpr uint64_t mostAhead = 8;
+
+SmallVector<Source, 4> sourcesOf(Loop *loop, PredicatedScalarEvolution &predicated) {
+  ScalarEvolution &evolution = *predicated.getSE();
+  SmallVector<Source, 4> sources;
+  for (Instruction &instruction : *loop->getHeader()) {
+    auto *load = dyn_cast<LoadInst>(&instruction);
+    const SCEVAddRecExpr *address = load ? addressOf(load->getPointerOperand(), loop, predicated) : nullptr;
+    uint64_t step = address ? stepOf(address, evolution) : 0;
+    if (step == 0 || step % lineBytes != 0)
+      continue;
+    auto known = llvm::find_if(sources, [&](Source &source) { return distance(source.first, address, evolution).has_value(); });
+    if (known == sources.end())
+      sources.push_back({address, load, 0, step});
+    else
+      known->begin = std::min(known->begin, *distance(known->first, address, evolution));
+  }
+  return sources;
+}
+
 // How many threads an iteration is for: what its counter grows by, 0 where that is not found.
 uint64_t threadsOf(Loop *loop, ScalarEvolution &evolution) {
   auto *branch = dyn_cast<BranchInst>(loop->getHeader()->getTerminator());
@@ -181,9 +215,29 @@ SmallVector<Candidate, 2> candidates(LoopInfo &loops, ScalarEvolution &evolution
     uint64_t most = 0;
     for (Stream &stream : streams)
       most = std::max(most, stepOf(stream.first, evolution) / threads);
-    found.push_back({loop, std::move(predicated), std::move(streams), most});
+    SmallVector<Source, 4> sources = sourcesOf(loop, *predicated);
+    found.push_back({loop, std::move(predicated), std::move(streams), std::move(sources), most});
   }
   return found;
+}
+
+// Asks for the lines that later iterations read. A processor that reads whole lines by 512-bit instructions, one stream after the other, comes to the
+// end of what it may have under way before its own prefetching does: docs/HOSTMETAL.md, "Around the caches", has figures.
+void readAhead(ArrayRef<Source> sources, ValueToValueMapTy &map) {
+  uint64_t lines = 0;
+  for (const Source &source : sources)
+    lines += source.step / lineBytes;
+  if (lines > mostAhead)
+    return;
+  for (const Source &source : sources) {
+    auto *load = cast<LoadInst>(map[source.load]);
+    IRBuilder<> builder(load);
+    for (uint64_t line = 0; line < source.step; line += lineBytes) {
+      Value *place = builder.CreateConstGEP1_64(builder.getInt8Ty(), load->getPointerOperand(), uint64_t(source.begin + aheadBytes + int64_t(line)));
+      // To read, into all caches, of data.
+      builder.CreateIntrinsic(Intrinsic::prefetch, {place->getType()}, {place, builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
+    }
+  }
 }
 
 // The copy of the loop, and the choice before it.
@@ -229,6 +283,7 @@ void addCopy(Candidate &candidate, Value *streamBytes, SCEVExpander &expander, L
   if (dominators.getNode(exit)->getIDom()->getBlock() == block)
     dominators.changeImmediateDominator(exit, before);
 
+  readAhead(candidate.sources, map);
   LLVMContext &context = block->getContext();
   MDNode *yes = MDNode::get(context, ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 1)));
   for (Stream &stream : candidate.streams)
@@ -270,33 +325,50 @@ bool hasAtomics(const Module &module) {
   return false;
 }
 
-// Whether it is the address of a buffer wherever the function is called.
-bool isBuffer(const Value *object, const Function &kernel, unsigned depth = 0) {
+// Where `hm_group` has the address of the buffer that an object is wherever the function is called.
+std::optional<uint64_t> bufferOf(const Value *object, const Function &kernel, unsigned depth = 0) {
   if (auto *load = dyn_cast<LoadInst>(object)) {
     APInt offset(64, 0);
     const Value *from = load->getPointerOperand()->stripAndAccumulateConstantOffsets(load->getDataLayout(), offset, true);
-    return from == kernel.getArg(0) && offset.ult(buffersEnd);
+    return from == kernel.getArg(0) && offset.ult(buffersEnd) ? std::optional(offset.getZExtValue()) : std::nullopt;
   }
   auto *argument = dyn_cast<Argument>(object);
   if (!argument || argument->getParent() == &kernel || depth > 4)
-    return false;
-  return llvm::all_of(argument->getParent()->uses(), [&](const Use &use) {
+    return std::nullopt;
+  std::optional<uint64_t> buffer;
+  for (const Use &use : argument->getParent()->uses()) {
     auto *call = dyn_cast<CallInst>(use.getUser());
-    return call && call->isCallee(&use) && isBuffer(getUnderlyingObject(call->getArgOperand(argument->getArgNo())), kernel, depth + 1);
-  });
+    if (!call || !call->isCallee(&use))
+      return std::nullopt;
+    std::optional<uint64_t> here = bufferOf(getUnderlyingObject(call->getArgOperand(argument->getArgNo())), kernel, depth + 1);
+    if (!here || (buffer && buffer != here))
+      return std::nullopt;
+    buffer = here;
+  }
+  return buffer;
 }
 
-bool isRead(const Value *object, const Function &function) {
-  for (const Instruction &instruction : instructions(function))
-    if (auto *load = dyn_cast<LoadInst>(&instruction); load && getUnderlyingObject(load->getPointerOperand()) == object)
-      return true;
-  return false;
+// The buffers that are read, of those accesses whose buffer is known.
+SmallDenseSet<uint64_t> buffersRead(const Module &module, const Function &kernel) {
+  SmallDenseSet<uint64_t> read;
+  for (const Function &function : module)
+    for (const Instruction &instruction : instructions(function)) {
+      auto *load = dyn_cast<LoadInst>(&instruction);
+      auto *call = dyn_cast<IntrinsicInst>(&instruction);
+      bool some = call && (call->getIntrinsicID() == Intrinsic::masked_gather || call->getIntrinsicID() == Intrinsic::masked_load);
+      if (!load && !some)
+        continue;
+      const Value *address = load ? load->getPointerOperand() : call->getArgOperand(0);
+      if (std::optional<uint64_t> buffer = bufferOf(getUnderlyingObject(address), kernel))
+        read.insert(*buffer);
+    }
+  return read;
 }
 
 // Stores of whole lines, with no other access to memory in between.
 typedef SmallVector<StoreInst *, 16> Lines;
 
-SmallVector<Lines, 2> linesOf(Function &function, const Function &kernel) {
+SmallVector<Lines, 2> linesOf(Function &function, const Function &kernel, const SmallDenseSet<uint64_t> &read) {
   SmallVector<Lines, 2> found;
   DenseMap<const Value *, bool> wanted;
   for (BasicBlock &block : function) {
@@ -316,8 +388,11 @@ SmallVector<Lines, 2> linesOf(Function &function, const Function &kernel) {
       }
       const Value *object = getUnderlyingObject(store->getPointerOperand());
       auto [known, isNew] = wanted.try_emplace(object, false);
-      if (isNew)
-        known->second = isBuffer(object, kernel) && !isRead(object, function);
+      if (isNew) {
+        std::optional<uint64_t> buffer = bufferOf(object, kernel);
+        // What is read is in the cache already, or will be wanted there.
+        known->second = buffer && !read.contains(*buffer);
+      }
       if (known->second)
         lines.push_back(store);
       else
@@ -383,6 +458,7 @@ struct Thresholds {
     auto *type = FunctionType::get(function->getReturnType(), types, false);
     Function *made = Function::Create(type, function->getLinkage(), function->getAddressSpace(), "", function->getParent());
     made->copyAttributesFrom(function);
+    made->copyMetadata(function, 0);
     made->takeName(function);
     made->splice(made->begin(), function);
     for (auto [from, to] : zip(function->args(), made->args())) {
@@ -414,9 +490,10 @@ struct Thresholds {
 bool addTiles(Module &module, Function &kernel, Value *streamBytes) {
   SmallVector<Lines, 4> found;
   Thresholds thresholds{kernel, streamBytes, DenseMap<Function *, Value *>()};
+  const SmallDenseSet<uint64_t> read = buffersRead(module, kernel);
   for (Function &function : module)
     if (!function.isDeclaration() && thresholds.reaches(function))
-      llvm::append_range(found, linesOf(function, kernel));
+      llvm::append_range(found, linesOf(function, kernel, read));
   for (Lines &lines : found)
     addLines(lines, thresholds.of(lines.front()->getFunction()));
   return !found.empty();

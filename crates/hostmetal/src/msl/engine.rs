@@ -254,6 +254,7 @@ mod tests {
             let code = stream_code(&plugin, folder.path(), (element, body), 3, &intel);
             assert_eq!(code.contains("!nontemporal"), streams, "{body}");
             assert_eq!(code.contains("call void @llvm.x86.sse.sfence()"), streams, "{body}");
+            assert_eq!(code.contains("call void @llvm.prefetch.p0("), streams, "{body}");
             // What may depend on when threads run, and other processors.
             for (span, target) in [(0, &intel[..]), (3, &arm[..])] {
                 let code = stream_code(&plugin, folder.path(), (element, body), span, target);
