@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use dcmetal::tensor::{Element, Implementation, Product, ProductKernel, Tensor, TensorMut, product_with};
 use dcmetal::{Accelerator, Buffer};
+use dcmetal_benches::{is_chosen, is_short};
 use dcmetal_validate::measure::{Spread, alternated};
 use dcmetal_validate::roofs::Roofs;
 use half::{bf16, f16};
@@ -211,19 +212,17 @@ fn timed(work: impl FnOnce()) -> Duration {
 }
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let short = dcmetal_benches::is_short();
+    let short = is_short();
     let gpu = Accelerator::system_default().unwrap_or_else(|error| panic!("{error}"));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let roof = Roofs::of(&gpu).flops().unwrap_or_else(|refusal| panic!("{refusal:?}")) * 1e-9;
     let blas = Blas::open(threads);
     let peer = if blas.is_some() { "OpenBLAS" } else { "no OpenBLAS (libopenblas0-pthread)" };
     println!("{}; roofline {roof:.1} GFLOP/s; peer: {peer}, {threads} threads", gpu.name());
-    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
-    for (name, case, _) in CASES.iter().filter(|(name, _, is_short)| wanted(name) && (*is_short || !short)) {
+    for (name, case, _) in CASES.iter().filter(|(name, _, is_short)| is_chosen(name) && (*is_short || !short)) {
         compare(&gpu, name, case, blas.as_ref(), roof, short);
     }
-    for edge in [1024].into_iter().filter(|_| wanted("types")) {
+    for edge in [1024].into_iter().filter(|_| is_chosen("types")) {
         alone::<f16>(&gpu, edge, roof, short);
         alone::<bf16>(&gpu, edge, roof, short);
     }

@@ -10,8 +10,8 @@
 // do. The copy computes what the loop does: such stores are weakly ordered among each other only, and a fence orders them before whatever the kernel's
 // caller does next (AMD64 Architecture Programmer's Manual 2, 7.4.1; LLVM Language Reference, `!nontemporal`).
 //
-// For kernels that may run several threadgroups in one call (spans.cpp): they have no atomic accesses, and their loops are long. And for tiles of kernels
-// without atomic accesses, where every vector that is stored fills a line: the stores are there twice, not the code around them.
+// For kernels that may run several threadgroups in one call (spans.cpp): they have no atomic accesses, and their loops are long. And for tiles, and other code
+// of kernels without atomic and volatile accesses, where every vector that is stored fills a line: the stores are there twice, not the code around them.
 
 #include "streams.h"
 #include "spans.h"
@@ -169,7 +169,10 @@ SmallVector<Source, 4> sourcesOf(Loop *loop, PredicatedScalarEvolution &predicat
     uint64_t step = address ? stepOf(address, evolution) : 0;
     if (step == 0 || step % lineBytes != 0)
       continue;
-    auto known = llvm::find_if(sources, [&](Source &source) { return distance(source.first, address, evolution).has_value(); });
+    auto known = llvm::find_if(sources, [&](Source &source) {
+      std::optional<int64_t> apart = distance(source.first, address, evolution);
+      return apart && uint64_t(std::abs(*apart)) < step;
+    });
     if (known == sources.end())
       sources.push_back({address, load, 0, step});
     else
@@ -314,42 +317,63 @@ void addFences(Function &kernel, Value *streamBytes, uint64_t mostBytes) {
 
 // Where `hm_group` has the addresses of buffers: before those of threadgroup memory.
 constexpr uint64_t buffersEnd = 248;
-// So many whole lines, at least, for a choice between the two kinds of stores.
-constexpr size_t leastLines = 4;
+// So many whole lines, at least, for a choice between the two kinds of stores; and at most, which are then all in registers at once.
+constexpr size_t leastLines = 4, mostLines = 16;
 
-bool hasAtomics(const Module &module) {
+// Whether others may see an order of what it writes.
+bool isOrdered(const Module &module) {
   for (const Function &function : module)
     for (const Instruction &instruction : instructions(function))
-      if (instruction.isAtomic())
+      if (instruction.isAtomic() || instruction.isVolatile())
         return true;
   return false;
 }
 
-// Where `hm_group` has the address of the buffer that an object is wherever the function is called.
-std::optional<uint64_t> bufferOf(const Value *object, const Function &kernel, unsigned depth = 0) {
-  if (auto *load = dyn_cast<LoadInst>(object)) {
-    APInt offset(64, 0);
-    const Value *from = load->getPointerOperand()->stripAndAccumulateConstantOffsets(load->getDataLayout(), offset, true);
-    return from == kernel.getArg(0) && offset.ult(buffersEnd) ? std::optional(offset.getZExtValue()) : std::nullopt;
-  }
-  auto *argument = dyn_cast<Argument>(object);
-  if (!argument || argument->getParent() == &kernel || depth > 4)
-    return std::nullopt;
-  std::optional<uint64_t> buffer;
-  for (const Use &use : argument->getParent()->uses()) {
-    auto *call = dyn_cast<CallInst>(use.getUser());
-    if (!call || !call->isCallee(&use))
-      return std::nullopt;
-    std::optional<uint64_t> here = bufferOf(getUnderlyingObject(call->getArgOperand(argument->getArgNo())), kernel, depth + 1);
-    if (!here || (buffer && buffer != here))
-      return std::nullopt;
-    buffer = here;
-  }
-  return buffer;
+// The call that a use of a function is, if it is one by name.
+const CallInst *callOf(const Use &use, const Function &function) {
+  auto *call = dyn_cast<CallInst>(use.getUser());
+  return call && call->isCallee(&use) && call->getFunctionType() == function.getFunctionType() && !call->hasOperandBundles() ? call : nullptr;
 }
 
+struct Buffers {
+  const Function &kernel;
+  DenseMap<const Argument *, std::optional<uint64_t>> known;
+
+  // Where `hm_group` has the address of the buffer that an object is wherever the function is called.
+  std::optional<uint64_t> of(const Value *object) {
+    if (auto *load = dyn_cast<LoadInst>(object)) {
+      APInt offset(64, 0);
+      const Value *from = load->getPointerOperand()->stripAndAccumulateConstantOffsets(load->getDataLayout(), offset, true);
+      return from == kernel.getArg(0) && offset.ult(buffersEnd) ? std::optional(offset.getZExtValue()) : std::nullopt;
+    }
+    auto *argument = dyn_cast<Argument>(object);
+    if (!argument || argument->getParent() == &kernel)
+      return std::nullopt;
+    // What a function is called with by itself is not known.
+    auto [found, isNew] = known.try_emplace(argument, std::nullopt);
+    if (!isNew)
+      return found->second;
+    std::optional<uint64_t> buffer = ofCalls(*argument);
+    known[argument] = buffer;
+    return buffer;
+  }
+
+  std::optional<uint64_t> ofCalls(const Argument &argument) {
+    const Function &function = *argument.getParent();
+    std::optional<uint64_t> buffer;
+    for (const Use &use : function.uses()) {
+      const CallInst *call = callOf(use, function);
+      std::optional<uint64_t> here = call ? of(getUnderlyingObject(call->getArgOperand(argument.getArgNo()))) : std::nullopt;
+      if (!here || (buffer && buffer != here))
+        return std::nullopt;
+      buffer = here;
+    }
+    return buffer;
+  }
+};
+
 // The buffers that are read, of those accesses whose buffer is known.
-SmallDenseSet<uint64_t> buffersRead(const Module &module, const Function &kernel) {
+SmallDenseSet<uint64_t> buffersRead(const Module &module, Buffers &buffers) {
   SmallDenseSet<uint64_t> read;
   for (const Function &function : module)
     for (const Instruction &instruction : instructions(function)) {
@@ -358,9 +382,11 @@ SmallDenseSet<uint64_t> buffersRead(const Module &module, const Function &kernel
       bool some = call && (call->getIntrinsicID() == Intrinsic::masked_gather || call->getIntrinsicID() == Intrinsic::masked_load);
       if (!load && !some)
         continue;
-      const Value *address = load ? load->getPointerOperand() : call->getArgOperand(0);
-      if (std::optional<uint64_t> buffer = bufferOf(getUnderlyingObject(address), kernel))
-        read.insert(*buffer);
+      SmallVector<const Value *, 4> objects;
+      getUnderlyingObjects(load ? load->getPointerOperand() : call->getArgOperand(0), objects);
+      for (const Value *object : objects)
+        if (std::optional<uint64_t> buffer = buffers.of(object))
+          read.insert(*buffer);
     }
   return read;
 }
@@ -368,7 +394,7 @@ SmallDenseSet<uint64_t> buffersRead(const Module &module, const Function &kernel
 // Stores of whole lines, with no other access to memory in between.
 typedef SmallVector<StoreInst *, 16> Lines;
 
-SmallVector<Lines, 2> linesOf(Function &function, const Function &kernel, const SmallDenseSet<uint64_t> &read) {
+SmallVector<Lines, 2> linesOf(Function &function, Buffers &buffers, const SmallDenseSet<uint64_t> &read) {
   SmallVector<Lines, 2> found;
   DenseMap<const Value *, bool> wanted;
   for (BasicBlock &block : function) {
@@ -389,14 +415,14 @@ SmallVector<Lines, 2> linesOf(Function &function, const Function &kernel, const 
       const Value *object = getUnderlyingObject(store->getPointerOperand());
       auto [known, isNew] = wanted.try_emplace(object, false);
       if (isNew) {
-        std::optional<uint64_t> buffer = bufferOf(object, kernel);
+        std::optional<uint64_t> buffer = buffers.of(object);
         // What is read is in the cache already, or will be wanted there.
         known->second = buffer && !read.contains(*buffer);
       }
+      if (!known->second || lines.size() == mostLines)
+        end();
       if (known->second)
         lines.push_back(store);
-      else
-        end();
     }
     end();
   }
@@ -438,16 +464,6 @@ struct Thresholds {
   Value *inKernel;
   DenseMap<Function *, Value *> known;
 
-  // Only of functions that are called by name.
-  bool reaches(const Function &function, unsigned depth = 0) const {
-    if (&function == &kernel)
-      return true;
-    return depth < 4 && function.hasLocalLinkage() && !function.isVarArg() && !function.use_empty() && llvm::all_of(function.uses(), [&](const Use &use) {
-      auto *call = dyn_cast<CallInst>(use.getUser());
-      return call && call->isCallee(&use) && !call->hasOperandBundles() && reaches(*call->getFunction(), depth + 1);
-    });
-  }
-
   Value *of(Function *function) {
     if (function == &kernel)
       return inKernel;
@@ -469,9 +485,10 @@ struct Thresholds {
     known[made] = value;
     for (User *user : make_early_inc_range(function->users())) {
       auto *call = cast<CallInst>(user);
+      // Giving the caller an argument moves the call, and replaces the caller's arguments that are this call's.
+      Value *callers = of(call->getFunction());
       SmallVector<Value *, 8> arguments(call->args());
-      arguments.push_back(of(call->getFunction()));
-      // Giving the caller an argument may have moved the call, but not replaced it.
+      arguments.push_back(callers);
       CallInst *again = CallInst::Create(type, made, arguments, "", call->getIterator());
       again->setCallingConv(call->getCallingConv());
       again->setAttributes(call->getAttributes());
@@ -486,14 +503,30 @@ struct Thresholds {
   }
 };
 
+// Whether a function is called by name only, by the kernel or by such functions; `known` is what was found, and false of those that call each other.
+bool isReached(const Function &function, const Function &kernel, DenseMap<const Function *, bool> &known) {
+  if (&function == &kernel)
+    return true;
+  auto [found, isNew] = known.try_emplace(&function, false);
+  if (!isNew)
+    return found->second;
+  bool reached = function.hasLocalLinkage() && !function.isVarArg() && !function.use_empty() && llvm::all_of(function.uses(), [&](const Use &use) {
+    const CallInst *call = callOf(use, function);
+    return call && isReached(*call->getFunction(), kernel, known);
+  });
+  return known[&function] = reached;
+}
+
 // Whether there were such. No fence follows: the caller runs one threadgroup after the other, and has one when it is through (executor/run.rs).
 bool addTiles(Module &module, Function &kernel, Value *streamBytes) {
   SmallVector<Lines, 4> found;
   Thresholds thresholds{kernel, streamBytes, DenseMap<Function *, Value *>()};
-  const SmallDenseSet<uint64_t> read = buffersRead(module, kernel);
+  DenseMap<const Function *, bool> reached;
+  Buffers buffers{kernel, DenseMap<const Argument *, std::optional<uint64_t>>()};
+  const SmallDenseSet<uint64_t> read = buffersRead(module, buffers);
   for (Function &function : module)
-    if (!function.isDeclaration() && thresholds.reaches(function))
-      llvm::append_range(found, linesOf(function, kernel, read));
+    if (!function.isDeclaration() && isReached(function, kernel, reached))
+      llvm::append_range(found, linesOf(function, buffers, read));
   for (Lines &lines : found)
     addLines(lines, thresholds.of(lines.front()->getFunction()));
   return !found.empty();
@@ -521,7 +554,7 @@ PreservedAnalyses Streams::run(Module &module, ModuleAnalysisManager &analyses) 
       addCopy(candidate, streamBytes, expander, loops, functions.getResult<DominatorTreeAnalysis>(*kernel));
       most = std::max(most, candidate.threadBytes);
     }
-  } else if (!hasAtomics(module)) {
+  } else if (!isOrdered(module)) {
     changed = addTiles(module, *kernel, streamBytes);
   }
   if (most > 0)

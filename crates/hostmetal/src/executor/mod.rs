@@ -72,7 +72,8 @@ pub struct Group {
     pub grid_origin: [u32; 3],
     /// Of the stage-in region.
     pub grid_size: [u32; 3],
-    /// A kernel that writes so many bytes a thread, or more, to consecutive places writes them around the caches.
+    /// A kernel that writes so many bytes a thread, or more, to consecutive places writes them around the caches; less than the most there is obliges
+    /// the caller to have a fence (`sfence` on x86-64) before others look.
     pub stream_bytes: u32,
     /// `SLOTS` strides that were set with buffers, NULL where the kernel has no such buffer.
     pub attribute_stride: *const u64,

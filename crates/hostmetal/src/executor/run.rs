@@ -496,6 +496,19 @@ struct Resources {
     samplers: [Sampler; SAMPLERS],
 }
 
+/// Puts what kernels have stored around the caches (native/hostmetal/pass/streams.cpp) before whatever is done when this is dropped.
+struct Fence;
+
+impl Drop for Fence {
+    fn drop(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: every x86-64 processor has it.
+        unsafe {
+            std::arch::x86_64::_mm_sfence();
+        }
+    }
+}
+
 impl Cursor {
     fn new(position: usize) -> Cursor {
         Cursor { position, first: 0, count: 0, group: None, variables: ptr::null_mut(), resources: None, counted: None }
@@ -503,22 +516,7 @@ impl Cursor {
 
     /// Runs threadgroups of a wave; ranges of one cursor must ascend.
     fn run(&mut self, worker: &mut Worker, recording: &Recording, range: std::ops::Range<u64>) -> Result<(), Failure> {
-        let outcome = self.run_all(worker, recording, range);
-        // Tiles may have stored around the caches (native/hostmetal/pass/streams.cpp), which only a fence puts before what is done next.
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: every x86-64 processor has it.
-        unsafe {
-            std::arch::x86_64::_mm_sfence();
-        }
-        outcome
-    }
-
-    fn run_all(
-        &mut self,
-        worker: &mut Worker,
-        recording: &Recording,
-        range: std::ops::Range<u64>,
-    ) -> Result<(), Failure> {
+        let _fence = Fence;
         let mut number = range.start;
         while number < range.end {
             while self.group.is_none() || number - self.first >= self.count {
