@@ -812,3 +812,24 @@ fn tiles_and_threadgroups_do_what_they_say() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
 }
+
+/// With its line, of the text that was compiled, and its column.
+#[test]
+fn a_barrier_of_a_grid_in_msl_is_refused_where_it_stands() {
+    let gpu = gpu();
+    let lines = dcmetal::COOPERATIVE.lines().count();
+    let wanted = "is unavailable: MSL has no barrier of a grid, since Metal promises no progress between threadgroups: launch one kernel up to there and another behind it, write the kernel in OpenCL C, which is cut at dc_grid_barrier(), or launch one threadgroup and use dcmetal::group::sync_device()";
+    for (statement, column, name) in [
+        ("    dcmetal::grid all(lane, i); all.sync();", 14, "grid"),
+        ("    dcmetal::grid all; all.sync();", 14, "grid"),
+        ("    dc_grid_barrier();", 5, "dc_grid_barrier"),
+    ] {
+        let source = format!(
+            "{}kernel void k(device uint *y [[buffer(0)]], uint i [[thread_position_in_grid]],\n    uint lane [[thread_index_in_simdgroup]]) {{\n{statement}\n    y[i] = lane;\n}}\n",
+            dcmetal::COOPERATIVE
+        );
+        let error = gpu.compile_msl(&source).expect_err(statement).to_string();
+        let place = format!(":{}:{column}: error: '{name}' {wanted}", lines + 3);
+        assert!(error.contains(&place) && error.contains(statement), "{statement}: {error}");
+    }
+}

@@ -183,5 +183,18 @@ private:
   template <class Op, class T> T part(threadgroup T *parts) const { return lane < simdgroups ? parts[lane] : Op::none(parts[0]); }
 };
 
+// All threads of a grid cannot wait for each other: to name this, or OpenCL C's dc_grid_barrier, is an error that says what there is instead.
+#define DCMETAL_NO_GRID \
+  __attribute__((unavailable("MSL has no barrier of a grid, since Metal promises no progress between threadgroups: launch one kernel up to " \
+                             "there and another behind it, write the kernel in OpenCL C, which is cut at dc_grid_barrier(), or launch one " \
+                             "threadgroup and use dcmetal::group::sync_device()")))
+struct DCMETAL_NO_GRID grid {
+  template <class... Told> explicit grid(Told...);
+  void sync() const;
+};
+
 } // namespace dcmetal
+
+DCMETAL_NO_GRID void dc_grid_barrier();
+#undef DCMETAL_NO_GRID
 #endif

@@ -70,7 +70,8 @@ pub struct Kernel {
 /// there and call together. Values are put together in an order that depends on nothing, so floats come to the same on every device.
 ///
 /// A grid has no such operation in MSL, for Metal promises no progress between threadgroups: a kernel in OpenCL C has `dc_grid_barrier`, at which it is cut
-/// (docs/TRANSLATION.md, "Barriers of the grid"); for a grid of one threadgroup `sync_device` is one.
+/// (docs/TRANSLATION.md, "Barriers of the grid"); for a grid of one threadgroup `sync_device` is one. A kernel that names `dcmetal::grid` or `dc_grid_barrier` does not compile, and is
+/// told so at that place.
 ///
 /// ```
 /// # fn main() -> dcmetal::Result<()> {
