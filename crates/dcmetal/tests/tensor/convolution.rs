@@ -112,12 +112,23 @@ fn pooled<T: Number>(random: &mut Random, pooling: Pooling, by: Implementation) 
     let window = [of(random, &[1, 2, 3]), of(random, &[2, 3])];
     let stride = [0; 2].map(|_| of(random, &[1, 2]));
     let steps = Steps { stride, padding: [window[0] / 2, window[1] / 2], dilation: [1, 1] };
+    pooled_of::<T>(random, image, Pool { pooling, window, steps }, by);
+}
+
+/// Whether a window has places, each with some of the image under it.
+fn has_all_places(steps: &Steps, axis: usize, window: usize, extent: usize) -> bool {
+    let something = |to: usize| (0..window).any(|at| inside(steps, axis, to, at, extent).is_some());
+    steps.places(axis, extent, window).is_some_and(|places| (0..places).all(something))
+}
+
+fn pooled_of<T: Number>(random: &mut Random, image: [usize; 4], options: Pool, by: Implementation) {
+    let Pool { pooling, window, steps } = options;
     let places = [0, 1].map(|axis| steps.places(axis, image[1 + axis], window[axis]).expect("it fits"));
     let order: &[usize] = if below(random, 3) == 0 { &[0, 3, 1, 2] } else { &[0, 1, 2, 3] };
     let x = place::<T>(random, &image, (order, 3), by);
     let mut y = place::<T>(random, &[image[0], places[0], places[1], image[3]], (order, 3), by);
     let what = format!("{pooling:?} of {} {image:?} {:?} under {window:?}, {steps:?}, {by:?}", name::<T>(), x.strides);
-    let operation = pool_by(x.tensor(), y.tensor_mut(), &Pool { pooling, window, steps }, by);
+    let operation = pool_by(x.tensor(), y.tensor_mut(), &options, by);
     check_implementation(&what, &operation, by);
     run(&what, operation);
     y.check(&what, |at| {
@@ -156,6 +167,36 @@ fn pooling_is_within_its_bounds() {
     for pooling in [Pooling::Mean, Pooling::MeanWithPadding] {
         pooled::<f16>(&mut random, pooling, Implementation::PerformanceShaders);
         pooled::<bf16>(&mut random, pooling, Implementation::PerformanceShaders);
+    }
+}
+
+#[test]
+fn dilated_pooling_is_within_its_bounds() {
+    let mut random = Random(23);
+    for by in [Implementation::PerformanceShaders, Implementation::Kernels] {
+        for pooling in [Pooling::Max, Pooling::Mean, Pooling::MeanWithPadding] {
+            for dilation in [[2, 3], [3, 2], [2, 2], [3, 3], [1, 3], [2, 1]] {
+                for rows in [1, 2, 7, 13] {
+                    let columns = of(&mut random, &[1, 5, 11, 16]);
+                    let image = [of(&mut random, &[1, 3]), rows, columns, of(&mut random, &[1, 3, 17])];
+                    let options = dilated(&mut random, pooling, dilation, &image);
+                    pooled_of::<f32>(&mut random, image, options, by);
+                    pooled_of::<f16>(&mut random, image, options, by);
+                    pooled_of::<bf16>(&mut random, image, options, by);
+                }
+            }
+        }
+    }
+}
+
+/// Random windows, strides and paddings, until each place has some of the image.
+fn dilated(random: &mut Random, pooling: Pooling, dilation: [usize; 2], image: &[usize; 4]) -> Pool {
+    loop {
+        let (stride, padding) = ([0; 2].map(|_| of(random, &[1, 2, 3])), [0; 2].map(|_| below(random, 4)));
+        let (window, steps) = ([0; 2].map(|_| of(random, &[2, 3])), Steps { stride, padding, dilation });
+        if (0..2).all(|axis| has_all_places(&steps, axis, window[axis], image[1 + axis])) {
+            return Pool { pooling, window, steps };
+        }
     }
 }
 
