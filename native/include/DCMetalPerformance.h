@@ -141,9 +141,9 @@ DC_METAL_API bool DCMetalDevice_SupportsGraphs(DCMetalDevice device);
  * extent above 65536. Metal compiles meanwhile. */
 DC_METAL_API DCMetalStatus DCMetalGraph_Create(DCMetalDevice device, const DCMetalGraphDescriptor *descriptor, DCMetalGraph *graph,
                                                DCMetalError *error);
-/* As many inputs and results as the descriptor says; a result overlaps no other tensor. What does not fit, and a command buffer that does not retain its
- * references, is DC_METAL_INVALID_ARGUMENT; an open encoder is DC_METAL_INVALID_STATE. After any other failure the command buffer can be released only:
- * what else is asked of it is DC_METAL_INVALID_STATE. */
+/* As many inputs and results as the descriptor says; a result overlaps no other tensor, in whatever buffers of one memory they are. What does not fit, and
+ * a command buffer that does not retain its references, is DC_METAL_INVALID_ARGUMENT; an open encoder is DC_METAL_INVALID_STATE. After any other failure
+ * the command buffer can be released only: what else is asked of it is DC_METAL_INVALID_STATE. */
 DC_METAL_API DCMetalStatus DCMetalGraph_Encode(DCMetalGraph graph, DCMetalCommandBuffer command_buffer, const DCMetalTensor *inputs,
                                                const DCMetalTensor *results, DCMetalError *error);
 DC_METAL_API void DCMetalGraph_Release(DCMetalGraph graph);

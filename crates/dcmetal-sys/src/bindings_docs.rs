@@ -2385,9 +2385,9 @@ unsafe extern "C" {
     ) -> DCMetalStatus;
 }
 unsafe extern "C" {
-    /** As many inputs and results as the descriptor says; a result overlaps no other tensor. What does not fit, and a command buffer that does not retain its
- references, is DC_METAL_INVALID_ARGUMENT; an open encoder is DC_METAL_INVALID_STATE. After any other failure the command buffer can be released only:
- what else is asked of it is DC_METAL_INVALID_STATE.*/
+    /** As many inputs and results as the descriptor says; a result overlaps no other tensor, in whatever buffers of one memory they are. What does not fit, and
+ a command buffer that does not retain its references, is DC_METAL_INVALID_ARGUMENT; an open encoder is DC_METAL_INVALID_STATE. After any other failure
+ the command buffer can be released only: what else is asked of it is DC_METAL_INVALID_STATE.*/
     pub fn DCMetalGraph_Encode(
         graph: DCMetalGraph,
         command_buffer: DCMetalCommandBuffer,

@@ -453,6 +453,8 @@ const CASES: &[Case] = &[
         [DCMetalGraph_Create, DCMetalGraph_Release]),
     case!(graph::graphs_tensors_and_moments_are_checked, "offsets, lengths, overlaps and moments that Metal would end the process for are a status",
         [DCMetalGraph_Encode]),
+    case!(graph::graphs_see_memory_that_buffers_share, "a result over another tensor is refused, whatever buffers of the same memory they are in",
+        [DCMetalGraph_Encode, DCMetalBuffer_CreateNoCopy, DCMetalHeap_CreateBufferAt]),
     case!(graph::graphs_are_committed_whole, "what a graph asks to be committed waits for its command buffer's commit; what is encoded by half is refused",
         [DCMetalGraph_Encode, DCMetalCommandBuffer_Enqueue, DCMetalCommandBuffer_Commit, DCMetalBlitEncoder_Create,
          DCMetalCommandBuffer_EncodeSignalEvent, DCMetalCommandBuffer_GetGPUTimes]),

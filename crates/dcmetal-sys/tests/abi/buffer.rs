@@ -208,15 +208,15 @@ pub(crate) fn buffer_outlives_its_device() {
 // ------------------------------------------------------------------ memory used in place
 
 /// Pages of the caller's, with the length of each time that Metal gave them back.
-struct Pages {
-    start: *mut u8,
+pub(crate) struct Pages {
+    pub(crate) start: *mut u8,
     layout: Layout,
     lengths: Mutex<Vec<u64>>,
     changed: Condvar,
 }
 
 impl Pages {
-    fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         // SAFETY: sysconf reads nothing of ours.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).expect("known");
         let layout = Layout::from_size_align(count * page, page).expect("a page is a power of two");
@@ -226,7 +226,7 @@ impl Pages {
         Self { start, layout, lengths: Mutex::default(), changed: Condvar::new() }
     }
 
-    fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.layout.size() as u64
     }
 
@@ -243,7 +243,7 @@ impl Pages {
         self.buffer_of(gpu.device.0, self.start, self.length(), DC_METAL_STORAGE_SHARED, with)
     }
 
-    fn buffer_of(
+    pub(crate) fn buffer_of(
         &self,
         device: DCMetalDevice,
         start: *mut u8,

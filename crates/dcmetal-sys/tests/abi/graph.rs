@@ -6,6 +6,7 @@ use std::ptr;
 
 use dcmetal_sys::*;
 
+use crate::buffer::Pages;
 use crate::support::*;
 
 const STATE: DCMetalStatus = DC_METAL_INVALID_STATE;
@@ -496,6 +497,69 @@ pub(crate) fn graphs_tensors_and_moments_are_checked() {
     commit(&command_buffer);
     refused(STATE, encode(&graph, &command_buffer, &x, &results));
     wait(&command_buffer).expect("it completes");
+}
+
+/// x, of 96 bytes, and its sums, of 24, in two buffers over the same memory: they are refused where they overlap, and encoded elsewhere, as with sums in `beside`.
+fn refused_over_each_other(
+    gpu: &Gpu,
+    one: &Owned<DCMetalBuffer>,
+    over: &Owned<DCMetalBuffer>,
+    beside: &[DCMetalTensor],
+) {
+    let of = reduced(DC_METAL_GRAPH_SUM, 0b100);
+    let (graph, command_buffer) = (made(gpu, &of).expect("a graph"), gpu.command_buffer());
+    let at = |buffer: &Owned<DCMetalBuffer>, offset: u64| DCMetalTensor { buffer: buffer.0, offset };
+    for (x, sum) in [(at(one, 0), at(over, 0)), (at(one, 0), at(over, 92)), (at(over, 20), at(one, 0))] {
+        let said = refused(INVALID, encode(&graph, &command_buffer, &[x], &[sum]));
+        assert_eq!(said, "the result overlaps another tensor");
+    }
+    // Next to each other in the same memory, and in memory of their own.
+    let next = [(at(one, 0), at(over, 96)), (at(over, 24), at(one, 0))];
+    for (x, sum) in next.into_iter().chain(beside.iter().map(|&sum| (at(one, 0), sum))) {
+        encode(&graph, &command_buffer, &[x], &[sum]).expect("they are apart");
+    }
+    commit(&command_buffer);
+    wait(&command_buffer).expect("it completes");
+}
+
+pub(crate) fn graphs_see_memory_that_buffers_share() {
+    let gpu = Gpu::new();
+    for storage in [DC_METAL_STORAGE_SHARED, DC_METAL_STORAGE_MANAGED] {
+        let pages = Pages::new(2);
+        let of = |from: usize| {
+            let (start, length) = (pages.start.wrapping_add(from), pages.length() - from as u64);
+            pages.buffer_of(gpu.device.0, start, length, storage, None).expect("a buffer")
+        };
+        let page = pages.length() as usize / 2;
+        let (one, over, behind) = (of(0), of(0), of(page));
+        refused_over_each_other(&gpu, &one, &over, &[DCMetalTensor { buffer: behind.0, offset: 0 }]);
+        let graph = made(&gpu, &reduced(DC_METAL_GRAPH_SUM, 0b100)).expect("a graph");
+        let [x, sum] = [(&one, page as u64), (&behind, 0)].map(|(of, offset)| DCMetalTensor { buffer: of.0, offset });
+        refused(INVALID, encode(&graph, &gpu.command_buffer(), &[x], &[sum]));
+    }
+    for storage in [DC_METAL_STORAGE_SHARED, DC_METAL_STORAGE_PRIVATE] {
+        let of_heap = DCMetalHeapDescriptor {
+            size: 1 << 16,
+            storage,
+            cache: DC_METAL_CACHE_DEFAULT,
+            type_: DC_METAL_HEAP_PLACEMENT,
+            hazards: DC_METAL_HAZARDS_TRACKED,
+        };
+        let heap: Owned<DCMetalHeap> =
+            create(|out, error| dc!(DCMetalHeap_Create(gpu.device.0, &of_heap, out, error))).expect("a heap");
+        let (mut size, mut alignment) = (0, 0);
+        dc!(DCMetalDevice_GetHeapBufferSize(gpu.device.0, 256, storage, &mut size, &mut alignment));
+        let placed = |offset: u64| -> Owned<DCMetalBuffer> {
+            create(|out, error| dc!(DCMetalHeap_CreateBufferAt(heap.0, 256, offset, out, error))).expect("a buffer")
+        };
+        // In a heap, and in memory of its own.
+        let (behind, cache) = (placed(2 * size), DC_METAL_CACHE_DEFAULT);
+        let alone: Owned<DCMetalBuffer> =
+            create(|out, error| dc!(DCMetalBuffer_Create(gpu.device.0, 256, storage, cache, out, error)))
+                .expect("a buffer");
+        let beside = [&behind, &alone].map(|buffer| DCMetalTensor { buffer: buffer.0, offset: 0 });
+        refused_over_each_other(&gpu, &placed(size), &placed(size), &beside);
+    }
 }
 
 // ------------------------------------------------------------------ what a graph asks to be committed
