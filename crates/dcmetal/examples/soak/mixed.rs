@@ -117,7 +117,6 @@ struct Sample {
 }
 
 pub(crate) fn soak(time: Duration, threads: u64, seed: u64) -> Result<()> {
-    return_large_memory();
     let gpu = Accelerator::system_default()?;
     println!("{}, {threads} threads, {} s, seed {seed}", gpu.name(), time.as_secs());
     let limits = PoolLimits { bytes: POOL, idle_age: Duration::from_secs(5), ..PoolLimits::default() };
@@ -127,6 +126,7 @@ pub(crate) fn soak(time: Duration, threads: u64, seed: u64) -> Result<()> {
     let start = Instant::now();
     let tenth = Mutex::new(1);
     let sample = || {
+        return_free_memory();
         let stats = shared.pool.stats();
         let now = Sample {
             time: start.elapsed(),
@@ -185,14 +185,14 @@ pub(crate) fn soak(time: Duration, threads: u64, seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// Has memory for large vectors go back to the system when they are dropped. The C library keeps freed memory in a heap for each thread otherwise, in which
-/// vectors of random lengths leave ever more of it that is free: an hour of that is 14 MiB, a leak or not.
-fn return_large_memory() {
+/// Has the C library give what is free in its heaps back to the system: each thread has one, in which vectors of random lengths leave ever more that is
+/// free, so that memory would grow for hours without a leak.
+fn return_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: a number is set.
-    let set = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 64 << 10) };
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    demand(set == 1, "the C library takes no threshold");
+    // SAFETY: it changes nothing that is in use.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }
 
 /// The medians of what was held in that time.
