@@ -209,6 +209,14 @@ fn toolchain(folder: &std::path::Path) -> Arc<Toolchain> {
     Arc::new(Toolchain::new(&options).expect("clang-19"))
 }
 
+/// Whether registers are as long as cache lines: with shorter ones it depends on how many there are.
+fn has_long_registers() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx512f");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 #[test]
 fn tiles_of_whole_lines_write_around_the_caches() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -221,8 +229,8 @@ fn tiles_of_whole_lines_write_around_the_caches() {
         let Ok(code) = fs::read_to_string(folder.path().join("code.ll")) else { return };
         assert!(loaded.in_tiles() || case.body.contains("middle"), "{}", case.body);
         let lines = code.lines().filter(|line| line.contains("store <") && line.contains("!nontemporal")).count();
-        let expected = case.streams && cfg!(target_arch = "x86_64");
-        assert_eq!(lines > 0, expected, "{lines} stores: {}", case.body);
+        assert!(lines == 0 || case.streams, "{lines} stores: {}", case.body);
+        assert!(lines > 0 || !case.streams || !has_long_registers(), "no such stores: {}", case.body);
     }
 }
 
