@@ -9,12 +9,6 @@ use std::fmt::Write;
 use stdlib::*;
 use support::{Buffer, Pipeline, Queue};
 
-/// Whether this build of hostmetal has the pass.
-fn has_pass() -> bool {
-    let text = "kernel void run(device uint *p [[buffer(0)]]) { threadgroup_barrier(mem_flags::mem_none); p[0] = 1; }";
-    *load(text, MathMode::Safe, Engine::Pass).built() == Built::Pass
-}
-
 /// The parameters of the kernels here: `x`, `y`, `w` threads in x; `i` counts through the grid, `t` through the threadgroup.
 const PARAMETERS: &str = "device uint *out [[buffer(0)]], const device uint *a [[buffer(1)]], constant uint &n [[buffer(2)]], constant uint *p [[buffer(3)]], \
      uint3 place [[thread_position_in_grid]], uint3 grid [[threads_per_grid]], uint3 size [[threads_per_threadgroup]], \

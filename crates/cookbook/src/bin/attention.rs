@@ -4,7 +4,6 @@
 
 use std::error::Error;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use dcmetal::tensor::{
     Product, Tensor, TensorMut, product, product_with, softmax, softmax_by, tune_operation, tune_product,
@@ -45,8 +44,7 @@ fn run() -> Result<(), Box<dyn Error>> {
 
 /// Has the faster implementation of each operation found, with tensors that are as large as those that are meant; gives how many were not known.
 fn tune(gpu: &Accelerator) -> dcmetal::Result<usize> {
-    // Kernels may have to be compiled meanwhile.
-    let options = TuneOptions { time: Duration::from_secs(60), ..TuneOptions::default() };
+    let options = TuneOptions::default();
     let (x, mut y) = (gpu.buffer_zeroed::<f32>(TOKENS * TOKENS)?, gpu.buffer_zeroed::<f32>(TOKENS * TOKENS)?);
     let (rows, square) = (Tensor::new(x.view(..TOKENS * WIDTH)?, &ROWS)?, Tensor::new(&x, &SQUARE)?);
     let scores = tune_product(rows, rows.transposed()?, &TensorMut::new(&mut y, &SQUARE)?, &options)?;

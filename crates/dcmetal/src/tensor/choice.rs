@@ -182,10 +182,16 @@ pub fn tune_product<T: Element, U: Element>(
     if let Some(&method) = gpu.products().find(gpu, class).as_deref().and_then(<[_]>::first) {
         return Ok(ProductTuning { method, candidates: Vec::new() });
     }
-    let mut methods: Vec<ProductMethod> = ProductMethod::all().collect();
-    match run(ProductMethod::PerformanceShaders) {
-        Err(Error::Unsupported { .. }) => methods.retain(|method| *method != ProductMethod::PerformanceShaders),
-        outcome => drop(outcome?),
+    // Each once before the time begins: some compile a kernel.
+    let mut methods = Vec::new();
+    for method in ProductMethod::all() {
+        match run(method) {
+            Err(Error::Unsupported { .. }) if method == ProductMethod::PerformanceShaders => {}
+            outcome => {
+                outcome?;
+                methods.push(method);
+            }
+        }
     }
     let begun = Instant::now();
     let times = measure(methods.len(), options, |at| run(methods[at]), || begun.elapsed())?;

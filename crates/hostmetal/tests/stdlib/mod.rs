@@ -30,6 +30,12 @@ pub(crate) fn load_with(source: &str, options: &CompileOptions, engine: Engine) 
     checked.build_for("run", &[], engine).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
+/// Whether this build of hostmetal has the pass.
+pub(crate) fn has_pass() -> bool {
+    let text = "kernel void run(device uint *p [[buffer(0)]]) { threadgroup_barrier(mem_flags::mem_none); p[0] = 1; }";
+    *load(text, MathMode::Safe, Engine::Pass).built() == hostmetal::msl::Built::Pass
+}
+
 pub(crate) fn pipeline(loaded: LoadedKernel) -> Pipeline {
     pipeline_with(loaded, &[])
 }
