@@ -11,16 +11,6 @@ use support::{Buffer, Pipeline, Queue};
 
 const ENGINES: [Engine; 2] = [Engine::Pass, Engine::Stack];
 
-/// Whether this build of hostmetal has the pass; without llvm-19-dev every kernel takes stacks.
-fn has_pass() -> bool {
-    let text = "kernel void run(device uint *p [[buffer(0)]]) { threadgroup_barrier(mem_flags::mem_none); p[0] = 1; }";
-    match load(text, MathMode::Safe, Engine::Pass).built() {
-        Built::Pass => true,
-        Built::Stack(why) if why == "hostmetal was built without llvm-19-dev" => false,
-        other => panic!("{other}"),
-    }
-}
-
 /// The parameters of the kernels here: `i` counts through the grid, `t` through the threadgroup of `n` threads.
 const PARAMETERS: &str = "device uint *out [[buffer(0)]], constant uint *p [[buffer(1)]], constant uint &seven [[buffer(2)]], \
      uint3 place [[thread_position_in_grid]], uint3 grid [[threads_per_grid]], uint3 size [[threads_per_threadgroup]], \

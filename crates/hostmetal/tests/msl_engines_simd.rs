@@ -5,7 +5,6 @@ mod stdlib;
 mod support;
 
 use hostmetal::msl::{Built, Engine, MathMode};
-use std::sync::LazyLock;
 use stdlib::*;
 use support::{Buffer, Queue};
 
@@ -38,15 +37,6 @@ const VOTES: [&str; 5] = [
     "simd_is_first()",
     "quad_any(i % 9 == 0)",
 ];
-
-fn has_pass() -> bool {
-    static FOUND: LazyLock<bool> = LazyLock::new(|| {
-        let text =
-            "kernel void run(device uint *p [[buffer(0)]]) { threadgroup_barrier(mem_flags::mem_none); p[0] = 1; }";
-        *load(text, MathMode::Safe, Engine::Pass).built() == Built::Pass
-    });
-    *FOUND
-}
 
 fn run_on(source: &str, bytes: &[u8], size: usize, engine: Engine) -> Vec<u8> {
     let loaded = load(source, MathMode::Safe, engine);

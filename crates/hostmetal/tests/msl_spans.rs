@@ -5,7 +5,7 @@ mod stdlib;
 mod support;
 
 use hostmetal::executor::Span;
-use hostmetal::msl::{Built, Engine, MathMode};
+use hostmetal::msl::{Engine, MathMode};
 use stdlib::*;
 use support::{Buffer, ERROR, Queue};
 
@@ -82,12 +82,6 @@ const KERNELS: &[(&str, &str, Span)] = &[
     ),
     ("volatile device float *a, uint i [[thread_position_in_grid]]", "o[i] = a[i];", Span::Threadgroup),
 ];
-
-/// Whether kernels are looked at: not without the plugin of the compiler.
-fn has_pass() -> bool {
-    let text = "kernel void run(device int *o, uint i [[thread_position_in_grid]]) { threadgroup_barrier(mem_flags::mem_none); o[i] = 1; }";
-    *load(text, MathMode::Fast, Engine::Pass).built() == Built::Pass
-}
 
 #[test]
 fn kernels_say_what_a_call_may_be_for() {

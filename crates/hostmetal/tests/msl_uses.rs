@@ -3,15 +3,9 @@
 mod stdlib;
 mod support;
 
-use hostmetal::msl::{Built, Engine, MathMode};
+use hostmetal::msl::{Engine, MathMode};
 use stdlib::*;
 use support::{Buffer, Queue, misuse};
-
-/// Whether this build of hostmetal has the pass; without llvm-19-dev every argument counts as used.
-fn has_pass() -> bool {
-    let text = "kernel void run(device uint *p [[buffer(0)]]) { threadgroup_barrier(mem_flags::mem_none); p[0] = 1; }";
-    matches!(load(text, MathMode::Safe, Engine::Pass).built(), Built::Pass)
-}
 
 /// Parameters and body of kernels, and the arguments that they use.
 const CASES: [(&str, &str, &str, &str); 14] = [
