@@ -9,8 +9,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 const SOURCES: &[&str] = &[
     "MPSCommandBuffer",
@@ -295,48 +295,123 @@ fn build_pass() {
     }
 }
 
-/// From the sources in `folder` to `file`, unless that was done with the same.
+/// From the sources in `folder` to `file`. Only what changed is compiled again.
 fn compile_pass(folder: &Path, include: &Path, file: &Path, options: &[&str]) {
     let clang = find_clang().unwrap_or_else(|why| stop(&[why]));
-    let sources = PASS_SOURCES.map(|name| folder.join(name).with_extension("cpp"));
-    let mut command = Command::new(&clang);
-    command.arg(format!("--target={}", clang_target()));
-    command.args(["-std=c++17", "-O1", "-g0", "-fPIC", "-fno-exceptions", "-fno-rtti", "-shared"]);
-    command.args([
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-Wl,--strip-all",
-        "-D__STDC_CONSTANT_MACROS",
-        "-D__STDC_LIMIT_MACROS",
-    ]);
-    command.args(["-D__STDC_FORMAT_MACROS", "-fvisibility=hidden", "-isystem"]).arg(include).args(options);
-    command.args(&sources).arg("-o").arg(file);
-    // As for the classes: only what changed is compiled again.
-    let mut made_with = format!("{command:?} {}", version(&clang));
-    for source in sources.iter().chain(&PASS_HEADERS.map(|name| folder.join(name).with_extension("h"))) {
-        made_with +=
-            &fs::read_to_string(source).unwrap_or_else(|error| stop(&[format!("{}: {error}", source.display())]));
-    }
-    let stamp = file.with_extension("made_with");
-    if file.is_file() && fs::read_to_string(&stamp).is_ok_and(|text| text == made_with) {
-        return;
+    let objects = file.with_extension("objects");
+    fs::create_dir_all(&objects).unwrap_or_else(|error| stop(&[format!("{}: {error}", objects.display())]));
+    let read = |name: &str, extension: &str| {
+        let path = folder.join(name).with_extension(extension);
+        fs::read_to_string(&path).unwrap_or_else(|error| stop(&[format!("{}: {error}", path.display())]))
+    };
+    let sources = PASS_SOURCES.map(|name| read(name, "cpp"));
+    let headers = PASS_HEADERS.map(|name| read(name, "h"));
+    let command = || {
+        let mut command = Command::new(&clang);
+        command.arg(format!("--target={}", clang_target()));
+        command.args([
+            "-std=c++17",
+            "-O1",
+            "-g0",
+            "-fPIC",
+            "-fno-exceptions",
+            "-fno-rtti",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+        ]);
+        command.args(["-D__STDC_CONSTANT_MACROS", "-D__STDC_LIMIT_MACROS", "-D__STDC_FORMAT_MACROS"]);
+        command.args(["-fvisibility=hidden", "-isystem"]).arg(include).args(options);
+        command
+    };
+    let flags = format!("{:?} {}", command(), version(&clang));
+
+    // LLVM's headers are most of what there is to read: they are read once, and what that gives is not kept, since it holds only for the very same files.
+    let mut llvm: Vec<&str> =
+        sources.iter().chain(&headers).flat_map(|text| text.lines()).filter(|line| is_of_llvm(line)).collect();
+    llvm.sort_unstable();
+    llvm.dedup();
+    let text = llvm.join("\n") + "\n";
+    let (prefix, precompiled) = (objects.join("llvm.h"), objects.join("llvm.pch"));
+    let precompile = OnceLock::new();
+    let read_headers = || {
+        fs::write(&prefix, &text).map_err(|error| format!("{}: {error}", prefix.display()))?;
+        let arguments = ["-x", "c++-header", "-fpch-instantiate-templates"];
+        run(command().args(arguments).arg(&prefix).arg("-o").arg(&precompiled))
+    };
+
+    let made = in_parallel(sources.len(), |at| {
+        let object = objects.join(PASS_SOURCES[at]).with_extension("o");
+        make(&object, &format!("{flags}{text}{}{}", headers.concat(), sources[at]), || {
+            precompile.get_or_init(read_headers).clone()?;
+            let source = folder.join(PASS_SOURCES[at]).with_extension("cpp");
+            run(command().arg("-include-pch").arg(&precompiled).arg("-c").arg(source).arg("-o").arg(&object))
+        })
+        .map(|()| object)
+    });
+    let _ = fs::remove_file(&precompiled);
+    made.into_iter()
+        .collect::<Result<Vec<_>, _>>()
+        .and_then(|objects| {
+            let all = format!("{flags}{text}{}{}", headers.concat(), sources.concat());
+            make(file, &all, || run(command().args(["-shared", "-Wl,--strip-all"]).args(objects).arg("-o").arg(file)))
+        })
+        .unwrap_or_else(|why| {
+            let first = "the LLVM pass does not compile:".to_owned();
+            stop(&std::iter::once(first).chain(why.lines().map(str::to_owned)).collect::<Vec<_>>())
+        });
+}
+
+/// Whether a line of a source names a header that is not the pass's own.
+fn is_of_llvm(line: &str) -> bool {
+    line.strip_prefix("#include ").is_some_and(|header| header.starts_with('<') || header.starts_with("\"llvm/"))
+}
+
+/// Makes a file, unless it was made with the same.
+fn make(file: &Path, with: &str, how: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let mut stamp = file.as_os_str().to_owned();
+    stamp.push(".made_with");
+    if file.is_file() && fs::read_to_string(&stamp).is_ok_and(|text| text == with) {
+        return Ok(());
     }
     let _ = fs::remove_file(&stamp);
-    let output = command.output();
-    match output {
-        Ok(output) if output.status.success() => {
-            if let Err(error) = fs::write(&stamp, made_with) {
-                stop(&[format!("{}: {error}", stamp.display())]);
-            }
-        }
-        Ok(output) => {
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            let first = "the LLVM pass does not compile:".to_owned();
-            stop(&std::iter::once(first).chain(text.lines().map(str::to_owned)).collect::<Vec<_>>());
-        }
-        Err(error) => stop(&[format!("{clang}: {error}")]),
+    how()?;
+    fs::write(&stamp, with).map_err(|error| format!("{}: {error}", stamp.display()))
+}
+
+/// Runs a compiler; its words are the error.
+fn run(command: &mut Command) -> Result<(), String> {
+    match command.output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        Err(error) => Err(format!("{}: {error}", command.get_program().display())),
     }
+}
+
+/// Results of the jobs with these numbers, done by as many threads as cargo says.
+fn in_parallel<T: Send>(count: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    let threads = variable("NUM_JOBS").parse().unwrap_or(1).min(count);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    if at >= count {
+                        return;
+                    }
+                    let result = job(at);
+                    if let Ok(mut results) = results.lock() {
+                        results.push((at, result));
+                    }
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(|_| stop(&["a compiling thread panicked".to_owned()]));
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The version of LLVM 19 and the folder of its headers; None without them. `HOSTMETAL_LLVM_CONFIG` names its llvm-config;
@@ -363,43 +438,26 @@ fn compile(tools: &Tools, native: &Path, out: &Path) {
     let compiler = build.try_get_compiler().unwrap_or_else(|error| stop(&[error.to_string()]));
     // What an object was made with, besides the files that its .d file lists.
     let made_with = format!("{:?} {}", compiler.to_command(), version(&tools.clang));
-    let job = |source: &str| -> Result<PathBuf, String> {
+    let job = |at: usize| -> Result<PathBuf, String> {
+        let source = SOURCES[at];
         let object = out.join(source).with_extension("o");
         let stamp = out.join(source).with_extension("flags");
         if fs::read_to_string(&stamp).is_ok_and(|text| text == made_with) && is_fresh(&object) {
             return Ok(object);
         }
         let _ = fs::remove_file(&stamp);
-        let mut command = compiler.to_command();
-        command.arg("-MMD").arg("-c").arg(native.join(source).with_extension("mm")).arg("-o").arg(&object);
-        let output = command.output().map_err(|error| format!("{}: {error}", tools.clang))?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-        }
+        run(compiler
+            .to_command()
+            .arg("-MMD")
+            .arg("-c")
+            .arg(native.join(source).with_extension("mm"))
+            .arg("-o")
+            .arg(&object))?;
         fs::write(&stamp, &made_with).map_err(|error| format!("{}: {error}", stamp.display()))?;
         Ok(object)
     };
-
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::new());
-    let threads = variable("NUM_JOBS").parse().unwrap_or(1).min(SOURCES.len());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(source) = SOURCES.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = job(source);
-                    if let Ok(mut results) = results.lock() {
-                        results.push((source, result));
-                    }
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().unwrap_or_else(|_| stop(&["a compiling thread panicked".to_owned()]));
-    results.sort_by_key(|(source, _)| *source);
-
     let mut errors = Vec::new();
-    for (source, result) in results {
+    for (result, source) in in_parallel(SOURCES.len(), job).into_iter().zip(SOURCES) {
         match result {
             Ok(object) => {
                 build.object(object);

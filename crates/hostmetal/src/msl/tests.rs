@@ -85,7 +85,9 @@ fn any_text_passes_without_a_panic() {
     let mut random = Random(1);
     let whole = Stream::new(PROGRAM.to_owned());
     let words: Vec<&str> = (0..whole.len()).map(|i| whole.at(i)).collect();
-    for round in 0..3000 {
+    // Instrumented it takes fifty times as long, and has nothing more to find: it is safe Rust in one thread.
+    let (rounds, step) = if std::env::var_os("DCMETAL_SANITIZE").is_some() { (100, 37) } else { (3000, 1) };
+    for round in 0..rounds {
         let mut tokens = words.clone();
         for _ in 0..=random.below(6) {
             let at = random.below(tokens.len());
@@ -106,7 +108,7 @@ fn any_text_passes_without_a_panic() {
         let separator = if round % 3 == 0 { "\n" } else { " " };
         pass(tokens.join(separator));
     }
-    for cut in 0..PROGRAM.len() {
+    for cut in (0..PROGRAM.len()).step_by(step) {
         pass(PROGRAM[..cut].to_owned());
     }
     for odd in [
