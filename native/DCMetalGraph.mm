@@ -411,24 +411,8 @@ static DCMetalStatus check_tensor(const DCMetalTensor &tensor, const DCMetalShap
   return DC_METAL_OK;
 }
 
-namespace {
-// Where a tensor begins. Buffers of one part of the caller's memory, or of one placement heap, lie over each other.
-struct Place {
-  const void *from;  // null for addresses that the CPU has
-  uint64_t bytes;
-};
-}  // namespace
-
-static Place place_of(const DCMetalTensor &tensor) {
-  id<MTLBuffer> buffer = in(tensor.buffer);
-  if ([buffer storageMode] != MTLStorageModePrivate) return {nullptr, (uintptr_t)[buffer contents] + tensor.offset};
-  id<MTLHeap> heap = [buffer heap];
-  if ([heap type] == MTLHeapTypePlacement) return {(__bridge const void *)heap, [buffer heapOffset] + tensor.offset};
-  return {(__bridge const void *)buffer, tensor.offset};
-}
-
 static bool overlap(const DCMetalTensor &one, const DCMetalShape &of_one, const DCMetalTensor &other, const DCMetalShape &of_other) {
-  const Place a = place_of(one), b = place_of(other);
+  const Place a = place_of(one.buffer, one.offset), b = place_of(other.buffer, other.offset);
   return a.from == b.from && a.bytes < b.bytes + elements_of(of_other) * bytes_of(of_other.number) &&
          b.bytes < a.bytes + elements_of(of_one) * bytes_of(of_one.number);
 }

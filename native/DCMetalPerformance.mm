@@ -93,6 +93,47 @@ static DCMetalStatus check_matrix(const DCMetalMatrix &matrix, uint64_t registry
   return DC_METAL_OK;
 }
 
+Place dcmetal::place_of(DCMetalBuffer handle, uint64_t offset) {
+  id<MTLBuffer> buffer = in(handle);
+  if ([buffer storageMode] != MTLStorageModePrivate) return {nullptr, (uintptr_t)[buffer contents] + offset};
+  id<MTLHeap> heap = [buffer heap];
+  if ([heap type] == MTLHeapTypePlacement) return {(__bridge const void *)heap, [buffer heapOffset] + offset};
+  return {(__bridge const void *)buffer, offset};
+}
+
+namespace {
+// Goes through the rows of a matrix that has passed check_matrix, in the order of their bytes.
+struct Rows {
+  Rows(const DCMetalMatrix &matrix, uint64_t from) : of(matrix), start(from) {}
+  uint64_t row_at(uint64_t matrix, uint64_t row) const { return start + (of.matrices > 1 ? matrix * of.matrix_bytes : 0) + row * of.row_bytes; }
+  uint64_t length() const { return of.columns * (of.number == DC_METAL_NUMBER_FLOAT16 ? 2 : 4); }
+  uint64_t begin() const { return row_at(at_matrix, at_row); }
+  uint64_t end() const { return begin() + length(); }
+  uint64_t end_of_all() const { return row_at(of.matrices - 1, of.rows - 1) + length(); }
+  bool advance() {
+    if (++at_row < of.rows) return true;
+    at_row = 0;
+    return ++at_matrix < of.matrices;
+  }
+
+  const DCMetalMatrix &of;
+  const uint64_t start;
+  uint64_t at_matrix = 0, at_row = 0;
+};
+}  // namespace
+
+// Whether two matrices have a byte in common. Rows of one may lie in the gaps between the other's.
+static bool overlap(const DCMetalMatrix &one, const DCMetalMatrix &other) {
+  const Place a = place_of(one.buffer, one.offset), b = place_of(other.buffer, other.offset);
+  Rows x(one, a.bytes), y(other, b.bytes);
+  if (a.from != b.from || x.end_of_all() <= y.begin() || y.end_of_all() <= x.begin()) return false;
+  for (;;) {
+    const bool x_is_before = x.end() <= y.begin();
+    if (!x_is_before && x.begin() < y.end()) return true;
+    if (!(x_is_before ? x : y).advance()) return false;
+  }
+}
+
 static DCMetalStatus check_size(const DCMetalMatrix &matrix, bool transpose, uint64_t rows, uint64_t columns, const char *name,
                                 DCMetalError *error) {
   if (matrix.rows == (transpose ? columns : rows) && matrix.columns == (transpose ? rows : columns)) return DC_METAL_OK;
@@ -114,6 +155,9 @@ static DCMetalStatus check_matrices(DCMetalMultiplication multiplication, const 
   }
   if (left.matrices != result.matrices || right.matrices != result.matrices) {
     return fail(error, DC_METAL_INVALID_ARGUMENT, "there are not as many left and right matrices as results");
+  }
+  if (overlap(left, result) || overlap(right, result)) {
+    return fail(error, DC_METAL_INVALID_ARGUMENT, "the result overlaps another matrix");
   }
   return DC_METAL_OK;
 }
@@ -214,6 +258,7 @@ DCMetalStatus DCMetalRowKernel_Encode(DCMetalRowKernel kernel, DCMetalCommandBuf
     if (source->number != result->number || source->matrices != result->matrices) {
       return fail(error, DC_METAL_INVALID_ARGUMENT, "source and result are as many matrices, of one kind of numbers");
     }
+    if (overlap(*source, *result)) return fail(error, DC_METAL_INVALID_ARGUMENT, "source and result overlap");
     MPSMatrix *from = matrix_of(*source), *to = matrix_of(*result);
     if (!from || !to) return fail(error, DC_METAL_OUT_OF_MEMORY, "Metal made no matrix");
     if (kernel->is_neuron) {

@@ -388,6 +388,12 @@ DCMetalStatus check_offset(uint64_t offset, uint64_t length, DCMetalError *error
 DCMetalStatus check_buffer(DCMetalBuffer buffer, uint64_t registry_id, const char *name, DCMetalError *error);
 // Whether a kernel of Metal Performance Shaders may make its pass now.
 DCMetalStatus check_moment(DCMetalCommandBuffer command_buffer, uint64_t registry_id, DCMetalError *error);
+// Where bytes of a buffer are. Buffers of one part of the caller's memory, or of one placement heap, lie over each other.
+struct Place {
+  const void *from;  // null for addresses that the CPU has
+  uint64_t bytes;
+};
+Place place_of(DCMetalBuffer buffer, uint64_t offset);
 
 template <class Handle> DCMetalStatus usable(Handle encoder, DCMetalError *error) {
   if (!encoder) return null_argument(error, "encoder");

@@ -64,7 +64,8 @@ DC_METAL_API DCMetalStatus DCMetalMultiplication_Create(DCMetalDevice device,
                                                         const DCMetalMultiplicationDescriptor *descriptor,
                                                         DCMetalMultiplication *multiplication, DCMetalError *error);
 /* The matrices have the sizes that the descriptor says, and as many of each; left and right hold one kind of numbers, the result that or FLOAT32.
- * What does not fit is DC_METAL_INVALID_ARGUMENT, an open encoder DC_METAL_INVALID_STATE. The result may not overlap the others. */
+ * What does not fit is DC_METAL_INVALID_ARGUMENT, an open encoder DC_METAL_INVALID_STATE. The result has no byte
+ * of the others', in whatever buffers of one memory they are. */
 DC_METAL_API DCMetalStatus DCMetalMultiplication_Encode(DCMetalMultiplication multiplication,
                                                         DCMetalCommandBuffer command_buffer, const DCMetalMatrix *left,
                                                         const DCMetalMatrix *right, const DCMetalMatrix *result,

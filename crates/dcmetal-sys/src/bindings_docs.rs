@@ -2145,7 +2145,8 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     /** The matrices have the sizes that the descriptor says, and as many of each; left and right hold one kind of numbers, the result that or FLOAT32.
- What does not fit is DC_METAL_INVALID_ARGUMENT, an open encoder DC_METAL_INVALID_STATE. The result may not overlap the others.*/
+ What does not fit is DC_METAL_INVALID_ARGUMENT, an open encoder DC_METAL_INVALID_STATE. The result has no byte
+ of the others', in whatever buffers of one memory they are.*/
     pub fn DCMetalMultiplication_Encode(
         multiplication: DCMetalMultiplication,
         command_buffer: DCMetalCommandBuffer,

@@ -435,6 +435,8 @@ const CASES: &[Case] = &[
         [DCMetalMultiplication_Create, DCMetalMultiplication_Encode]),
     case!(performance::functions_of_rows, "softmax and neurons with their parameters are what the header says",
         [DCMetalRowKernel_CreateSoftMax, DCMetalRowKernel_CreateNeuron, DCMetalRowKernel_Encode, DCMetalRowKernel_Release]),
+    case!(performance::results_overlap_nothing, "a result with a byte of another matrix is refused, whatever buffers of the same memory they are in, and one between its rows is not",
+        [DCMetalMultiplication_Encode, DCMetalRowKernel_Encode]),
     case!(performance::functions_of_rows_that_cannot_be_are_refused, "matrices and moments that Metal would end the process for are a status",
         [DCMetalRowKernel_CreateSoftMax, DCMetalRowKernel_CreateNeuron, DCMetalRowKernel_Encode]),
     // nil.rs: Apple's Metal takes no order to make nothing

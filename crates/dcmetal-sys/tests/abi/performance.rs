@@ -1,13 +1,17 @@
 //! Metal Performance Shaders: products of matrices, and what they refuse.
 
+use std::collections::HashSet;
 use std::ptr;
 
 use dcmetal_sys::*;
 
+use crate::buffer::Pages;
 use crate::support::*;
 
 const STATE: DCMetalStatus = DC_METAL_INVALID_STATE;
 const INVALID: DCMetalStatus = DC_METAL_INVALID_ARGUMENT;
+const OVERLAPS: &str = "the result overlaps another matrix";
+const ROWS_OVERLAP: &str = "source and result overlap";
 
 /// m x k by k x n, neither transposed.
 pub(crate) fn descriptor(rows: u64, columns: u64, interior: u64) -> DCMetalMultiplicationDescriptor {
@@ -134,11 +138,14 @@ pub(crate) fn products_that_cannot_be_are_refused() {
         DCMetalMatrix { number: DC_METAL_NUMBER_FLOAT16, ..fine },
         DCMetalMatrix { number: DC_METAL_NUMBER_BFLOAT16, ..fine },
     ];
+    // The last byte may be used.
+    let last = DCMetalMatrix { offset: 48, ..fine };
     for wrong in &wrong {
         for at in 0..3 {
-            let mut matrices = [&fine; 3];
+            let mut matrices = [&fine, &fine, &last];
             matrices[at] = wrong;
-            refused(INVALID, encode(&multiplication, &command_buffer, matrices));
+            let said = refused(INVALID, encode(&multiplication, &command_buffer, matrices));
+            assert_ne!(said, OVERLAPS);
         }
     }
     let null = ptr::null();
@@ -148,8 +155,6 @@ pub(crate) fn products_that_cannot_be_are_refused() {
             dc!(DCMetalMultiplication_Encode(multiplication.0, command_buffer.0, &fine, &fine, null, error))
         }),
     );
-    // The last byte may be used.
-    let last = DCMetalMatrix { offset: 48, ..fine };
     encode(&multiplication, &command_buffer, [&fine, &fine, &last]).expect("it fits");
     let encoder = compute_encoder(&command_buffer);
     refused(STATE, encode(&multiplication, &command_buffer, [&fine, &fine, &last]));
@@ -236,14 +241,86 @@ pub(crate) fn functions_of_rows_that_cannot_be_are_refused() {
         DCMetalMatrix { matrices: 2, matrix_bytes: 16, ..fine },
         DCMetalMatrix { number: DC_METAL_NUMBER_FLOAT16, ..fine },
     ];
+    let last = DCMetalMatrix { offset: 48, ..fine };
     for wrong in &wrong {
-        refused(INVALID, encode_rows(&kernel, &command_buffer, [wrong, &fine]));
-        refused(INVALID, encode_rows(&kernel, &command_buffer, [&fine, wrong]));
+        for matrices in [[wrong, &last], [&last, wrong]] {
+            let said = refused(INVALID, encode_rows(&kernel, &command_buffer, matrices));
+            assert_ne!(said, ROWS_OVERLAP);
+        }
     }
     let encoder = compute_encoder(&command_buffer);
-    refused(STATE, encode_rows(&kernel, &command_buffer, [&fine, &fine]));
+    refused(STATE, encode_rows(&kernel, &command_buffer, [&fine, &last]));
     end(&encoder);
     commit(&command_buffer);
-    refused(STATE, encode_rows(&kernel, &command_buffer, [&fine, &fine]));
+    refused(STATE, encode_rows(&kernel, &command_buffer, [&fine, &last]));
     wait(&command_buffer).expect("it completes");
+}
+
+/// The bytes of a matrix, in memory in which its buffer begins at `start`.
+fn bytes_of(matrix: &DCMetalMatrix, start: u64) -> HashSet<u64> {
+    let rows = (0..matrix.matrices).flat_map(|number| (0..matrix.rows).map(move |row| (number, row)));
+    let begin =
+        |(number, row): (u64, u64)| start + matrix.offset + number * matrix.matrix_bytes + row * matrix.row_bytes;
+    rows.flat_map(|row| begin(row)..begin(row) + 4 * matrix.columns).collect()
+}
+
+/// Rows of one matrix may lie in the gaps between another's; whether they meet is asked byte by byte here.
+pub(crate) fn results_overlap_nothing() {
+    let gpu = Gpu::new();
+    let pages = Pages::new(2);
+    let page = pages.length() / 2;
+    let from = |start: u64| {
+        let length = pages.length() - start;
+        pages.buffer_of(gpu.device.0, pages.start.wrapping_add(start as usize), length, DC_METAL_STORAGE_SHARED, None)
+    };
+    let over = [0, page].map(|start| (from(start).expect("a buffer"), start));
+    let alone = (gpu.buffer(2 * page), 1 << 40);
+    let kernel = softmax(&gpu).expect("a kernel");
+    // x * 6364136223846793005 + 1442695040888963407, of which the upper bits are used (Knuth, MMIX).
+    let mut state = 1u64;
+    let mut below = |count: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % count
+    };
+    let mut met = [0; 2];
+    for _ in 0..4000 {
+        let (rows, columns, matrices) = (1 + below(3), 1 + below(3), 1 + below(2));
+        let mut any = |buffers: [&(Owned<DCMetalBuffer>, u64); 3]| {
+            let (buffer, start) = buffers[below(3) as usize];
+            let row_bytes = 4 * (columns + below(5));
+            let offset = if *start == 0 { page } else { 0 } + 4 * below(24);
+            let matrix_bytes = row_bytes * (rows + below(2));
+            let one = DCMetalMatrix { offset, row_bytes, matrices, matrix_bytes, ..matrix(buffer, rows, columns) };
+            let bytes = bytes_of(&one, *start);
+            (one, bytes)
+        };
+        let (source, read) = any([&over[0], &over[1], &alone]);
+        let (result, written) = any([&over[1], &over[1], &over[0]]);
+        let overlap = !read.is_disjoint(&written);
+        met[usize::from(overlap)] += 1;
+        let command_buffer = gpu.command_buffer();
+        let of_rows = encode_rows(&kernel, &command_buffer, [&source, &result]);
+        // The other factor is what the first is not.
+        let multiplication = made(&gpu, &descriptor(rows, columns, columns)).expect("a kernel");
+        let square = DCMetalMatrix {
+            buffer: alone.0.0,
+            offset: page,
+            rows: columns,
+            row_bytes: 64,
+            matrix_bytes: 256,
+            ..source
+        };
+        let of_left = encode(&multiplication, &command_buffer, [&source, &square, &result]);
+        let multiplication = made(&gpu, &descriptor(rows, columns, rows)).expect("a kernel");
+        let square = DCMetalMatrix { columns: rows, rows, ..square };
+        let of_right = encode(&multiplication, &command_buffer, [&square, &source, &result]);
+        for (encoded, words) in [(of_rows, ROWS_OVERLAP), (of_left, OVERLAPS), (of_right, OVERLAPS)] {
+            if overlap {
+                assert_eq!(refused(INVALID, encoded), words, "{source:?}, {result:?}");
+            } else {
+                encoded.unwrap_or_else(|failure| panic!("{failure:?}: {source:?}, {result:?}"));
+            }
+        }
+    }
+    assert!(met.iter().all(|&count| count > 200), "{met:?} did not and did overlap");
 }
