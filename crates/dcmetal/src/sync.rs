@@ -1,7 +1,10 @@
 //! What `tests/models.rs` and `tests/schedules` have shuttle's in place of: locks, atomics and scoped threads; also threads' numbers, and the room of a
 //! queue, of which a schedule has little.
 
+use std::hint::spin_loop;
 use std::io;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -24,6 +27,34 @@ pub(crate) fn thread_number() -> usize {
     }
     // A thread that is being torn down has lost its number.
     OWN.try_with(|own| *own).unwrap_or(0)
+}
+
+/// How long [`look`] does: longer than a thread that sleeps takes to wake (some 40 us on a virtual machine). Were it shorter, whoever submits and
+/// whoever runs what is submitted could fall asleep by turns, each waiting for the other's wake-up.
+const PATIENCE: Duration = Duration::from_micros(150);
+/// For how much of it others that could use the processor have to wait.
+const IMPATIENCE: Duration = Duration::from_micros(3);
+
+/// Asks for a moment before the calling thread sleeps: what is small is `done` sooner than a thread wakes.
+pub(crate) fn look(done: impl Fn() -> bool) {
+    static ALONE: OnceLock<bool> = OnceLock::new();
+    if *ALONE.get_or_init(|| std::thread::available_parallelism().is_ok_and(|count| count.get() == 1)) {
+        return;
+    }
+    let start = Instant::now();
+    loop {
+        for _ in 0..32 {
+            if done() {
+                return;
+            }
+            spin_loop();
+        }
+        match start.elapsed() {
+            spent if spent >= PATIENCE => return,
+            spent if spent >= IMPATIENCE => yield_now(),
+            _ => {}
+        }
+    }
 }
 
 /// Starts a thread that nobody waits for. Fails where the system has no room for one.

@@ -7,12 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering, PoisonError, look};
 
 /// The end of something, `T`, and what cannot end before it, `F`.
 pub(crate) struct Ending<T, F> {
     state: Mutex<State<T, F>>,
     ended: Condvar,
+    /// Whether there is an outcome, for those who look before they sleep.
+    over: AtomicBool,
 }
 
 struct State<T, F> {
@@ -26,7 +28,7 @@ struct State<T, F> {
 impl<T, F> Default for Ending<T, F> {
     fn default() -> Ending<T, F> {
         let state = State { outcome: None, followers: Vec::new(), waker: None, waiting: 0 };
-        Ending { state: Mutex::new(state), ended: Condvar::new() }
+        Ending { state: Mutex::new(state), ended: Condvar::new(), over: AtomicBool::new(false) }
     }
 }
 
@@ -36,7 +38,7 @@ impl<T: Clone, F> Ending<T, F> {
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.state().outcome.is_some()
+        self.over.load(Ordering::Acquire)
     }
 
     /// How it ended, if it has.
@@ -45,6 +47,7 @@ impl<T: Clone, F> Ending<T, F> {
     }
 
     pub(crate) fn wait(&self) -> T {
+        look(|| self.has_ended());
         let mut state = self.state();
         state.waiting += 1;
         loop {
@@ -58,6 +61,7 @@ impl<T: Clone, F> Ending<T, F> {
 
     /// `None` when it has not ended by then.
     pub(crate) fn wait_until(&self, deadline: Instant) -> Option<T> {
+        look(|| self.has_ended() || Instant::now() >= deadline);
         let mut state = self.state();
         state.waiting += 1;
         loop {
@@ -108,6 +112,7 @@ impl<T: Clone, F> Ending<T, F> {
             return None;
         }
         state.outcome = Some(outcome);
+        self.over.store(true, Ordering::Release);
         let told = (state.waker.take(), std::mem::take(&mut state.followers));
         let waiting = state.waiting > 0;
         drop(state);

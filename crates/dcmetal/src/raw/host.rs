@@ -32,7 +32,7 @@ use super::{Buffer, DCMetalBuffer, Device, Failure, Heap, check, storage_mode};
 use crate::command::Inflight;
 use crate::memory::TextureDescriptor;
 pub(crate) use crate::sync::lock;
-use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, Ordering, PoisonError};
+use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, Ordering, PoisonError, look};
 use crate::sys;
 use crate::telemetry::{MEMORY, say};
 use crate::{Error, Result, StorageMode, SubmissionError};
@@ -518,10 +518,16 @@ impl Tracked {
 
     /// Waits until `busy` no longer holds.
     fn wait_while(&self, busy: impl Fn(&Uses) -> bool) -> MutexGuard<'_, Uses> {
+        let mut looked = false;
         loop {
             let mut uses = self.handed_over(&busy);
             if !busy(&uses) {
                 return uses;
+            }
+            if !std::mem::replace(&mut looked, true) {
+                drop(uses);
+                look(|| !busy(&lock(&self.uses)));
+                continue;
             }
             // What is busy is in flight, and tells; a batch that began meanwhile, beside a graph's host step, may not.
             uses.waiting += 1;

@@ -5,8 +5,10 @@
 //! wakes; on a machine with one core it never spins. Nothing spins without an end.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
+
+use super::pool;
 
 /// How long an idle worker looks at its word before it sleeps, in nanoseconds.
 pub(crate) const BRIEF: u64 = 20_000;
@@ -23,9 +25,9 @@ pub(crate) fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-fn spins() -> bool {
-    static SPINS: OnceLock<bool> = OnceLock::new();
-    *SPINS.get_or_init(|| std::thread::available_parallelism().is_ok_and(|n| n.get() > 1))
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// Looks at the word for `nanoseconds`; true as soon as `done` holds of its value.
@@ -33,14 +35,39 @@ pub(crate) fn spin_until(word: &AtomicU32, nanoseconds: u64, done: impl Fn(u32) 
     spin(nanoseconds, || done(word.load(Ordering::Acquire)))
 }
 
-/// Asks for `nanoseconds`; true as soon as `done`. Beyond BRIEF, others that could use the core go first.
+/// Threads that look now.
+static LOOKING: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts the calling thread as looking, until dropped.
+struct Looking(());
+
+impl Looking {
+    fn new() -> Looking {
+        LOOKING.fetch_add(1, Ordering::Relaxed);
+        Looking(())
+    }
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        LOOKING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether threads that look and those that compute leave no core to the program's own.
+fn is_crowded() -> bool {
+    LOOKING.load(Ordering::Relaxed) + pool::computing() >= cores()
+}
+
+/// Asks for `nanoseconds`; true as soon as `done`. Beyond BRIEF, and where there are not cores for all, others that could use the core go first.
 pub(crate) fn spin(nanoseconds: u64, done: impl Fn() -> bool) -> bool {
     if done() {
         return true;
     }
-    if !spins() {
+    if cores() == 1 {
         return false;
     }
+    let _looking = Looking::new();
     let start = now();
     loop {
         for _ in 0..32 {
@@ -53,7 +80,7 @@ pub(crate) fn spin(nanoseconds: u64, done: impl Fn() -> bool) -> bool {
         if spent >= nanoseconds {
             return false;
         }
-        if spent >= BRIEF {
+        if spent >= BRIEF || is_crowded() {
             std::thread::yield_now();
         }
     }

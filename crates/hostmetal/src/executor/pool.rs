@@ -84,9 +84,14 @@ pub(crate) fn recruit(share: &Arc<Share>, count: usize) {
     }
 }
 
+/// Threads that compute now.
+pub(super) fn computing() -> usize {
+    BUSY.load(Ordering::Relaxed)
+}
+
 /// Whether a core is free for a helper.
 pub(crate) fn has_room() -> bool {
-    BUSY.load(Ordering::Relaxed) < worker_threads()
+    computing() < worker_threads()
 }
 
 /// Counts the calling driver as computing, until dropped.

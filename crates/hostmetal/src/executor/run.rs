@@ -38,7 +38,7 @@ use crate::faults;
 use crate::msl::Counting;
 
 /// A wave that is expected to take longer than this many nanoseconds on one worker is shared.
-const WORTH_SHARING: u64 = 15_000;
+const WORTH_SHARING: u64 = 30_000;
 /// A chunk shall take about this many nanoseconds, so that handing it out costs little.
 const CHUNK: u64 = 5_000;
 
