@@ -226,17 +226,16 @@ SmallVector<Candidate, 2> candidates(LoopInfo &loops, ScalarEvolution &evolution
 
 // Asks for the lines that later iterations read. A processor that reads whole lines by 512-bit instructions, one stream after the other, comes to the
 // end of what it may have under way before its own prefetching does: docs/HOSTMETAL.md, "Around the caches", has figures.
-void readAhead(ArrayRef<Source> sources, ValueToValueMapTy &map) {
+void readAhead(ArrayRef<Source> sources) {
   uint64_t lines = 0;
   for (const Source &source : sources)
     lines += source.step / lineBytes;
   if (lines > mostAhead)
     return;
   for (const Source &source : sources) {
-    auto *load = cast<LoadInst>(map[source.load]);
-    IRBuilder<> builder(load);
+    IRBuilder<> builder(source.load);
     for (uint64_t line = 0; line < source.step; line += lineBytes) {
-      Value *place = builder.CreateConstGEP1_64(builder.getInt8Ty(), load->getPointerOperand(), uint64_t(source.begin + aheadBytes + int64_t(line)));
+      Value *place = builder.CreateConstGEP1_64(builder.getInt8Ty(), source.load->getPointerOperand(), uint64_t(source.begin + aheadBytes + int64_t(line)));
       // To read, into all caches, of data.
       builder.CreateIntrinsic(Intrinsic::prefetch, {place->getType()}, {place, builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
     }
@@ -269,6 +268,7 @@ void addCopy(Candidate &candidate, Value *streamBytes, SCEVExpander &expander, L
     streams = builder.CreateAnd(streams, builder.CreateNot(overflows));
   }
 
+  readAhead(candidate.sources);
   ValueToValueMapTy map;
   BasicBlock *copy = CloneBasicBlock(block, map, ".streams", block->getParent());
   map[block] = copy;
@@ -286,7 +286,6 @@ void addCopy(Candidate &candidate, Value *streamBytes, SCEVExpander &expander, L
   if (dominators.getNode(exit)->getIDom()->getBlock() == block)
     dominators.changeImmediateDominator(exit, before);
 
-  readAhead(candidate.sources, map);
   LLVMContext &context = block->getContext();
   MDNode *yes = MDNode::get(context, ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 1)));
   for (Stream &stream : candidate.streams)
