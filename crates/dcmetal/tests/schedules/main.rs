@@ -127,10 +127,13 @@ mod submissions;
 type Model = (&'static str, fn());
 
 fn main() {
-    if let Ok(plant) = std::env::var("DCMETAL_PLANT") {
-        return plants::run(&plant);
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    if let [option, plant, ..] = &asked[..]
+        && option == "--plant"
+    {
+        return plants::run(plant);
     }
-    let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let asked: Vec<String> = asked.into_iter().filter(|argument| !argument.starts_with('-')).collect();
     let models = [submissions::MODELS, events::MODELS, streams::MODELS, memories::MODELS].concat();
     let chosen = |name: &str| asked.is_empty() || asked.iter().any(|part| name.contains(part.as_str()));
     for (name, model) in models.into_iter().filter(|(name, _)| chosen(name)) {

@@ -1,5 +1,5 @@
 //! Mistakes that Miri must report, of programs that keep a pointer for longer than dcmetal's guards let them: so that the models' silence says something.
-//! `DCMETAL_PLANT` names one (`scripts/miri`).
+//! `--plant` names one (`scripts/miri`).
 
 use std::hint::black_box;
 

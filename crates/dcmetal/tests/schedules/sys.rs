@@ -354,6 +354,10 @@ pub(crate) unsafe fn DCMetalDevice_GetMaxThreadsPerThreadgroup(_: DCMetalDevice)
     DCMetalSize { width: 1024, height: 1024, depth: 1024 }
 }
 
+pub(crate) unsafe fn DCMetalDevice_SupportsFamily(_: DCMetalDevice, _: i64) -> bool {
+    true
+}
+
 pub(crate) unsafe fn DCMetalQueue_Create(
     _: DCMetalDevice,
     capacity: usize,
