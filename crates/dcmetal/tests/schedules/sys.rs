@@ -13,6 +13,7 @@
     clippy::missing_safety_doc,
     clippy::undocumented_unsafe_blocks,
     clippy::multiple_unsafe_ops_per_block,
+    clippy::too_many_arguments,
     reason = "the contract is the header's: handles are live, out-parameters valid; `raw`, which is the caller, argues each call"
 )]
 
