@@ -189,7 +189,7 @@ unsafe impl Sync for DCMetalBuffer {}
 impl DCMetalError {
     /// Takes over an error out-parameter; `None` for NULL.
     fn owned(error: sys::DCMetalError) -> Option<MetalError> {
-        (!error.is_null()).then_some(DCMetalError(error))
+        (!error.is_null()).then(|| DCMetalError(error))
     }
 
     fn domain(&self) -> String {

@@ -158,3 +158,47 @@ impl<T: Pod> Drop for PageVec<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Elements that do not divide a page: the rest of their last one is theirs too.
+    #[test]
+    fn elements_have_whole_pages() {
+        let mut pages = PageVec::<[u8; 3]>::zeroed(3000).unwrap();
+        assert!(pages.iter().all(|element| *element == [0; 3]));
+        pages[2999] = [1, 2, 3];
+        let (start, bytes) = pages.pages();
+        let page = page_size();
+        assert!(start.addr().get().is_multiple_of(page));
+        assert_eq!(bytes, 9000usize.next_multiple_of(page));
+        // SAFETY: the bytes are `pages`' own.
+        let all = unsafe { std::slice::from_raw_parts(start.as_ptr().cast::<u8>(), bytes) };
+        assert_eq!((&all[8996..9000], all[bytes - 1]), (&[0, 1, 2, 3][..], 0));
+        assert!(matches!(PageVec::<u8>::zeroed(0), Err(Error::EmptyBuffer)));
+        assert!(matches!(PageVec::<u32>::zeroed(usize::MAX), Err(Error::BufferTooLarge { .. })));
+    }
+
+    /// The owner is kept as long as the memory, and goes where the memory is refused.
+    #[test]
+    fn memory_of_others_has_an_owner() {
+        let (alive, page) = (Arc::new(()), page_size());
+        let with = |offset: usize| {
+            let theirs = PageVec::<u8>::zeroed(2 * page).unwrap();
+            let (start, _) = theirs.pages();
+            // SAFETY: within the two pages.
+            let start = unsafe { start.add(offset) };
+            // SAFETY: a page at most from there on, which lives in `theirs`, and which nobody else reaches.
+            unsafe { PageVec::from_raw(start, page, (theirs, Arc::clone(&alive))) }
+        };
+        let mut second = with(page).unwrap();
+        second[page - 1] = 5;
+        assert_eq!((second.iter().map(|x| u32::from(*x)).sum::<u32>(), Arc::strong_count(&alive)), (5, 2));
+        drop(second);
+        assert!(matches!(with(7), Err(Error::Alignment { offset: 7, .. })));
+        assert_eq!(Arc::strong_count(&alive), 1);
+    }
+}

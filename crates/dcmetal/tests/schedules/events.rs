@@ -1,9 +1,8 @@
 //! Events: whoever waits for a value gets it when it is soundly reached, or the failure of who was to signal it; a failure goes on through other events, to other queues
 //! and to the host, whoever learns of it first. And the pool of fences and events that graphs' batches use.
 
-use shuttle::thread;
-
 use crate::raw::command::References;
+use crate::schedule::thread;
 use crate::sync::{Arc, AtomicUsize, Ordering};
 use crate::sys::FAILS;
 use crate::{Accelerator, Batch, Error, Event, Model, Result, buffer, failure, filled, gpu};

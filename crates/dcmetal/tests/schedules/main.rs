@@ -3,6 +3,9 @@
 //! models' own behind the C ABI ([`sys`]), whose queues and completion handlers are shuttle's threads. A thread that nobody wakes is a deadlock, which
 //! shuttle reports; so is a submission that nobody settles. shuttle's atomics are sequentially consistent: it says nothing of weaker orders.
 //!
+//! Under Miri (`scripts/miri`) the same models run with std's threads, each once for a seed ([`schedule`]): it reports accesses of host and device that nothing keeps apart,
+//! pointers that are used too long, what is freed twice or never, and deadlocks; and it knows weaker orders.
+//!
 //! It has no harness: with one the crate's own tests would run here too, without shuttle. Arguments choose models by parts of their names.
 
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "the models use a part of the crate")]
@@ -11,18 +14,16 @@
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
 
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
-use shuttle::{Config, Runner};
-
 /// In place of the crate's.
 mod sync {
     use std::io;
 
     pub(crate) use std::sync::{PoisonError, Weak};
 
-    pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-    pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
-    pub(crate) use shuttle::thread::{Scope, scope, yield_now};
+    pub(crate) use crate::schedule::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use crate::schedule::sync::{Arc, Condvar, Mutex, MutexGuard};
+    pub(crate) use crate::schedule::thread::{Scope, scope, yield_now};
+    pub(crate) use crate::schedule::thread_number;
 
     /// Few, so that a queue is soon full.
     pub(crate) const QUEUE_CAPACITY: usize = 6;
@@ -34,10 +35,6 @@ mod sync {
     /// A look of no length: the schedule says whether it sees anything.
     pub(crate) fn look(done: impl Fn() -> bool) {
         done();
-    }
-
-    pub(crate) fn thread_number() -> usize {
-        shuttle::current::me().into()
     }
 
     /// As where the system has no room for a thread: those that nobody waits for count time, which does not pass here.
@@ -55,6 +52,7 @@ mod sync {
     }
 }
 
+mod schedule;
 mod sys;
 
 #[path = "../../src/accelerator.rs"]
@@ -121,6 +119,7 @@ pub use recovery::{BreakerLimits, Origin, Recovered, Recovery, Retries};
 
 mod events;
 mod memories;
+mod plants;
 mod streams;
 mod submissions;
 
@@ -128,24 +127,19 @@ mod submissions;
 type Model = (&'static str, fn());
 
 fn main() {
-    let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    if let [option, plant, ..] = &asked[..]
+        && option == "--plant"
+    {
+        return plants::run(plant);
+    }
+    let asked: Vec<String> = asked.into_iter().filter(|argument| !argument.starts_with('-')).collect();
     let models = [submissions::MODELS, events::MODELS, streams::MODELS, memories::MODELS].concat();
     let chosen = |name: &str| asked.is_empty() || asked.iter().any(|part| name.contains(part.as_str()));
     for (name, model) in models.into_iter().filter(|(name, _)| chosen(name)) {
         println!("model {name}");
-        check(model);
+        schedule::check(model);
     }
-}
-
-/// Under random schedules, and under some with few preemptions at the worst places: 150 of each, or as many as `DCMETAL_SCHEDULES` says.
-fn check(model: fn()) {
-    let schedules =
-        std::env::var("DCMETAL_SCHEDULES").map_or(150, |count| count.parse().expect("a number of schedules"));
-    let mut config = Config::default();
-    // Metal's own functions are called on it.
-    config.stack_size = 1 << 20;
-    Runner::new(RandomScheduler::new(schedules), config.clone()).run(model);
-    Runner::new(PctScheduler::new(3, schedules), config).run(model);
 }
 
 fn gpu() -> Accelerator {

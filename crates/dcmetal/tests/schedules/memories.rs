@@ -1,12 +1,13 @@
 //! Memory that host and device share: guards and submissions keep off each other, nobody sees half of what another one writes, and what a pool or the staging of
 //! private memory lends again is not in use.
 
-use shuttle::thread;
+use std::ptr::NonNull;
 
 use crate::raw::host::{Patience, Tracked};
-use crate::sync::Arc;
+use crate::schedule::thread;
+use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::sys::FAILS;
-use crate::{Error, Model, PoolLimits, StorageMode, buffer, failure, filled, gpu};
+use crate::{Error, Model, PageVec, PoolLimits, StorageMode, buffer, failure, filled, gpu};
 
 pub(crate) const MODELS: &[Model] = &[
     ("a guard for reading sees all of a write or nothing", reads),
@@ -15,6 +16,7 @@ pub(crate) const MODELS: &[Model] = &[
     ("a failure is seen by who reads, until it is overwritten", faulted),
     ("what a pool lends again nobody uses", pooled),
     ("private memory is copied by memory that nobody else uses", staged),
+    ("memory that is not copied goes to its owner when nobody uses it", not_copied),
 ];
 
 /// A fill that may be refused, of memory whose guards others hold.
@@ -159,4 +161,42 @@ fn staged() {
     });
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     assert_eq!(gpu.staging_stats().used_buffers, 0);
+}
+
+/// Pages of somebody else's: the device fills and copies them, the host reads them, and their last handle goes meanwhile.
+fn not_copied() {
+    struct Owner {
+        pages: PageVec<u32>,
+        has_them: Arc<AtomicBool>,
+    }
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            assert_eq!(self.pages[..2], filled(1), "the device is done with them");
+            self.has_them.store(true, Ordering::SeqCst);
+        }
+    }
+    let gpu = gpu();
+    let has_them = Arc::new(AtomicBool::new(false));
+    // Whole pages, whatever their size.
+    let mut pages = PageVec::zeroed(1 << 14).unwrap();
+    let (start, len) = (NonNull::new(pages.as_mut_ptr()).unwrap(), pages.len());
+    let owner = Owner { pages, has_them: Arc::clone(&has_them) };
+    // SAFETY: whole pages, which live in the owner, and whom nobody else reaches from now on.
+    let ours = unsafe { PageVec::from_raw(start, len, owner) }.unwrap();
+    let (x, mut y) = (gpu.buffer_no_copy(ours).unwrap(), buffer(&gpu));
+    fill(&gpu, x.allocation(), 1).unwrap();
+    let reads = {
+        let x = Arc::clone(x.allocation());
+        thread::spawn(move || assert_eq!(read(x.tracked()).unwrap(), filled(1)))
+    };
+    let mut batch = gpu.batch().unwrap();
+    batch.copy_range((x.allocation(), 0), (y.allocation(), 0), 8).unwrap();
+    let copied = batch.submit().unwrap();
+    drop(x);
+    reads.join().unwrap();
+    copied.wait().unwrap();
+    assert_eq!(y.write().unwrap()[..], filled(1));
+    while !has_them.load(Ordering::SeqCst) {
+        thread::yield_now();
+    }
 }

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use shuttle::thread;
-
+use crate::schedule::thread;
 use crate::sync::Arc;
 use crate::sys::{FAILS, REFUSED};
 use crate::{Accelerator, Model, Stream, StreamLimits, buffer, failure, filled, gpu};

@@ -1,8 +1,7 @@
 //! How submissions settle: in their order, whatever the order of Metal's handlers; the first failure is that of all who used what it was to write. And the
 //! places of a queue.
 
-use shuttle::thread;
-
+use crate::schedule::thread;
 use crate::sync::Arc;
 use crate::sys::{FAILS, REFUSED};
 use crate::{Error, Model, Result, block_on, buffer, copy, failure, fill, filled, gpu};

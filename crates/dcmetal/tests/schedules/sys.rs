@@ -1,7 +1,7 @@
-//! The C ABI of `dcmetal_sys` with a Metal of the models' own behind what is concurrent: buffers, queues, command buffers with copies and fills, events. The
-//! rest is the platform's.
+//! The C ABI of `dcmetal_sys` with a Metal of the models' own behind what they use: a device, buffers, queues, command buffers with copies and fills, events. The
+//! rest is the platform's; Miri, which cannot call it, names the function.
 //!
-//! A queue runs its command buffers in their order on a thread of shuttle's, copies and fills word by word, and calls the completion handlers each on a thread of
+//! A queue runs its command buffers in their order on a thread of its own, copies and fills word by word, and calls the completion handlers each on a thread of
 //! its own, so in any order; those who wait for an event are told likewise. What Metal asks of its callers is asserted: what a command buffer was given
 //! lives until it has completed.
 //!
@@ -13,32 +13,38 @@
     clippy::missing_safety_doc,
     clippy::undocumented_unsafe_blocks,
     clippy::multiple_unsafe_ops_per_block,
+    clippy::too_many_arguments,
     reason = "the contract is the header's: handles are live, out-parameters valid; `raw`, which is the caller, argues each call"
 )]
 
-use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
+use std::ptr::slice_from_raw_parts_mut;
 
 pub(crate) use dcmetal_sys::*;
-use shuttle::rand::Rng;
-use shuttle::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use shuttle::sync::{Arc, Condvar, Mutex};
-use shuttle::thread;
+
+use crate::schedule::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::schedule::sync::{Arc, Condvar, Mutex};
+use crate::schedule::{by_chance, detach, thread};
 
 /// The byte of a fill that fails.
 pub(crate) const FAILS: u8 = 0xFA;
 /// The byte of a fill that has the commit refused.
 pub(crate) const REFUSED: u8 = 0xFB;
 
+struct Device;
+
 /// Words of 32 bits, which host and device read and write as they like.
 struct Buffer {
-    words: Box<[UnsafeCell<u32>]>,
+    start: *mut u32,
+    words: usize,
     is_private: bool,
     released: AtomicBool,
+    /// Who frees the words, where they are somebody else's.
+    owner: Option<(DCMetalDeallocator, *mut c_void)>,
 }
 
-// SAFETY: shuttle runs one thread at a time; what they make of the words is what the models are about.
+// SAFETY: shuttle runs one thread at a time; what they make of the words is what the models are about, and Miri reports those whom nothing keeps apart.
 unsafe impl Send for Buffer {}
 // SAFETY: as for Send.
 unsafe impl Sync for Buffer {}
@@ -62,7 +68,19 @@ struct EventState {
 
 struct Handler {
     call: DCMetalEventHandler,
-    context: usize,
+    context: Context,
+}
+
+/// What a handler is called with, on any thread.
+struct Context(*mut c_void);
+
+// SAFETY: the header: handlers are called on threads of Metal's.
+unsafe impl Send for Context {}
+
+impl Context {
+    fn pointer(self) -> *mut c_void {
+        self.0
+    }
 }
 
 struct Queue {
@@ -84,7 +102,7 @@ struct CommandBuffer {
     queue: Arc<Queue>,
     /// Empties while it runs. One thread at a time records or runs it.
     commands: std::sync::Mutex<VecDeque<Command>>,
-    completed: std::sync::Mutex<Option<(DCMetalCompletedHandler, usize)>>,
+    completed: std::sync::Mutex<Option<(DCMetalCompletedHandler, Context)>>,
     status: AtomicU32,
     committed: AtomicBool,
 }
@@ -176,19 +194,16 @@ impl CommandBuffer {
         self.status.store(status.0, Ordering::SeqCst);
         let (call, context) = self.completed.lock().unwrap().take().expect("a handler");
         let call = call.expect("a handler");
-        thread::spawn(move || unsafe { call(context as *mut c_void, told, std::ptr::null_mut()) });
+        detach(move || unsafe { call(context.pointer(), told, std::ptr::null_mut()) });
         self.queue.leave();
     }
-}
-
-fn by_chance() -> bool {
-    shuttle::rand::thread_rng().gen_range(0..2) == 0
 }
 
 impl Buffer {
     fn at(&self, word: usize) -> *mut u32 {
         assert!(!self.released.load(Ordering::SeqCst), "the device uses memory that its owner let go of");
-        self.words[word].get()
+        assert!(word < self.words, "the device stays in the buffer");
+        unsafe { self.start.add(word) }
     }
 
     fn word(&self, at: usize) -> u32 {
@@ -200,6 +215,18 @@ impl Buffer {
     fn set_word(&self, at: usize, word: u32) {
         let at = self.at(at);
         unsafe { *at = word }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        match self.owner {
+            None => drop(unsafe { Box::from_raw(slice_from_raw_parts_mut(self.start, self.words)) }),
+            Some((free, context)) => {
+                let free = free.expect("a deallocator");
+                unsafe { free(context, self.start.cast(), self.words as u64 * 4) }
+            }
+        }
     }
 }
 
@@ -250,7 +277,7 @@ impl Event {
 impl Handler {
     fn tell(self, status: DCMetalStatus, value: u64) {
         let call = self.call.expect("a handler");
-        thread::spawn(move || unsafe { call(self.context as *mut c_void, status, value) });
+        detach(move || unsafe { call(self.context.pointer(), status, value) });
     }
 }
 
@@ -267,6 +294,69 @@ unsafe fn of<T, H>(handle: *mut H) -> Arc<T> {
 
 unsafe fn released<T, H>(handle: *mut H) -> Arc<T> {
     unsafe { Arc::from_raw(handle.cast::<T>().cast_const()) }
+}
+
+pub(crate) unsafe fn DCMetal_AbiVersion() -> u32 {
+    DC_METAL_ABI_VERSION
+}
+
+pub(crate) unsafe fn DCMetalDevice_CreateSystemDefault(
+    device: *mut DCMetalDevice,
+    _: *mut DCMetalError,
+) -> DCMetalStatus {
+    unsafe { *device = handle(Arc::new(Device)) };
+    DC_METAL_OK
+}
+
+pub(crate) unsafe fn DCMetalDevice_Release(device: DCMetalDevice) {
+    drop(unsafe { released::<Device, _>(device) });
+}
+
+pub(crate) unsafe fn DCMetalDevice_GetName(_: DCMetalDevice, buffer: *mut c_char, capacity: usize) -> usize {
+    let name = c"the models' device".to_bytes_with_nul();
+    assert!(name.len() <= capacity, "room for the name");
+    unsafe { buffer.cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), name.len()) };
+    name.len() - 1
+}
+
+pub(crate) unsafe fn DCMetalDevice_GetRegistryID(_: DCMetalDevice) -> u64 {
+    1
+}
+
+pub(crate) unsafe fn DCMetalDevice_HasUnifiedMemory(_: DCMetalDevice) -> bool {
+    true
+}
+
+pub(crate) unsafe fn DCMetalDevice_IsLowPower(_: DCMetalDevice) -> bool {
+    false
+}
+
+pub(crate) unsafe fn DCMetalDevice_IsHeadless(_: DCMetalDevice) -> bool {
+    true
+}
+
+pub(crate) unsafe fn DCMetalDevice_IsRemovable(_: DCMetalDevice) -> bool {
+    false
+}
+
+pub(crate) unsafe fn DCMetalDevice_GetRecommendedMaxWorkingSetSize(_: DCMetalDevice) -> u64 {
+    1 << 30
+}
+
+pub(crate) unsafe fn DCMetalDevice_GetMaxBufferLength(_: DCMetalDevice) -> u64 {
+    1 << 28
+}
+
+pub(crate) unsafe fn DCMetalDevice_GetMaxThreadgroupMemoryLength(_: DCMetalDevice) -> u64 {
+    32 << 10
+}
+
+pub(crate) unsafe fn DCMetalDevice_GetMaxThreadsPerThreadgroup(_: DCMetalDevice) -> DCMetalSize {
+    DCMetalSize { width: 1024, height: 1024, depth: 1024 }
+}
+
+pub(crate) unsafe fn DCMetalDevice_SupportsFamily(_: DCMetalDevice, _: i64) -> bool {
+    true
 }
 
 pub(crate) unsafe fn DCMetalQueue_Create(
@@ -292,20 +382,33 @@ pub(crate) unsafe fn DCMetalBuffer_Create(
     buffer: *mut DCMetalBuffer,
     _: *mut DCMetalError,
 ) -> DCMetalStatus {
-    let words = (0..length / 4).map(|_| UnsafeCell::new(0)).collect();
-    unsafe {
-        *buffer = handle(Arc::new(Buffer {
-            words,
-            is_private: storage == DC_METAL_STORAGE_PRIVATE,
-            released: AtomicBool::new(false),
-        }))
-    };
+    let words = words(length);
+    let start = Box::into_raw(vec![0u32; words].into_boxed_slice()).cast();
+    let is_private = storage == DC_METAL_STORAGE_PRIVATE;
+    let made = Buffer { start, words, is_private, released: AtomicBool::new(false), owner: None };
+    unsafe { *buffer = handle(Arc::new(made)) };
+    DC_METAL_OK
+}
+
+pub(crate) unsafe fn DCMetalBuffer_CreateNoCopy(
+    _: DCMetalDevice,
+    bytes: *mut c_void,
+    length: u64,
+    _: DCMetalStorageMode,
+    free: DCMetalDeallocator,
+    context: *mut c_void,
+    buffer: *mut DCMetalBuffer,
+    _: *mut DCMetalError,
+) -> DCMetalStatus {
+    let (released, owner) = (AtomicBool::new(false), Some((free, context)));
+    let made = Buffer { start: bytes.cast(), words: words(length), is_private: false, released, owner };
+    unsafe { *buffer = handle(Arc::new(made)) };
     DC_METAL_OK
 }
 
 pub(crate) unsafe fn DCMetalBuffer_GetContents(buffer: DCMetalBuffer) -> *mut c_void {
     let buffer = unsafe { of::<Buffer, _>(buffer) };
-    if buffer.is_private { std::ptr::null_mut() } else { buffer.words.as_ptr().cast_mut().cast() }
+    if buffer.is_private { std::ptr::null_mut() } else { buffer.start.cast() }
 }
 
 pub(crate) unsafe fn DCMetalBuffer_Release(buffer: DCMetalBuffer) {
@@ -366,7 +469,7 @@ pub(crate) unsafe fn DCMetalSharedEvent_Notify(
     context: *mut c_void,
     _: *mut DCMetalError,
 ) -> DCMetalStatus {
-    let (event, handler) = (unsafe { of::<Event, _>(event) }, Handler { call, context: context as usize });
+    let (event, handler) = (unsafe { of::<Event, _>(event) }, Handler { call, context: Context(context) });
     let mut state = event.state.lock().unwrap();
     if state.value < value {
         state.waiting.push((value, handler));
@@ -439,7 +542,7 @@ pub(crate) unsafe fn DCMetalCommandBuffer_AddCompletedHandler(
     context: *mut c_void,
     _: *mut DCMetalError,
 ) -> DCMetalStatus {
-    *unsafe { of::<CommandBuffer, _>(command_buffer) }.completed.lock().unwrap() = Some((call, context as usize));
+    *unsafe { of::<CommandBuffer, _>(command_buffer) }.completed.lock().unwrap() = Some((call, Context(context)));
     DC_METAL_OK
 }
 
@@ -485,7 +588,7 @@ pub(crate) unsafe fn DCMetalCommandBuffer_Commit(
     state.line.push_back(committed);
     if !std::mem::replace(&mut state.runs, true) {
         drop(state);
-        thread::spawn(move || queue.run());
+        detach(move || queue.run());
     } else {
         drop(state);
     }

@@ -44,10 +44,10 @@ impl Recording {
             self.bytes_used = 0;
         }
         let Some(last) = self.bytes.last_mut() else { unreachable!("a chunk was just made sure of") };
-        let place = &mut last[self.bytes_used..][..lines];
+        // Not by a slice of the lines, which would say that nobody else has an address of theirs: what was kept before does.
+        let address = last.as_mut_ptr().wrapping_add(self.bytes_used).cast::<u8>();
         self.bytes_used += lines;
-        let address = place.as_mut_ptr().cast::<u8>();
-        // SAFETY: the lines hold at least bytes.len() bytes and are not used yet.
+        // SAFETY: the chunk has so many lines more, which hold at least bytes.len() bytes and are not used yet.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
         address
     }
@@ -57,5 +57,27 @@ impl Recording {
 pub(super) fn hold<T: Any + Send + Sync>(held: &mut Vec<Held>, one: &Arc<T>) {
     if !held.iter().rev().take(16).any(|known| std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(one))) {
         held.push(one.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In the first chunk, in later ones and between: each is where it was when others have been kept.
+    #[test]
+    fn kept_bytes_stay() {
+        let mut recording = Recording::default();
+        let lengths = [1, 128, 129, 300, 4096, 5, 4096, 700];
+        let kept: Vec<(*mut u8, Vec<u8>)> = lengths
+            .iter()
+            .zip(1u8..)
+            .map(|(&length, value)| (recording.keep_bytes(&vec![value; length]), vec![value; length]))
+            .collect();
+        for (address, bytes) in kept {
+            assert!(address.addr().is_multiple_of(LINE));
+            // SAFETY: so many bytes were kept there, and the recording lives.
+            assert_eq!(unsafe { std::slice::from_raw_parts(address, bytes.len()) }, bytes);
+        }
     }
 }

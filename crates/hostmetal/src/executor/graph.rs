@@ -412,3 +412,37 @@ fn last(reduction: Reduction, value: f64, count: usize) -> f32 {
         Reduction::Sum | Reduction::Maximum | Reduction::Minimum => value as f32,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor<T>(numbers: &mut [T], number: Number, [rows, columns]: [usize; 2]) -> Tensor {
+        Tensor { base: numbers.as_mut_ptr().cast(), number, extents: [1, 1, rows, columns] }
+    }
+
+    fn run(operation: Operation, inputs: &[Tensor], to: Tensor, block: usize) {
+        let all = std::array::from_fn(|at| inputs.get(at).copied());
+        let blocks = to.elements().div_ceil(block);
+        let node = Node { operation, inputs: all, to, block, blocks, work: 1 };
+        (0..blocks).for_each(|number| node.run_block(number));
+    }
+
+    /// In blocks that end within rows; a row is added to each.
+    #[test]
+    fn elements_are_added_where_they_lie() {
+        let halves = |numbers: [u8; 6]| numbers.map(f16::from);
+        let (mut x, mut y, mut to) = (halves([1, 2, 3, 4, 5, 6]), [10u8, 20, 30].map(f16::from), [f16::ZERO; 6]);
+        let inputs = [tensor(&mut x, Number::Float16, [2, 3]), tensor(&mut y, Number::Float16, [1, 3])];
+        run(Operation::Addition, &inputs, tensor(&mut to, Number::Float16, [2, 3]), 4);
+        assert_eq!(to, halves([11, 22, 33, 14, 25, 36]));
+    }
+
+    #[test]
+    fn numbers_are_cast_where_they_lie() {
+        let (mut x, mut to) = ([1.0f32, -2.5, 0.125, 3.0], [bf16::ZERO; 4]);
+        let input = [tensor(&mut x, Number::Float32, [1, 4])];
+        run(Operation::Cast(Number::BFloat16), &input, tensor(&mut to, Number::BFloat16, [1, 4]), 3);
+        assert_eq!(to.map(bf16::to_bits), [0x3f80, 0xc020, 0x3e00, 0x4040]);
+    }
+}

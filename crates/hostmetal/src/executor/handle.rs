@@ -136,3 +136,48 @@ pub(crate) fn sampler_handle(sampler: &Sampler) -> u64 {
     let clamps = lod(sampler.lod_max) << 37 | lod(sampler.lod_min) << 23;
     2 << 62 | bias << 51 | clamps | u64::from(sampler.bits & 0x7f_ffff)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::ptr;
+
+    use super::*;
+    use crate::executor::{LEVELS, Level};
+
+    fn texture(levels: u32) -> Texture {
+        Texture {
+            handle: 0,
+            texels: ptr::null_mut(),
+            slice: 0,
+            kind: 0,
+            order: 0,
+            components: 0,
+            component_size: 0,
+            texel_size: 0,
+            slices: 1,
+            levels,
+            samples: 1,
+            swizzle: 0,
+            unused: 0,
+            level: [Level::default(); LEVELS],
+        }
+    }
+
+    /// Places are used again and again, and a handle is never that of another texture.
+    #[test]
+    fn a_handle_is_of_one_texture() {
+        let mut seen = HashSet::new();
+        let lives: Vec<Described> = (0..70).map(|levels| Described::new(texture(levels))).collect();
+        for round in 0..3 * CHUNK as u32 {
+            let described = Described::new(texture(round));
+            let (handle, place) = (described.handle, described.place);
+            assert!(seen.insert(handle), "{handle:#x} was another texture's");
+            assert_eq!((described.levels, handle as usize / PLACE), (round, place.addr().get() / PLACE));
+            drop(described);
+            // SAFETY: places are never unmapped, and this one waits behind others to be used again.
+            assert_eq!(unsafe { place.as_ref() }.0.handle, 0, "a texture that is gone");
+        }
+        assert!(lives.iter().zip(0..).all(|(described, levels)| described.levels == levels && described.handle != 0));
+    }
+}
