@@ -171,3 +171,59 @@ fn half_bits(value: f64) -> u16 {
     // The leading bit of a normal number counts for one of the exponent, which begins at -14; a carry comes out right.
     sign | ((((exponent + 14) as u16) << 10) + steps)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::{LEVELS, Level};
+
+    /// Makes all levels but the first of a texture of one slice, whose levels lie one behind the other.
+    fn made(kind: u32, [components, component_size]: [u32; 2], sizes: &[[u32; 3]], first: &[u8]) -> Vec<u8> {
+        let texel_size = components * component_size;
+        let (mut level, mut bytes) = ([Level::default(); LEVELS], 0);
+        for (level, [width, height, depth]) in level.iter_mut().zip(sizes.iter().copied()) {
+            let row = u64::from(width * texel_size);
+            let image = row * u64::from(height);
+            *level = Level { offset: bytes, row, image, width, height, depth, unused: 0 };
+            bytes += image * u64::from(depth);
+        }
+        let mut memory = first.to_vec();
+        memory.resize(bytes as usize, 0);
+        let texels = Texels {
+            handle: 0,
+            texels: memory.as_mut_ptr(),
+            slice: bytes,
+            kind,
+            order: 0,
+            components,
+            component_size,
+            texel_size,
+            slices: 1,
+            levels: sizes.len() as u32,
+            samples: 1,
+            swizzle: 0,
+            unused: 0,
+            level,
+        };
+        for level in 1..texels.levels {
+            // SAFETY: the texels are this function's own.
+            unsafe { Mipmap { texels: &texels, slice: 0, level }.make() };
+        }
+        memory.split_off(first.len())
+    }
+
+    /// Means by hand.
+    #[test]
+    fn levels_are_means() {
+        let eight = [10, 20, 30, 40, 50, 60, 70, 80];
+        assert_eq!(made(UNORM, [1, 1], &[[4, 2, 1], [2, 1, 1], [1, 1, 1]], &eight), [35, 55, 45]);
+        assert_eq!(made(UNORM, [1, 1], &[[2, 2, 2], [1, 1, 1]], &eight), [45]);
+        // Three texels are covered by one.
+        assert_eq!(made(UNORM, [2, 1], &[[3, 1, 1], [1, 1, 1]], &[3, 0, 6, 1, 9, 2]), [6, 1]);
+        // -1 is 0x81 and 0x80; the mean of -127 and 27 is -50.
+        assert_eq!(made(SNORM, [1, 1], &[[2, 1, 1], [1, 1, 1]], &[0x80, 27]), [206]);
+        // (1, -2) and (3, 0.5) in 16 bits have the mean (2, -0.75).
+        let halves = [0x3c00u16, 0xc000, 0x4200, 0x3800].map(u16::to_le_bytes).concat();
+        assert_eq!(made(FLOAT, [2, 2], &[[2, 1, 1], [1, 1, 1]], &halves), [0x00, 0x40, 0x00, 0xba]);
+    }
+}

@@ -727,3 +727,21 @@ impl Texture {
         Ok(Rows { source, destination: target, width: width as usize, height, depth })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two rows of two images, within one piece of memory, where the last row that is read is the first that is written.
+    #[test]
+    fn rows_of_images_are_copied() {
+        let mut memory: Vec<u8> = (0..24).collect();
+        let bytes = memory.as_mut_ptr();
+        let source = Linear { bytes, row: 3, image: 6 };
+        let destination = Linear { bytes: bytes.wrapping_add(9), row: 4, image: 8 };
+        // SAFETY: the last of the destination is byte 9 + 8 + 4 + 2 of 24.
+        unsafe { Rows { source, destination, width: 2, height: 2, depth: 2 }.copy() };
+        let expected = [0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 11, 12, 3, 4, 15, 16, 6, 7, 19, 20, 0, 1, 23];
+        assert_eq!(memory, expected);
+    }
+}

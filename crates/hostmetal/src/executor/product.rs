@@ -187,3 +187,30 @@ pub(super) unsafe fn multiply(
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (1 2 3; 4 5 6) (7 8; 9 10; 11 12) = (58 64; 139 154), of 16-bit numbers where they lie, the right matrix transposed, one block for each row.
+    #[test]
+    fn halves_are_multiplied_where_they_lie() {
+        let halves = |numbers: &[u8]| -> Vec<f16> { numbers.iter().map(|x| f16::from(*x)).collect() };
+        let mut left = halves(&[1, 2, 3, 99, 4, 5, 6]);
+        let mut right = halves(&[7, 9, 11, 8, 10, 12]);
+        let mut to = halves(&[1, 1, 99, 1, 1]);
+        let operand = |numbers: &mut Vec<f16>, row, column| Operand {
+            base: numbers.as_mut_ptr().cast(),
+            half: true,
+            row,
+            column,
+            matrix: 0,
+        };
+        let (left, right, result) = (operand(&mut left, 4, 1), operand(&mut right, 1, 3), operand(&mut to, 3, 1));
+        let product =
+            Product { size: [2, 2, 3], count: 1, left, right, to: result, alpha: 1.0, beta: 1.0, block: [1, 2] };
+        assert_eq!(product.blocks(), 2);
+        (0..2).for_each(|number| product.run_block(number));
+        assert_eq!(to, halves(&[59, 65, 99, 140, 155]));
+    }
+}

@@ -83,3 +83,32 @@ impl Neuron {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::performance::Operand;
+
+    /// Of two matrices with gaps between rows: equal numbers share 1, and what is far less has nothing of it.
+    #[test]
+    fn rows_are_written_where_they_lie() {
+        let mut from: [f32; 12] = [5.0, 5.0, 77.0, 1e4, -1e4, 77.0, -3.0, -3.0, 77.0, 0.0, 200.0, 77.0];
+        let mut to = [9.0f32; 11];
+        let operand = |base: *mut f32, row| Operand { base: base.cast(), half: false, row, column: 1, matrix: 2 * row };
+        let (source, result) = (operand(from.as_mut_ptr(), 3), operand(to.as_mut_ptr(), 3));
+        let rows = Rows { function: Function::SoftMax, size: [2, 2], count: 2, from: source, to: result, block: 1 };
+        assert_eq!(rows.blocks(), 4);
+        (0..4).for_each(|number| rows.run_block(number));
+        assert_eq!(to, [0.5, 0.5, 9.0, 1.0, 0.0, 9.0, 0.5, 0.5, 9.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn halves_are_computed_where_they_lie() {
+        let halves = |numbers: [f32; 3]| numbers.map(f16::from_f32);
+        let mut numbers = halves([-2.0, 3.0, -0.5]);
+        let operand = Operand { base: numbers.as_mut_ptr().cast(), half: true, row: 3, column: 1, matrix: 3 };
+        let function = Function::Neuron(Neuron::Relu(0.5), 2.0);
+        Rows { function, size: [1, 3], count: 1, from: operand, to: operand, block: 1 }.run_block(0);
+        assert_eq!(numbers, halves([-2.0, 6.0, -0.5]));
+    }
+}
