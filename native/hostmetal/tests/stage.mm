@@ -1,5 +1,5 @@
 // Cases of [[stage_in]] of kernels: descriptors, what a pipeline refuses, reflection, and one kernel whose attributes come from everywhere.
-// What each format means, crates/hostmetal/tests/msl_stage_in.rs tries.
+// What each format means, crates/hostmetal/tests/msl/stage_in.rs tries.
 #import "faces.h"
 
 #include <cstring>
