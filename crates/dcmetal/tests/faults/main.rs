@@ -59,7 +59,7 @@ fn every_fault_ends_in_right_data_or_the_right_error() {
     bounded("passes of Metal Performance Shaders", a_pass_without_an_encoder_is_out_of_memory);
 }
 
-/// Whether a sanitizer looks on, which takes many times as long: one place of eight has to do then, and a quarter of the programs.
+/// Whether a sanitizer looks on, which takes many times as long: one place of sixteen has to do then, and an eighth of the programs.
 fn is_sanitized() -> bool {
     std::env::var_os("DCMETAL_SANITIZE").is_some()
 }

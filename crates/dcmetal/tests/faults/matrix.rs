@@ -397,7 +397,7 @@ pub(crate) fn kept_kernels() {
     let (mut ends, mut words) = (Ends::default(), String::new());
     for (number, fault) in FAULTS.iter().chain(ARCHIVES).enumerate() {
         for device in 0..2 {
-            if is_sanitized() && !(number + 4 * device).is_multiple_of(8) {
+            if is_sanitized() && !(number + 4 * device).is_multiple_of(16) {
                 continue;
             }
             for (_, rule) in fault.rules() {
@@ -429,7 +429,7 @@ pub(crate) fn matrix() {
     for (number, fault) in FAULTS.iter().enumerate() {
         for (at, work) in WORKS.iter().enumerate() {
             for (device, calls) in calls[at].iter().enumerate() {
-                if is_sanitized() && !(number + at + 4 * device).is_multiple_of(8) {
+                if is_sanitized() && !(number + at + 4 * device).is_multiple_of(16) {
                     continue;
                 }
                 inject(fault, (work, device), calls, |column, ran| {
@@ -456,20 +456,20 @@ pub(crate) fn matrix() {
     let text = tables.text();
     println!("{}", text.join("\n"));
     println!("Stages that told of a fault, as time had it: {told_by:?}.\n");
-    let told: BTreeSet<Stage> = told_by.keys().copied().collect();
-    for stage in [
-        Stage::Open,
-        Stage::Allocate,
-        Stage::Write,
-        Stage::Compile,
-        Stage::Pipelines,
-        Stage::Encode,
-        Stage::Wait,
-        Stage::ReadBack,
-    ] {
-        assert!(told.contains(&stage), "no fault was told by {stage:?}");
-    }
     if !is_sanitized() {
+        let told: BTreeSet<Stage> = told_by.keys().copied().collect();
+        for stage in [
+            Stage::Open,
+            Stage::Allocate,
+            Stage::Write,
+            Stage::Compile,
+            Stage::Pipelines,
+            Stage::Encode,
+            Stage::Wait,
+            Stage::ReadBack,
+        ] {
+            assert!(told.contains(&stage), "no fault was told by {stage:?}");
+        }
         text.iter().for_each(|table| in_document(table));
     }
 }
@@ -507,10 +507,10 @@ pub(crate) static ALONE: AtomicBool = AtomicBool::new(false);
 
 /// Two faults of any kinds at any places, by chance.
 fn pairs(calls: &[[Calls; 2]; WORKS.len()]) {
-    const RUNS: u64 = 600;
+    let runs: u64 = if is_sanitized() { 100 } else { 600 };
     let of_commits = FAULTS.iter().position(|fault| fault.site == "commit").expect("they come last");
     let (mut words, mut ends, mut both) = (String::new(), Ends::new(), 0);
-    for seed in 0..RUNS {
+    for seed in 0..runs {
         let mut random = Random(seed);
         let mut below = |count: usize| random.range(0, count as i64) as usize;
         let (at, device) = (below(WORKS.len()), below(2));
@@ -543,6 +543,6 @@ fn pairs(calls: &[[Calls; 2]; WORKS.len()]) {
         *ends.entry(name_of(ran.end)).or_default() += 1;
     }
     set("");
-    println!("Two at once: {RUNS} runs, in {both} of which both struck: {}.\n", cell(&ends));
-    assert!(both > 20);
+    println!("Two at once: {runs} runs, in {both} of which both struck: {}.\n", cell(&ends));
+    assert!(both > runs / 30);
 }

@@ -68,7 +68,7 @@ struct Program<'a> {
 
 /// Programs on both devices, some of which lose theirs, by a rule or while they are between two steps: 100, or as many as `DCMETAL_PROGRAMS` says.
 pub(crate) fn programs() {
-    let usual = if is_sanitized() { 25 } else { 100 };
+    let usual = if is_sanitized() { 12 } else { 100 };
     let seeds = std::env::var("DCMETAL_PROGRAMS").map_or(usual, |seeds| seeds.parse().expect("a number"));
     let (mut all_outcomes, mut struck) = (Outcomes::default(), 0);
     for seed in 0..seeds {
