@@ -28,9 +28,8 @@ scripts/apple/fetch.sh
 
 # shellcheck source=scripts/apple/rustc.sh
 . scripts/apple/rustc.sh
-# Nothing of it is run: no backtraces, which are a third of std, and nothing for debuggers, which then need not be stripped by a tool of Rust's.
+share_builds
 build_std=(-Zbuild-std=std,panic_unwind,test -Zbuild-std-features=panic-unwind)
-export CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_STRIP=none
 std=()
 if [ ! -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ]; then
   debian_rustc
@@ -38,7 +37,6 @@ if [ ! -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ]; then
 fi
 echo "apple: $("${RUSTC:-rustc}" --version) for $target"
 
-export CARGO_TARGET_DIR=$apple/rust
 export CARGO_TARGET_AARCH64_APPLE_DARWIN_LINKER=$root/scripts/apple/darwin-clang
 export DCMETAL_CLANGXX=$root/scripts/apple/darwin-clang
 export CC_aarch64_apple_darwin=$root/scripts/apple/darwin-clang CXX_aarch64_apple_darwin=$root/scripts/apple/darwin-clang
@@ -57,7 +55,7 @@ check "${std[@]}" --target $target --workspace --exclude hostmetal --exclude hos
   fail "the workspace does not type-check for $target without warnings"
 echo "apple: the workspace type-checks for $target"
 
-log=$apple/rust/link.json
+log=$CARGO_TARGET_DIR/link.json
 cargo test --quiet --no-run --message-format=json "${std[@]}" --target $target -p dcmetal-sys >"$log" ||
   fail "the tests of dcmetal-sys do not link for $target"
 linked=0

@@ -26,3 +26,12 @@ debian_rustc() {
   "$RUSTC" --version >/dev/null || fail "Debian's rustc does not run here"
 }
 
+# Builds by that compiler, for whatever targets, share a folder, and what they run on this machine while they build (macros, build scripts and what these
+# need). For that to be the same, profiles must be, too: no backtraces, which are a third of std, and nothing for debuggers, which then need not be stripped
+# by a tool of Rust's. $@: packages that have lines in backtraces all the same, which goes to cargo as the options $with_lines.
+share_builds() {
+  export CARGO_TARGET_DIR=$root/target/apple/rust CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_STRIP=none
+  with_lines=()
+  local package
+  for package in "$@"; do with_lines+=(--config "profile.dev.package.$package.debug=\"line-tables-only\""); done
+}
