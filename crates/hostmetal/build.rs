@@ -3,10 +3,14 @@
 //! Dependants get `DEP_HOSTMETAL_CXX` (the clang++), `DEP_HOSTMETAL_OBJCXX_FLAGS` (its flags, U+001F between them) and
 //! `DEP_HOSTMETAL_INCLUDE` (the folder that holds `Metal/Metal.h`). `DCMETAL_CLANGXX` names another clang++; whichever it is, it
 //! is tried first. `DCMETAL_SANITIZE=address|thread` builds instrumented: `address` with the checks of undefined behaviour, and
-//! beside the LLVM pass another one with these alone, which trap there. Only sources whose text, headers or flags changed are compiled again. On macOS and for docs.rs the script does nothing.
+//! beside the LLVM pass another one with these alone, which trap there. Only sources whose text, headers or flags changed are compiled again.
+//! `HOSTMETAL_PASSES` names a folder for the LLVM pass of all builds, whatever their profiles and target folders: what lies there, made of the same sources by
+//! the same clang with the same flags, is taken. On macOS and for docs.rs the script does nothing.
 
 use std::env;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -295,7 +299,7 @@ fn build_pass() {
     }
 }
 
-/// From the sources in `folder` to `file`. Only what changed is compiled again.
+/// From the sources in `folder` to `file`. Only what changed is compiled again, and nothing that lies in the folder for all builds.
 fn compile_pass(folder: &Path, include: &Path, file: &Path, options: &[&str]) {
     let clang = find_clang().unwrap_or_else(|why| stop(&[why]));
     let objects = file.with_extension("objects");
@@ -325,6 +329,15 @@ fn compile_pass(folder: &Path, include: &Path, file: &Path, options: &[&str]) {
         command
     };
     let flags = format!("{:?} {}", command(), version(&clang));
+
+    let shared = shared_pass(&format!("{flags}{}{}", headers.concat(), sources.concat()), file);
+    if let Some(shared) = &shared {
+        // What it says is no longer so, when the file is another.
+        let _ = fs::remove_file(stamp_of(file));
+        if fs::copy(shared, file).is_ok() {
+            return;
+        }
+    }
 
     // LLVM's headers are most of what there is to read: they are read once, and what that gives is not kept, since it holds only for the very same files.
     let mut llvm: Vec<&str> =
@@ -360,6 +373,28 @@ fn compile_pass(folder: &Path, include: &Path, file: &Path, options: &[&str]) {
             let first = "the LLVM pass does not compile:".to_owned();
             stop(&std::iter::once(first).chain(why.lines().map(str::to_owned)).collect::<Vec<_>>())
         });
+    if let Some(shared) = shared {
+        share_pass(file, &shared).unwrap_or_else(|error| stop(&[format!("{}: {error}", shared.display())]));
+    }
+}
+
+/// Where the folder for all builds has, or is to have, what is made of `with`.
+fn shared_pass(with: &str, file: &Path) -> Option<PathBuf> {
+    println!("cargo::rerun-if-env-changed=HOSTMETAL_PASSES");
+    let folder = env::var_os("HOSTMETAL_PASSES").filter(|folder| !folder.is_empty())?;
+    // Always by the same keys, in one version of the standard library.
+    let mut hasher = DefaultHasher::new();
+    with.hash(&mut hasher);
+    Some(Path::new(&folder).join(format!("{:016x}-{}", hasher.finish(), with.len())).join(file.file_name()?))
+}
+
+/// Whole or not at all: builds may run beside each other.
+fn share_pass(file: &Path, shared: &Path) -> io::Result<()> {
+    let folder = shared.parent().expect("it lies in a folder");
+    fs::create_dir_all(folder)?;
+    let whole = folder.join(format!(".{}", std::process::id()));
+    fs::copy(file, &whole)?;
+    fs::rename(&whole, shared)
 }
 
 /// Whether a line of a source names a header that is not the pass's own.
@@ -369,14 +404,20 @@ fn is_of_llvm(line: &str) -> bool {
 
 /// Makes a file, unless it was made with the same.
 fn make(file: &Path, with: &str, how: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    let mut stamp = file.as_os_str().to_owned();
-    stamp.push(".made_with");
+    let stamp = stamp_of(file);
     if file.is_file() && fs::read_to_string(&stamp).is_ok_and(|text| text == with) {
         return Ok(());
     }
     let _ = fs::remove_file(&stamp);
     how()?;
     fs::write(&stamp, with).map_err(|error| format!("{}: {error}", stamp.display()))
+}
+
+/// Says what a file was made with.
+fn stamp_of(file: &Path) -> PathBuf {
+    let mut stamp = file.as_os_str().to_owned();
+    stamp.push(".made_with");
+    stamp.into()
 }
 
 /// Runs a compiler; its words are the error.
