@@ -47,15 +47,12 @@ fn every_fault_ends_in_right_data_or_the_right_error() {
         // SAFETY: one test, and nothing has read the environment yet.
         unsafe { std::env::set_var(name, value) };
     }
-    // What one thread does is not for the thread sanitizer, with which it takes many times as long.
-    if std::env::var_os("DCMETAL_SANITIZE").is_none_or(|part| part != "thread") {
-        bounded("the matrix", matrix::matrix);
-        bounded("kernels in a folder", folder::kernels_in_a_folder);
-        bounded("kept kernels", matrix::kept_kernels);
-        bounded("programs by chance", programs::programs);
-        bounded("retries", transient_faults_are_recovered_from);
-        bounded("a lost device", a_device_may_go_at_any_submission);
-    }
+    bounded("the matrix", matrix::matrix);
+    bounded("kernels in a folder", folder::kernels_in_a_folder);
+    bounded("kept kernels", matrix::kept_kernels);
+    bounded("programs by chance", programs::programs);
+    bounded("retries", transient_faults_are_recovered_from);
+    bounded("a lost device", a_device_may_go_at_any_submission);
     bounded("threads and chance", threads_meet_faults_by_chance);
     bounded("threads and a lost device", threads_lose_a_device);
     bounded("heaps", a_heap_that_is_not_made_is_no_failure);
