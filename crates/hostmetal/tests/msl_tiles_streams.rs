@@ -16,8 +16,8 @@ use support::{Buffer, Pipeline, Queue};
 const CHILD: &str = "HOSTMETAL_TEST_CHILD";
 /// Threads of a threadgroup along x and y.
 const SIDE: u32 = 16;
-/// Threads of the grids: whole threadgroups, of which rows of memory begin with cache lines in some.
-const GRIDS: &[[u32; 2]] = &[[16, 16], [64, 48], [240, 16]];
+/// Threads of the grids: whole threadgroups, of which rows of memory begin with cache lines in some; those of a column of the last are 4 KiB apart.
+const GRIDS: &[[u32; 2]] = &[[16, 16], [64, 48], [240, 16], [16, 1024]];
 /// Words behind the beginning of a cache line that `out` begins.
 const SHIFTS: &[usize] = &[0, 1, 16];
 const MARGIN: usize = 64;
@@ -302,13 +302,13 @@ fn run([pipeline, copy]: [&Pipeline; 2], [w, h]: [u32; 2], shift: usize, (a, out
     assert_eq!(other.read::<u32>(), [UNTOUCHED; 16], "{place}");
 }
 
-/// A limit of a byte, so that every grid is large, and none.
+/// A limit of a byte, so that every grid is large; one between 64 KiB and the sixteen times that lines 4 KiB apart count for; and none.
 #[test]
 fn stores_around_the_caches_write_the_same() {
     if std::env::var_os(CHILD).is_some() {
         return run_all();
     }
-    for limit in ["1", "0"] {
+    for limit in ["1", "256K", "0"] {
         let output = Command::new(std::env::current_exe().expect("the test's own executable"))
             .args(["--exact", "stores_around_the_caches_write_the_same", "--nocapture"])
             .envs([(CHILD, "1"), ("HOSTMETAL_STREAM_SIZE", limit)])

@@ -316,6 +316,10 @@ void addFences(Function &kernel, Value *streamBytes, uint64_t mostBytes) {
 
 // Where `hm_group` has the addresses of buffers: before those of threadgroup memory.
 constexpr uint64_t buffersEnd = 248;
+// Lines so far apart share a set of the first cache of every x86-64 processor (64 sets, or as many as divide them), which has place for 8 to 16. A tile's are
+// then soon out of it, and grids around the caches are faster from a sixteenth of the size on: docs/HOSTMETAL.md, "Around the caches", has figures.
+constexpr uint64_t setBytes = 4096;
+constexpr unsigned crowdedShift = 4;
 // So many whole lines, at least, for a choice between the two kinds of stores; and at most, which are then all in registers at once.
 constexpr size_t leastLines = 4, mostLines = 16;
 
@@ -437,14 +441,19 @@ void addLines(Lines &lines, Value *streamBytes) {
     store->moveBefore(lines.back());
   IRBuilder<> builder(lines.front());
   Value *bits = nullptr;
+  SmallVector<Value *, 16> addresses;
   uint64_t least = lineBytes;
   for (StoreInst *store : lines) {
     Value *address = builder.CreatePtrToInt(store->getPointerOperand(), builder.getInt64Ty());
     bits = bits ? builder.CreateOr(bits, address) : address;
+    addresses.push_back(address);
     least = std::min(least, laneBytes(store));
   }
   Value *whole = builder.CreateICmpEQ(builder.CreateAnd(bits, lineBytes - 1), builder.getInt64(0));
-  Value *wanted = builder.CreateAnd(builder.CreateICmpUGE(builder.getInt32(uint32_t(least)), streamBytes), whole);
+  Value *apart = builder.CreateXor(addresses[0], addresses[1]);
+  Value *crowded = builder.CreateICmpEQ(builder.CreateAnd(apart, setBytes - 1), builder.getInt64(0));
+  Value *enough = builder.CreateSelect(crowded, builder.getInt32(uint32_t(least << crowdedShift)), builder.getInt32(uint32_t(least)));
+  Value *wanted = builder.CreateAnd(builder.CreateICmpUGE(enough, streamBytes), whole);
   Instruction *around = nullptr, *through = nullptr;
   SplitBlockAndInsertIfThenElse(wanted, lines.front()->getIterator(), &around, &through);
   MDNode *yes = MDNode::get(builder.getContext(), ConstantAsMetadata::get(builder.getInt32(1)));
