@@ -39,20 +39,33 @@ fn lanes_see_each_other_behind_a_barrier() {
 }
 
 /// Of two threads that each store one cell and then load the other's, one at least sees the other's store, when a sequentially consistent fence
-/// stands between (the test "store buffering"; without the fence x86 does both loads first now and then).
+/// stands between, or a barrier for the whole device (the test "store buffering"; without the fence x86 does both loads first now and then).
 #[test]
-fn a_fence_keeps_the_order_of_a_store_and_a_load() {
-    let source = "kernel void run(device atomic_uint *cells [[buffer(0)]], device uint *out [[buffer(1)]], uint g [[threadgroup_position_in_grid]]) {\n\
-          for (uint k = 0; k < 2000; k++) {\n\
-            device atomic_uint *pair = cells + (g / 2 * 2000 + k) * 64;\n\
-            atomic_store_explicit(pair + g % 2 * 32, 1u, memory_order_relaxed);\n\
-            atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);\n\
-            out[(g / 2 * 2000 + k) * 2 + g % 2] = atomic_load_explicit(pair + (1 - g % 2) * 32, memory_order_relaxed);\n\
-          }\n}\n";
-    let pairs = 16 * 2000;
-    let (cells, out) = (Buffer::new(pairs * 256), Buffer::new(pairs * 8));
-    run(&compile(source, MathMode::Fast), &[&cells, &out], 32, 1);
-    assert!(out.read::<[u32; 2]>().iter().all(|seen| *seen != [0, 0]));
+fn fences_keep_the_order_of_a_store_and_a_load() {
+    const FENCES: &[&str] = &[
+        "atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device)",
+        "threadgroup_barrier(mem_flags::mem_device, thread_scope_device)",
+        "threadgroup_barrier(mem_flags::mem_device, memory_order_seq_cst, static_cast<thread_scope>(3))",
+        "simdgroup_barrier(mem_flags::mem_device, thread_scope_device)",
+        "simdgroup_barrier(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device)",
+    ];
+    for fence in FENCES {
+        let source = format!(
+            "kernel void run(device atomic_uint *cells [[buffer(0)]], device uint *out [[buffer(1)]], uint g [[threadgroup_position_in_grid]]) {{\n\
+              for (uint k = 0; k < 2000; k++) {{\n\
+                device atomic_uint *pair = cells + (g / 2 * 2000 + k) * 64;\n\
+                atomic_store_explicit(pair + g % 2 * 32, 1u, memory_order_relaxed);\n\
+                {fence};\n\
+                out[(g / 2 * 2000 + k) * 2 + g % 2] = atomic_load_explicit(pair + (1 - g % 2) * 32, memory_order_relaxed);\n\
+              }}\n}}\n"
+        );
+        for engine in [Engine::Stack, Engine::Pass] {
+            let pairs = 16 * 2000;
+            let (cells, out) = (Buffer::new(pairs * 256), Buffer::new(pairs * 8));
+            run(&pipeline(load(&source, MathMode::Fast, engine)), &[&cells, &out], 32, 1);
+            assert!(out.read::<[u32; 2]>().iter().all(|seen| *seen != [0, 0]), "{fence}");
+        }
+    }
 }
 
 #[test]
