@@ -38,6 +38,19 @@ const SCALARS: [&str; 25] = [
     "signed",
 ];
 
+/// Types of the library that are one word.
+const CLASSES: [&str; 9] = [
+    "atomic_bool",
+    "atomic_int",
+    "atomic_uint",
+    "atomic_ulong",
+    "atomic_float",
+    "simdgroup_float8x8",
+    "simdgroup_half8x8",
+    "simdgroup_bfloat8x8",
+    "sampler",
+];
+
 const SPACES: [&str; 7] =
     ["device", "constant", "threadgroup", "thread", "threadgroup_imageblock", "ray_data", "object_data"];
 
@@ -70,7 +83,6 @@ pub(super) fn check(stream: &Stream, program: &Program, skipped: &[bool], findin
 
 /// The program's types that have no address space, and depend on nothing.
 fn types<'a>(s: &'a Stream, program: &Program) -> HashSet<&'a str> {
-    // One letter is a template's parameter too often.
     let template = |i: usize| s.is(i.wrapping_sub(2), ">");
     // No enumerators, and no objects of a class that is defined with them.
     let is_type = |i: usize| match s.at(i.wrapping_sub(1)) {
@@ -81,13 +93,8 @@ fn types<'a>(s: &'a Stream, program: &Program) -> HashSet<&'a str> {
         }
         _ => true,
     };
-    let mut types: HashSet<&str> = program
-        .types
-        .iter()
-        .filter(|&&i| is_type(i) && !template(i))
-        .map(|&i| s.at(i))
-        .filter(|word| word.len() > 1)
-        .collect();
+    let own = program.types.iter().filter(|&&i| is_type(i) && !template(i)).map(|&i| s.at(i));
+    let mut types: HashSet<&str> = CLASSES.into_iter().chain(own).collect();
     for i in 0..s.len() {
         if s.is(i, "using") && s.is_ident(i + 1) && s.is(i + 2, "=") {
             let end = (i..s.len()).find(|&j| s.is(j, ";")).unwrap_or(i);
@@ -98,7 +105,9 @@ fn types<'a>(s: &'a Stream, program: &Program) -> HashSet<&'a str> {
         }
     }
     for i in 1..s.len() {
-        let parameter = s.is(i - 1, "typename") || s.is(i - 1, "class") && matches!(s.at(i.wrapping_sub(2)), "<" | ",");
+        let word = if s.is(i - 1, "...") { i.wrapping_sub(2) } else { i - 1 };
+        let parameter =
+            s.is(word, "typename") || s.is(word, "class") && matches!(s.at(word.wrapping_sub(1)), "<" | ",");
         if parameter {
             types.remove(s.at(i));
         }
@@ -110,7 +119,7 @@ fn types<'a>(s: &'a Stream, program: &Program) -> HashSet<&'a str> {
 fn alias<'a>(s: &'a Stream, name: usize, (start, end): (usize, usize), types: &mut HashSet<&'a str>) {
     let mut words = (start..end).map(|i| s.at(i)).filter(|word| !SPECIFIERS.contains(word) && *word != "::");
     let plain = words.all(|word| is_builtin(word) || types.contains(word));
-    if plain && start < end && s.at(name).len() > 1 {
+    if plain && start < end {
         types.insert(s.at(name));
     } else {
         types.remove(s.at(name));

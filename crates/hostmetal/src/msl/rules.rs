@@ -26,6 +26,7 @@ pub(crate) fn check(
     }
     let rules = Rules { s: stream, program, inside, globals, skipped };
     rules.words(findings);
+    rules.newer_words(version, findings);
     pointers::check(stream, program, &rules.skipped, findings);
     rules.variables(findings);
     rules.functions(findings);
@@ -71,6 +72,33 @@ const FORBIDDEN: [(&str, &str); 17] = [
     ("__local", "OpenCL address spaces are not part of Metal"),
     ("__private", "OpenCL address spaces are not part of Metal"),
     ("__generic", "OpenCL address spaces are not part of Metal"),
+];
+
+/// Words of the library with the version that they came with (MSL specification 2.1, 2.2, 2.4, 2.6, 6.9.2, 6.7, 6.19).
+const SINCE: [(&str, (u32, u32)); 23] = [
+    ("simdgroup_matrix", (2, 3)),
+    ("simdgroup_float8x8", (2, 3)),
+    ("simdgroup_half8x8", (2, 3)),
+    ("simdgroup_load", (2, 3)),
+    ("simdgroup_store", (2, 3)),
+    ("simdgroup_multiply", (2, 3)),
+    ("simdgroup_multiply_accumulate", (2, 3)),
+    ("make_filled_simdgroup_matrix", (2, 3)),
+    ("simd_shuffle_and_fill_down", (2, 4)),
+    ("simd_shuffle_and_fill_up", (2, 4)),
+    ("quad_shuffle_and_fill_down", (2, 4)),
+    ("quad_shuffle_and_fill_up", (2, 4)),
+    ("atomic_float", (3, 0)),
+    ("bfloat", (3, 1)),
+    ("bfloat2", (3, 1)),
+    ("bfloat3", (3, 1)),
+    ("bfloat4", (3, 1)),
+    ("packed_bfloat2", (3, 1)),
+    ("packed_bfloat3", (3, 1)),
+    ("packed_bfloat4", (3, 1)),
+    ("simdgroup_bfloat8x8", (3, 1)),
+    ("os_log", (3, 2)),
+    ("os_log_default", (3, 2)),
 ];
 
 /// Enumerations of what a sampler is made from (MSL specification 2.10).
@@ -140,6 +168,27 @@ impl Rules<'_> {
                     findings.push(Finding::error(i, "ray tracing is not supported by hostmetal"));
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Words of later versions that are not the program's own.
+    fn newer_words(&self, version: (u32, u32), findings: &mut Vec<Finding>) {
+        let newer: HashMap<&str, (u32, u32)> = SINCE.into_iter().filter(|(_, since)| version < *since).collect();
+        if newer.is_empty() {
+            return;
+        }
+        let (s, program) = (self.s, self.program);
+        let functions = program.functions.iter().map(|function| function.name);
+        let variables = (1..s.len()).filter(|&i| pointers::is_builtin(s.at(i - 1)));
+        let own: HashSet<&str> =
+            program.types.iter().copied().chain(functions).chain(variables).map(|i| s.at(i)).collect();
+        for i in (0..s.len()).filter(|&i| !self.skipped[i] && s.kind(i) == Some(Kind::Ident)) {
+            let word = s.at(i);
+            let known =
+                newer.get(word).filter(|_| !own.contains(word) && !matches!(s.at(i.wrapping_sub(1)), "." | "->"));
+            if let Some((major, minor)) = known {
+                findings.push(Finding::error(i, format!("'{word}' is not available before Metal {major}.{minor}")));
             }
         }
     }

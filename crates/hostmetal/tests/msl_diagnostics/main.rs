@@ -353,6 +353,26 @@ const CASES: &[Case] = &[
          kernel void k(device uint *p) { uint all[2] = {one * two, 2}; Pair a = first, b = last; int c[] = {a * b, 1}; p[0] = all[0] + flags[0] + c[0]; }",
     ),
     rejected(
+        "pointers and references to the library's types and to short names",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct S { int a; };\nusing A = atomic_uint;\n\
+         void f(S *s, atomic_uint *c);\nvoid g(simdgroup_float8x8 &m, const metal::sampler &t);\nvoid h(A *a, thread S &s, device atomic_int *b);",
+        &[
+            "5:10: error: pointer type must have explicit address space qualifier",
+            "5:26: error: pointer type must have explicit address space qualifier",
+            "6:27: error: reference type must have explicit address space qualifier",
+            "6:52: error: reference type must have explicit address space qualifier",
+            "7:10: error: pointer type must have explicit address space qualifier",
+        ],
+    ),
+    accepted(
+        "short names of templates' parameters, of values and of objects",
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct S { int a; };\nconstant struct M { int a; } N = {3};\n\
+         template <class T> void f(T *p) { p[0] = 1; }\ntemplate <typename... U> void g(U &...u) {}\ntemplate <int K> int k(int x) { return K * x; }\n\
+         template <template <class> class V> struct W { V<int> *v; };\nenum E { X = 2, Y };\n\
+         template <class A, class R> R h(A &a, R *r) { R b = r[0]; return a * b; }\n\
+         kernel void run(device float *p [[buffer(0)]], device atomic_uint *c [[buffer(1)]]) { int a[] = {X * Y, N.a * 2}; f(p); thread S s = {1}; thread S &t = s; p[1] = a[0] + a[1] + k<2>(3) + t.a; g(s); }",
+    ),
+    rejected(
         "a type that a typedef names only",
         "typedef struct { int a; } Item;\nvoid f(Item *i);",
         &["2:13: error: pointer type must have explicit address space qualifier"],
@@ -872,6 +892,31 @@ fn what_older_versions_do_not_have() {
         ((3, 1), "void f(device int *p) { auto g = [](int x) { return x; }; p[0] = g(1); }", format!("1:34: {lambda}")),
         ((3, 1), "void f(device int *p) { p[0] = [=] { return p[1]; }(); }", format!("1:32: {lambda}")),
         ((2, 4), "int f(int a) { return [&](int b) -> int { return a + b; }(1); }", format!("1:23: {lambda}")),
+        (
+            (3, 0),
+            "kernel void k(device bfloat *p) {}",
+            "1:22: error: 'bfloat' is not available before Metal 3.1".to_owned(),
+        ),
+        (
+            (2, 4),
+            "void f(device metal::atomic_float *p);",
+            "1:22: error: 'atomic_float' is not available before Metal 3.0".to_owned(),
+        ),
+        (
+            (2, 2),
+            "void f() { metal::simdgroup_half8x8 m; }",
+            "1:19: error: 'simdgroup_half8x8' is not available before Metal 2.3".to_owned(),
+        ),
+        (
+            (2, 3),
+            "#include <metal_stdlib>\nfloat f(float a) { return metal::simd_shuffle_and_fill_up(a, a, ushort(1)); }",
+            "2:34: error: 'simd_shuffle_and_fill_up' is not available before Metal 2.4".to_owned(),
+        ),
+        (
+            (3, 1),
+            "#include <metal_logging>\nvoid f() { metal::os_log_default.log(\"\"); }",
+            "2:19: error: 'os_log_default' is not available before Metal 3.2".to_owned(),
+        ),
     ];
     for (language_version, source, words) in cases {
         let options = CompileOptions { language_version, ..CompileOptions::default() };
@@ -880,6 +925,11 @@ fn what_older_versions_do_not_have() {
     }
     let fine = "[[maybe_unused]] constant int t[2] = {1, 2}; struct S { int v[2]; int operator[](int i) const { return v[i]; } };\n\
                 kernel void k(device int *p [[buffer(0)]]) { int a[2] {1, 2}; S s{{3, 4}}; p[a[0]] = s[t[1] - 1]; if (p[1]) { p[2] = 1; } }";
-    let options = CompileOptions { language_version: (2, 4), ..CompileOptions::default() };
-    check(fine, &options).unwrap_or_else(|failure| panic!("{failure}"));
+    // What the program names so itself.
+    let own = "struct atomic_float { float value; }; struct S { int bfloat; };\nfloat simd_shuffle_and_fill_up(float a) { return a; }\n\
+               kernel void k(device atomic_float *p [[buffer(0)]]) { S s = {1}; p->value = simd_shuffle_and_fill_up(s.bfloat); float bfloat2 = 1; p->value += bfloat2; }";
+    for source in [fine, own] {
+        let options = CompileOptions { language_version: (2, 4), ..CompileOptions::default() };
+        check(source, &options).unwrap_or_else(|failure| panic!("{failure}"));
+    }
 }
