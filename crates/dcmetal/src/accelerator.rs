@@ -471,7 +471,8 @@ impl Accelerator {
     /// A sampler.
     ///
     /// # Errors
-    /// [`Error::Metal`] for what a sampler cannot be: coordinates in pixels that repeat.
+    /// [`Error::Metal`] for what a sampler cannot be: coordinates in pixels that repeat; and when Metal makes none.
+    /// [`Error::NoDevice`] when the device was removed.
     pub fn sampler(&self, descriptor: &SamplerDescriptor) -> Result<Sampler> {
         Sampler::new(self, descriptor)
     }

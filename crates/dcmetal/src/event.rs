@@ -84,9 +84,10 @@ impl Accelerator {
     /// An event whose value is 0.
     ///
     /// # Errors
-    /// [`Error::Metal`] when Metal makes none.
+    /// [`Error::Metal`] when Metal makes none; [`Error::NoDevice`] when the device was removed.
     pub fn event(&self) -> Result<Event> {
-        let raw = SharedEvent::new(self.device()).map_err(|failure| failure.during("make an event"))?;
+        let raw = SharedEvent::new(self.device())
+            .map_err(|failure| failure.of_nothing(self.device(), "make an event", None))?;
         Ok(Event { raw: Arc::new(raw), known: Arc::default() })
     }
 }

@@ -155,7 +155,7 @@ impl Batch {
     fn with(accelerator: &Accelerator, uses: Uses, order: Order, references: References) -> Result<Batch> {
         let slot = accelerator.slots().open()?;
         let command_buffer = CommandBuffer::new(accelerator.queue(), references)
-            .map_err(|failure| failure.during("make a command buffer"))?;
+            .map_err(|failure| failure.of_nothing(accelerator.device(), "make a command buffer", None))?;
         if let Some(timing) = accelerator.figures().and_then(Timing::new) {
             uses.flight().measure(timing);
         }
@@ -702,7 +702,7 @@ impl Batch {
             self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
             self.keep_apart()?;
             let mut encoder = ComputeEncoder::new(&mut self.command_buffer)
-                .map_err(|failure| failure.during("make a compute encoder"))?;
+                .map_err(|failure| failure.of_nothing(self.accelerator.device(), "make a compute encoder", None))?;
             let ordered = self.order.began(&mut encoder);
             self.encoder = Encoder::Compute(Compute {
                 encoder,
@@ -712,7 +712,8 @@ impl Batch {
                 threadgroup_slots: 0,
                 barrier: false,
             });
-            self.unbroken(ordered, "wait for a fence").map_err(|(failure, call)| failure.during(call))?;
+            self.unbroken(ordered, "wait for a fence")
+                .map_err(|(failure, call)| failure.of_nothing(self.accelerator.device(), call, None))?;
         }
         match &mut self.encoder {
             Encoder::Compute(compute) => Ok(compute),
@@ -724,11 +725,12 @@ impl Batch {
         if !matches!(self.encoder, Encoder::Blit(_)) {
             self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
             self.keep_apart()?;
-            let mut encoder =
-                BlitEncoder::new(&mut self.command_buffer).map_err(|failure| failure.during("make a blit encoder"))?;
+            let mut encoder = BlitEncoder::new(&mut self.command_buffer)
+                .map_err(|failure| failure.of_nothing(self.accelerator.device(), "make a blit encoder", None))?;
             let ordered = self.order.began(&mut encoder);
             self.encoder = Encoder::Blit(encoder);
-            self.unbroken(ordered, "wait for a fence").map_err(|(failure, call)| failure.during(call))?;
+            self.unbroken(ordered, "wait for a fence")
+                .map_err(|(failure, call)| failure.of_nothing(self.accelerator.device(), call, None))?;
         }
         match &mut self.encoder {
             Encoder::Blit(encoder) => Ok(encoder),

@@ -401,7 +401,8 @@ impl Recording {
             Ok(commands)
         };
         let commands: Result<Vec<IndirectCommands>, Failure> = script.runs.iter().map(record).collect();
-        let commands = commands.map_err(|failure| failure.during("record indirect commands"))?;
+        let commands =
+            commands.map_err(|failure| failure.of_nothing(accelerator.device(), "record indirect commands", None))?;
         Ok(Recording { commands, values, version: script.version, flights: Vec::new() })
     }
 

@@ -301,7 +301,7 @@ pub struct Sampler {
 impl Sampler {
     pub(crate) fn new(accelerator: &Accelerator, descriptor: &SamplerDescriptor) -> Result<Sampler> {
         let state = raw::SamplerState::new(accelerator.device(), descriptor)
-            .map_err(|failure| failure.during("make a sampler"))?;
+            .map_err(|failure| failure.of_nothing(accelerator.device(), "make a sampler", None))?;
         Ok(Sampler { state: Arc::new(state), accelerator: accelerator.clone(), descriptor: *descriptor })
     }
 

@@ -294,7 +294,7 @@ fn indirect(gpu: &Accelerator, capacity: usize) -> Result<Option<IndirectCommand
     match IndirectCommands::for_kernels(gpu.device(), capacity, SLOTS) {
         Ok(mut commands) => Ok((commands.resource_id() != 0).then_some(commands)),
         Err(failure) if failure.status == dcmetal_sys::DC_METAL_UNSUPPORTED => Ok(None),
-        Err(failure) => Err(failure.during("make indirect commands")),
+        Err(failure) => Err(failure.of_nothing(gpu.device(), "make indirect commands", None)),
     }
 }
 

@@ -21,8 +21,8 @@ use dcmetal::ErrorKind::{Device, DeviceLost};
 use dcmetal::telemetry::Reason;
 use dcmetal::tensor::{Activation, Implementation, Product, Tensor, TensorMut, activate_by, product_with};
 use dcmetal::{
-    Accelerator, BreakerLimits, BufferPool, Error, ErrorKind, Origin, PixelFormat, PoolLimits, Recovery, Retries,
-    TextureDescriptor,
+    Accelerator, BreakerLimits, Buffer, BufferPool, Error, ErrorKind, Grid, Kernel, Origin, PixelFormat, PoolLimits,
+    Recovery, Retries, SamplerDescriptor, TextureDescriptor, args,
 };
 use hostmetal::{faults, ffi};
 use matrix::{FAULTS, may_pass};
@@ -190,6 +190,16 @@ fn transient_faults_are_recovered_from() {
 
 // ---------------------------------------------------------------- a device that goes
 
+/// What Metal makes, with the site of its fault.
+type Maker = fn(&Accelerator, &Kernel, &mut Buffer<u32>) -> dcmetal::Result<()>;
+const MAKERS: [(&str, Maker); 5] = [
+    ("sampler", |gpu, _, _| gpu.sampler(&SamplerDescriptor::default()).map(drop)),
+    ("event", |gpu, _, _| gpu.event().map(drop)),
+    ("command_buffer", |gpu, _, _| gpu.batch().map(drop)),
+    ("encoder", |gpu, kernel, y| gpu.batch()?.launch(kernel, Grid::linear(1), args![y])),
+    ("encoder", |gpu, _, y| gpu.batch()?.fill(y, 1)),
+];
+
 fn a_device_may_go_at_any_submission() {
     let places = matrix::commits_of_batches();
     for place in 1..=places {
@@ -200,6 +210,9 @@ fn a_device_may_go_at_any_submission() {
         let (input, progress) = (input(place), Progress::new());
         // Kept across the loss: the host reads what was done before.
         let kept = gpu.buffer_from(&input).expect("a buffer");
+        let library =
+            gpu.compile_msl("kernel void run(device uint* y [[buffer(0)]]) { y[0] = 1; }").expect("it compiles");
+        let (kernel, mut written) = (library.kernel("run").expect("a kernel"), gpu.buffer_zeroed(4).expect("a buffer"));
         let telemetry = gpu.telemetry();
         let lost = || telemetry.health().reasons.contains(&Reason::Lost);
         assert!(!lost());
@@ -216,6 +229,11 @@ fn a_device_may_go_at_any_submission() {
             gpu.batch().and_then(|batch| batch.submit()?.wait()).expect_err("it has gone"),
         ] {
             assert_eq!(error.kind(), DeviceLost, "{error}");
+        }
+        for (site, make) in MAKERS {
+            set(&format!("{site}:at=1"));
+            let error = make(gpu, &kernel, &mut written).expect_err("nil");
+            assert_eq!((error.kind(), injected(site)), (DeviceLost, 1), "{site}: {error}");
         }
         let recovery = Recovery::new([gpu.clone(), other.clone()]).retries(NO_PAUSES);
         let pool_of = |own: &Accelerator| if own.registry_id() == other.registry_id() { &others } else { &old_pool };
@@ -238,7 +256,7 @@ fn a_device_may_go_at_any_submission() {
         assert_eq!((found.value, found.failures.len()), (expected_of_batches(&input), 0));
         assert_eq!(batches(&again[0], &pool, &input, &progress).expect("the new one"), expected_of_batches(&input));
         nothing_is_lent(&pool);
-        drop((kept, pool, old_pool, others));
+        drop((kept, written, pool, old_pool, others));
         all_is_given_back(&all, before);
     }
     set("");

@@ -46,6 +46,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     fault("encoder", "", Resource),
     fault("event", "", Resource),
     fault("fence", "", Resource),
+    fault("sampler", "", Resource),
     fault("compile", "error=internal", Transient),
     fault("compile", "error=compile_failure", User),
     fault("compile", "error=unsupported", Unsupported),
@@ -407,7 +408,7 @@ pub(crate) fn kept_kernels() {
                     let run = || format!("{}, device {device}, {rules}, {stage:?}: {words}", KEPT.name);
                     if struck.iter().sum::<u64>() == 0 {
                         assert_eq!(end, None, "{}", run());
-                        let unused = ["texture", "heap", "event", "fence"];
+                        let unused = ["texture", "heap", "event", "fence", "sampler"];
                         assert!(place > 1 || unused.contains(&fault.site), "{}", run());
                         break;
                     }

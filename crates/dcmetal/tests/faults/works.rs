@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use dcmetal::{
-    Accelerator, BufferPool, Error, Grid, PixelFormat, PoolLimits, Result, StorageMode, StreamLimits,
-    TextureDescriptor, TuneOptions, args,
+    Accelerator, AddressMode, BufferPool, Error, Filter, Grid, PixelFormat, PoolLimits, Result, SamplerDescriptor,
+    StorageMode, StreamLimits, TextureDescriptor, TuneOptions, args,
 };
 use hostmetal::faults;
 
@@ -25,8 +25,8 @@ using namespace metal;
 kernel void scale(device const uint* x [[buffer(0)]], device uint* y [[buffer(1)]], uint i [[thread_position_in_grid]]) {
     y[i] = x[i] * 3u + 1u;
 }
-kernel void texels(device uint* y [[buffer(0)]], texture2d<uint, access::read> t [[texture(0)]], uint i [[thread_position_in_grid]]) {
-    y[i] ^= t.read(uint2(i % 16u, i / 16u)).x;
+kernel void texels(device uint* y [[buffer(0)]], texture2d<uint> t [[texture(0)]], sampler s [[sampler(0)]], uint i [[thread_position_in_grid]]) {
+    y[i] ^= t.sample(s, float2(i % 16u, i / 16u) + 0.5).x;
 }
 kernel void draw(device const uint* x [[buffer(0)]], texture2d<uint, access::write> t [[texture(0)]], uint i [[thread_position_in_grid]]) {
     t.write(uint4(x[i]), uint2(i % 16u, i / 16u));
@@ -51,8 +51,8 @@ __kernel void tells(__global const uint* x, __global uint* y) {
 "#;
 const PRINTED: usize = 4;
 
-/// The sites of hostmetal's faults. (dcmetal makes no samplers.)
-pub(crate) const SITES: [&str; 13] = [
+/// The sites of hostmetal's faults.
+pub(crate) const SITES: [&str; 14] = [
     "buffer",
     "texture",
     "heap",
@@ -66,6 +66,7 @@ pub(crate) const SITES: [&str; 13] = [
     "complete",
     "event",
     "fence",
+    "sampler",
 ];
 
 /// Where a workload is.
@@ -209,7 +210,7 @@ impl Behind {
     }
 }
 
-/// Buffers in shared, private and managed storage and of a pool, textures, three kernels, copies and fills, two submissions of which the second
+/// Buffers in shared, private and managed storage and of a pool, textures, a sampler, three kernels, copies and fills, two submissions of which the second
 /// needs the first one's results.
 pub(crate) fn batches(gpu: &Accelerator, pool: &BufferPool, input: &[u32], progress: &Progress) -> Result<Vec<u32>> {
     progress.set(Stage::Allocate);
@@ -219,6 +220,7 @@ pub(crate) fn batches(gpu: &Accelerator, pool: &BufferPool, input: &[u32], progr
     let mut managed = gpu.buffer_with::<u32>(SIZE, StorageMode::Managed)?;
     let descriptor = TextureDescriptor::d2(PixelFormat::R32Uint, 16, 16);
     let (texels, mut drawn) = (gpu.texture_from(&descriptor, input)?, gpu.texture(&descriptor)?);
+    let sampler = gpu.sampler(&SamplerDescriptor::new(AddressMode::ClampToEdge, Filter::Nearest).in_pixels())?;
     progress.set(Stage::Write);
     hidden.write_from(input)?;
     progress.set(Stage::Compile);
@@ -233,7 +235,7 @@ pub(crate) fn batches(gpu: &Accelerator, pool: &BufferPool, input: &[u32], progr
         batch.fill(hidden.view_mut(0..8)?, 0xFF)?;
         batch.copy(&y, &mut managed)?;
         batch.launch(&draw, grid(), args![&y, &mut drawn])?;
-        batch.launch(&xor, grid(), args![&mut y, &texels])?;
+        batch.launch(&xor, grid(), args![&mut y, &texels, &sampler])?;
         progress.set(Stage::Submit);
         let first = batch.submit()?;
         let second = scale.launch(grid(), args![&y, &mut z])?;

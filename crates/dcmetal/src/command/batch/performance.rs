@@ -92,8 +92,9 @@ impl Batch {
         assert!(!self.order.is_ordered(), "graphs have no passes of Metal Performance Shaders");
         self.end_encoder().map_err(|(failure, call)| (None, failure.during(call)))?;
         let made = Shader::new(self.accelerator.device(), &passes.what);
-        let mut kernel =
-            made.map_err(|failure| (None, failure.during("make a kernel of Metal Performance Shaders")))?;
+        let mut kernel = made.map_err(|failure| {
+            (None, failure.of_nothing(self.accelerator.device(), "make a kernel of Metal Performance Shaders", None))
+        })?;
         for (number, before) in passes.before.iter().enumerate() {
             let places = passes.matrices.iter().zip(before).map(|((arg, scalar, rows), before)| {
                 let (allocation, bytes, _) = arg.memory().expect("matrices are in buffers");
