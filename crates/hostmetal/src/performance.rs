@@ -134,7 +134,7 @@ impl Multiplication {
         let [left, right, to] = [0, 1, 2]
             .map(|at| Operand::of(matrices[at], self.origins[at], first, self.transposes.get(at) == Some(&true)));
         let size = [rows, columns, interior].map(|extent| extent as usize);
-        let block = block(size, count);
+        let block = block(size, count, right.column != 1);
         let (alpha, beta) = (self.alpha as f32, self.beta as f32);
         Ok(Product { size, count, left, right, to, alpha, beta, block })
     }
@@ -188,15 +188,17 @@ const LEAST: usize = 256;
 /// About a twentieth of a second on one core: how long a worker may not see that it shall stop.
 const MOST: usize = 1 << 31;
 
-/// Rows and columns of a block: several blocks for each worker, where there is enough to do.
-fn block([rows, columns, terms]: [usize; 3], count: usize) -> [usize; 2] {
+/// Rows and columns of a block: several blocks for each worker, where there is enough to do. What has to be `gathered` of the right matrix is gathered again for each block
+/// of its columns: they are tall.
+fn block([rows, columns, terms]: [usize; 3], count: usize, gathered: bool) -> [usize; 2] {
     let mut block = [rows, columns];
     let threads = worker_threads();
     let wanted = if threads == 1 { 1 } else { 4 * threads };
     loop {
         let blocks = rows.div_ceil(block[0]) * columns.div_ceil(block[1]) * count;
         let long = block[0].saturating_mul(block[1]).saturating_mul(terms) > MOST;
-        let longer = usize::from(block[1] > block[0]);
+        let across = block[1] > block[0] || gathered && block[1] >= 2 * LEAST;
+        let longer = usize::from(across);
         let few = blocks < wanted && block[longer] >= 2 * LEAST;
         if !(few || long && block[longer] > 64) {
             return block;

@@ -1,7 +1,6 @@
 //! Products of Metal Performance Shaders, computed by the crate `gemm-f32` in blocks of the result.
 //!
-//! Numbers of 16 bits are converted, a part of the inner extent at a time, summed in 32 bits and rounded once. A transposed right matrix is laid out
-//! by rows in the same way: gemm would gather its numbers one by one.
+//! Numbers of 16 bits are converted, a part of the inner extent at a time, summed in 32 bits and rounded once.
 
 use std::ops::Range;
 
@@ -12,12 +11,8 @@ use half::slice::HalfFloatSliceExt;
 use super::blocks::Blocks;
 use crate::performance::{Operand, Product};
 
-/// Terms of a sum for which numbers of 16 bits are converted, and those of a transposed matrix moved, at a time.
+/// Terms of a sum for which numbers of 16 bits are converted at a time.
 const DEPTH: usize = 512;
-/// So many rows of a result use what is moved.
-const WORTH_MOVING: usize = 64;
-/// Rows and columns of what is moved at once: a column of them is a cache line.
-const TILE: usize = 16;
 
 /// A matrix of 32-bit numbers for gemm.
 #[derive(Clone, Copy)]
@@ -46,9 +41,6 @@ impl Blocks for Product {
     fn run_block(&self, number: usize) {
         let block = self.block_at(number);
         match (self.left.half, self.to.half) {
-            (false, _) if self.right.row == 1 && self.right.column != 1 && block.rows.len() >= WORTH_MOVING => {
-                self.run_moved(&block);
-            }
             (false, _) => self.run_whole(&block),
             (true, false) => {
                 let to = element(&self.to, block.matrix, block.rows.start, block.columns.start).cast::<f32>();
@@ -75,33 +67,18 @@ impl Product {
     /// All numbers have 32 bits and are used where they are.
     fn run_whole(&self, block: &Block) {
         let terms = self.size[2];
-        let left = numbers(&self.left, block.matrix, block.rows.start, 0);
-        let right = numbers(&self.right, block.matrix, 0, block.columns.start);
+        let numbers = |operand: &Operand, row: usize, column: usize| Numbers {
+            first: element(operand, block.matrix, row, column).cast::<f32>().cast_const(),
+            row: operand.row,
+            column: operand.column,
+        };
+        let left = numbers(&self.left, block.rows.start, 0);
+        let right = numbers(&self.right, 0, block.columns.start);
         let to = element(&self.to, block.matrix, block.rows.start, block.columns.start).cast::<f32>();
         let size = [block.rows.len(), block.columns.len(), terms];
         // SAFETY: the encoder checked that the matrices are within their buffers, which the recording holds, and the block is within
         // the matrices. A program that uses them meanwhile races with its own command.
         unsafe { multiply(size, (to, self.to.row), [left, right], [self.alpha, self.beta]) };
-    }
-
-    /// The right matrix, which has its columns in one piece, is laid out by rows, for some terms at a time.
-    fn run_moved(&self, block: &Block) {
-        let (terms, columns) = (self.size[2], block.columns.len());
-        let to = element(&self.to, block.matrix, block.rows.start, block.columns.start).cast::<f32>();
-        let mut moved = vec![0.0; DEPTH.min(terms) * columns];
-        for first in (0..terms).step_by(DEPTH) {
-            let depth = DEPTH.min(terms - first);
-            let left = numbers(&self.left, block.matrix, block.rows.start, first);
-            let from = numbers(&self.right, block.matrix, first, block.columns.start);
-            // SAFETY: as in `run_whole`.
-            unsafe { by_rows((from.first, from.column), [depth, columns], &mut moved) };
-            let right = Numbers { first: moved.as_ptr(), row: columns, column: 1 };
-            let beta = if first == 0 { self.beta } else { 1.0 };
-            // SAFETY: as in `run_whole`; of the right matrix as many numbers were moved.
-            unsafe {
-                multiply([block.rows.len(), columns, depth], (to, self.to.row), [left, right], [self.alpha, beta])
-            };
-        }
     }
 
     /// The result is rounded to 16 bits at the end.
@@ -147,35 +124,6 @@ impl Product {
 pub(super) fn element(operand: &Operand, matrix: usize, row: usize, column: usize) -> *mut u8 {
     let at = matrix * operand.matrix + row * operand.row + column * operand.column;
     operand.base.wrapping_add(at * if operand.half { 2 } else { 4 })
-}
-
-/// A matrix of 32-bit numbers, from an element on.
-fn numbers(operand: &Operand, matrix: usize, row: usize, column: usize) -> Numbers {
-    let first = element(operand, matrix, row, column).cast::<f32>().cast_const();
-    Numbers { first, row: operand.row, column: operand.column }
-}
-
-/// Writes a matrix by rows, whose columns are each in one piece and begin `apart` numbers behind each other.
-///
-/// # Safety
-/// The numbers can be read.
-unsafe fn by_rows((from, apart): (*const f32, usize), [rows, columns]: [usize; 2], to: &mut [f32]) {
-    for top in (0..rows).step_by(TILE) {
-        for left in (0..columns).step_by(TILE) {
-            let [height, width] = [TILE.min(rows - top), TILE.min(columns - left)];
-            let mut tile = [[0.0; TILE]; TILE];
-            for (column, numbers) in (left..).zip(&mut tile[..width]) {
-                let first = from.wrapping_add(column * apart + top);
-                // SAFETY: the column has these rows.
-                unsafe { std::ptr::copy_nonoverlapping(first, numbers.as_mut_ptr(), height) };
-            }
-            for (row, to) in to.chunks_exact_mut(columns).skip(top).take(height).enumerate() {
-                for (to, numbers) in to[left..left + width].iter_mut().zip(&tile) {
-                    *to = numbers[row];
-                }
-            }
-        }
-    }
 }
 
 /// Some rows and columns of a matrix of 16-bit numbers, in the order in which it has them.
@@ -243,20 +191,6 @@ pub(super) unsafe fn multiply(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Of whole tiles and parts of them, to more room than is asked for.
-    #[test]
-    fn columns_become_rows() {
-        for [rows, columns, apart] in [[1, 1, 1], [16, 16, 16], [17, 33, 40], [5, 50, 7], [48, 3, 48]] {
-            let from: Vec<f32> = (0..(columns - 1) * apart + rows).map(|i| i as f32).collect();
-            let mut to = vec![-1.0; (rows + 1) * columns];
-            // SAFETY: `from` has them all.
-            unsafe { by_rows((from.as_ptr(), apart), [rows, columns], &mut to) };
-            let places = (0..rows).flat_map(|row| (0..columns).map(move |column| column * apart + row));
-            let expected = places.map(|at| at as f32).chain((0..columns).map(|_| -1.0));
-            assert_eq!(to, expected.collect::<Vec<f32>>(), "{rows} x {columns}, {apart} apart");
-        }
-    }
 
     /// (1 2 3; 4 5 6) (7 8; 9 10; 11 12) = (58 64; 139 154), of 16-bit numbers where they lie, the right matrix transposed, one block for each row.
     #[test]
