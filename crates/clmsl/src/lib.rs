@@ -45,8 +45,8 @@ pub mod token;
 mod types;
 
 pub use analysis::{
-    AccessPattern, Analysis, Cost, CostKind, Counts, Fact, FactKind, Intensity, KernelAnalysis, Loop, MemoryAccess,
-    Ratio, Work,
+    AccessPattern, Analysis, Cost, CostKind, Counts, Fact, FactKind, Intensity, KernelAnalysis, Lanes, Loop,
+    MemoryAccess, Ratio, Work,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use options::{BuildOptions, Fp64, IncludeCallback, IncludeRequest, Included, OptionError, Options, Std};

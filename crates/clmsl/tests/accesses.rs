@@ -441,20 +441,23 @@ fn accesses_of_planes_have_a_pattern_in_y() {
 }
 
 #[test]
-fn where_nothing_follows_y_there_is_no_pattern_in_it() {
+fn where_nothing_follows_y_or_z_there_is_no_pattern_in_it() {
     let source = "int row(void) { return get_global_id(1); }
         kernel void one(global float* y) { y[get_global_id(0) + get_group_id(1) * get_global_size(1)] = 1; }
         kernel void two(global float* y) { y[get_global_id(0) + row()] = 1; y[0] = 1; }
         kernel void deep(global float* y) { y[get_global_id(0) + get_global_id(2)] = 1; }
-        kernel void linear(global float* y) { y[get_global_linear_id()] = 1; }";
-    let options = Options::parse_build_options("-cl-std=CL2.0").expect("options").options;
+        kernel void linear(global float* y) { y[get_global_linear_id()] = 1; }
+        kernel void lane(global float* y) { y[get_sub_group_local_id()] = 1; }";
+    let options = Options::parse_build_options("-cl-std=CL3.0").expect("options").options;
     let translation = translate("case.cl", source, &options);
-    let patterns = |kernel: &str| -> Vec<Option<AccessPattern>> {
+    let patterns = |kernel: &str| -> Vec<(Option<AccessPattern>, Option<AccessPattern>)> {
         let kernel = translation.analysis.kernel(kernel).unwrap_or_else(|| panic!("{kernel}"));
-        kernel.accesses.iter().map(|access| access.pattern_y).collect()
+        kernel.accesses.iter().map(|access| (access.pattern_y, access.pattern_z)).collect()
     };
-    assert_eq!(patterns("one"), [None]);
-    assert_eq!(patterns("two"), [Some(Contiguous), Some(Uniform)]);
-    assert_eq!(patterns("deep"), [None]);
-    assert_eq!(patterns("linear"), [Some(Even)]);
+    assert_eq!(patterns("one"), [(None, None)]);
+    assert_eq!(patterns("two"), [(Some(Contiguous), None), (Some(Uniform), None)]);
+    assert_eq!(patterns("deep"), [(None, Some(Contiguous))]);
+    assert_eq!(patterns("linear"), [(Some(Even), Some(Even))]);
+    // Which lane a neighbour in y is, the width of the group decides.
+    assert_eq!(patterns("lane"), [(Some(Unknown), Some(Unknown))]);
 }

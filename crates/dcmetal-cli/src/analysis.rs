@@ -1,7 +1,7 @@
 //! What is known of a kernel from its text: for people, at most a screen; as JSON, all of it.
 
 use dcmetal::clmsl::{
-    AccessPattern, AddressSpace, Counts, FactKind, Intensity, KernelAnalysis, MemoryAccess, Ratio, Span, Work,
+    AccessPattern, AddressSpace, Counts, FactKind, Intensity, KernelAnalysis, Lanes, MemoryAccess, Ratio, Span, Work,
 };
 use dcmetal::{Error, Kernel, ThreadgroupChoice};
 use serde_json::{Value, json};
@@ -41,6 +41,7 @@ pub(crate) fn json(kernel: &Kernel, file: &str) -> Value {
             "bytes": Some(access.bytes).filter(|bytes| *bytes > 0),
             "pattern": access.pattern,
             "pattern_y": access.pattern_y,
+            "pattern_z": access.pattern_z,
             "used_part": if in_memory(access) { access.used_part(cx.lanes(), LINE) } else { None },
             "bank_conflicts": if in_memory(access) { None } else { access.bank_conflicts(cx.lanes(), BANKS, BANK) },
             "at": cx.at(access.span),
@@ -136,9 +137,10 @@ impl Cx<'_> {
         format!("line{s} {}{more}", places.join(", "))
     }
 
-    /// Threads that run in step.
-    fn lanes(&self) -> u32 {
-        self.kernel.execution_width().try_into().unwrap_or(u32::MAX)
+    /// Threads that run in step: of the threadgroup that the kernel requires, or a row.
+    fn lanes(&self) -> Lanes {
+        let width = self.kernel.execution_width().try_into().unwrap_or(u32::MAX);
+        self.kernel.required_threadgroup().map_or(width.into(), |size| Lanes::of(width, size.to_array()))
     }
 
     /// What an access wastes, where that is known and something.
@@ -147,7 +149,9 @@ impl Cx<'_> {
             let used = access
                 .used_part(self.lanes(), LINE)
                 .filter(|used| *used < 1.0 && access.pattern != AccessPattern::Uniform);
-            return used.map_or_else(String::new, |used| format!("uses {:.0} % of lines", (used * 100.0).max(1.0)));
+            let most = if access.is_told(self.lanes()) { "" } else { "at most " };
+            let percent = |used: f64| format!("uses {most}{:.0} % of lines", (used * 100.0).max(1.0));
+            return used.map_or_else(String::new, percent);
         }
         let times = access.bank_conflicts(self.lanes(), BANKS, BANK).filter(|times| *times > 1.0);
         times.map_or_else(String::new, |times| format!("bank conflicts, {times:.0} times as long"))
@@ -163,7 +167,11 @@ impl Cx<'_> {
     fn accesses(&self, accesses: &[MemoryAccess]) -> String {
         let mut alike: Vec<(MemoryAccess, Vec<Span>)> = Vec::new();
         for access in accesses {
-            let access = &MemoryAccess { pattern_y: None, ..*access };
+            let (pattern_y, pattern_z) = (
+                access.pattern_y.filter(|_| self.lanes().differ_in(1)),
+                access.pattern_z.filter(|_| self.lanes().differ_in(2)),
+            );
+            let access = &MemoryAccess { pattern_y, pattern_z, ..*access };
             let same = |other: &MemoryAccess| MemoryAccess { span: access.span, ..*other } == *access;
             match alike.iter_mut().find(|(other, _)| same(other)) {
                 Some((_, spans)) => spans.push(access.span),

@@ -12,11 +12,11 @@ use std::process::Command;
 use std::{env, fs};
 
 use common::{Random, gpu};
-use dcmetal::clmsl::{AccessPattern, AddressSpace, Counts, KernelAnalysis, MemoryAccess, Work};
+use dcmetal::clmsl::{AccessPattern, AddressSpace, Counts, KernelAnalysis, Lanes, MemoryAccess, Work};
 use dcmetal::{Accelerator, Arg, ArgumentKind, Buffer, Grid, Kernel, Library, Size};
 use serde_json::Value;
 
-const LANES: u32 = 32;
+const SIMDGROUP: u32 = 32;
 const LINE: u64 = 128;
 const BANKS: u32 = 32;
 const BANK: u64 = 4;
@@ -36,8 +36,11 @@ impl Case {
         self.file.extension().is_some_and(|extension| extension == "cl")
     }
 
+    /// With the threadgroup, where that has rows.
     fn name(&self) -> String {
-        format!("{} {}", self.kernel(), if self.is_opencl() { "OpenCL C" } else { "MSL" })
+        let (group, language) = (self.word("group"), if self.is_opencl() { "OpenCL C" } else { "MSL" });
+        let rows = if group.contains('x') { format!(" {group}") } else { String::new() };
+        format!("{} {language}{rows}", self.kernel())
     }
 
     /// What stands behind `NAME=`.
@@ -175,6 +178,8 @@ impl std::fmt::Display for Tally {
 #[derive(Default)]
 struct Row {
     pattern: Tally,
+    /// Patterns in y and z.
+    other: Tally,
     /// Accesses of which the analysis says that it does not know.
     not_told: u32,
     lines: Tally,
@@ -228,9 +233,8 @@ impl Counted<'_> {
         number(&self.counts["ran"])
     }
 
-    /// Lanes in a row of a SIMD-group.
-    fn row(&self) -> u32 {
-        (number(&self.counts["threadgroup"][0]) as u32).min(LANES)
+    fn lanes(&self) -> Lanes {
+        Lanes::of(SIMDGROUP, [0, 1, 2].map(|dimension: usize| number(&self.counts["threadgroup"][dimension])))
     }
 }
 
@@ -276,7 +280,7 @@ fn compare(case: &Case, kernel: &Kernel, counted: &Counted) -> Row {
         let others: Vec<&MemoryAccess> = analysis.accesses.iter().filter(alike).collect();
         let mut sites = 0;
         for (met, site) in met.iter_mut().zip(counted.list("accesses")).filter(|(_, site)| is_it(site)) {
-            let fits = |access: &MemoryAccess| agrees(access, site);
+            let fits = |access: &MemoryAccess| agreement(access, site).into_iter().flatten().all(|right| right);
             if number(&site["bytes"]) != access.bytes || (!fits(access) && others.iter().any(|other| fits(other))) {
                 continue;
             }
@@ -300,44 +304,44 @@ fn compare(case: &Case, kernel: &Kernel, counted: &Counted) -> Row {
     row
 }
 
-/// Whether what an analysis says of neighbours' addresses is so; true where it says nothing.
-fn agrees(access: &MemoryAccess, site: &Value) -> bool {
-    let distance = range(&site["distance"]);
-    let is = |by: i64| distance.is_none_or(|distance| distance == (by, by));
-    match access.pattern {
-        AccessPattern::Uniform => is(0),
-        AccessPattern::Contiguous => is(access.bytes as i64),
-        AccessPattern::Strided(by) => is(by),
-        AccessPattern::Even => distance.is_none_or(|(least, most)| least == most),
-        _ => true,
-    }
+/// Whether what an analysis says of neighbours' addresses is so, in x, y and z; `None` where it says nothing, or nothing was counted.
+fn agreement(access: &MemoryAccess, site: &Value) -> [Option<bool>; 3] {
+    let others = [access.pattern_y, access.pattern_z].map(|other| other.unwrap_or(AccessPattern::Uniform));
+    let told = [("distance", access.pattern), ("distance_y", others[0]), ("distance_z", others[1])];
+    told.map(|(name, pattern)| {
+        let (least, most) = range(&site[name])?;
+        let is = |by: i64| Some((least, most) == (by, by));
+        match pattern {
+            AccessPattern::Uniform => is(0),
+            AccessPattern::Contiguous => is(access.bytes as i64),
+            AccessPattern::Strided(by) => is(by),
+            AccessPattern::Even => Some(least == most),
+            _ => None,
+        }
+    })
 }
 
 fn judge(row: &mut Row, access: &MemoryAccess, site: &Value, counted: &Counted) {
-    if matches!(access.pattern, AccessPattern::Gather | AccessPattern::Unknown) {
-        row.not_told += 1;
-        return;
-    }
     let mut tell = |tally: &mut Tally, right: bool, what: &str| {
         tally.add(right);
         if !right {
             row.wrong.push(format!("{what}: {access:?}: {site}"));
         }
     };
-    if range(&site["distance"]).is_some() {
-        tell(&mut row.pattern, agrees(access, site), "pattern");
+    let [x, y, z] = agreement(access, site);
+    for (right, what) in [(y, "pattern in y"), (z, "pattern in z")] {
+        right.into_iter().for_each(|right| tell(&mut row.other, right, what));
     }
-    // A SIMD-group of several rows touches at most what they do one by one.
-    let lanes = counted.row();
-    let rows = u64::from(LANES / lanes);
-    let within =
-        |(least, most): (u64, u64), found: (i64, i64)| least as i64 <= found.0 && found.1 <= (most * rows) as i64;
+    x.into_iter().for_each(|right| tell(&mut row.pattern, right, "pattern"));
+    let lanes = counted.lanes();
+    let within = |(least, most): (u64, u64), found: (i64, i64)| least as i64 <= found.0 && found.1 <= most as i64;
     if let (Some(told), Some(found)) = (access.segments(lanes, LINE), range(&site["full_lines"])) {
         tell(&mut row.lines, within(told, found), "lines");
     }
     if let (Some(told), Some(found)) = (access.bank_words(lanes, BANKS, BANK), range(&site["full_words"])) {
         tell(&mut row.banks, within(told, found), "banks");
     }
+    row.not_told += u32::from(matches!(access.pattern, AccessPattern::Gather | AccessPattern::Unknown));
 }
 
 /// One number of several.
@@ -432,7 +436,7 @@ fn analyses_say_what_kernels_do() {
     assert_eq!(lines.len(), cases.len(), "one line for each dispatch");
     let mut wrong = Vec::new();
     let mut table = String::from(
-        "| kernel | patterns | not told | lines | banks | work | of it exact |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+        "| kernel | patterns | in y and z | not told | lines | banks | work | of it exact |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     let mut whole = Row::default();
     for (case, counts) in cases.iter().zip(lines) {
@@ -443,10 +447,15 @@ fn analyses_say_what_kernels_do() {
         let counted = Counted { case, counts, origins };
         let row = compare(case, &kernel, &counted);
         wrong.extend(row.wrong.iter().map(|text| format!("{}: {text}", case.name())));
-        let Row { pattern, not_told, lines, banks, work, exact, .. } = row;
-        let _ = writeln!(table, "| {} | {pattern} | {not_told} | {lines} | {banks} | {work} | {exact} |", case.name());
+        let Row { pattern, other, not_told, lines, banks, work, exact, .. } = row;
+        let _ = writeln!(
+            table,
+            "| {} | {pattern} | {other} | {not_told} | {lines} | {banks} | {work} | {exact} |",
+            case.name()
+        );
         whole = Row {
             pattern: whole.pattern.sum(pattern),
+            other: whole.other.sum(other),
             not_told: whole.not_told + not_told,
             lines: whole.lines.sum(lines),
             banks: whole.banks.sum(banks),
@@ -455,10 +464,10 @@ fn analyses_say_what_kernels_do() {
             wrong: Vec::new(),
         };
     }
-    let Row { pattern, not_told, lines, banks, work, exact, .. } = whole;
+    let Row { pattern, other, not_told, lines, banks, work, exact, .. } = whole;
     let _ = writeln!(
         table,
-        "| **all {} kernels** | {pattern} | {not_told} | {lines} | {banks} | {work} | {exact} |",
+        "| **all {} runs** | {pattern} | {other} | {not_told} | {lines} | {banks} | {work} | {exact} |",
         cases.len()
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

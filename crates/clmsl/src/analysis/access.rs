@@ -1,7 +1,7 @@
 //! How kernels reach memory: how far apart the addresses of neighbouring work-items are.
 //!
 //! Neighbours are work-items of one group whose ids in dimension 0 differ by 1, in the same rounds of the loops around the
-//! place; a second walk has those whose ids in dimension 1 do, for kernels that ask for more than dimension 0. Of each integer
+//! place; further walks have those whose ids in dimensions 1 and 2 do, for kernels that ask for these. Of each integer
 //! and pointer the walk (`walk`, `value`) knows by how much it differs between them (`step`), through variables by a fixed
 //! point: a variable that is assigned more than once, and once where not all neighbours come (behind a condition that differs,
 //! in a loop that some leave earlier), is unknown. Called functions are walked with what they are passed (`call`). What is not
@@ -38,13 +38,16 @@ pub struct MemoryAccess {
     /// [`AccessPattern::Unknown`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern_y: Option<AccessPattern>,
+    /// The same in dimension 2 (z). hostmetal tells nothing of it: all that is read off compiled code is [`AccessPattern::Unknown`] there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern_z: Option<AccessPattern>,
     /// Where. [`Sources::location`](crate::Sources::location) has the line.
     #[serde(skip)]
     pub span: Span,
 }
 
 /// How the addresses of neighbouring work-items lie: of those of one group whose ids in dimension 0 differ by 1, or as
-/// [`MemoryAccess::pattern_y`] in dimension 1.
+/// [`MemoryAccess::pattern_y`] in dimension 1, or as [`MemoryAccess::pattern_z`] in dimension 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -105,24 +108,38 @@ impl MemoryAccess {
             Root::Parameter(index) => Some(index),
             Root::None | Root::Variable | Root::Unknown => None,
         };
-        Some(MemoryAccess { argument, address_space, reads, writes, bytes, pattern, pattern_y: None, span })
+        Some(MemoryAccess {
+            argument,
+            address_space,
+            reads,
+            writes,
+            bytes,
+            pattern,
+            pattern_y: None,
+            pattern_z: None,
+            span,
+        })
     }
 }
 
-/// Tells accesses what their patterns are in dimension 1, where a second walk found these.
-pub(super) fn add_second(accesses: &mut [MemoryAccess], second: &[MemoryAccess]) {
-    let place = |access: &MemoryAccess| MemoryAccess { pattern: AccessPattern::Unknown, pattern_y: None, ..*access };
-    let mut patterns: HashMap<MemoryAccess, AccessPattern> = HashMap::with_capacity(second.len());
-    for access in second {
+/// What the patterns of accesses are in another dimension, where a walk of it found these; `None` where all are uniform.
+pub(super) fn patterns(accesses: &[MemoryAccess], walked: &[MemoryAccess]) -> Option<Vec<AccessPattern>> {
+    let place = |access: &MemoryAccess| MemoryAccess {
+        pattern: AccessPattern::Unknown,
+        pattern_y: None,
+        pattern_z: None,
+        ..*access
+    };
+    let mut patterns: HashMap<MemoryAccess, AccessPattern> = HashMap::with_capacity(walked.len());
+    for access in walked {
         let known = patterns.entry(place(access)).or_insert(access.pattern);
         if *known != access.pattern {
             *known = AccessPattern::Unknown;
         }
     }
     let pattern = |access: &MemoryAccess| patterns.get(&place(access)).copied().unwrap_or(AccessPattern::Unknown);
-    if accesses.iter().any(|access| pattern(access) != AccessPattern::Uniform) {
-        accesses.iter_mut().for_each(|access| access.pattern_y = Some(pattern(access)));
-    }
+    let all: Vec<AccessPattern> = accesses.iter().map(pattern).collect();
+    all.iter().any(|pattern| *pattern != AccessPattern::Uniform).then_some(all)
 }
 
 /// In the order of the source, nothing twice.

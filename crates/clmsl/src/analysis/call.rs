@@ -76,7 +76,7 @@ type Arguments = Vec<(Value, Option<i128>)>;
 /// The calls of a program's kernels.
 pub(super) struct Calls<'a> {
     pub(super) texts: &'a Texts<'a>,
-    /// The dimension in which the ids of neighbours differ: 0 or 1.
+    /// The dimension in which the ids of neighbours differ: 0, 1 or 2.
     pub(super) dimension: u32,
     /// How many levels the walks have gone down into expressions, statements and functions.
     pub(super) height: u32,

@@ -1,7 +1,7 @@
-//! What an access costs a device, estimated from its pattern: how much of what memory moves is used, and how often banks are asked twice.
+//! What an access costs a device, estimated from its patterns: how much of what memory moves is used, and how often banks are asked twice.
 //!
-//! Lanes are neighbours in the sense of [`AccessPattern`], which run in step; the first of them is taken to begin where a segment, or bank 0,
-//! begins. Caches are not modelled.
+//! Lanes run in step; what they touch depends on where in their work-group they are. If it is not known how far apart its rows or planes lie, an estimate
+//! has the least and the most that there can be: rows that touch the same, and rows that share nothing. Caches are not modelled.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,24 +9,119 @@ use super::access::{AccessPattern, MemoryAccess};
 
 /// More lanes than any device runs in step.
 const MOST_LANES: u32 = 1024;
+/// More work-items than any work-group of Metal has.
+const MOST_ITEMS: u64 = 1024;
 /// More bytes than one lane reads or writes at once, but for copies of structures.
 const MOST_BYTES: u64 = 1 << 16;
 
+/// Work-items of one group that run in step: a sub-group, which Metal calls a SIMD-group.
+///
+/// Sub-groups have consecutive work-items in linear order, dimension 0 first (MSL specification, 5.2.3.6 "Compute Function Input Attributes",
+/// `thread_index_in_threadgroup`): in a work-group of 8 x 8 one of 32 has four rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lanes {
+    count: u32,
+    group: [u64; 3],
+}
+
+impl From<u32> for Lanes {
+    /// So many in a row.
+    fn from(count: u32) -> Lanes {
+        Lanes::of(count, [count.into(), 1, 1])
+    }
+}
+
+/// Where lanes are, seen from the first of them.
+type Positions = Vec<[i128; 3]>;
+
+impl Lanes {
+    /// So many of a work-group of this size; of a smaller one all.
+    pub fn of(count: u32, group: [u64; 3]) -> Lanes {
+        Lanes { count, group: group.map(|extent| extent.max(1)) }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        let [x, y, z] = self.group;
+        x.saturating_mul(y).saturating_mul(z).min(self.count.into())
+    }
+
+    /// Whether the ids of some of them differ in this dimension.
+    pub fn differ_in(&self, dimension: usize) -> bool {
+        self.positions().keys().flatten().any(|position| position.get(dimension).is_some_and(|at| *at != 0))
+    }
+
+    /// Those of the work-group's whole sub-groups, and how many sub-groups lie so.
+    fn positions(&self) -> BTreeMap<Positions, u64> {
+        let [x, y, z] = self.group;
+        let (plane, count) = (x.saturating_mul(y), self.count());
+        let at = |item: u64| [item % x, item / x % y, item / plane].map(i128::from);
+        let mut all = BTreeMap::new();
+        let starts = (0..plane.saturating_mul(z).min(MOST_ITEMS)).step_by(usize::try_from(count).unwrap_or(1).max(1));
+        for start in starts.filter(|start| start + count <= plane.saturating_mul(z)) {
+            let first = at(start);
+            let of = |item| std::array::from_fn(|dimension| at(item)[dimension] - first[dimension]);
+            *all.entry((start..start + count).map(of).collect()).or_default() += 1;
+        }
+        all
+    }
+}
+
+/// How many bytes there are from a neighbour to the next; `None` where the pattern does not tell.
+fn step(pattern: AccessPattern, bytes: u64) -> Option<i128> {
+    match pattern {
+        AccessPattern::Uniform => Some(0),
+        AccessPattern::Contiguous => Some(i128::from(bytes)),
+        AccessPattern::Strided(step) => Some(i128::from(step)),
+        AccessPattern::Even | AccessPattern::Gather | AccessPattern::Unknown => None,
+    }
+}
+
+/// Of one sub-group: where its lanes' accesses begin, those apart whose distance is not known.
+type Parts = Vec<Vec<i128>>;
+
 impl MemoryAccess {
-    /// Where each lane's access begins, from that of the first; `None` where the pattern does not tell.
-    fn starts(&self, lanes: u32) -> Option<Vec<i128>> {
-        let step = match self.pattern {
-            AccessPattern::Uniform => 0,
-            AccessPattern::Contiguous => i128::from(self.bytes),
-            AccessPattern::Strided(step) => i128::from(step),
-            AccessPattern::Even | AccessPattern::Gather | AccessPattern::Unknown => return None,
+    /// By how much neighbours in each dimension are apart.
+    fn steps(&self) -> [Option<i128>; 3] {
+        let others = [self.pattern_y, self.pattern_z].map(|other| other.unwrap_or(AccessPattern::Uniform));
+        [self.pattern, others[0], others[1]].map(|pattern| step(pattern, self.bytes))
+    }
+
+    /// Whether it is known how far apart rows and planes of the lanes lie; else what is estimated of them is between what and what it is.
+    pub fn is_told(&self, lanes: impl Into<Lanes>) -> bool {
+        let (steps, lanes) = (self.steps(), lanes.into());
+        (1..3).all(|dimension| steps[dimension].is_some() || !lanes.differ_in(dimension))
+    }
+
+    /// Of each kind of sub-group, with their number; `None` where the pattern in dimension 0 does not tell.
+    fn parts(&self, lanes: Lanes) -> Option<Vec<(Parts, u64)>> {
+        if !(1..=MOST_BYTES).contains(&self.bytes) || !(1..=MOST_LANES).contains(&lanes.count) {
+            return None;
+        }
+        let steps = self.steps();
+        let of = |(positions, times): (Positions, u64)| {
+            let mut parts: BTreeMap<[i128; 3], Vec<i128>> = BTreeMap::new();
+            for position in positions {
+                let (mut unknown, mut start) = ([0; 3], 0);
+                for (dimension, at) in position.into_iter().enumerate() {
+                    match steps[dimension] {
+                        Some(step) => start += at * step,
+                        None => unknown[dimension] = at,
+                    }
+                }
+                if unknown[0] != 0 {
+                    return None;
+                }
+                parts.entry(unknown).or_default().push(start);
+            }
+            Some((parts.into_values().collect(), times))
         };
-        let known = (1..=MOST_BYTES).contains(&self.bytes) && (1..=MOST_LANES).contains(&lanes);
-        known.then(|| (0..i128::from(lanes)).map(|lane| lane * step).collect())
+        lanes.positions().into_iter().map(of).collect()
     }
 
     /// What part of the bytes that memory moves in whole segments is used when so many lanes do this access at once: from near 0 to 1, which
-    /// it has for contiguous accesses of whole segments. `None` where the pattern or the number of bytes is not known.
+    /// it has for contiguous accesses of whole segments. `None` where the pattern or the number of bytes is not known; where only that in dimension 1 or 2 is
+    /// not, it is the most there can be. The first lane is taken to begin where a segment does.
     ///
     /// A segment is what the device's memory moves at least, 32 to 128 bytes on most. A uniform access counts the bytes of one lane.
     ///
@@ -37,25 +132,24 @@ impl MemoryAccess {
     /// let used: Vec<_> = accesses.iter().map(|access| access.used_part(32, 64)).collect();
     /// assert_eq!(used, [Some(1.0), Some(0.125)]); // of y all, of x 4 bytes of every 32
     /// ```
-    pub fn used_part(&self, lanes: u32, segment: u64) -> Option<f64> {
-        let (segment, bytes) = (i128::from(segment.max(1)), i128::from(self.bytes));
-        let starts = self.starts(lanes)?;
-        let (mut segments, mut used) = (BTreeSet::new(), 0);
-        // Bytes that several lanes use count once.
-        let mut end = i128::MIN;
-        let mut sorted = starts;
-        sorted.sort_unstable();
-        for start in sorted {
-            used += start + bytes - start.max(end);
-            end = start + bytes;
-            segments.extend(start.div_euclid(segment)..=(end - 1).div_euclid(segment));
+    pub fn used_part(&self, lanes: impl Into<Lanes>, segment: u64) -> Option<f64> {
+        let (size, bytes) = (i128::from(segment.max(1)), i128::from(self.bytes));
+        let (mut used, mut moved) = (0.0, 0.0);
+        for (parts, times) in self.parts(lanes.into())? {
+            let asked: i128 = parts.iter().map(|starts| covered(starts, bytes)).sum();
+            let segments = match &parts[..] {
+                [starts] => pieces(starts, self.bytes, 0, size).len() as u64,
+                parts => together(parts.iter().map(|starts| self.touched(starts, size))).0,
+            };
+            used += times as f64 * asked as f64;
+            moved += times as f64 * segments as f64 * size as f64;
         }
-        Some(used as f64 / (segments.len() as i128 * segment) as f64)
+        Some((used / moved).min(1.0))
     }
 
     /// How many segments so many lanes touch that do this access at once, at least and at most: it depends on where the first of them begins, which may be any
-    /// multiple of the largest power of two that the access's bytes and its step are multiples of. `None` where the pattern or the number of bytes is
-    /// not known.
+    /// multiple of the largest power of two that the access's bytes and the distances are multiples of, and on the sub-group, if those of a work-group lie differently.
+    /// `None` where the pattern or the number of bytes is not known; a distance in dimension 1 or 2 that is not may be any.
     ///
     /// ```
     /// let source = "kernel void k(global float* x, global float* y) { y[get_global_id(0)] = x[8 * get_global_id(0)]; }";
@@ -63,48 +157,58 @@ impl MemoryAccess {
     /// let accesses = &translation.analysis.kernel("k").unwrap().accesses;
     /// let segments: Vec<_> = accesses.iter().map(|access| access.segments(32, 128)).collect();
     /// assert_eq!(segments, [Some((1, 2)), Some((8, 9))]); // 128 bytes of y in a row, and of x a float of every 32 bytes
+    ///
+    /// let rows = "kernel void k(global float* y) { y[get_global_id(1) * 1024 + get_global_id(0)] = 0; }";
+    /// let translation = clmsl::translate("k.cl", rows, &clmsl::Options::default());
+    /// let access = &translation.analysis.kernel("k").unwrap().accesses[0];
+    /// assert_eq!(access.segments(clmsl::Lanes::of(32, [8, 8, 1]), 128), Some((4, 8))); // four rows of 32 bytes
     /// ```
-    pub fn segments(&self, lanes: u32, segment: u64) -> Option<(u64, u64)> {
-        let (starts, segment) = (self.starts(lanes)?, i128::from(segment.max(1)));
-        let count = |offset| pieces(&starts, self.bytes, offset, segment).len() as u64;
-        Some(extremes(self.offsets(&starts, segment).map(count)))
+    pub fn segments(&self, lanes: impl Into<Lanes>, segment: u64) -> Option<(u64, u64)> {
+        let size = i128::from(segment.max(1));
+        self.extremes(lanes.into(), |starts| self.touched(starts, size))
     }
 
     /// How many words lie in the bank that most of the lanes' words lie in, at least and at most, in memory of so many banks, each of `width` bytes; as in
     /// [`MemoryAccess::segments`].
-    pub fn bank_words(&self, lanes: u32, banks: u32, width: u64) -> Option<(u64, u64)> {
-        let (starts, banks, width) = (self.starts(lanes)?, i128::from(banks.max(1)), i128::from(width.max(1)));
-        let most = |offset| {
-            let mut asked: BTreeMap<i128, u64> = BTreeMap::new();
-            let words = pieces(&starts, self.bytes, offset, width);
-            words.iter().for_each(|word| *asked.entry(word.rem_euclid(banks)).or_default() += 1);
-            asked.values().copied().max().unwrap_or(0)
-        };
-        Some(extremes(self.offsets(&starts, width).map(most)))
+    pub fn bank_words(&self, lanes: impl Into<Lanes>, banks: u32, width: u64) -> Option<(u64, u64)> {
+        let (banks, width) = (i128::from(banks.max(1)), i128::from(width.max(1)));
+        let most = |starts: &[i128], offset| fullest(&pieces(starts, self.bytes, offset, width), banks);
+        self.extremes(lanes.into(), |starts| extremes(self.offsets(starts, width).map(|offset| most(starts, offset))))
+    }
+
+    /// The least and the most of all sub-groups, each by its parts.
+    fn extremes(&self, lanes: Lanes, of: impl Fn(&[i128]) -> (u64, u64)) -> Option<(u64, u64)> {
+        let groups = self.parts(lanes)?.into_iter().map(|(parts, _)| together(parts.iter().map(|starts| of(starts))));
+        Some(groups.fold((u64::MAX, 0), |(least, most), (low, high)| (least.min(low), most.max(high))))
+    }
+
+    /// How many pieces of this size they touch, at least and at most.
+    fn touched(&self, starts: &[i128], size: i128) -> (u64, u64) {
+        extremes(self.offsets(starts, size).map(|offset| pieces(starts, self.bytes, offset, size).len() as u64))
     }
 
     /// Where in a piece of this size the first lane's access may begin.
     fn offsets(&self, starts: &[i128], piece: i128) -> impl Iterator<Item = i128> {
-        let step = starts.get(1).zip(starts.first()).map_or(0, |(second, first)| second - first);
-        let unit = 1i128 << (i128::from(self.bytes) | step).trailing_zeros().min(64);
-        (0..piece).step_by(usize::try_from(unit).unwrap_or(usize::MAX))
+        let first = starts.first().copied().unwrap_or(0);
+        let bits = starts.iter().fold(i128::from(self.bytes), |bits, start| bits | (start - first));
+        let unit = 1i128 << bits.trailing_zeros().min(64);
+        (0..piece).step_by(usize::try_from(unit).unwrap_or(usize::MAX)).map(move |offset| offset - first)
     }
 
     /// How many times as long the access takes as one without conflicts, when so many lanes do it at once in memory of so many banks, each of
-    /// `width` bytes: 1 when no bank is asked for more words than it has to be. Lanes that ask for the same word share it. `None` where the
-    /// pattern or the number of bytes is not known.
+    /// `width` bytes: 1 when no bank is asked for more words than it has to be; of the sub-group that takes longest. Lanes that ask for the same word share it. `None` where
+    /// the pattern, in any dimension in which lanes differ, or the number of bytes is not known.
     ///
     /// Most GPUs have 32 banks of 4 bytes (NVIDIA, "CUDA C++ Programming Guide", Shared Memory; Apple publishes no number).
-    pub fn bank_conflicts(&self, lanes: u32, banks: u32, width: u64) -> Option<f64> {
-        let (banks, width, bytes) = (i128::from(banks.max(1)), i128::from(width.max(1)), i128::from(self.bytes));
-        let mut words: BTreeSet<i128> = BTreeSet::new();
-        for start in self.starts(lanes)? {
-            words.extend(start.div_euclid(width)..=(start + bytes - 1).div_euclid(width));
+    pub fn bank_conflicts(&self, lanes: impl Into<Lanes>, banks: u32, width: u64) -> Option<f64> {
+        let (banks, width) = (i128::from(banks.max(1)), i128::from(width.max(1)));
+        let mut worst: f64 = 1.0;
+        for (parts, _) in self.parts(lanes.into())? {
+            let [starts] = &parts[..] else { return None };
+            let words = pieces(starts, self.bytes, 0, width);
+            worst = worst.max(fullest(&words, banks) as f64 / words.len().div_ceil(banks as usize) as f64);
         }
-        let mut asked: BTreeMap<i128, usize> = BTreeMap::new();
-        words.iter().for_each(|word| *asked.entry(word.rem_euclid(banks)).or_default() += 1);
-        let most = asked.values().copied().max().unwrap_or(1);
-        Some(most as f64 / words.len().div_ceil(banks as usize) as f64)
+        Some(worst)
     }
 }
 
@@ -115,6 +219,29 @@ fn pieces(starts: &[i128], bytes: u64, offset: i128, size: i128) -> BTreeSet<i12
         start.div_euclid(size)..=(start + i128::from(bytes) - 1).div_euclid(size)
     };
     starts.iter().flat_map(touched).collect()
+}
+
+/// How many words lie in the bank with most of them.
+fn fullest(words: &BTreeSet<i128>, banks: i128) -> u64 {
+    let mut asked: BTreeMap<i128, u64> = BTreeMap::new();
+    words.iter().for_each(|word| *asked.entry(word.rem_euclid(banks)).or_default() += 1);
+    asked.values().copied().max().unwrap_or(0)
+}
+
+/// How many bytes accesses use; those that several use count once.
+fn covered(starts: &[i128], bytes: i128) -> i128 {
+    let (mut sorted, mut used, mut end) = (starts.to_vec(), 0, i128::MIN);
+    sorted.sort_unstable();
+    for start in sorted {
+        used += start + bytes - start.max(end);
+        end = start + bytes;
+    }
+    used
+}
+
+/// Of parts whose distance nobody knows: as few as the one with most, as many as all.
+fn together(parts: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
+    parts.fold((0, 0), |(least, most), (low, high)| (least.max(low), most + high))
 }
 
 fn extremes(numbers: impl Iterator<Item = u64>) -> (u64, u64) {
@@ -137,6 +264,7 @@ mod tests {
             bytes,
             pattern,
             pattern_y: None,
+            pattern_z: None,
             span,
         }
     }
@@ -215,5 +343,45 @@ mod tests {
         for (bytes, pattern, expected) in cases {
             assert_eq!(access(bytes, pattern).bank_conflicts(32, 32, 4), expected, "{bytes} bytes {pattern}");
         }
+    }
+
+    #[test]
+    fn lanes_of_several_rows_touch_what_all_of_them_do() {
+        let of = |y, z| MemoryAccess { pattern_y: Some(y), pattern_z: Some(z), ..access(4, Contiguous) };
+        let cases = [
+            // Two rows of 64 bytes: behind one another, in the same banks, by a line and a bank apart.
+            ([16, 16, 1], of(Strided(64), Uniform), (1, 2), (1, 1)),
+            ([16, 16, 1], of(Strided(128), Uniform), (2, 3), (2, 2)),
+            ([16, 16, 1], of(Strided(132), Uniform), (2, 3), (2, 2)),
+            // Four, the same for all.
+            ([8, 8, 1], of(Uniform, Uniform), (1, 2), (1, 1)),
+            // Whole rows.
+            ([32, 2, 1], of(Strided(4096), Unknown), (1, 2), (1, 1)),
+            ([64, 4, 1], of(Unknown, Unknown), (1, 2), (1, 1)),
+            // 12, 12 and 8, or 4, 12, 12 and 4, or 8, 12 and 12 of a row.
+            ([12, 8, 1], of(Strided(4096), Uniform), (3, 7), (3, 3)),
+            // Two planes of four rows.
+            ([4, 4, 4], of(Strided(128), Strided(512)), (8, 9), (8, 8)),
+            ([4, 4, 4], of(Strided(16), Strided(64)), (1, 2), (1, 1)),
+            ([4, 4, 4], of(Strided(16), Unknown), (1, 4), (1, 2)),
+            // Four rows of which each may be anywhere.
+            ([8, 8, 1], of(Even, Uniform), (1, 8), (1, 4)),
+            ([8, 8, 1], of(Gather, Uniform), (1, 8), (1, 4)),
+            // Neighbours in x there are none.
+            ([1, 64, 1], MemoryAccess { pattern: Unknown, ..of(Strided(256), Uniform) }, (32, 32), (32, 32)),
+        ];
+        for (group, access, lines, words) in cases {
+            let lanes = Lanes::of(32, group);
+            assert_eq!(access.segments(lanes, 128), Some(lines), "{access:?} in {group:?}");
+            assert_eq!(access.bank_words(lanes, 32, 4), Some(words), "{access:?} in {group:?}");
+        }
+        let used = |group, access: MemoryAccess| access.used_part(Lanes::of(32, group), 128);
+        assert_eq!(used([8, 8, 1], of(Strided(128), Uniform)), Some(0.25));
+        // All of one line, if the rows are behind one another.
+        assert_eq!(used([8, 8, 1], of(Even, Uniform)), Some(1.0));
+        assert_eq!(used([8, 8, 1], MemoryAccess { pattern: Strided(128), ..of(Even, Uniform) }), Some(0.125));
+        assert_eq!(used([8, 8, 1], MemoryAccess { pattern: Even, ..of(Uniform, Uniform) }), None);
+        let conflicts = |access: MemoryAccess| access.bank_conflicts(Lanes::of(32, [16, 16, 1]), 32, 4);
+        assert_eq!((conflicts(of(Strided(128), Uniform)), conflicts(of(Even, Uniform))), (Some(2.0), None));
     }
 }

@@ -27,6 +27,7 @@ use crate::types::{Space, Struct};
 use call::{Calls, Listed, Texts};
 
 pub use access::{AccessPattern, MemoryAccess};
+pub use estimate::Lanes;
 pub use work::{Counts, Intensity, Loop, Ratio, Work};
 
 /// What the kernels of a translation do.
@@ -197,8 +198,8 @@ impl Analysis {
 struct Own {
     facts: Vec<Fact>,
     callees: Vec<usize>,
-    /// It asks for a position in another dimension than 0, or for one made of all.
-    plane: bool,
+    /// It asks for a position in dimension 1, or 2, or for one made of all.
+    asks: [bool; 2],
     /// How many expressions it has.
     size: usize,
 }
@@ -215,10 +216,10 @@ pub(crate) fn analyse<'f>(
     let owns: Vec<Own> = functions.iter().map(|function| own(function)).collect();
     let size = owns.iter().map(|own| own.size).sum();
     let texts = Texts { functions: &functions, structs, constants: &constants, size };
-    let (mut calls, mut second) = (Calls::new(&texts, 0), Calls::new(&texts, 1));
+    let (mut calls, mut others) = (Calls::new(&texts, 0), [1, 2].map(|dimension| Calls::new(&texts, dimension)));
     // Which kernel came by last, so that nothing is visited twice for one.
     let mut seen = vec![usize::MAX; owns.len()];
-    let (reached, planes, mut listed) = (reached(&owns), planes(&owns), 0);
+    let (reached, asking, mut listed) = (reached(&owns), [0, 1].map(|other| asking(&owns, other)), 0);
     let kernels = functions.iter().enumerate().filter(|(_, function)| function.kernel.is_some());
     let kernels = kernels.map(|(at, function)| {
         let (mut facts, mut next) = (Vec::new(), vec![at]);
@@ -241,8 +242,14 @@ pub(crate) fn analyse<'f>(
         facts.sort_by_key(|Fact { kind, span }| (span.file, span.lo, span.hi, *kind));
         facts.dedup();
         let Listed { mut accesses, uncounted, work, costs } = calls.kernel(at);
-        if planes[at] {
-            access::add_second(&mut accesses, &second.kernel(at).accesses);
+        let mut patterns = |other: usize| {
+            let walked = asking[other][at].then(|| others[other].kernel(at).accesses)?;
+            access::patterns(&accesses, &walked)
+        };
+        let (in_y, in_z) = (patterns(0), patterns(1));
+        for (at, access) in accesses.iter_mut().enumerate() {
+            access.pattern_y = in_y.as_ref().map(|patterns| patterns[at]);
+            access.pattern_z = in_z.as_ref().map(|patterns| patterns[at]);
         }
         KernelAnalysis { name: function.name.clone(), facts, accesses, work, uncounted, costs }
     });
@@ -274,19 +281,19 @@ fn callers(owns: &[Own]) -> Vec<Vec<usize>> {
     callers
 }
 
-/// Whether each function, or one that it reaches by calls, asks for a position that neighbours in dimension 1 may not share.
-fn planes(owns: &[Own]) -> Vec<bool> {
-    let mut planes: Vec<bool> = owns.iter().map(|own| own.plane).collect();
+/// Whether each function, or one that it reaches by calls, asks for a position that neighbours in dimension 1, or 2, may not share.
+fn asking(owns: &[Own], other: usize) -> Vec<bool> {
+    let mut asking: Vec<bool> = owns.iter().map(|own| own.asks[other]).collect();
     let callers = callers(owns);
-    let mut next: Vec<usize> = (0..owns.len()).filter(|&at| planes[at]).collect();
+    let mut next: Vec<usize> = (0..owns.len()).filter(|&at| asking[at]).collect();
     while let Some(function) = next.pop() {
         for &caller in &callers[function] {
-            if !std::mem::replace(&mut planes[caller], true) {
+            if !std::mem::replace(&mut asking[caller], true) {
                 next.push(caller);
             }
         }
     }
-    planes
+    asking
 }
 
 /// Of each function a fact of each kind, its own or of a function that it reaches by calls.
@@ -320,13 +327,19 @@ fn note(e: &Expr, own: &mut Own) {
     match &e.kind {
         ExprKind::Call { function, .. } => own.callees.push(function.0 as usize),
         ExprKind::Builtin { builtin: Resolved::Special(special), args } => {
-            own.plane |= match special {
+            let asks = |dimension| match special {
                 Special::WorkItem(WorkItem::GlobalId | WorkItem::LocalId) => {
-                    args.first().and_then(const_int) != Some(0)
+                    args.first().and_then(const_int).is_none_or(|asked| asked == dimension)
                 }
-                Special::WorkItem(WorkItem::GlobalLinearId | WorkItem::LocalLinearId) => true,
+                Special::WorkItem(
+                    WorkItem::GlobalLinearId
+                    | WorkItem::LocalLinearId
+                    | WorkItem::SubGroupId
+                    | WorkItem::SubGroupLocalId,
+                ) => true,
                 _ => false,
             };
+            own.asks = [own.asks[0] || asks(1), own.asks[1] || asks(2)];
             let on_local = || args.iter().any(|arg| arg.ty.pointee().is_some_and(|p| p.space == Space::Local));
             if let Some(kind) = kind(*special, on_local) {
                 own.facts.push(Fact { kind, span: e.span });

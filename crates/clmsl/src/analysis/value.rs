@@ -533,7 +533,7 @@ impl Walk<'_, '_> {
                 Some(Some(_)) => SAME,
                 _ => Step::Unknown,
             },
-            // In dimension 1 it differs by the size of dimension 0.
+            // In another dimension it differs by the size of those below.
             WorkItem::GlobalLinearId | WorkItem::LocalLinearId if self.calls.dimension > 0 => Step::Even,
             WorkItem::GlobalLinearId | WorkItem::LocalLinearId => Step::Known(1),
             WorkItem::SubGroupSize | WorkItem::SubGroupId | WorkItem::SubGroupLocalId => Step::Unknown,

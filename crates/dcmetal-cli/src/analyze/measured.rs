@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use dcmetal::analysis::{Advice, LINE, Limit, Place, Rule};
-use dcmetal::clmsl::{AccessPattern, AddressSpace};
+use dcmetal::clmsl::AddressSpace;
 use dcmetal::{Accelerator, Access, Arg, Grid, Kernel, Size, TuneOptions};
 use serde_json::Value;
 
@@ -344,7 +344,7 @@ impl Measured {
 fn is_of(rule: Rule, place: &Place) -> bool {
     match rule {
         Rule::Banks => place.bank_words.is_some(),
-        Rule::Gather => place.access.pattern == AccessPattern::Gather,
+        Rule::Gather => place.is_gathered(),
         _ => place.lines.is_some(),
     }
 }

@@ -143,7 +143,7 @@ fn source(file: &File, all: &[Analysed]) -> Markup {
         // Kernels of one file are told apart.
         let of = if all.len() > 1 { format!("{}: ", one.kernel.name()) } else { String::new() };
         for place in one.report.accesses.iter().filter(|place| place.at.file == file.name) {
-            let access = format!("{of}{}: {}, {}", tell::what(place), place.access.pattern, tell::cost(place));
+            let access = format!("{of}{}: {}, {}", tell::what(place), place.pattern(), tell::cost(place));
             let said = &mut lines.entry(place.at.line).or_default().accesses;
             if !said.contains(&access) {
                 said.push(access);

@@ -1,7 +1,7 @@
 //! What is told of kernels: for people, and as JSON.
 
 use dcmetal::analysis::{Advice, Bound, Core, Limit, Place, Roofs, Stand};
-use dcmetal::clmsl::{AccessPattern, AddressSpace, Location};
+use dcmetal::clmsl::{AddressSpace, Location};
 use serde_json::{Value, json};
 
 use super::measured::{Measured, Shape};
@@ -50,9 +50,10 @@ pub(super) fn cost(place: &Place) -> String {
         let s = if (least, most) == (1, 1) { "" } else { "s" };
         format!("{} {what}{s}", range((least, most)))
     };
+    let most = if place.is_told { "" } else { "at most " };
     match (place.lines, place.used_part, place.bank_words) {
-        (Some(lines), _, _) if place.access.pattern == AccessPattern::Uniform => s(lines, "line"),
-        (Some(lines), Some(used), _) => format!("{}, {} used", s(lines, "line"), percent(used)),
+        (Some(lines), _, _) if place.is_uniform() => s(lines, "line"),
+        (Some(lines), Some(used), _) => format!("{}, {most}{} used", s(lines, "line"), percent(used)),
         (_, _, Some((1, 1))) => "no bank conflicts".to_owned(),
         (_, _, Some(words)) => format!("{} of one bank", s(words, "word")),
         _ => "not told".to_owned(),
@@ -141,7 +142,7 @@ pub(super) fn text(file: &File, one: &Analysed) -> String {
     let mut text = format!("kernel {}, threadgroups of {}\n", kernel.name(), on.threadgroup);
     let rows = report.accesses.iter().take(MOST_ROWS).map(|access| {
         let at = place(file, &access.at);
-        vec![format!("  {at}"), what(access), access.access.pattern.to_string(), cost(access)]
+        vec![format!("  {at}"), what(access), access.pattern(), cost(access)]
     });
     text += &table(&rows.collect::<Vec<_>>());
     if report.accesses.len() > MOST_ROWS {
@@ -226,6 +227,8 @@ pub(super) fn json(file: &File, one: &Analysed) -> Value {
             "bytes": Some(place.access.bytes).filter(|bytes| *bytes > 0),
             "pattern": place.access.pattern,
             "pattern_y": place.access.pattern_y,
+            "pattern_z": place.access.pattern_z,
+            "rows_told": place.is_told,
             "lines": range(place.lines),
             "used_part": place.used_part,
             "bank_words": range(place.bank_words),

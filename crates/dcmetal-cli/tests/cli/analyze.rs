@@ -42,6 +42,19 @@ fn advice_names_line_cost_and_what_limits() {
     assert!(printed.contains("  5:20 ") && printed.contains("  no advice\n"), "{printed}");
 }
 
+/// Four rows of 8 threads: of `y` each a quarter of a line, of `x` each the next column of the same 8 lines.
+#[test]
+fn rows_of_a_simdgroup_are_told() {
+    let printed = out("analyze @columns.metal --local 8,8");
+    for expected in [
+        "contiguous, in y 256 bytes apart  4 to 8 lines, 25 % used\n",
+        "256 bytes apart, in y contiguous  8 to 16 lines, 12 % used\n",
+        "a SIMD-group touches 4 lines of 128 bytes and uses 25 % of them. Neighbours in x are side by side",
+    ] {
+        assert!(printed.contains(expected), "no {expected:?} in\n{printed}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn json_has_all_that_is_told() {

@@ -1,6 +1,6 @@
 //! What would make a kernel faster: rules, each with a threshold, and how much they would gain at most. docs/ANALYSIS.md has them as a table.
 
-use clmsl::{AccessPattern, AddressSpace, CostKind, Counts, FactKind, KernelAnalysis, Location, Span, Work};
+use clmsl::{AccessPattern, AddressSpace, CostKind, Counts, FactKind, KernelAnalysis, Lanes, Location, Span, Work};
 
 use super::{Bound, Conditions, Core, ENOUGH_SIMDGROUPS, LANES, LINE, Limit, Place, Report};
 use crate::Kernel;
@@ -142,53 +142,65 @@ impl Rules<'_> {
         let all: f64 = self.report.accesses.iter().map(moved).sum();
         for place in &self.report.accesses {
             let what = named(place);
-            match place.access.pattern {
-                AccessPattern::Gather if in_device(place) => {
-                    let text = format!(
-                        "{what} is reached at addresses that data decide: how many lines a SIMD-group touches, only a run tells. Sort or group the indices, or go through \
-                         threadgroup memory"
-                    );
-                    self.add(Rule::Gather, vec![place.at.clone()], None, text);
-                }
-                AccessPattern::Uniform => {}
-                _ => {
-                    let Some((used, (lines, _))) = place.used_part.zip(place.lines) else { continue };
-                    if used >= LEAST_USED {
-                        continue;
-                    }
-                    let in_y = match place.access.pattern_y {
-                        Some(AccessPattern::Contiguous) => {
-                            ". Neighbours in y are side by side: let x and y change their roles, or go through threadgroup memory"
-                        }
-                        _ => {
-                            ". Let neighbours reach neighbouring addresses: arrays of members instead of structures, rows along x, or threadgroup memory in between"
-                        }
-                    };
-                    let text = format!(
-                        "{what} is reached {}: a SIMD-group touches {lines} lines of {LINE} bytes and uses {} of them{in_y}",
-                        place.access.pattern,
-                        percent(used)
-                    );
-                    self.add(Rule::Lines, vec![place.at.clone()], Some(moved(place) * (1.0 - used) / all), text);
-                }
+            if in_device(place) && place.is_gathered() {
+                let text = format!(
+                    "{what} is reached at addresses that data decide: how many lines a SIMD-group touches, only a run tells. Sort or group the indices, or go through \
+                     threadgroup memory"
+                );
+                self.add(Rule::Gather, vec![place.at.clone()], None, text);
+                continue;
             }
+            let Some((used, (lines, _))) = place.used_part.zip(place.lines) else { continue };
+            // Rows that each have one address may have the same, or share a line, which is the least there can be.
+            let is_one = place.access.pattern == AccessPattern::Uniform && (place.is_uniform() || lines == 1);
+            if used >= LEAST_USED || is_one {
+                continue;
+            }
+            let in_a_row = place.access.used_part(LANES, LINE).unwrap_or(0.0);
+            let what_to_do = match place.access.pattern_y {
+                _ if in_a_row >= LEAST_USED => {
+                    "Neighbours in x are side by side, but few of them are in a row: let threadgroups be wider"
+                }
+                Some(AccessPattern::Contiguous) => {
+                    "Neighbours in y are side by side: let x and y change their roles, or go through threadgroup memory"
+                }
+                _ => {
+                    "Let neighbours reach neighbouring addresses: arrays of members instead of structures, rows along x, or threadgroup memory in between"
+                }
+            };
+            let (least, most) = if place.is_told { ("", "") } else { ("at least ", "at most ") };
+            let text = format!(
+                "{what} is reached {}: a SIMD-group touches {least}{lines} lines of {LINE} bytes and uses {most}{} of them. {what_to_do}",
+                place.pattern(),
+                percent(used)
+            );
+            self.add(Rule::Lines, vec![place.at.clone()], Some(moved(place) * (1.0 - used) / all), text);
         }
     }
 
     fn banks(&mut self) {
         let most = |place: &Place| place.bank_words.map_or(0, |(least, _)| least) as f64;
         let all: f64 = self.report.accesses.iter().map(most).sum();
+        let lanes = Lanes::of(LANES, self.on.threadgroup.to_array()).count();
+        let needed = |place: &Place, lanes: u64| {
+            lanes.saturating_mul(place.access.bytes).div_ceil(u64::from(super::BANKS) * super::BANK).max(1)
+        };
         for place in &self.report.accesses {
             // As many words as there must be with so many bytes are no conflict.
-            let must = u64::from(LANES)
-                .saturating_mul(place.access.bytes)
-                .div_ceil(u64::from(super::BANKS) * super::BANK)
-                .max(1);
+            let must = needed(place, lanes);
             let Some((words, _)) = place.bank_words.filter(|(least, _)| *least >= 2 && *least > must) else { continue };
+            let in_a_row = place.access.bank_words(LANES, super::BANKS, super::BANK);
+            let what_to_do = match in_a_row.filter(|(least, _)| *least <= needed(place, LANES.into())) {
+                Some(_) => {
+                    "Its rows meet in the same banks: let each begin where the one before ends, or let threadgroups be 32 threads wide"
+                }
+                None => "Make rows one element longer, or change the order of indices",
+            };
             let text = format!(
-                "{} is reached {}: {words} words of one bank at once, where {must} would do, if it has {} banks of {} bytes. Make rows one element longer, or change the order of indices",
+                "{} is reached {}: {}{words} words of one bank at once, where {must} would do, if it has {} banks of {} bytes. {what_to_do}",
                 named(place),
-                place.access.pattern,
+                place.pattern(),
+                if place.is_told { "" } else { "at least " },
                 super::BANKS,
                 super::BANK
             );
@@ -279,9 +291,11 @@ impl Rules<'_> {
             let writes = |place: &&Place| place.access.writes && place.access.argument == argument;
             self.report.accesses.iter().any(|place| writes(&place)) || argument.is_none()
         };
-        let loads = self.report.accesses.iter().filter(|place| {
-            in_device(place) && place.access.pattern == AccessPattern::Uniform && !is_written(place.access.argument)
-        });
+        let loads = self
+            .report
+            .accesses
+            .iter()
+            .filter(|place| in_device(place) && place.is_uniform() && !is_written(place.access.argument));
         let loads: Vec<&Place> = loads.collect();
         if loads.is_empty() {
             return;
@@ -289,7 +303,7 @@ impl Rules<'_> {
         let mut names: Vec<String> = loads.iter().map(|place| named(place)).collect();
         names.dedup();
         let text = format!(
-            "all threads read {} at one address, and the kernel never writes there: in constant memory (constant, __constant) the compiler may load it ahead and keep it in uniform registers",
+            "all threads of a SIMD-group read {} at one address, and the kernel never writes there: in constant memory (constant, __constant) the compiler may load it ahead and keep it in uniform registers",
             names.join(", ")
         );
         let at = loads.iter().map(|place| place.at.clone()).collect();

@@ -22,7 +22,7 @@ pub use advice::{Advice, Rule};
 pub use occupancy::{Core, ENOUGH_SIMDGROUPS, Limit, Occupancy, occupancy};
 pub use roofline::{Bound, CHIPS, Chip, Roofs, Stand};
 
-use clmsl::{AddressSpace, Intensity, Location, MemoryAccess};
+use clmsl::{AccessPattern, AddressSpace, Intensity, Lanes, Location, MemoryAccess};
 
 use crate::{GpuFamily, Kernel, Registers, Result, Size};
 
@@ -86,26 +86,59 @@ pub struct Place {
     pub argument: Option<String>,
     /// Where.
     pub at: Location,
+    /// How the addresses of threads of one SIMD-group lie whose positions in y differ by 1; `None` where it has one row.
+    pub in_y: Option<AccessPattern>,
+    /// The same in z.
+    pub in_z: Option<AccessPattern>,
+    /// It is known how far apart its rows and planes lie. Else the least of what follows is that of rows at the same addresses, and the most that of rows
+    /// that share nothing.
+    pub is_told: bool,
     /// Lines of [`LINE`] bytes that a SIMD-group touches, least and most; of memory that is moved in lines.
     pub lines: Option<(u64, u64)>,
-    /// What part of them it uses.
+    /// What part of them it uses; at most, where it is not told how rows lie.
     pub used_part: Option<f64>,
     /// Of threadgroup memory: words in the one of [`BANKS`] banks that has most of them, least and most. 1 is free of conflicts.
     pub bank_words: Option<(u64, u64)>,
 }
 
 impl Place {
-    fn new(kernel: &Kernel, access: &MemoryAccess, lanes: u32) -> Place {
+    fn new(kernel: &Kernel, access: &MemoryAccess, lanes: Lanes) -> Place {
         let argument = access.argument.and_then(|at| kernel.arguments().get(at as usize));
         let is_local = access.address_space == AddressSpace::Local;
         Place {
             access: *access,
             argument: argument.map(|argument| argument.name.clone()),
             at: kernel.location(access.span).unwrap_or_else(|| unreachable!("the kernel was analysed")),
+            in_y: lanes.differ_in(1).then(|| access.pattern_y.unwrap_or(AccessPattern::Uniform)),
+            in_z: lanes.differ_in(2).then(|| access.pattern_z.unwrap_or(AccessPattern::Uniform)),
+            is_told: access.is_told(lanes),
             lines: access.segments(lanes, LINE).filter(|_| !is_local),
             used_part: access.used_part(lanes, LINE).filter(|_| !is_local),
             bank_words: access.bank_words(lanes, BANKS, BANK).filter(|_| is_local),
         }
+    }
+
+    /// Whether all threads of a SIMD-group have one address.
+    pub fn is_uniform(&self) -> bool {
+        self.others().chain([self.access.pattern]).all(|pattern| pattern == AccessPattern::Uniform)
+    }
+
+    /// Whether data decide where threads of a SIMD-group reach, and no pattern tells it.
+    pub fn is_gathered(&self) -> bool {
+        let is_gather = |pattern| pattern == AccessPattern::Gather;
+        self.others().any(is_gather) || (self.lines.is_none() && is_gather(self.access.pattern))
+    }
+
+    fn others(&self) -> impl Iterator<Item = AccessPattern> {
+        self.in_y.into_iter().chain(self.in_z)
+    }
+
+    /// How the addresses of a SIMD-group's threads lie, in words: `contiguous, in y 256 bytes apart`.
+    pub fn pattern(&self) -> String {
+        let other = |name, pattern: Option<AccessPattern>| {
+            pattern.map_or_else(String::new, |pattern| format!(", in {name} {pattern}"))
+        };
+        format!("{}{}{}", self.access.pattern, other("y", self.in_y), other("z", self.in_z))
     }
 }
 
@@ -118,8 +151,7 @@ impl Kernel {
     pub fn report(&self, on: &Conditions) -> Result<Report> {
         let analysis = self.analysis()?;
         let registers = self.registers().cloned().map_err(|error| error.to_string());
-        // Neighbours in x: a narrow threadgroup has fewer in a row.
-        let lanes = u32::try_from(on.threadgroup.x).unwrap_or(LANES).clamp(1, LANES);
+        let lanes = Lanes::of(LANES, on.threadgroup.to_array());
         let accesses: Vec<Place> = analysis.accesses.iter().map(|access| Place::new(self, access, lanes)).collect();
         let memory = self.static_threadgroup_memory() + on.threadgroup_memory;
         let needed = registers.as_ref().ok().map(|registers| registers.thread);

@@ -198,8 +198,19 @@ impl Text {
                     };
                     let (pattern_y, span) = (Some(pattern(words.get(6)?, bytes)?), span(7)?);
                     let pattern = pattern(words.get(5)?, bytes)?;
-                    let access =
-                        MemoryAccess { argument, address_space, reads, writes, bytes, pattern, pattern_y, span };
+                    // The platform tells nothing of z.
+                    let pattern_z = Some(AccessPattern::Unknown);
+                    let access = MemoryAccess {
+                        argument,
+                        address_space,
+                        reads,
+                        writes,
+                        bytes,
+                        pattern,
+                        pattern_y,
+                        pattern_z,
+                        span,
+                    };
                     let alike = |other: &&mut MemoryAccess| {
                         let MemoryAccess { reads, writes, .. } = **other;
                         **other == MemoryAccess { reads, writes, ..access }

@@ -91,3 +91,33 @@ kernel void search(global const uint* x, global uint* y) {
         if (x[(i + k) % 256] == 3) break;
     y[i] = k;
 }
+
+// run: rows grid=64x64 group=16x16 x=f32:4096 y=f32:4096
+// run: rows grid=64x64 group=8x8 x=f32:4096 y=f32:4096
+// run: rows grid=64x64 group=4x4 x=f32:4096 y=f32:4096
+// run: rows grid=64x64 group=32x2 x=f32:4096 y=f32:4096
+kernel void rows(global const float* x, global float* y) {
+    local float tile[32][32];
+    int lx = get_local_id(0), ly = get_local_id(1), at = get_global_id(1) * 64 + get_global_id(0);
+    tile[ly][lx] = x[at];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    y[at] = tile[ly][lx];
+}
+
+// run: pitch grid=64x64 group=16x16 x=f32:4096 y=f32:4096 n=64
+kernel void pitch(global const float* x, global float* y, int n) {
+    int at = get_global_id(1) * n + get_global_id(0);
+    y[at] = x[at];
+}
+
+// run: solid grid=16x16x8 group=4x4x4 x=f32:2048 y=f32:2048
+// run: solid grid=16x16x8 group=2x4x8 x=f32:2048 y=f32:2048
+// run: solid grid=16x16x8 group=8x4x2 x=f32:2048 y=f32:2048
+kernel void solid(global const float* x, global float* y) {
+    local float tile[8][4][32];
+    int lx = get_local_id(0), ly = get_local_id(1), lz = get_local_id(2);
+    int at = (get_global_id(2) * 16 + get_global_id(1)) * 16 + get_global_id(0);
+    tile[lz][ly][lx] = x[at];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    y[at] = tile[lz][ly][lx];
+}

@@ -74,3 +74,52 @@ kernel void counters(device const uint* x, device atomic_uint* bins, uint i [[th
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (l < 16) atomic_fetch_add_explicit(&bins[l], atomic_load_explicit(&own[l], memory_order_relaxed), memory_order_relaxed);
 }
+
+// run: rows grid=64x64 group=16x16 x=f32:4096 y=f32:4096
+// run: rows grid=64x64 group=8x8 x=f32:4096 y=f32:4096
+// run: rows grid=64x64 group=4x4 x=f32:4096 y=f32:4096
+// run: rows grid=64x64 group=32x2 x=f32:4096 y=f32:4096
+// run: rows grid=60x64 group=12x8 x=f32:4096 y=f32:4096
+// run: rows grid=64x64 group=1x32 x=f32:4096 y=f32:4096
+kernel void rows(device const float* x, device float* y, uint2 p [[thread_position_in_grid]], uint2 l [[thread_position_in_threadgroup]]) {
+    threadgroup float tile[32][32];
+    tile[l.y][l.x] = x[p.y * 64 + p.x];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    y[p.y * 64 + p.x] = tile[l.y][l.x];
+}
+
+// run: turned grid=64x64 group=16x16 x=f32:4096 y=f32:4096
+// run: turned grid=64x64 group=8x8 x=f32:4096 y=f32:4096
+// run: turned grid=64x64 group=4x4 x=f32:4096 y=f32:4096
+kernel void turned(device const float* x, device float* y, uint2 p [[thread_position_in_grid]], uint2 l [[thread_position_in_threadgroup]]) {
+    threadgroup float tile[16][17];
+    tile[l.y][l.x] = x[p.y * 64 + p.x];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    y[p.x * 64 + p.y] = tile[l.x][l.y];
+}
+
+// run: pitch grid=64x64 group=16x16 x=f32:4096 y=f32:4096 n=64
+// run: pitch grid=64x64 group=8x8 x=f32:4096 y=f32:4096 n=64
+kernel void pitch(device const float* x, device float* y, constant uint& n, uint2 p [[thread_position_in_grid]]) { y[p.y * n + p.x] = x[p.y * n + p.x]; }
+
+// run: rows_by_data grid=32x32 group=16x16 at=index:32:900 x=f32:1024 y=f32:1024
+// run: rows_by_data grid=32x32 group=8x8 at=index:32:900 x=f32:1024 y=f32:1024
+kernel void rows_by_data(device const uint* at, device const float* x, device float* y, uint2 p [[thread_position_in_grid]]) { y[p.y * 32 + p.x] = x[at[p.y] + p.x]; }
+
+// run: by_index grid=64x64 group=8x8 x=f32:4096 y=f32:4096
+kernel void by_index(device const float* x, device float* y, uint2 p [[thread_position_in_grid]], uint l [[thread_index_in_threadgroup]]) {
+    threadgroup float t[64];
+    t[l] = x[p.y * 64 + p.x];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    y[p.y * 64 + p.x] = t[63 - l];
+}
+
+// run: solid grid=16x16x8 group=4x4x4 x=f32:2048 y=f32:2048
+// run: solid grid=16x16x8 group=2x4x8 x=f32:2048 y=f32:2048
+// run: solid grid=16x16x8 group=8x4x2 x=f32:2048 y=f32:2048
+kernel void solid(device const float* x, device float* y, uint3 p [[thread_position_in_grid]], uint3 l [[thread_position_in_threadgroup]]) {
+    threadgroup float tile[8][4][32];
+    tile[l.z][l.y][l.x] = x[(p.z * 16 + p.y) * 16 + p.x];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    y[(p.z * 16 + p.y) * 16 + p.x] = tile[l.z][l.y][l.x];
+}

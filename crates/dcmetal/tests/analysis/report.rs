@@ -183,3 +183,202 @@ fn what_is_about_the_limit_stands_first() {
     assert_eq!(beside, told.advice[told.advice.len() - 2..].iter().map(|advice| advice.rule).collect::<Vec<_>>());
     assert!(matches!(told.occupancy[0].core, Core::Unknown(why) if why.contains("Dynamic Caching")));
 }
+
+/// Threads of a SIMD-group, bytes of a line, banks and their bytes, as docs/ANALYSIS.md has them: told here again, so that nothing is compared with itself.
+const SIMDGROUP: usize = 32;
+const LINE: i64 = 128;
+const BANKS: i64 = 32;
+const BANK: i64 = 4;
+
+/// By enumeration: the least and the most of what the threads of any SIMD-group come to, wherever the memory begins that they share. Each thread's address by its position.
+fn enumerated(group: [u64; 3], address: impl Fn([i64; 3]) -> i64, of: impl Fn(&[i64]) -> usize) -> (u64, u64) {
+    let [width, height, depth] = group.map(|extent| extent as i64);
+    let mut threads = Vec::new();
+    for z in 0..depth {
+        for y in 0..height {
+            threads.extend((0..width).map(|x| address([x, y, z])));
+        }
+    }
+    let whole = threads.len() - threads.len() % SIMDGROUP;
+    let threads = if whole > 0 { &threads[..whole] } else { &threads[..] };
+    let starts = (0..LINE).step_by(4);
+    let all = threads.chunks(SIMDGROUP).flat_map(|lanes| {
+        starts.clone().map(|start| of(&lanes.iter().map(|address| address + start).collect::<Vec<_>>()) as u64)
+    });
+    let all: Vec<u64> = all.collect();
+    (*all.iter().min().expect("a SIMD-group"), *all.iter().max().expect("a SIMD-group"))
+}
+
+fn lines(addresses: &[i64]) -> usize {
+    addresses.iter().map(|address| address.div_euclid(LINE)).collect::<BTreeSet<_>>().len()
+}
+
+fn words(addresses: &[i64]) -> usize {
+    let words: BTreeSet<i64> = addresses.iter().map(|address| address.div_euclid(BANK)).collect();
+    (0..BANKS).map(|bank| words.iter().filter(|word| word.rem_euclid(BANKS) == bank).count()).max().unwrap_or(0)
+}
+
+/// One kernel for each index, which writes a float there in device and in threadgroup memory.
+fn written(indices: &[&str], opencl: bool) -> String {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let one = |(number, index): (usize, &&str)| {
+        match opencl {
+        false => format!(
+            "kernel void k{number}(device float* m, constant int& n, device const int* d, uint3 l [[thread_position_in_threadgroup]]) {{
+                threadgroup float t[4096]; int x = l.x, y = l.y, z = l.z; m[{index}] = 1; t[{index}] = 1; }}\n"
+        ),
+        true => format!(
+            "kernel void k{number}(global float* m, int n, global const int* d) {{
+                local float t[4096]; int x = get_local_id(0), y = get_local_id(1), z = get_local_id(2); m[{index}] = 1; t[{index}] = 1; }}\n"
+        ),
+    }
+    };
+    let kernels: String = indices.iter().enumerate().map(one).collect();
+    if opencl { kernels } else { head.to_owned() + &kernels }
+}
+
+fn of_shape(kernel: &Kernel, group: [u64; 3]) -> Report {
+    let on = Conditions { threadgroup: Size::from(group), ..Conditions::default() };
+    kernel.report(&on).unwrap_or_else(|error| panic!("{}: {error}", kernel.name()))
+}
+
+/// Lines of `m` and words of `t`, and whether both are told.
+fn cost(report: &Report) -> ((u64, u64), (u64, u64), bool) {
+    let lines = report.accesses.iter().find(|place| place.argument.as_deref() == Some("m")).expect("m");
+    let words = report.accesses.iter().find(|place| place.bank_words.is_some()).expect("t");
+    assert_eq!(lines.is_told, words.is_told);
+    (lines.lines.expect("lines"), words.bank_words.expect("words"), lines.is_told)
+}
+
+#[test]
+fn simdgroups_of_several_rows_touch_what_all_their_threads_do() {
+    type At = fn([i64; 3]) -> i64;
+    let cases: [(&str, At); 12] = [
+        ("y * 32 + x", |[x, y, _]| y * 32 + x),
+        ("y * 33 + x", |[x, y, _]| y * 33 + x),
+        ("y * 16 + x", |[x, y, _]| y * 16 + x),
+        ("y * 8 + x", |[x, y, _]| y * 8 + x),
+        ("y * 64 + x", |[x, y, _]| y * 64 + x),
+        ("x * 32 + y", |[x, y, _]| x * 32 + y),
+        ("x * 17 + y", |[x, y, _]| x * 17 + y),
+        ("2047 - y * 40 - 2 * x", |[x, y, _]| 2047 - y * 40 - 2 * x),
+        ("y * 3", |[_, y, _]| y * 3),
+        ("x", |[x, _, _]| x),
+        ("(z * 4 + y) * 32 + x", |[x, y, z]| (z * 4 + y) * 32 + x),
+        ("(z * 4 + y) * 4 + x", |[x, y, z]| (z * 4 + y) * 4 + x),
+    ];
+    let shapes = [
+        [256, 1, 1],
+        [16, 16, 1],
+        [8, 8, 1],
+        [4, 4, 1],
+        [32, 2, 1],
+        [1, 32, 1],
+        [12, 8, 1],
+        [48, 4, 1],
+        [5, 7, 1],
+        [8, 4, 2],
+        [4, 4, 4],
+        [2, 4, 8],
+        [3, 3, 9],
+    ];
+    let indices = cases.map(|(index, _)| index);
+    let gpu = gpu();
+    let msl = gpu.compile_msl(&written(&indices, false)).unwrap_or_else(|error| panic!("{error}"));
+    let opencl = gpu.compile_opencl(&written(&indices, true)).unwrap_or_else(|error| panic!("{error}"));
+    for (number, (index, at)) in cases.iter().enumerate() {
+        for group in shapes {
+            let address = |position| 4 * at(position);
+            let expected = (enumerated(group, address, lines), enumerated(group, address, words));
+            let name = format!("k{number}");
+            let (found, banks, is_told) = cost(&of_shape(&opencl.kernel(&name).expect("a kernel"), group));
+            assert_eq!((found, banks, is_told), (expected.0, expected.1, true), "OpenCL C {index} in {group:?}");
+            let (found, banks, is_told) = cost(&of_shape(&msl.kernel(&name).expect("a kernel"), group));
+            // Compiled code tells nothing of z.
+            if is_told {
+                assert_eq!((found, banks), expected, "MSL {index} in {group:?}");
+            } else {
+                assert!(group[2] > 1, "MSL {index} in {group:?}");
+                let spans = |(least, most): (u64, u64), real: (u64, u64)| least <= real.0 && real.1 <= most;
+                assert!(spans(found, expected.0) && spans(banks, expected.1), "MSL {index} in {group:?}: {found:?}");
+            }
+        }
+    }
+}
+
+/// Counted by hand. A row of 16 floats is half a line and 16 banks, one of 8 a quarter and 8 banks.
+#[test]
+fn rows_meet_in_banks_and_lie_in_lines_of_their_own() {
+    let source = written(
+        &["y * 32 + x", "y * 33 + x", "y * 16 + x", "y * 9 + x", "y * n + x", "d[y] + x", "y * 64", "y * 64 + x"],
+        false,
+    );
+    let library = gpu().compile_msl(&source).unwrap_or_else(|error| panic!("{error}"));
+    let told = |number: usize, group| cost(&of_shape(&library.kernel(&format!("k{number}")).expect("a kernel"), group));
+    let (square, small, wide) = ([16, 16, 1], [8, 8, 1], [32, 2, 1]);
+    // Rows a line apart, in the same banks: a line each, and one more where each ends in that of the next.
+    assert_eq!(told(0, square), ((2, 3), (2, 2), true));
+    assert_eq!(told(0, small), ((4, 5), (4, 4), true));
+    // 16 threads, all there are.
+    assert_eq!(told(0, [4, 4, 1]), ((4, 5), (4, 4), true));
+    assert_eq!(told(0, wide), ((1, 2), (1, 1), true));
+    // Two planes of four rows; compiled code does not tell how far apart they are.
+    assert_eq!(told(0, [4, 4, 4]), ((4, 10), (4, 8), false));
+    // Rows two lines apart share none.
+    assert_eq!(told(7, square), ((2, 4), (2, 2), true));
+    assert_eq!(told(7, small), ((4, 8), (4, 4), true));
+    // One element more does not part rows of 16: banks 0 to 15 and 1 to 16.
+    assert_eq!(told(1, square).1, (2, 2));
+    // 32 floats behind one another.
+    assert_eq!(told(2, square), ((1, 2), (1, 1), true));
+    // Rows of 8 begin in banks 0, 9, 18, 27; the last has banks 27 to 31 and 0 to 2.
+    assert_eq!(told(3, small).1, (2, 2));
+    // Rows nobody knows the distance of may be one, or share nothing.
+    for number in [4, 5] {
+        assert_eq!(told(number, square), ((1, 4), (1, 2), false));
+        assert_eq!(told(number, small), ((1, 8), (1, 4), false));
+        assert_eq!(told(number, wide), ((1, 2), (1, 1), true));
+    }
+
+    let report = |number: usize, group| of_shape(&library.kernel(&format!("k{number}")).expect("a kernel"), group);
+    let of = |report: &Report, rule: Rule| {
+        report.advice.iter().find(|advice| advice.rule == rule).map(|advice| advice.text.clone())
+    };
+    let narrow = report(0, small);
+    let text = of(&narrow, Rule::Lines).expect("a quarter of lines");
+    assert!(
+        text.contains(
+            "`m` is reached contiguous, in y 128 bytes apart: a SIMD-group touches 4 lines of 128 bytes and uses 25 %"
+        ),
+        "{text}"
+    );
+    let text = of(&narrow, Rule::Banks).expect("conflicts");
+    assert!(
+        text.contains("4 words of one bank at once, where 1 would do") && text.contains("32 threads wide"),
+        "{text}"
+    );
+    let wide_too = report(0, wide);
+    assert!(of(&wide_too, Rule::Lines).is_none() && of(&wide_too, Rule::Banks).is_none());
+    // By data are rows, where a SIMD-group has several.
+    assert!(of(&report(5, square), Rule::Gather).is_some() && of(&report(5, wide), Rule::Gather).is_none());
+    // An address for each row is not one for all.
+    let text = of(&report(6, small), Rule::Lines).expect("four lines");
+    assert!(text.contains("uniform, in y 256 bytes apart: a SIMD-group touches 4 lines"), "{text}");
+    assert!(of(&report(6, wide), Rule::Lines).is_none());
+    // Enough threads in a row: the lines of rows at any distance are no fewer.
+    let spread = written(&["x * 32 + y * n"], false);
+    let spread = of_shape(&gpu().compile_msl(&spread).expect("it compiles").kernel("k0").expect("a kernel"), square);
+    let text = of(&spread, Rule::Lines).expect("a line for each of 16");
+    assert!(text.contains("touches at least 16 lines of 128 bytes and uses at most 6.2 %"), "{text}");
+    let text = of(&spread, Rule::Banks).expect("one bank");
+    assert!(text.contains(": at least 16 words of one bank"), "{text}");
+}
+
+#[test]
+fn what_rows_share_is_no_constant_of_all() {
+    let source = "#include <metal_stdlib>\nusing namespace metal;
+        kernel void k(device const float* a, device float* y, uint2 p [[thread_position_in_grid]]) { y[p.y * 16 + p.x] = a[p.y * 4]; }";
+    let kernel = kernel(source, "k");
+    assert!(!rules(&of_shape(&kernel, [16, 16, 1])).contains(&Rule::Uniform));
+    assert!(rules(&of_shape(&kernel, [32, 8, 1])).contains(&Rule::Uniform));
+}

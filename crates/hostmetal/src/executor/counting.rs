@@ -142,8 +142,8 @@ struct Sum {
     times: u64,
     /// Lines that these touched.
     lines: u64,
-    /// How far neighbours' addresses are apart.
-    distance: Range<i64>,
+    /// How far the addresses of neighbours in x, y and z are apart.
+    distances: [Range<i64>; 3],
     /// Where all lanes did it: how often, lines, and words in the bank with the most.
     full: u64,
     full_lines: Range<u64>,
@@ -252,10 +252,14 @@ impl Sum {
     /// With what the lanes of a SIMD-group do together, in their order.
     fn add(&mut self, lanes: &[Record], site: &Site, size: [u32; 3]) {
         self.times += 1;
-        for pair in lanes.windows(2) {
-            if pair[1].thread == pair[0].thread + 1 && pair[1].thread % size[0] != 0 {
-                self.distance.add(pair[1].address.wrapping_sub(pair[0].address).cast_signed());
+        let mut step = 1;
+        for (distance, extent) in self.distances.iter_mut().zip(size) {
+            for lane in lanes.iter().filter(|lane| lane.thread / step % extent + 1 < extent) {
+                if let Ok(next) = lanes.binary_search_by_key(&(lane.thread + step), |other| other.thread) {
+                    distance.add(lanes[next].address.wrapping_sub(lane.address).cast_signed());
+                }
             }
+            step *= extent;
         }
         let is_full = lanes.len() == SIMD_WIDTH as usize;
         self.full += u64::from(is_full);
@@ -320,11 +324,12 @@ fn body(counters: &Counters, counted: &Counted) -> String {
     let place = |(line, column): (u32, u32)| format!("\"line\":{line},\"column\":{column}");
     let access = |(site, sum): (&Site, &Sum)| {
         let Site { space, argument, usage, bytes, step, .. } = site;
-        let Sum { executions, by_thread, times, lines, distance, full, full_lines, full_words, words, .. } = sum;
+        let Sum { executions, by_thread, times, lines, distances, full, full_lines, full_words, words, .. } = sum;
+        let [distance, distance_y, distance_z] = distances;
         format!(
             "{{{},\"space\":\"{space}\",\"argument\":{},\"use\":\"{usage}\",\"bytes\":{bytes},\"step\":\"{step}\",\
              \"executions\":{executions},\"by_thread\":{by_thread},\"moved\":{},\"times\":{times},\"distance\":{distance},\
-             \"lines\":{lines},\"words\":{words},\"full\":{full},\"full_lines\":{full_lines},\"full_words\":{full_words}}}",
+             \"distance_y\":{distance_y},\"distance_z\":{distance_z},\"lines\":{lines},\"words\":{words},\"full\":{full},\"full_lines\":{full_lines},\"full_words\":{full_words}}}",
             place(site.place),
             quoted(argument),
             sum.bytes
