@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::msl;
 use dcmetal::multi::{self, Location, Route, Split, Topology};
-use dcmetal::{Accelerator, Error, ErrorKind, Grid, Result, StorageMode, args};
+use dcmetal::{Accelerator, Error, ErrorKind, Grid, PageVec, Result, StorageMode, args};
 use hostmetal::faults;
 use proptest::prelude::*;
 
@@ -283,31 +283,50 @@ fn a_copy_of_a_removed_device_is_an_error() {
     });
 }
 
+/// One memory of both devices: they take turns at it, in which no two steps may change places. Nothing tracks it, so that events alone order them.
+const TURNS: &str = "
+kernel void step(constant ulong& x [[buffer(0)]], constant uint& number [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+    device uint* y = (device uint*)x;
+    y[i] = y[i] * 3u + number;
+}
+kernel void look(constant ulong& x [[buffer(0)]], device uint* y [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+    y[i] = ((const device uint*)x)[i];
+}
+";
+
 /// An event orders submissions of two devices, both ways.
 #[test]
 fn events_order_two_devices() {
     on_devices("events_order_two_devices", &["", "location=slot"], |all| {
-        let kernels = [msl(&all[0], SOURCE, "twice"), msl(&all[1], SOURCE, "twice")];
+        let again = Accelerator::all().expect("devices");
+        let pages = PageVec::<u32>::zeroed(64).expect("a page");
+        let x = pages.as_ptr() as u64;
+        let memory = all[0].buffer_no_copy(pages).expect("a buffer");
+        let kernels = [msl(&all[0], TURNS, "step"), msl(&all[1], TURNS, "step")];
         let event = all[0].event().expect("an event");
-        let mut buffers =
-            [all[0].buffer_from(&[1u32; 64]).expect("a buffer"), all[1].buffer_from(&[1u32; 64]).expect("a buffer")];
-        // The later rounds are submitted first on one side, and wait.
+        // The steps of one device are submitted before the first of the other, which waits for the host.
         let mut submissions = Vec::new();
-        for round in 0..10u64 {
-            for (side, gpu) in all.iter().enumerate() {
-                let step = round * 2 + side as u64;
-                let mut batch = gpu.batch().expect("a batch");
-                batch.wait_for(&event, step).expect("it waits");
-                batch.launch(&kernels[side], Grid::linear(64), args![&mut buffers[side]]).expect("a launch");
-                batch.signal(&event, step + 1).expect("it signals");
+        for side in [1, 0] {
+            for step in (side..20).step_by(2) {
+                let mut batch = all[side].batch().expect("a batch");
+                batch.wait_for(&event, step as u64 + 1).expect("it waits");
+                batch.launch(&kernels[side], Grid::linear(64), args![x, step as u32 + 1]).expect("a launch");
+                batch.signal(&event, step as u64 + 2).expect("it signals");
                 submissions.push(batch.submit().expect("it is submitted"));
             }
         }
-        event.wait(20).expect("all have run");
-        submissions.into_iter().for_each(|submission| submission.wait().expect("it ran"));
-        for buffer in &buffers {
-            assert_eq!(buffer.to_vec().expect("it is read"), [1 << 10; 64]);
+        // Work of other queues overtakes them.
+        for gpu in &again {
+            let mut seen = gpu.buffer_from(&[7u32; 64]).expect("a buffer");
+            let looked = msl(gpu, TURNS, "look").launch(Grid::linear(64), args![x, &mut seen]);
+            looked.expect("a launch").wait().expect("it ran");
+            assert_eq!(seen.to_vec().expect("it is read"), [0; 64], "none has begun");
         }
+        event.signal(1).expect("it signals");
+        event.wait(21).expect("all have run");
+        submissions.into_iter().for_each(|submission| submission.wait().expect("it ran"));
+        let wanted = (1..=20).fold(0u32, |all, number| all.wrapping_mul(3).wrapping_add(number));
+        assert_eq!(memory.to_vec().expect("it is read"), [wanted; 64]);
     });
 }
 

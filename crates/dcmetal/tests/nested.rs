@@ -2,6 +2,8 @@
 //! must give the same.
 
 mod common;
+#[path = "nested/cooperative.rs"]
+mod cooperative;
 
 use bytemuck::Zeroable;
 use common::{Random, gpu};
@@ -11,6 +13,32 @@ use dcmetal::{
 };
 
 const BOTH: [Nesting; 2] = [Nesting::Device, Nesting::Host];
+
+/// How the device can have commands of kernels. Launches over as many threadgroups as a buffer says it has both ways, whatever it is.
+fn ways(gpu: &Accelerator) -> &'static [Nesting] {
+    if gpu.nesting() == Nesting::Device { &BOTH } else { &[Nesting::Host] }
+}
+
+/// In a process whose device has no indirect commands.
+const WITHOUT: &str = "DCMETAL_TEST_NESTED_WITHOUT";
+
+/// The tests of this file there: of families below Apple 4 grids are whole threadgroups as well.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_without_indirect_commands_takes_rounds_of_the_host() {
+    if std::env::var_os(WITHOUT).is_some() {
+        return;
+    }
+    for family in ["apple3", "apple6"] {
+        let mut child = std::process::Command::new(std::env::current_exe().expect("a path"));
+        child.args(["--skip", "do_what_they_say", "--skip", "in_msl"]);
+        child.env(WITHOUT, "1").env("HOSTMETAL_DEVICE_0", format!("family={family}"));
+        let output = child.output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let ran = text.contains("what_commands_name_lives_until_they_have_run ... ok");
+        assert!(output.status.success() && ran, "{family}: {text}");
+    }
+}
 
 const SOURCE: &str = "
 #include <metal_stdlib>
@@ -234,7 +262,7 @@ fn what_a_command_is_passed_begins_where_its_type_may() {
     let table = CommandTable::new(&gpu, &[&twice], 1).expect("a table");
     let record = record(0, (1, 1), (0, 0), false);
     let (records, count) = (gpu.buffer_from(&[record]).expect("a buffer"), gpu.buffer_from(&[1u32]).expect("a buffer"));
-    for nesting in BOTH {
+    for &nesting in ways(&gpu) {
         for (from, wrong) in [(1, true), (4, false)] {
             let mut y = gpu.buffer_from(&[3u32; 8]).expect("a buffer");
             let mut work = gpu.nested(nesting).expect("work");
@@ -397,7 +425,7 @@ fn commands_run_as_kernels_wrote_them() {
         let others: Vec<u32> = (0..PLACES).map(|_| between(0, u32::MAX)).collect();
         let mut wanted = start.clone();
         records.iter().for_each(|record| reference(record, &mut wanted, &others));
-        for nesting in BOTH {
+        for &nesting in ways(&setup.gpu) {
             let mut y = setup.gpu.buffer_from(&start).expect("a buffer");
             let x = setup.gpu.buffer_from(&others).expect("a buffer");
             let ran = setup.run(nesting, &records, records.len() as u32, &mut y, &x);
@@ -433,7 +461,7 @@ fn wrong_commands_are_named_and_nothing_of_them_runs() {
         (argument(0, 1, 0), "argument 0: the kernel may write it, and the memory was passed for reading"),
     ];
     let x = setup.gpu.buffer_from(&[1u32; PLACES]).expect("a buffer");
-    for nesting in BOTH {
+    for &nesting in ways(&setup.gpu) {
         let check = |records: &[CommandRecord], count: u32, wanted: &str| {
             let mut y = setup.gpu.buffer_zeroed::<u32>(PLACES).expect("a buffer");
             let told = text_of(setup.run(nesting, records, count, &mut y, &x));
@@ -448,7 +476,7 @@ fn wrong_commands_are_named_and_nothing_of_them_runs() {
         check(&[good; CAPACITY + 2], CAPACITY as u32 + 1, "41 commands, where 40 are possible");
     }
     // What was refused leaves nothing behind.
-    for nesting in BOTH {
+    for &nesting in ways(&setup.gpu) {
         let mut y = setup.gpu.buffer_zeroed::<u32>(PLACES).expect("a buffer");
         setup.run(nesting, &[good; 1], 1, &mut y, &x).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(y.to_vec().expect("values")[..17], [[1; 16].as_slice(), &[0]].concat()[..]);
@@ -491,7 +519,7 @@ fn what_commands_cannot_launch_is_no_part_of_a_table() {
     let table = CommandTable::new(&gpu, &[&fits], 1).unwrap_or_else(|error| panic!("{error}"));
     let (records, count) =
         (gpu.buffer_zeroed::<CommandRecord>(1).expect("a buffer"), gpu.buffer_zeroed::<u32>(1).expect("a buffer"));
-    for nesting in BOTH {
+    for &nesting in ways(&gpu) {
         let mut work = gpu.nested(nesting).expect("work");
         let number = work.run_commands(&table, (&records).into(), (&count).into(), args![7u32]);
         assert!(matches!(number, Err(Error::Unsupported { .. })), "{number:?}");
@@ -516,6 +544,15 @@ fn what_commands_name_lives_until_they_have_run() {
         let records = gpu.buffer_from(&[record(0, (8, 8), (0, 0), false)]).expect("a buffer");
         let (count, x) = (gpu.buffer_from(&[1u32]).expect("a buffer"), gpu.buffer_from(&[3u32; 64]).expect("a buffer"));
         let mut batch = gpu.batch().expect("a batch");
+        if std::env::var_os(WITHOUT).is_some() {
+            assert_eq!(gpu.nesting(), Nesting::Host);
+            let refused = batch.run_commands(&table, (&records).into(), (&count).into(), args![&mut y, &x]);
+            assert!(
+                matches!(&refused, Err(Error::Unsupported { text, .. }) if text.contains("`Nesting::Host`")),
+                "{refused:?}"
+            );
+            return;
+        }
         for _ in 0..5 {
             batch.run_commands(&table, (&records).into(), (&count).into(), args![&mut y, &x]).expect("recorded");
         }
@@ -648,188 +685,4 @@ fn barriers_of_the_grid_one_behind_the_other_are_one_launch() {
     let count = gpu.buffer_from(&[[1u32, 1, 1]]).expect("a buffer");
     let indirect = turn.launch_indirect(IndirectGrid::new(&count, 10u32), args![&mut y, 70]);
     assert!(matches!(&indirect, Err(Error::Unsupported { what, .. }) if what.contains("`turn`")), "{indirect:?}");
-}
-
-// ------------------------------------------------------------------ tiles and threadgroups
-
-const COOPERATING: &str = "
-using namespace dcmetal;
-template <uint W> void all_of(device const uint *x, device const float *f, device uint *y, uint i, uint lane, uint n) {
-    tile<W> t(lane);
-    uint v = x[i];
-    y[0 * n + i] = t.template reduce<add>(v);
-    y[1 * n + i] = t.template reduce<least>(v);
-    y[2 * n + i] = t.template reduce<most>(v);
-    y[3 * n + i] = t.template reduce<bit_xor>(v);
-    y[4 * n + i] = t.template inclusive_scan<add>(v);
-    y[5 * n + i] = t.template exclusive_scan<most>(v, 7u);
-    y[6 * n + i] = t.shuffle(v, t.thread_rank() * 3 + 1);
-    y[7 * n + i] = t.broadcast(v, W - 1);
-    y[8 * n + i] = t.shuffle_up(v, 2);
-    y[9 * n + i] = t.shuffle_down(v, 1);
-    y[10 * n + i] = t.ballot(v % 3 == 0);
-    y[11 * n + i] = uint(t.any(v % 7 == 0)) + 2 * uint(t.all(v % 7 != 0)) + 4 * t.rank() + 1000 * t.size();
-    y[12 * n + i] = as_type<uint>(t.sum(f[i]));
-    y[13 * n + i] = t.shuffle_xor(v, 1);
-    y[14 * n + i] = t.template reduce<multiply>(v | 1);
-    y[15 * n + i] = t.template reduce<bit_and>(v | 0xF0u);
-    y[16 * n + i] = t.template reduce<bit_or>(v & 0xF0F0u);
-    ushort2 both = t.sum(ushort2(v, v >> 16));
-    y[17 * n + i] = both.x | uint(both.y) << 16;
-}
-kernel void tiles(device const uint *x [[buffer(0)]], device const float *f [[buffer(1)]], device uint *y [[buffer(2)]],
-                  constant uint &w [[buffer(3)]], uint i [[thread_position_in_grid]], uint n [[threads_per_grid]],
-                  uint lane [[thread_index_in_simdgroup]]) {
-    switch (w) {
-    case 2: all_of<2>(x, f, y, i, lane, n); break;
-    case 4: all_of<4>(x, f, y, i, lane, n); break;
-    case 8: all_of<8>(x, f, y, i, lane, n); break;
-    case 16: all_of<16>(x, f, y, i, lane, n); break;
-    case 32: all_of<32>(x, f, y, i, lane, n); break;
-    }
-}
-kernel void threadgroups(device const uint *x [[buffer(0)]], device const float *f [[buffer(1)]], device uint *y [[buffer(2)]],
-                         uint i [[thread_position_in_grid]], uint n [[threads_per_grid]], uint lane [[thread_index_in_simdgroup]],
-                         uint number [[simdgroup_index_in_threadgroup]], uint count [[simdgroups_per_threadgroup]]) {
-    threadgroup uint parts[32];
-    threadgroup float parts_of_floats[32];
-    group g(lane, number, count);
-    y[i] = g.sum(x[i], parts);
-    y[n + i] = g.reduce<most>(x[i], parts);
-    y[2 * n + i] = g.inclusive_scan<add>(x[i], parts);
-    y[3 * n + i] = g.inclusive_scan<most>(x[i] >> 5, parts);
-    y[4 * n + i] = g.reduce<bit_xor>(x[i], parts);
-    y[5 * n + i] = g.reduce<bit_and>(x[i] | 0xF0u, parts);
-    y[6 * n + i] = g.inclusive_scan<multiply>(x[i] | 1, parts);
-    y[7 * n + i] = as_type<uint>(g.sum(f[i], parts_of_floats));
-}
-";
-
-/// What the kernel `tiles` writes for a tile of `x` and `f`.
-fn tile_of(x: &[u32], f: &[f32], number: usize) -> Vec<Vec<u32>> {
-    let n = x.len();
-    let bits =
-        |holds: &dyn Fn(u32) -> bool| x.iter().enumerate().fold(0u32, |all, (i, v)| all | u32::from(holds(*v)) << i);
-    let word = u32::from(x.iter().any(|v| v % 7 == 0)) + 2 * u32::from(x.iter().all(|v| v % 7 != 0));
-    let by_thread = |i: usize| {
-        vec![
-            x.iter().fold(0, |all: u32, v| all.wrapping_add(*v)),
-            *x.iter().min().expect("a thread"),
-            *x.iter().max().expect("a thread"),
-            x.iter().fold(0, |all, v| all ^ v),
-            x[..=i].iter().fold(0, |all: u32, v| all.wrapping_add(*v)),
-            x[..i].iter().max().copied().unwrap_or(7),
-            x[(i * 3 + 1) % n],
-            x[n - 1],
-            if i >= 2 { x[i - 2] } else { x[i] },
-            if i + 1 < n { x[i + 1] } else { x[i] },
-            bits(&|v| v % 3 == 0),
-            word + 4 * (number % (32 / n)) as u32 + 1000 * n as u32,
-            sum_of_tile(f).to_bits(),
-            x[i ^ 1],
-            x.iter().fold(1, |all: u32, v| all.wrapping_mul(v | 1)),
-            x.iter().fold(u32::MAX, |all, v| all & (v | 0xF0)),
-            x.iter().fold(0, |all, v| all | v & 0xF0F0),
-            x.iter().fold(0, |all: u32, v| all.wrapping_add(*v) & 0xFFFF)
-                | x.iter().fold(0, |all: u32, v| all.wrapping_add(v >> 16)) << 16,
-        ]
-    };
-    (0..n).map(by_thread).collect()
-}
-
-/// Run in this process, and in another one by hostmetal's other engine.
-fn tiles_and_threadgroups() {
-    let gpu = gpu();
-    let library =
-        gpu.compile_msl(&format!("{}{COOPERATING}", dcmetal::COOPERATIVE)).unwrap_or_else(|error| panic!("{error}"));
-    let (tiles, threadgroups) = (kernel(&library, "tiles"), kernel(&library, "threadgroups"));
-    let mut random = Random(5);
-    let n = 192;
-    let values: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
-    let floats: Vec<f32> = (0..n).map(|_| random.range(-1 << 20, 1 << 20) as f32 / 1021.0).collect();
-    let (x, f) = (gpu.buffer_from(&values).expect("a buffer"), gpu.buffer_from(&floats).expect("a buffer"));
-    let grid = Grid::linear(n).threadgroup(96u32);
-    for width in [2, 4, 8, 16, 32usize] {
-        let mut y = common::poisoned::<u32>(&gpu, 18 * n);
-        tiles
-            .launch(grid, args![&x, &f, &mut y, width as u32])
-            .and_then(|s| s.wait())
-            .unwrap_or_else(|e| panic!("{e}"));
-        let got = y.to_vec().expect("values");
-        for (number, (x, f)) in values.chunks(width).zip(floats.chunks(width)).enumerate() {
-            for (at, wanted) in tile_of(x, f, number).into_iter().enumerate() {
-                let thread = number * width + at;
-                let got: Vec<u32> = (0..18).map(|op| got[op * n + thread]).collect();
-                assert_eq!(got, wanted, "thread {thread} of tiles of {width}");
-            }
-        }
-    }
-    let mut y = common::poisoned::<u32>(&gpu, 8 * n);
-    threadgroups.launch(grid, args![&x, &f, &mut y]).and_then(|s| s.wait()).unwrap_or_else(|e| panic!("{e}"));
-    let got = y.to_vec().expect("values");
-    for (number, (x, f)) in values.chunks(96).zip(floats.chunks(96)).enumerate() {
-        let (mut sum, mut most, mut product) = (0u32, 0, 1u32);
-        for (at, value) in x.iter().enumerate() {
-            sum = sum.wrapping_add(*value);
-            most = most.max(value >> 5);
-            product = product.wrapping_mul(value | 1);
-            let wanted = [
-                x.iter().fold(0, |all: u32, v| all.wrapping_add(*v)),
-                *x.iter().max().expect("a thread"),
-                sum,
-                most,
-                x.iter().fold(0, |all, v| all ^ v),
-                x.iter().fold(u32::MAX, |all, v| all & (v | 0xF0)),
-                product,
-                f.chunks(32).map(sum_of_tile).reduce(|all, part| all + part).expect("a part").to_bits(),
-            ];
-            let thread = number * 96 + at;
-            let got: Vec<u32> = (0..wanted.len()).map(|op| got[op * n + thread]).collect();
-            assert_eq!(got, wanted, "thread {thread}");
-        }
-    }
-}
-
-/// Of floats in the order that the prelude promises.
-fn sum_of_tile(f: &[f32]) -> f32 {
-    match f {
-        [one] => *one,
-        _ => {
-            let (low, high) = f.split_at(f.len() / 2);
-            sum_of_tile(&low.iter().zip(high).map(|(a, b)| a + b).collect::<Vec<_>>())
-        }
-    }
-}
-
-#[test]
-fn tiles_and_threadgroups_do_what_they_say() {
-    tiles_and_threadgroups();
-    if cfg!(target_os = "linux") && std::env::var_os("HOSTMETAL_ENGINE").is_none() {
-        let this = std::env::current_exe().expect("a path");
-        let mut again = std::process::Command::new(this);
-        again.args(["--exact", "tiles_and_threadgroups_do_what_they_say"]).env("HOSTMETAL_ENGINE", "stack");
-        let output = again.output().expect("it runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    }
-}
-
-/// With its line, of the text that was compiled, and its column.
-#[test]
-fn a_barrier_of_a_grid_in_msl_is_refused_where_it_stands() {
-    let gpu = gpu();
-    let lines = dcmetal::COOPERATIVE.lines().count();
-    let wanted = "is unavailable: MSL has no barrier of a grid, since Metal promises no progress between threadgroups: launch one kernel up to there and another behind it, write the kernel in OpenCL C, which is cut at dc_grid_barrier(), or launch one threadgroup and use dcmetal::group::sync_device()";
-    for (statement, column, name) in [
-        ("    dcmetal::grid all(lane, i); all.sync();", 14, "grid"),
-        ("    dcmetal::grid all; all.sync();", 14, "grid"),
-        ("    dc_grid_barrier();", 5, "dc_grid_barrier"),
-    ] {
-        let source = format!(
-            "{}kernel void k(device uint *y [[buffer(0)]], uint i [[thread_position_in_grid]],\n    uint lane [[thread_index_in_simdgroup]]) {{\n{statement}\n    y[i] = lane;\n}}\n",
-            dcmetal::COOPERATIVE
-        );
-        let error = gpu.compile_msl(&source).expect_err(statement).to_string();
-        let place = format!(":{}:{column}: error: '{name}' {wanted}", lines + 3);
-        assert!(error.contains(&place) && error.contains(statement), "{statement}: {error}");
-    }
 }

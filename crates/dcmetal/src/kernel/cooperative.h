@@ -144,7 +144,7 @@ struct group {
     if (lane == 0)
       parts[simdgroup] = own;
     sync();
-    T all = of_parts<Op>(parts, any_order<T>());
+    T all = tile<32>(lane).template reduce<Op>(part<Op>(parts));
     sync();
     return all;
   }
@@ -154,32 +154,16 @@ struct group {
     if (lane == 31)
       parts[simdgroup] = own;
     sync();
-    T before = before_own<Op>(parts, metal::bool_constant<any_order<T>::value && scans<Op>::value>());
+    // The first SIMD-group has none before it: what it is told means nothing.
+    T before = tile<32>(lane).shuffle(tile<32>(lane).template inclusive_scan<Op>(part<Op>(parts)), simdgroup - 1);
     sync();
     return simdgroup > 0 ? Op::of(before, own) : own;
   }
   template <class T> T sum(T x, threadgroup T *parts) const { return reduce<add>(x, parts); }
 
 private:
-  // All parts put together.
-  template <class Op, class T> T of_parts(threadgroup T *parts, metal::true_type) const { return Op::of_all(part<Op>(parts)); }
-  template <class Op, class T> T of_parts(threadgroup T *parts, metal::false_type) const {
-    T all = parts[0];
-    for (uint i = 1; i < simdgroups; i++)
-      all = Op::of(all, parts[i]);
-    return all;
-  }
-  // Those before the SIMD-group's own, of which the first has none: what it is told then means nothing.
-  template <class Op, class T> T before_own(threadgroup T *parts, metal::true_type) const {
-    return tile<32>(lane).shuffle(Op::up_to(part<Op>(parts)), simdgroup - 1);
-  }
-  template <class Op, class T> T before_own(threadgroup T *parts, metal::false_type) const {
-    T before = parts[0];
-    for (uint i = 1; i < simdgroup; i++)
-      before = Op::of(before, parts[i]);
-    return before;
-  }
-  // That of the thread's number.
+  // The part of the SIMD-group that has the thread's number. They are put together by a SIMD-group, since a loop over numbers in memory may be put into another order by the compiler
+  // where math is fast; what shuffles bring may not.
   template <class Op, class T> T part(threadgroup T *parts) const { return lane < simdgroups ? parts[lane] : Op::none(parts[0]); }
 };
 

@@ -101,9 +101,13 @@ fn convolutions_are_within_their_bound() {
             convolve::<f32>(&mut random, by, size);
         }
     }
-    for _ in 0..3 {
-        convolve::<f16>(&mut random, by, [1, 5, 19]);
-        convolve::<bf16>(&mut random, by, [18, 1, 1]);
+    // By tiles and by a thread for each number, the first two in a group, the next in groups, the last of one channel each.
+    for size in [[1, 5, 19], [1, 2, 3], [2, 5, 9], [3, 2, 1], [18, 1, 1]] {
+        for convolve in [convolve::<f16>, convolve::<bf16>] {
+            for _ in 0..3 {
+                convolve(&mut random, by, size);
+            }
+        }
     }
 }
 
@@ -232,7 +236,9 @@ fn vector_products_are_within_their_bound() {
         vector::<f32, f32>(&mut random, Implementation::PerformanceShaders);
     }
     for _ in 0..6 {
-        vector::<bf16, f32>(&mut random, Implementation::Kernels);
+        for vector in [vector::<bf16, f32>, vector::<bf16, bf16>, vector::<f16, f16>] {
+            vector(&mut random, Implementation::Kernels);
+        }
         vector::<f16, f16>(&mut random, Implementation::PerformanceShaders);
         vector::<f16, f32>(&mut random, Implementation::PerformanceShaders);
     }

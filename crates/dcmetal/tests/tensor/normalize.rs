@@ -103,8 +103,12 @@ fn rows_are_normalised_within_their_bounds() {
         }
     }
     for _ in 0..3 {
-        softmax_of::<f16>(&mut random, Implementation::Kernels);
-        layer_norm_of::<bf16>(&mut random, [true, true], Implementation::Kernels);
+        for softmax_of in [softmax_of::<f16>, softmax_of::<bf16>] {
+            softmax_of(&mut random, Implementation::Kernels);
+        }
+        for layer_norm_of in [layer_norm_of::<f16>, layer_norm_of::<bf16>] {
+            layer_norm_of(&mut random, [true, true], Implementation::Kernels);
+        }
     }
 }
 
@@ -203,6 +207,12 @@ fn batches_are_normalised_within_their_bounds() {
     for round in 0..12 {
         let axes = axis_of(&mut random, round, 2);
         batch_of::<f32>(&mut random, axes, round % 3 != 0, Implementation::Measured);
+    }
+    for round in 0..4 {
+        for batch_of in [batch_of::<f16>, batch_of::<bf16>] {
+            let axes = axis_of(&mut random, round, 2);
+            batch_of(&mut random, axes, round % 3 != 0, Implementation::Kernels);
+        }
     }
 }
 

@@ -108,15 +108,54 @@ fn one<T: Number, U: Number>(gpu: &Accelerator, random: &mut Random, by: Product
 fn products_are_within_their_bound() {
     let gpu = gpu();
     let mut random = Random(1);
-    for round in 0..rounds(8) {
+    for _ in 0..rounds(8) {
         for kernel in [None, Some(ProductKernel::Threads96x64)] {
             one::<f32, f32>(&gpu, &mut random, by(kernel));
         }
         one::<f16, f16>(&gpu, &mut random, by(Some(ProductKernel::Threads16x64)));
         one::<bf16, bf16>(&gpu, &mut random, by(Some(ProductKernel::Threads16x64)));
-        if round % 4 == 0 {
-            one::<f32, f32>(&gpu, &mut random, by(Some(ProductKernel::Simdgroups32x32)));
-            one::<bf16, f32>(&gpu, &mut random, by(Some(ProductKernel::Simdgroups64x64)));
+    }
+}
+
+/// A kernel for SIMD-groups with every type of elements and of results.
+fn by_simdgroups(seed: u64, kernel: ProductKernel) {
+    let (gpu, mut random) = (gpu(), Random(seed));
+    let all = [
+        one::<f32, f32>,
+        one::<f32, f16>,
+        one::<f32, bf16>,
+        one::<f16, f32>,
+        one::<f16, f16>,
+        one::<f16, bf16>,
+        one::<bf16, f32>,
+        one::<bf16, f16>,
+        one::<bf16, bf16>,
+    ];
+    for one in all {
+        for _ in 0..rounds(3) {
+            one(&gpu, &mut random, by(Some(kernel)));
+        }
+    }
+}
+
+#[test]
+fn products_by_simdgroups_of_64_rows_are_within_their_bound() {
+    by_simdgroups(31, ProductKernel::Simdgroups64x64);
+}
+
+#[test]
+fn products_by_simdgroups_of_32_rows_are_within_their_bound() {
+    by_simdgroups(32, ProductKernel::Simdgroups32x32);
+}
+
+#[test]
+fn products_to_another_type_are_within_their_bound() {
+    let (gpu, mut random) = (gpu(), Random(33));
+    for kernel in [ProductKernel::Threads96x64, ProductKernel::Threads16x64] {
+        for one in [one::<f16, f32>, one::<f32, f16>] {
+            for _ in 0..rounds(2) {
+                one(&gpu, &mut random, by(Some(kernel)));
+            }
         }
     }
 }

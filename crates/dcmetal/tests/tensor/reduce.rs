@@ -68,9 +68,11 @@ fn reductions_along_an_axis_are_within_their_bounds() {
         for _ in 0..8 {
             along::<f32, f32>(&mut random, reduction, Implementation::Measured);
         }
-    }
-    for _ in 0..6 {
-        along::<f16, f32>(&mut random, Reduction::Sum, Implementation::Kernels);
+        for along in [along::<f16, f32>, along::<f16, f16>, along::<bf16, bf16>] {
+            for _ in 0..3 {
+                along(&mut random, reduction, Implementation::Kernels);
+            }
+        }
     }
 }
 
@@ -92,23 +94,28 @@ fn reductions_along_an_axis_by_performance_shaders_are_within_their_bounds() {
     }
 }
 
-#[test]
-fn reductions_of_all_elements_are_within_their_bounds() {
-    let (gpu, mut random) = (gpu(), Random(4));
-    for shape in [&[1][..], &[63], &[7, 11, 13], &[16_385], &[3, 70_001]] {
+fn all<T: Number, U: Number>(random: &mut Random, shapes: &[&[usize]], reductions: &[Reduction]) {
+    let gpu = gpu();
+    for shape in shapes {
         let order: Vec<usize> = (0..shape.len()).collect();
         for gap in [0, 3] {
-            let x = Placed::<f32>::new(&gpu, &mut random, shape, &order, gap);
+            let x = Placed::<T>::new(&gpu, random, shape, &order, gap);
             let numbers: Vec<f64> = indices(shape).iter().map(|at| x.at(at)).collect();
-            for reduction in REDUCTIONS {
+            let has_gaps = gap > 0 && shape.len() > 1;
+            for &reduction in reductions {
                 for by in [Implementation::Measured, Implementation::PerformanceShaders] {
-                    let what = format!("{reduction:?} of all of {shape:?} {:?}, {by:?}", x.strides);
-                    let mut y = Placed::<f32>::new(&gpu, &mut random, &[], &[], 2);
+                    let what = format!("{reduction:?} of all {} of {shape:?} {:?}, {by:?}", name::<T>(), x.strides);
+                    let mut y = Placed::<U>::new(&gpu, random, &[], &[], 2);
                     let operation = reduce_all_by(reduction, x.tensor(), y.tensor_mut(), by);
-                    let has_gaps = gap > 0 && shape.len() > 1;
-                    if has_gaps && by == Implementation::PerformanceShaders {
-                        let text = operation.expect_err("there are gaps").to_string();
-                        assert!(text.ends_with("elements are to follow each other"), "{what}: {text}");
+                    let extreme = matches!(reduction, Reduction::Max | Reduction::Min);
+                    let why = match (has_gaps, extreme && T::SCALAR != U::SCALAR) {
+                        (_, true) => Some("they are of one type"),
+                        (true, _) => Some("elements are to follow each other"),
+                        _ => None,
+                    };
+                    if let (Implementation::PerformanceShaders, Some(why)) = (by, why) {
+                        let text = operation.expect_err("they have none").to_string();
+                        assert!(text.ends_with(why), "{what}: {text}");
                         continue;
                     }
                     check_implementation(&what, &operation, by);
@@ -120,15 +127,26 @@ fn reductions_of_all_elements_are_within_their_bounds() {
             let mut place = gpu.buffer_zeroed::<u32>(1).expect("a buffer");
             let to = TensorMut::new(&mut place, &[1]).expect("it fits");
             let operation = argmax_all(x.tensor(), to);
-            if gap > 0 && shape.len() > 1 {
+            if has_gaps {
                 let error = operation.expect_err("there are gaps").to_string();
                 assert!(error.ends_with("do not follow each other"), "{error}");
                 continue;
             }
             run("argmax of all", operation);
-            assert_eq!(place.to_vec().expect("it ran"), [largest(&numbers)], "{shape:?}");
+            assert_eq!(place.to_vec().expect("it ran"), [largest(&numbers)], "{} of {shape:?}", name::<T>());
         }
     }
+}
+
+#[test]
+fn reductions_of_all_elements_are_within_their_bounds() {
+    let mut random = Random(4);
+    all::<f32, f32>(&mut random, &[&[1], &[63], &[7, 11, 13], &[16_385], &[3, 70_001]], &REDUCTIONS);
+    // In one launch, and in two, of which the second has parts in `f32`.
+    let shapes: &[&[usize]] = &[&[7, 11, 13], &[16_385]];
+    all::<f16, f16>(&mut random, shapes, &REDUCTIONS);
+    all::<bf16, bf16>(&mut random, shapes, &REDUCTIONS);
+    all::<bf16, f32>(&mut random, &[&[7, 11, 13]], &[Reduction::Sum, Reduction::Max]);
 }
 
 #[test]
