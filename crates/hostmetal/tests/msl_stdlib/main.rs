@@ -70,7 +70,7 @@ fn covered() -> BTreeSet<Feature> {
 const EFFECTS: &[(&str, &str)] = &[
     ("threadgroup_barrier", "threads_see_each_other_behind_a_barrier"),
     ("simdgroup_barrier", "lanes_see_each_other_behind_a_barrier"),
-    ("atomic_thread_fence", "a_fence_keeps_the_order_of_a_store_and_a_load"),
+    ("atomic_thread_fence", "fences_keep_the_order_of_a_store_and_a_load"),
     (".log", "messages_leave_the_results_alone"),
     (".log_debug", "messages_leave_the_results_alone"),
     (".log_info", "messages_leave_the_results_alone"),
