@@ -188,8 +188,8 @@ const LEAST: usize = 256;
 /// About a twentieth of a second on one core: how long a worker may not see that it shall stop.
 const MOST: usize = 1 << 31;
 
-/// Rows and columns of a block: several blocks for each worker, where there is enough to do. What has to be `gathered` of the right matrix is gathered again for each block
-/// of its columns: they are tall.
+/// Rows and columns of a block: several blocks for each worker, where there is enough to do. Each block gathers the right matrix's numbers of its columns, if they have to be
+/// `gathered`: then it is tall, so that few blocks gather the same.
 fn block([rows, columns, terms]: [usize; 3], count: usize, gathered: bool) -> [usize; 2] {
     let mut block = [rows, columns];
     let threads = worker_threads();

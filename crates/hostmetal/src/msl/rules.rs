@@ -74,7 +74,7 @@ const FORBIDDEN: [(&str, &str); 17] = [
     ("__generic", "OpenCL address spaces are not part of Metal"),
 ];
 
-/// Words of the library with the version that they came with (MSL specification 2.1, 2.2, 2.4, 2.6, 6.9.2, 6.7, 6.19).
+/// Words of the library with the version that they came with (MSL specification 2.1, 2.2.3, 6.7, 6.9.2, 6.9.3, 6.15.4, 6.19).
 const SINCE: [(&str, (u32, u32)); 23] = [
     ("simdgroup_matrix", (2, 3)),
     ("simdgroup_float8x8", (2, 3)),
