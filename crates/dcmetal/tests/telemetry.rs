@@ -242,6 +242,28 @@ fn devices_left_alone_are_unwell() {
     }
     soon.run(|_| Ok(())).unwrap();
     assert!(!left_alone());
+    // The hour's, and two of the other.
+    assert_eq!((telemetry.snapshot().pauses, telemetry.snapshot().retries), (3, 0));
+    let samples = parsed(&prometheus_text([&telemetry]));
+    assert_eq!(values(&samples, "dcmetal_recovery_pauses_total", &[("accelerator", "0")]), [3.0]);
+}
+
+#[test]
+fn further_tries_are_counted() {
+    let gpu = gpu();
+    let pause = Duration::from_nanos(1);
+    for (count, fails, wanted) in [(3, 0, 0), (3, 1, 1), (3, 3, 3), (3, 9, 3), (0, 9, 0)] {
+        let before = gpu.telemetry().snapshot().retries;
+        let recovery =
+            Recovery::new([gpu.clone()]).retries(Retries { count, first_pause: pause, longest_pause: pause });
+        let mut tried = 0;
+        let outcome = recovery.run(|_| {
+            tried += 1;
+            if tried > fails { Ok(()) } else { Err(Error::OutOfMemory { bytes: 1, text: String::new() }) }
+        });
+        assert_eq!(outcome.is_ok(), fails <= count, "{count} {fails}");
+        assert_eq!(gpu.telemetry().snapshot().retries - before, wanted, "{count} {fails}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Threads that do what programs do, at random, for long: kernels of several kinds on buffers of a pool, of all sizes; streams, events,
-//! batches, graphs, memory in place, compilations, commands that are forgotten, kernels that fault. Every result is compared with
+//! batches, graphs, memory in place and the device's own, textures, compilations, commands that are forgotten, kernels that fault. Every result is compared with
 //! the host's; the pool must keep its limits and memory must stay flat.
 
 use std::iter;
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use dcmetal::{
-    Accelerator, Buffer, BufferPool, Constants, Error, Graph, Grid, Kernel, Library, Node, PageVec, PoolLimits, Result,
-    StreamLimits, args,
+    Accelerator, Buffer, BufferPool, Constants, Error, Graph, Grid, Kernel, Library, Node, PageVec, PixelFormat,
+    PoolLimits, Result, StorageMode, StreamLimits, TextureDescriptor, args,
 };
 
 use crate::watch::{Process, mib, sampled};
@@ -33,6 +33,8 @@ kernel void sums(device const uint *x [[buffer(0)]], device uint *y [[buffer(1)]
   }
   if (t == 0) y[g] = part[0];
 }
+kernel void turn(texture2d<uint, access::read> from [[texture(0)]], texture2d<uint, access::write> to [[texture(1)]],
+                 uint2 at [[thread_position_in_grid]]) { to.write(from.read(at) + 1, at.yx); }
 kernel void outside(device uint *y [[buffer(0)]]) { y[1ul << 45] = 1; }";
 
 /// Bytes of the pool, fewer than the threads use at their busiest.
@@ -43,7 +45,7 @@ const LARGEST: u64 = 19;
 const IN_USE: u64 = 3 * (4 << LARGEST) * 5 / 4;
 
 /// The kinds of work, and how often each is chosen.
-const KINDS: [(&str, u64, Job); 8] = [
+const KINDS: [(&str, u64, Job); 10] = [
     ("launches", 30, launch),
     ("sums", 20, sum),
     ("streams", 15, stream),
@@ -51,6 +53,8 @@ const KINDS: [(&str, u64, Job); 8] = [
     ("batches", 15, batch),
     ("graphs", 10, graph),
     ("memory in place", 3, in_place),
+    ("private memory", 8, private),
+    ("textures", 8, texture),
     ("faults", if cfg!(target_os = "linux") { 2 } else { 0 }, fault),
 ];
 
@@ -69,6 +73,7 @@ struct Thread<'a> {
     affine: Kernel,
     step: Kernel,
     sums: Kernel,
+    turn: Kernel,
     random: Random,
     replay: Option<Replay>,
 }
@@ -214,8 +219,8 @@ fn middle(samples: &[Sample], from: Duration, to: Duration) -> Process {
 
 fn thread(shared: &Shared, seed: u64, end: Instant, counts: &[AtomicU64]) -> Result<()> {
     let kernel = |name| shared.library.kernel(name);
-    let (affine, step, sums) = (kernel("affine")?, kernel("step")?, kernel("sums")?);
-    let mut thread = Thread { shared, affine, step, sums, random: Random(seed), replay: None };
+    let (affine, step, sums, turn) = (kernel("affine")?, kernel("step")?, kernel("sums")?, kernel("turn")?);
+    let mut thread = Thread { shared, affine, step, sums, turn, random: Random(seed), replay: None };
     let all = KINDS.iter().map(|(_, share, _)| share).sum();
     while Instant::now() < end {
         let mut choice = thread.random.below(all);
@@ -387,6 +392,31 @@ fn in_place(thread: &mut Thread<'_>) -> Result<()> {
     let mut y = shared.gpu.buffer_no_copy(memory)?;
     step.launch(Grid::linear(len), args![&mut y])?.wait()?;
     same(&y.to_vec()?, values.iter().map(|y| stepped(*y, 1)), "numbers in the host's pages are wrong");
+    Ok(())
+}
+
+/// Memory that only the device sees: written and read by copies.
+fn private(thread: &mut Thread<'_>) -> Result<()> {
+    let Thread { shared, random, step, .. } = thread;
+    let len = random.len();
+    let values = random.words(len);
+    let mut y = shared.gpu.buffer_with::<u32>(len, StorageMode::Private)?;
+    y.write_from(&values)?;
+    step.launch(Grid::linear(len), args![&mut y])?.wait()?;
+    same(&y.to_vec()?, values.iter().map(|y| stepped(*y, 1)), "numbers in private memory are wrong");
+    Ok(())
+}
+
+/// An image that is turned over its diagonal.
+fn texture(thread: &mut Thread<'_>) -> Result<()> {
+    let Thread { shared, random, turn, .. } = thread;
+    let (width, height) = (1 + random.below(300) as usize, 1 + random.below(300) as usize);
+    let values = random.words(width * height);
+    let from = shared.gpu.texture_from(&TextureDescriptor::d2(PixelFormat::R32Uint, width, height), &values)?;
+    let mut to = shared.gpu.texture(&TextureDescriptor::d2(PixelFormat::R32Uint, height, width))?;
+    turn.launch(Grid::threads((width, height)), args![&from, &mut to])?.wait()?;
+    let wanted = (0..width * height).map(|at| values[at % height * width + at / height].wrapping_add(1));
+    same(&to.to_vec()?, wanted, "a texture's numbers are wrong");
     Ok(())
 }
 

@@ -337,7 +337,7 @@ impl Batch {
                 compute.barrier = true;
             }
             _ => {
-                self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+                self.close_encoder()?;
                 self.order.barrier();
             }
         }
@@ -516,7 +516,7 @@ impl Batch {
     }
 
     fn event(&mut self, event: &Event, what: EventUse) -> Result<()> {
-        self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+        self.close_encoder()?;
         event.encode(&mut self.command_buffer, what)?;
         self.history.note(|| match what {
             EventUse::Signal(value) => format!("signal an event, {value}"),
@@ -549,7 +549,7 @@ impl Batch {
     /// failed submission left, [`Error::EventFaulted`] when an event is poisoned, [`Error::Metal`] when Metal refuses. Nothing has
     /// run then.
     pub fn submit(mut self) -> Result<Submission> {
-        self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+        self.close_encoder()?;
         let accelerator = self.accelerator.clone();
         accelerator.urgent().hand_over(0).settle();
         let submitting = loop {
@@ -699,7 +699,7 @@ impl Batch {
     fn compute(&mut self, slots: u64) -> Result<&mut Compute> {
         let fits = matches!(&self.encoder, Encoder::Compute(open) if open.threadgroup_slots & !slots == 0);
         if !fits {
-            self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+            self.close_encoder()?;
             self.keep_apart()?;
             let mut encoder = ComputeEncoder::new(&mut self.command_buffer)
                 .map_err(|failure| failure.of_nothing(self.accelerator.device(), "make a compute encoder", None))?;
@@ -723,7 +723,7 @@ impl Batch {
 
     fn blit(&mut self) -> Result<&mut BlitEncoder> {
         if !matches!(self.encoder, Encoder::Blit(_)) {
-            self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+            self.close_encoder()?;
             self.keep_apart()?;
             let mut encoder = BlitEncoder::new(&mut self.command_buffer)
                 .map_err(|failure| failure.of_nothing(self.accelerator.device(), "make a blit encoder", None))?;
@@ -736,6 +736,11 @@ impl Batch {
             Encoder::Blit(encoder) => Ok(encoder),
             _ => unreachable!("it was just made"),
         }
+    }
+
+    /// As `end_encoder`, with the crate's error: a fence that was not made for a removed device breaks a batch.
+    fn close_encoder(&mut self) -> Result<()> {
+        self.end_encoder().map_err(|(failure, call)| failure.of_nothing(self.accelerator.device(), call, None))
     }
 
     /// Ends the open encoder under a label that says what it ran, so that Metal's errors can name it.

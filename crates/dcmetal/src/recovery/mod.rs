@@ -222,6 +222,9 @@ impl Recovery {
         let mut outcome = None;
         loop {
             let Some(admitted) = Admitted::begin(self, accelerator) else { return outcome };
+            if let (Some(figures), Some(_)) = (accelerator.figures(), &outcome) {
+                figures.retried();
+            }
             let error = match work(accelerator) {
                 Ok(value) => {
                     admitted.end(Breaker::succeeded);

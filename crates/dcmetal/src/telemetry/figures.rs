@@ -56,6 +56,8 @@ pub(crate) struct Figures {
     pub(super) sources: Recorded,
     pub(super) pipelines: Recorded,
     pub(super) not_compiled: AtomicU64,
+    pub(super) retries: AtomicU64,
+    pub(super) pauses: AtomicU64,
     kernels: Mutex<BTreeMap<String, Arc<KernelFigures>>>,
     /// The host times until which each `Recovery` leaves the device alone; they hold the times, and take them with them when they go.
     left_alone: Mutex<Vec<Weak<u64>>>,
@@ -204,6 +206,7 @@ impl Figures {
 
     /// A `Recovery` leaves the device alone until then, as long as it keeps what this returns.
     pub(crate) fn leave_alone(&self, until: Instant) -> Arc<u64> {
+        add(&self.pauses, 1);
         let left = until.saturating_duration_since(Instant::now()).as_nanos();
         let until = Arc::new(now().saturating_add(u64::try_from(left).unwrap_or(u64::MAX)));
         let mut left_alone = lock(&self.left_alone);
@@ -215,6 +218,11 @@ impl Figures {
     /// A `Recovery` tried the device again, and it did its work: whoever left it alone before, its state is known anew.
     pub(crate) fn is_back(&self) {
         lock(&self.left_alone).clear();
+    }
+
+    /// A `Recovery` tries work again.
+    pub(crate) fn retried(&self) {
+        add(&self.retries, 1);
     }
 
     /// The host time until which some `Recovery` leaves the device alone; 0 when none does.

@@ -106,6 +106,10 @@ impl Devices {
         let mut metrics =
             vec![committed, submissions, launches, copies, untimed, latency, queued, on_device, kernels, timed];
         metrics.extend([compilations, not_compiled, self.caches()]);
+        let help = "Further tries of work that failed, by recoveries";
+        metrics.push(self.counters("recovery_retries", help, |s| vec![(vec![], s.retries)]));
+        let help = "How often a recovery began to leave the device alone";
+        metrics.push(self.counters("recovery_pauses", help, |s| vec![(vec![], s.pauses)]));
         metrics.extend(self.pools());
         let help = "Bytes that the process holds on the device";
         metrics.push(self.bytes("device_memory", help, |s| vec![(vec![], s.allocated_bytes)]));

@@ -131,6 +131,10 @@ pub struct Snapshot {
     pub kernels_made: Histogram,
     /// Libraries and kernels that could not be compiled.
     pub not_compiled: u64,
+    /// Further tries of work on this device, after one that failed, by every [`Recovery`](crate::Recovery).
+    pub retries: u64,
+    /// How often a [`Recovery`](crate::Recovery) found that this device is to be left alone for a while, also after a probe that failed.
+    pub pauses: u64,
     /// By name, the first 256 names; later ones are together as `(others)`.
     pub kernels: Vec<KernelSnapshot>,
     /// What became of the sources that were to be compiled: [`Accelerator::source_stats`].
@@ -190,6 +194,8 @@ impl Telemetry {
             libraries: figures.sources.read(),
             kernels_made: figures.pipelines.read(),
             not_compiled: of(&figures.not_compiled),
+            retries: of(&figures.retries),
+            pauses: of(&figures.pauses),
             kernels,
             sources: gpu.source_stats(),
             kernel_files: gpu.kernel_file_stats(),

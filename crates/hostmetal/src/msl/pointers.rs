@@ -3,7 +3,7 @@
 //! Apple's compiler refuses such a type wherever it is written, at its `*` or `&`. Clang takes it for one to any address space. Here it counts
 //! where the tokens can be nothing else: behind a type that is known, in a declaration, a parameter list, a cast or an alias. A reference to a
 //! pointer needs no space of its own (`device uint *&p`: MLX's quantized kernels, which Apple's compiler builds, have them). Types that
-//! depend on a template's parameters, `auto`, other templates' arguments, and names that may have an address space of their own are let pass.
+//! depend on a template's parameters, `auto`, what is among a template's arguments, and names that may have an address space of their own are let pass.
 
 use super::diagnose::Finding;
 use super::scan::Program;
@@ -51,6 +51,35 @@ const CLASSES: [&str; 9] = [
     "sampler",
 ];
 
+/// And its templates of types.
+const TEMPLATES: [&str; 25] = [
+    "vec",
+    "packed_vec",
+    "matrix",
+    "atomic",
+    "array",
+    "array_ref",
+    "uniform",
+    "simdgroup_matrix",
+    "visible_function_table",
+    "texture1d",
+    "texture1d_array",
+    "texture2d",
+    "texture2d_array",
+    "texture2d_ms",
+    "texture2d_ms_array",
+    "texture3d",
+    "texturecube",
+    "texturecube_array",
+    "texture_buffer",
+    "depth2d",
+    "depth2d_array",
+    "depth2d_ms",
+    "depth2d_ms_array",
+    "depthcube",
+    "depthcube_array",
+];
+
 const SPACES: [&str; 7] =
     ["device", "constant", "threadgroup", "thread", "threadgroup_imageblock", "ray_data", "object_data"];
 
@@ -71,6 +100,8 @@ pub(super) fn check(stream: &Stream, program: &Program, skipped: &[bool], findin
         s: stream,
         program,
         types: types(stream, program),
+        templates: templates(stream, program),
+        parameters: parameters(stream),
         lists: program.functions.iter().map(|function| function.params.0).collect(),
     };
     for first in (1..stream.len()).filter(|&i| !skipped[i] && matches!(stream.at(i), "*" | "&")) {
@@ -81,9 +112,30 @@ pub(super) fn check(stream: &Stream, program: &Program, skipped: &[bool], findin
     }
 }
 
+/// Whether the type that is named at `i` is a template, or an instance of one.
+fn is_template(s: &Stream, i: usize) -> bool {
+    s.is(i.wrapping_sub(2), ">")
+}
+
+/// The templates of classes, with those of the library.
+fn templates<'a>(s: &'a Stream, program: &Program) -> HashSet<&'a str> {
+    let own = program.types.iter().filter(|&&i| is_template(s, i)).map(|&i| s.at(i));
+    TEMPLATES.into_iter().chain(own).collect()
+}
+
+/// The names of templates' parameters.
+fn parameters(s: &Stream) -> HashSet<&str> {
+    let opened = (1..s.len()).filter(|&i| s.is(i - 1, "template") && s.is(i, "<"));
+    let lists = opened.filter_map(|open| Some(s.split(open + 1, s.angle_close(open, s.len())?)));
+    let name = |(start, end): (usize, usize)| {
+        let end = (start..end).find(|&i| s.is(i, "=")).unwrap_or(end);
+        (start..end).rev().find(|&i| s.is_ident(i))
+    };
+    lists.flatten().filter_map(name).map(|i| s.at(i)).collect()
+}
+
 /// The program's types that have no address space, and depend on nothing.
 fn types<'a>(s: &'a Stream, program: &Program) -> HashSet<&'a str> {
-    let template = |i: usize| s.is(i.wrapping_sub(2), ">");
     // No enumerators, and no objects of a class that is defined with them.
     let is_type = |i: usize| match s.at(i.wrapping_sub(1)) {
         "{" | "," => false,
@@ -93,7 +145,7 @@ fn types<'a>(s: &'a Stream, program: &Program) -> HashSet<&'a str> {
         }
         _ => true,
     };
-    let own = program.types.iter().filter(|&&i| is_type(i) && !template(i)).map(|&i| s.at(i));
+    let own = program.types.iter().filter(|&&i| is_type(i) && !is_template(s, i)).map(|&i| s.at(i));
     let mut types: HashSet<&str> = CLASSES.into_iter().chain(own).collect();
     for i in 0..s.len() {
         if s.is(i, "using") && s.is_ident(i + 1) && s.is(i + 2, "=") {
@@ -130,6 +182,9 @@ struct Pointers<'a> {
     s: &'a Stream,
     program: &'a Program,
     types: HashSet<&'a str>,
+    templates: HashSet<&'a str>,
+    /// Names of templates' parameters.
+    parameters: HashSet<&'a str>,
     /// Where the parameters of functions begin.
     lists: HashSet<usize>,
 }
@@ -148,10 +203,7 @@ impl Pointers<'_> {
             qualified |= is_space(word);
             word = word.checked_sub(1)?;
         }
-        if !is_builtin(s.at(word)) && !self.types.contains(s.at(word)) {
-            return None;
-        }
-        let mut first = word;
+        let mut first = self.counts(word)?;
         while first > 0 {
             let before = first - 1;
             let scope = s.is(before, "::") || s.is(first, "::") && s.is_ident(before);
@@ -180,6 +232,18 @@ impl Pointers<'_> {
             behind += 1;
         }
         found.filter(|_| self.is_type(first, behind))
+    }
+
+    /// Where the name of the type stands that ends at `last`, if it is one that counts.
+    fn counts(&self, last: usize) -> Option<usize> {
+        let s = self.s;
+        if !s.is(last, ">") {
+            return (is_builtin(s.at(last)) || self.types.contains(s.at(last))).then_some(last);
+        }
+        let open = s.angle_open(last, 0)?;
+        let name = open.checked_sub(1)?;
+        let depends = (open..last).any(|i| self.parameters.contains(s.at(i)));
+        (self.templates.contains(s.at(name)) && !depends).then_some(name)
     }
 
     /// Whether what begins at `first`, and is followed by `behind`, can be nothing but a type.

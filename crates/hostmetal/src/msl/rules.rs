@@ -29,6 +29,7 @@ pub(crate) fn check(
     rules.newer_words(version, findings);
     pointers::check(stream, program, &rules.skipped, findings);
     rules.variables(findings);
+    rules.shared_members(findings);
     rules.functions(findings);
     rules.kernel_calls(findings);
     if version < (2, 1) {
@@ -293,6 +294,22 @@ impl Rules<'_> {
                 && !self.in_local_class(i)
             {
                 findings.push(Finding::error(i, "static local variables must be in the constant address space"));
+            }
+        }
+    }
+
+    /// What all objects of a class share is a variable of the program.
+    fn shared_members(&self, findings: &mut Vec<Finding>) {
+        let s = self.s;
+        let member =
+            |i: usize| self.program.classes.iter().any(|&(open, close)| open < i && i < close) && !self.inside[i];
+        for i in (0..s.len()).filter(|&i| s.is(i, "static") && !self.skipped[i] && member(i)) {
+            let stop = (i..s.len()).find(|&j| matches!(s.at(j), ";" | "=" | "{" | "(")).unwrap_or(i);
+            let begin =
+                (0..i).rev().take_while(|&j| !matches!(s.at(j), ";" | "{" | "}" | ":" | ">")).last().unwrap_or(i);
+            let constant = (begin..stop).any(|j| matches!(s.at(j), "const" | "constexpr" | "constant"));
+            if !constant && !s.is(stop, "(") {
+                findings.push(Finding::error(i, "static data members must be in the constant address space"));
             }
         }
     }

@@ -164,7 +164,7 @@ impl Batch {
         let memory = Verdict { memory, asked: Asked::Commands { capacity } };
         let allocation = Arc::clone(memory.memory.allocation());
         // Of its own encoder, as the execution is: Metal keeps apart what encoders do to commands.
-        self.end_encoder().map_err(|(failure, call)| failure.during(call))?;
+        self.close_encoder()?;
         let mut commands = lock(commands);
         let used = self.compute(0)?.encoder.use_commands(&mut commands);
         used.map_err(|failure| failure.during("use indirect commands"))?;
@@ -179,8 +179,7 @@ impl Batch {
         let passed = memories.iter().filter_map(Arg::memory).map(|(memory, ..)| Arc::clone(memory) as _);
         let kept: Vec<Given> = passed.chain([Arc::clone(&allocation) as _]).collect();
         let executed = self
-            .end_encoder()
-            .map_err(|(failure, call)| failure.during(call))
+            .close_encoder()
             .and_then(|()| self.execute_written(&mut commands, table, (&allocation, parts[4].start), memories));
         match &executed {
             Ok(()) => self.verdicts.push(memory),

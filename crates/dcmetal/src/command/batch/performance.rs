@@ -90,7 +90,7 @@ impl Batch {
     /// more, have none. With a failure comes the kernel, if anything may have been encoded.
     fn encode_passes(&mut self, passes: &Passes<'_>) -> std::result::Result<Shader, (Option<Shader>, Error)> {
         assert!(!self.order.is_ordered(), "graphs have no passes of Metal Performance Shaders");
-        self.end_encoder().map_err(|(failure, call)| (None, failure.during(call)))?;
+        self.close_encoder().map_err(|error| (None, error))?;
         let made = Shader::new(self.accelerator.device(), &passes.what);
         let mut kernel = made.map_err(|failure| {
             (None, failure.of_nothing(self.accelerator.device(), "make a kernel of Metal Performance Shaders", None))
