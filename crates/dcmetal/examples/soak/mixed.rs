@@ -186,6 +186,10 @@ pub(crate) fn soak(time: Duration, threads: u64, seed: u64) -> Result<()> {
     demand(stats.idle_bytes <= POOL, "the pool keeps more than its limit");
     let Shared { gpu, pool, library } = shared;
     drop((pool, library));
+    // What copies to and from private memory went through, which is kept for a while.
+    gpu.trim_staging(0);
+    let staging = gpu.staging_stats();
+    demand(staging.used_buffers == 0 && staging.idle_buffers == 0, "memory to copy through is still in use");
     demand(gpu.allocated_bytes() == 0, "the device still has memory allocated");
     Ok(())
 }
