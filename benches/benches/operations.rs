@@ -13,6 +13,7 @@ use dcmetal::tensor::{
 use dcmetal::{Accelerator, Buffer, Result};
 use dcmetal_benches::{is_chosen, is_short};
 use dcmetal_validate::measure::{Spread, alternated};
+use dcmetal_validate::problems::Random;
 use dcmetal_validate::roofs::Roofs;
 use dcmetal_validate::{Growth, LEAST_GROWTH, Point, SLACK, growth};
 
@@ -208,14 +209,9 @@ fn convolved(edge: usize, x: &[f32], w: &[f32]) -> Vec<Wanted> {
     })
 }
 
-/// From -1 to 1, by splitmix64.
-fn numbers(len: usize, mut seed: u64) -> Vec<f32> {
-    let mut next = || {
-        seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (seed ^ (seed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 40
-    };
-    (0..len).map(|_| next() as f32 / (1 << 23) as f32 - 1.0).collect()
+/// From -1 to 1.
+fn numbers(len: usize, seed: u64) -> Vec<f32> {
+    Random(seed).words(len).into_iter().map(|word| (word >> 8) as f32 / (1 << 23) as f32 - 1.0).collect()
 }
 
 /// One operation at one size, by one implementation.

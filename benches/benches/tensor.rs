@@ -11,6 +11,7 @@ use dcmetal::{Accelerator, Buffer};
 use dcmetal_benches::{is_chosen, is_short};
 use dcmetal_validate::SLACK;
 use dcmetal_validate::measure::{Spread, alternated};
+use dcmetal_validate::problems::Random;
 use dcmetal_validate::roofs::Roofs;
 use half::{bf16, f16};
 
@@ -111,14 +112,10 @@ numbers! {
     bf16, 0.5 / 128.0, bf16::from_f32, bf16::to_f64;
 }
 
-/// From -1 to 1, by splitmix64.
-fn numbers<T: Number>(len: usize, mut seed: u64) -> Vec<T> {
-    let mut next = || {
-        seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (seed ^ (seed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 40
-    };
-    (0..len).map(|_| T::of(next() as f32 / (1 << 23) as f32 - 1.0)).collect()
+/// From -1 to 1.
+fn numbers<T: Number>(len: usize, seed: u64) -> Vec<T> {
+    let of = |word: u32| T::of((word >> 8) as f32 / (1 << 23) as f32 - 1.0);
+    Random(seed).words(len).into_iter().map(of).collect()
 }
 
 struct Inputs<T> {
