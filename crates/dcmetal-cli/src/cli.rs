@@ -169,7 +169,7 @@ pub(crate) struct Source {
 }
 
 /// How kernel files are read.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Flags {
     /// Define a preprocessor macro
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
@@ -342,6 +342,10 @@ pub(crate) struct Run {
     /// Threads of a threadgroup (work-group); chosen for you when left out
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub(crate) local: Option<[u64; 3]>,
+    /// Let the last threadgroups be smaller than --local, as those chosen for you may be, if no result depends on it (before
+    /// OpenCL C 2.0 --local must divide --global)
+    #[arg(long, requires = "local")]
+    pub(crate) partial: bool,
     /// One kernel argument; see below
     #[arg(long = "arg", value_name = "SPEC", value_parser = Spec::parse)]
     pub(crate) args: Vec<Spec>,
@@ -385,6 +389,10 @@ pub(crate) struct Compare {
     /// Work-items of a work-group; chosen for you when left out
     #[arg(long, visible_alias = "group", value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub(crate) local: Option<[u64; 3]>,
+    /// Let the last threadgroups be smaller than --local, as those chosen for you may be, if no result depends on it (before
+    /// OpenCL C 2.0 --local must divide --global)
+    #[arg(long, requires = "local")]
+    pub(crate) partial: bool,
     /// One kernel argument; see below
     #[arg(long = "arg", value_name = "NAME=SPEC", value_parser = named_spec)]
     pub(crate) args: Vec<(String, Spec)>,

@@ -25,21 +25,33 @@ pub(crate) fn default_device() -> Result<Accelerator, Failure> {
 impl Source {
     /// Compiles the file for `device`; what the compilers say goes to standard error.
     pub(crate) fn compile(&self, device: &Accelerator) -> Result<Compiled, Failure> {
-        let language = source::language(&self.file)?;
+        // A wrong name is told before what is wrong with the file.
+        source::language(&self.file)?;
         let text = source::read(&self.file).map_err(Failure::Input)?;
-        let unit = self.flags.plain_unit(&self.file)?;
         let progress = Progress::start(format!("compiling {}", self.name()));
         let start = Instant::now();
-        let library = match language {
+        let (library, unreadable) = self.library(device, &text)?;
+        let time = start.elapsed();
+        drop(progress);
+        source::show_unreadable(&unreadable);
+        let library = library.map_err(|error| self.compile_failure(&error))?;
+        anstream::eprint!("{}", log::coloured(library.warnings()));
+        Ok(Compiled { library, time })
+    }
+
+    /// This text of the file as a library; also what could not be read of included files.
+    pub(crate) fn library(
+        &self,
+        device: &Accelerator,
+        text: &str,
+    ) -> Result<(dcmetal::Result<Library>, Vec<String>), Failure> {
+        Ok(match source::language(&self.file)? {
             Language::OpenCl => {
-                let compile = |options: &clmsl::Options<'_>| device.compile_opencl_with(&self.name(), &text, options);
-                let (library, unreadable) = unit.with_options(compile);
-                source::show_unreadable(&unreadable);
-                library
+                let compile = |options: &clmsl::Options<'_>| device.compile_opencl_with(&self.name(), text, options);
+                self.flags.plain_unit(&self.file)?.with_options(compile)
             }
-            Language::Msl => device.compile_msl_with(
-                &text,
-                &CompileOptions {
+            Language::Msl => {
+                let options = CompileOptions {
                     name: self.name(),
                     math_mode: self.flags.math.map(|math| match math {
                         Math::Safe => MathMode::Safe,
@@ -47,14 +59,10 @@ impl Source {
                     }),
                     language_version: None,
                     macros: self.flags.defines(),
-                },
-            ),
-        };
-        let time = start.elapsed();
-        drop(progress);
-        let library = library.map_err(|error| self.compile_failure(&error))?;
-        anstream::eprint!("{}", log::coloured(library.warnings()));
-        Ok(Compiled { library, time })
+                };
+                (device.compile_msl_with(text, &options), Vec::new())
+            }
+        })
     }
 
     /// Shows the compiler's log and says what came of it.

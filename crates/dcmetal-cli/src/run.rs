@@ -40,6 +40,9 @@ pub(crate) fn run_on(device: &Accelerator, command: &Run) -> Result<(), Failure>
     if let Some(local) = command.local {
         grid = grid.threadgroup(local);
     }
+    if command.partial {
+        grid = grid.partial();
+    }
     let choice = kernel.threadgroup_choice(&grid).map_err(|error| failure(&error))?;
     let file = command.source.name();
     let args: Vec<Arg<'_>> = given.iter_mut().map(Given::arg).collect();
@@ -294,7 +297,7 @@ fn fill(device: &Accelerator, source: &Source) -> Result<(Memory, Element, Shape
             buffer.write_from(&content(source)?.bytes).map_err(|error| failure(&error))?;
             return Ok((Memory::Buffer(buffer), *element, shape.clone()));
         }
-        Source::File { .. } | Source::Raw { .. } => {}
+        Source::File { .. } | Source::Raw { .. } | Source::Held(_) => {}
     }
     let array = content(source)?;
     let buffer = device.buffer_from(&array.bytes).map_err(|error| failure(&error))?;
@@ -339,6 +342,7 @@ pub(crate) fn content(source: &Source) -> Result<Array, Failure> {
         }
         Source::File { path, channels } => files::load(path, *channels),
         Source::Raw { path, element, shape } => files::load_raw(path, *element, shape.clone()),
+        Source::Held(array) => Ok(array.clone()),
     }
     .map_err(Failure::Input)?;
     Ok(array)

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use dcmetal::SamplerDescriptor;
 
-use crate::array::{Element, Shape};
+use crate::array::{Array, Element, Shape};
 use crate::texture::parse_sampler;
 
 /// One argument as asked for.
@@ -55,6 +55,8 @@ pub(crate) enum Source {
         element: Element,
         shape: Shape,
     },
+    /// In memory already; no word of the command line.
+    Held(Array),
     Random {
         element: Element,
         shape: Shape,

@@ -89,6 +89,8 @@ size_from!(u32, u64, usize);
 pub struct Grid {
     pub(crate) extent: Extent,
     pub(crate) threadgroup: Option<Size>,
+    /// The threadgroup is taken as one that a launch chooses.
+    pub(crate) partial: bool,
     /// Set when it differs from what the extent shows.
     work_dim: Option<u32>,
 }
@@ -108,19 +110,26 @@ impl Grid {
 
     /// This many threads in each dimension.
     pub fn threads(threads: impl Into<Size>) -> Grid {
-        Grid { extent: Extent::Threads(threads.into()), threadgroup: None, work_dim: None }
+        Grid { extent: Extent::Threads(threads.into()), threadgroup: None, partial: false, work_dim: None }
     }
 
     /// This many threadgroups, each of `threads_per_threadgroup` threads.
     pub fn threadgroups(count: impl Into<Size>, threads_per_threadgroup: impl Into<Size>) -> Grid {
         let threadgroup = Some(threads_per_threadgroup.into());
-        Grid { extent: Extent::Threadgroups(count.into()), threadgroup, work_dim: None }
+        Grid { extent: Extent::Threadgroups(count.into()), threadgroup, partial: false, work_dim: None }
     }
 
     /// Sets the threads of one threadgroup, OpenCL's local size. Without it the launch chooses
     /// ([`Kernel::threadgroup_for`](crate::Kernel::threadgroup_for) tells what).
     pub fn threadgroup(self, threads: impl Into<Size>) -> Grid {
         Grid { threadgroup: Some(threads.into()), ..self }
+    }
+
+    /// Lets the last threadgroups be partial as those of a launch that chooses are: before OpenCL C 2.0 a threadgroup that is named must divide the grid
+    /// (OpenCL 1.2, section 5.8), though what a kernel computes may not depend on it. Where it may, by the kernel's analysis, and where the device has
+    /// no partial threadgroups, it must divide the grid still. MSL and OpenCL C 2.0 ask for nothing.
+    pub fn partial(self) -> Grid {
+        Grid { partial: true, ..self }
     }
 
     /// Sets what OpenCL C's `get_work_dim` returns, 1 to 3 (others count as the nearest). Without it that is the number

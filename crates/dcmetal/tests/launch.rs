@@ -393,6 +393,8 @@ fn opencl_kernels_keep_their_rules() {
     // OpenCL C 1.2 has no partial work-groups: a given size must divide.
     let refused = go(&plain, Grid::linear(7).threadgroup(4u32), args![&mut y, 1i32]).unwrap_err();
     assert!(matches!(refused, Error::ThreadgroupUneven { .. }), "{refused:?}");
+    go(&plain, Grid::linear(7).threadgroup(4u32).partial(), args![&mut y, 8i32]).unwrap();
+    assert_eq!(y.to_vec().unwrap(), [8; 7]);
     go(&plain, Grid::linear(7), args![&mut y, -3i32]).unwrap();
     assert_eq!(y.to_vec().unwrap(), [-3; 7]);
     let options = dcmetal::clmsl::Options { std: dcmetal::clmsl::Std::Cl20, ..Default::default() };

@@ -230,6 +230,9 @@ fn choices_name_the_facts_they_rest_on() {
         refused(loops.threadgroup_for(&Grid::linear(2003).threadgroup(64u32))),
         Error::ThreadgroupUneven { .. }
     ));
+    let partial = |kernel: &Kernel| kernel.threadgroup_for(&Grid::linear(2003).threadgroup(64u32).partial());
+    assert_eq!(partial(&loops).unwrap(), 64u32.into());
+    assert!(matches!(refused(partial(&sees)), Error::ThreadgroupUneven { .. }));
     let facts = |kernel: &Kernel| kernel.analysis().map(|analysis| analysis.group_dependences()).ok();
     assert_eq!(facts(&new), Some(vec![]));
     assert_eq!(facts(&sees), Some(vec![FactKind::GroupPosition]));
@@ -442,17 +445,19 @@ fn shapes_are_measured_within_the_limits() {
     let gpu = gpu();
     let source = "kernel void k(global uint* y) {
         y[(get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0)] = 1; }";
-    for (grid, whole) in [
-        (Grid::linear(1000), true),
-        (Grid::linear(1000), false),
-        (Grid::threads((64u32, 48u32)), true),
-        (Grid::threads((61u32, 47u32)), false),
-        (Grid::threads((17u32, 16u32, 15u32)), false),
-        (Grid::linear(1), true),
+    for (grid, whole, version) in [
+        (Grid::linear(1000), true, opencl as fn(&Accelerator, &str) -> Kernel),
+        (Grid::linear(1000), false, newer),
+        (Grid::linear(1009), false, opencl),
+        (Grid::threads((64u32, 48u32)), true, opencl),
+        (Grid::threads((61u32, 47u32)), false, newer),
+        (Grid::threads((61u32, 47u32)), false, opencl),
+        (Grid::threads((17u32, 16u32, 15u32)), false, newer),
+        (Grid::linear(1), true, opencl),
     ] {
         // Whole where the kernel can tell.
         let tells = source.replace("{", "{ if (get_local_size(0) > 0)");
-        let kernel = if whole { opencl(&gpu, &tells) } else { newer(&gpu, source) };
+        let kernel = version(&gpu, if whole { &tells } else { source });
         let mut y = gpu.buffer_zeroed::<u32>(8192).unwrap();
         let options = TuneOptions { runs: 3, any_size: whole, ..patient() };
         let advised = kernel.threadgroup_for(&grid).unwrap();

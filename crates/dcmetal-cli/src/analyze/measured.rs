@@ -1,5 +1,5 @@
-//! What runs show of what the analysis says: a counted run on hostmetal, in a process of its own, and all sensible shapes of threadgroups, timed by
-//! `Kernel::tune` and their outputs compared.
+//! What runs show of what the analysis says: a counted run on hostmetal, in a process of its own, all sensible shapes of threadgroups, timed by
+//! `Kernel::tune` and their outputs compared, and changed texts (trial.rs).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,7 +12,8 @@ use dcmetal::clmsl::AddressSpace;
 use dcmetal::{Accelerator, Access, Arg, Grid, Kernel, Size, TuneOptions};
 use serde_json::Value;
 
-use crate::cli::{Analyze, Flags};
+use super::trial::{Trial, Trials};
+use crate::cli::{Analyze, Flags, Source};
 use crate::compile::failure;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -30,6 +31,8 @@ pub(crate) struct Measured {
     pub(crate) shapes: Result<Vec<Shape>, String>,
     /// What was counted with the fastest shape, where that is another.
     pub(crate) fastest: Option<Counted>,
+    /// Of each rule whose advice a change of the text follows.
+    pub(crate) trials: BTreeMap<Rule, Result<Trial, String>>,
 }
 
 /// A shape of threadgroups that was run.
@@ -63,19 +66,14 @@ struct Site {
     words: Option<(u64, u64)>,
 }
 
-pub(crate) fn measure(
-    command: &Analyze,
-    gpu: &Accelerator,
-    kernel: &Kernel,
-    global: [u64; 3],
-    threadgroup: Size,
-) -> Result<Measured, Failure> {
+pub(super) fn measure(on: &Trials<'_>) -> Result<Measured, Failure> {
+    let &Trials { command, gpu, kernel, global, threadgroup, .. } = on;
     let specs: Vec<Spec> = command.args.iter().map(|arg| arg.spec.clone()).collect();
     // What does not fit the kernel is told before anything runs.
     drop(prepare(&specs, gpu, kernel)?);
     let counted = {
         let _line = Progress::start(format!("counting {}", kernel.name()));
-        counted(command, kernel, global, threadgroup)
+        counted(&command.source, command, kernel, global, threadgroup)
     };
     let shapes = {
         let _line = Progress::start(format!("trying threadgroups of {}", kernel.name()));
@@ -83,8 +81,8 @@ pub(crate) fn measure(
     };
     let fastest = shapes.as_ref().ok().and_then(|shapes| shapes.iter().find(|shape| shape.equal));
     let other = fastest.filter(|fastest| fastest.size != threadgroup && counted.is_ok());
-    let fastest = other.and_then(|fastest| self::counted(command, kernel, global, fastest.size).ok());
-    Ok(Measured { global, threadgroup, counted, shapes, fastest })
+    let fastest = other.and_then(|fastest| self::counted(&command.source, command, kernel, global, fastest.size).ok());
+    Ok(Measured { global, threadgroup, counted, shapes, fastest, trials: on.run() })
 }
 
 /// Every shape that `Kernel::tune` tries, timed, and what each computes.
@@ -105,7 +103,7 @@ fn shapes(
         let mut given = prepare(specs, gpu, kernel)?;
         let args: Vec<Arg<'_>> = given.iter_mut().map(Given::arg).collect();
         let submission =
-            kernel.launch(Grid::threads(global).threadgroup(size), args).map_err(|error| failure(&error))?;
+            kernel.launch(Grid::threads(global).threadgroup(size).partial(), args).map_err(|error| failure(&error))?;
         submission.wait_timeout(Duration::from_secs_f64(command.timeout)).map_err(|error| failure(&error))?;
         let written = kernel.arguments().iter().zip(&given).filter_map(|(argument, given)| match given {
             Given::Memory { memory, .. } if argument.access != Access::ReadOnly => Some(memory.bytes()),
@@ -126,14 +124,20 @@ fn shapes(
     Ok(Ok(shapes))
 }
 
-/// Counts what the kernel does: `dcmetal run` in a process of its own, whose kernels hostmetal compiles with counters.
-fn counted(command: &Analyze, kernel: &Kernel, global: [u64; 3], threadgroup: Size) -> Result<Counted, String> {
+/// Counts what the kernel of a file does: `dcmetal run` in a process of its own, whose kernels hostmetal compiles with counters.
+pub(super) fn counted(
+    source: &Source,
+    command: &Analyze,
+    kernel: &Kernel,
+    global: [u64; 3],
+    threadgroup: Size,
+) -> Result<Counted, String> {
     let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
     let program = std::env::current_exe().map_err(|error| format!("this program's name: {error}"))?;
     let extents = |extents: [u64; 3]| extents.map(|extent| extent.to_string()).join(",");
     let mut child = Command::new(program);
-    child.arg("run").arg(&command.source.file).arg(kernel.name()).args(words(&command.source.flags));
-    child.args(["--global", &extents(global), "--local", &extents(threadgroup.to_array())]);
+    child.arg("run").arg(&source.file).arg(kernel.name()).args(words(&source.flags));
+    child.args(["--global", &extents(global), "--local", &extents(threadgroup.to_array()), "--partial"]);
     child.args(["--timeout", &command.timeout.to_string()]);
     command.args.iter().for_each(|arg| _ = child.arg("--arg").arg(&arg.text));
     let output = child.env("HOSTMETAL_COUNTS", file.path()).output().map_err(|error| error.to_string())?;
@@ -147,8 +151,8 @@ fn counted(command: &Analyze, kernel: &Kernel, global: [u64; 3], threadgroup: Si
     if let Some(why) = counts["not_counted"].as_str() {
         return Err(why.to_owned());
     }
-    let is_opencl = matches!(source::language(&command.source.file), Ok(Language::OpenCl));
-    Counted::read(&counts, kernel, &command.source.name(), is_opencl)
+    let is_opencl = matches!(source::language(&source.file), Ok(Language::OpenCl));
+    Counted::read(&counts, kernel, &source.name(), is_opencl)
         .ok_or_else(|| format!("what was counted is not understood: {line}"))
 }
 
@@ -288,6 +292,18 @@ impl Measured {
                 if found.is_empty() {
                     return Err("the run did not come there".to_owned());
                 }
+                match self.trials.get(&advice.rule) {
+                    Some(Ok(trial)) => {
+                        found.push(trial.words());
+                        let counted = trial.counted.as_ref();
+                        let at =
+                            places.iter().filter(|place| advice.at.contains(&place.at) && is_of(advice.rule, place));
+                        let sums = at.filter_map(|place| counted?.at(place));
+                        found.extend(sums.map(|sum| format!("counted then: {}", sum.words())));
+                    }
+                    Some(Err(why)) => found.push(format!("not tried: {why}")),
+                    None => {}
+                }
             }
             Rule::Occupancy if limits.contains(&Limit::ThreadgroupSize) => {
                 found.extend(self.fastest_shape());
@@ -303,7 +319,11 @@ impl Measured {
                     "counted: {special} special functions beside {flops} floating-point and {integer} integer operations of all threads"
                 ));
             }
-            _ => return Err("it needs another text of the kernel, which cannot be tried by itself".to_owned()),
+            rule => match self.trials.get(&rule) {
+                Some(Ok(trial)) => found.push(trial.words()),
+                Some(Err(why)) => return Err(why.clone()),
+                None => return Err("it needs another text of the kernel, which is its author's".to_owned()),
+            },
         }
         Ok(found)
     }

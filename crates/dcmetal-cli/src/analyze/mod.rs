@@ -1,9 +1,11 @@
 //! `dcmetal analyze`: what limits a kernel and what would make it faster, as text, JSON, and a page.
 
 mod chart;
+mod edit;
 mod measured;
 mod page;
 mod tell;
+mod trial;
 
 use dcmetal::analysis::{Conditions, Report, Roofs};
 use dcmetal::{Accelerator, ArgumentKind, Grid, Kernel, Size};
@@ -17,6 +19,7 @@ use crate::progress::Progress;
 use crate::source;
 use crate::spec::Spec;
 use measured::Measured;
+use trial::Trials;
 
 /// Threads of a threadgroup that nobody names.
 const THREADGROUP: u64 = 256;
@@ -125,7 +128,10 @@ fn analyse(command: &Analyze, gpu: &Accelerator, file: &File, kernel: Kernel) ->
     };
     let report = kernel.report(&on).map_err(|error| told(&error))?;
     let measured = match command.global.filter(|_| command.measure) {
-        Some(global) => Some(measured::measure(command, gpu, &kernel, global, threadgroup)?),
+        Some(global) => {
+            let (kernel, report, text) = (&kernel, &report, &file.text);
+            Some(measured::measure(&Trials { command, gpu, kernel, report, text, global, threadgroup })?)
+        }
         None => None,
     };
     Ok(Analysed { kernel, on, report, measured })

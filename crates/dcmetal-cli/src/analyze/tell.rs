@@ -1,10 +1,11 @@
 //! What is told of kernels: for people, and as JSON.
 
-use dcmetal::analysis::{Advice, Bound, Core, Limit, Place, Roofs, Stand};
+use dcmetal::analysis::{Advice, Bound, Core, Limit, Place, Roofs, Rule, Stand};
 use dcmetal::clmsl::{AddressSpace, Location};
 use serde_json::{Value, json};
 
 use super::measured::{Measured, Shape};
+use super::trial::Trial;
 use super::{Analysed, File};
 use crate::analysis;
 use crate::table::{bytes, table};
@@ -302,7 +303,19 @@ fn runs(measured: &Measured) -> Value {
             "advised": shape.advised,
         })
     };
+    let trial = |(rule, trial): (&Rule, &Result<Trial, String>)| match trial {
+        Ok(trial) => json!({
+            "rule": rule.name(),
+            "change": trial.what,
+            "seconds": trial.after.as_secs_f64(),
+            "seconds_before": trial.before.as_secs_f64(),
+            "runs": trial.turns,
+            "outputs": trial.outputs.name(),
+        }),
+        Err(why) => json!({ "rule": rule.name(), "not_tried": why }),
+    };
     json!({
+        "trials": measured.trials.iter().map(trial).collect::<Vec<_>>(),
         "grid": measured.global,
         "not_counted": measured.counted.as_ref().err(),
         "work": measured.counted.as_ref().ok().map(|counted| &counted.work),

@@ -133,3 +133,106 @@ fn the_page_needs_nothing_else() {
         assert!(!page.contains(outside), "{outside}");
     }
 }
+
+/// Kernel, its arguments, the rule, the change that is tried, and what it computes; or why there is none.
+#[cfg(target_os = "linux")]
+type Case = (&'static str, &'static str, &'static str, Result<(&'static str, &'static str), &'static str>);
+
+#[cfg(target_os = "linux")]
+const TRIALS: &[Case] = &[
+    (
+        "advice.metal --kernel banks",
+        "--global 64,32 --local 32,32 --arg random=f32:2048:1 --arg zeros=f32:2048",
+        "banks",
+        Ok(("with `tile[32][33]`", "equal")),
+    ),
+    (
+        "advice.cl --kernel banks",
+        "--global 64,32 --arg random=f32:2048:1 --arg zeros=f32:2048",
+        "banks",
+        Ok(("with `tile[32][33]`", "equal")),
+    ),
+    (
+        "advice.metal --kernel shared_values",
+        "--global 3000 --arg random=f32:4:1 --arg zeros=f32:3000 --arg u32=7",
+        "uniform",
+        Ok(("with `table` in constant memory", "equal")),
+    ),
+    (
+        "advice.metal --kernel shared_values",
+        "--global 3000 --arg random=f32:4:1 --arg zeros=f32:3000 --arg u32=7",
+        "division",
+        Ok(("with `n` = 7 known to the compiler", "equal")),
+    ),
+    (
+        "advice.cl --kernel shared_values",
+        "--global 3000 --arg random=f32:4:1 --arg zeros=f32:3000 --arg u32=7",
+        "uniform",
+        Ok(("with `table` in constant memory", "equal")),
+    ),
+    (
+        "advice.cl --kernel shared_values",
+        "--global 3000 --arg random=f32:4:1 --arg zeros=f32:3000 --arg u32=7",
+        "division",
+        Ok(("with `n` = 7 known to the compiler", "equal")),
+    ),
+    (
+        "advice.metal --kernel barrier",
+        "--global 640 --local 32 --arg zeros=f32:640",
+        "barrier",
+        Ok(("with `simdgroup_barrier`", "equal")),
+    ),
+    (
+        "advice.cl --kernel one_group",
+        "--global 640 --arg zeros=f32:640",
+        "barrier",
+        Ok(("with `sub_group_barrier`", "equal")),
+    ),
+    (
+        "doubles.cl --fp64 emulate",
+        "--global 500 --arg random=f64:500:1 --arg zeros=f64:500 --arg f64=0.7",
+        "double",
+        Ok(("with float for double", "differ")),
+    ),
+    (
+        "advice.metal --kernel passes_on",
+        "--global 640 --arg random=f32:4:1 --arg zeros=f32:640",
+        "uniform",
+        Err("with `table` in constant memory it does not compile: no matching function for call to 'first'"),
+    ),
+];
+
+#[cfg(target_os = "linux")]
+#[test]
+fn advice_is_tried_where_a_change_of_the_text_follows_it() {
+    for (kernel, words, rule, expected) in TRIALS {
+        let document = json(&format!("analyze @{kernel} --measure {words} --json"));
+        let kernel = &document["kernels"][0];
+        let trials = kernel["measured"]["trials"].as_array().unwrap();
+        let trial = trials.iter().find(|trial| trial["rule"] == *rule);
+        let trial = trial.unwrap_or_else(|| panic!("{rule} is not tried in {kernel:#}"));
+        let advice = kernel["advice"].as_array().unwrap().iter().find(|advice| advice["rule"] == *rule).unwrap();
+        match expected {
+            Ok((change, outputs)) => {
+                assert_eq!((&trial["change"], &trial["outputs"]), (&(*change).into(), &(*outputs).into()), "{trial}");
+                assert!(trial["runs"].as_u64() >= Some(3) && trial["seconds"].as_f64() > Some(0.0), "{trial}");
+                let found = advice["measured"].to_string();
+                assert!(found.contains(&format!("tried: {change} it takes ")), "{found}");
+                if *rule == "banks" {
+                    // Of the columns, before and after.
+                    let counted = |what: &str, words: u32| {
+                        format!("{what}: 64 SIMD-groups asked for {words} to {words} words of one bank")
+                    };
+                    assert!(
+                        found.contains(&counted("counted", 32)) && found.contains(&counted("counted then", 1)),
+                        "{found}"
+                    );
+                }
+            }
+            Err(why) => {
+                assert!(trial["not_tried"].as_str().is_some_and(|told| told.starts_with(why)), "{trial}");
+                assert_eq!(advice["not_measured"], trial["not_tried"]);
+            }
+        }
+    }
+}

@@ -303,7 +303,10 @@ pub(super) fn check_grid(pipeline: &Pipeline, grid: &Grid) -> Result<(Size, Size
         return Err(Error::GridTooLarge { kernel: kernel(), got: threads, limit: MAX_GRID });
     }
     let (group, reason, whole) = match (grid.threadgroup, pipeline.required_threadgroup) {
-        (Some(group), _) => (group, ThreadgroupReason::Grid, pipeline.uniform_threadgroups),
+        (Some(group), _) => {
+            let whole = if grid.partial { pipeline.chooses_whole } else { pipeline.uniform_threadgroups };
+            (group, ThreadgroupReason::Grid, whole)
+        }
         (None, Some(required)) => (required, ThreadgroupReason::Required, pipeline.uniform_threadgroups),
         (None, None) => {
             let (group, reason) = match pipeline.tuned(threads) {

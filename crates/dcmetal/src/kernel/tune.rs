@@ -265,7 +265,7 @@ impl Kernel {
         let sizes = candidates(pipeline, threads);
         let mut trial = Trial::new(self, args)?;
         let begun = Instant::now();
-        let run = |at: usize| trial.run(self, grid.threadgroup(sizes[at]));
+        let run = |at: usize| trial.run(self, grid.threadgroup(sizes[at]).partial());
         let times = measure(sizes.len(), options, run, || begun.elapsed())?;
         let times = times
             .ok_or_else(|| refused(&format!("three runs of each threadgroup take longer than {:?}", options.time)))?;
