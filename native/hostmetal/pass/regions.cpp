@@ -344,10 +344,18 @@ struct Knowledge {
     return seen.count(value) && !parted.count(value->getParent()) && uniformity.isUniform(value) &&
            none_of(value->uses(), [&](Use &use) { return uniformity.isDivergentUse(use); });
   }
+
+  // Whether threads that compute it together compute the same, so that a loop over them need not: of what was not there before, what is read of the
+  // executor's.
+  bool isSame(Instruction *value) const {
+    const Value *pointer = isa<GetElementPtrInst>(value) ? value : getLoadStorePointerOperand(value);
+    return seen.count(value) ? uniformity.isUniform(value) : pointer && isa<Argument>(pointer->stripInBoundsConstantOffsets());
+  }
 };
 
-// As many instructions as are computed again rather than kept.
-constexpr unsigned mostInstructions = 16;
+// As many instructions as are computed again rather than kept, and as many of them for each thread.
+constexpr unsigned mostInstructions = 64;
+constexpr unsigned mostForEach = 16;
 
 // Whether an instruction gives the same whenever its thread executes it again with the same operands.
 static bool isRepeatable(Instruction *instruction) {
@@ -362,7 +370,8 @@ static bool plan(Value *value, const Knowledge &known, std::set<Instruction *> &
   auto *instruction = dyn_cast<Instruction>(value);
   if (!instruction || isa<AllocaInst>(instruction) || tree.count(instruction))
     return true;
-  if (isRepeatable(instruction) && tree.size() < mostInstructions) {
+  auto isForEach = [&](Instruction *other) { return !known.isSame(other); };
+  if (isRepeatable(instruction) && tree.size() < mostInstructions && count_if(tree, isForEach) < mostForEach) {
     std::set<Instruction *> before = tree;
     tree.insert(instruction);
     if (all_of(instruction->operands(), [&](Use &operand) { return plan(operand.get(), known, tree); }))
@@ -387,9 +396,24 @@ static Value *repeat(Value *value, Instruction *at, const std::set<Instruction *
   return made[value];
 }
 
-// Computes cheap values again in the blocks that use them. Whether SSA values that it refers to have changed since need not be asked: a
-// definition that dominates a use is the last one before it.
+// Where a value is to be computed again for its use in a block: before it, and before the loops around it in which nobody waits and that do not
+// compute the value.
+static Instruction *placeOf(Instruction *use, const Instruction *value, const CycleInfo &cycles, const std::vector<Wait> &waits) {
+  for (const Cycle *cycle = cycles.getCycle(use->getParent()); cycle; cycle = cycle->getParentCycle()) {
+    BasicBlock *before = cycle->getCyclePreheader();
+    if (!before || cycle->contains(value->getParent()) || any_of(waits, [&](const Wait &wait) { return cycle->contains(wait.block); }))
+      break;
+    use = before->getTerminator();
+  }
+  return use;
+}
+
+// Computes cheap values again where they are used. Whether SSA values that it refers to have changed since need not be asked: a
+// definition that dominates a use is the last one before it. Neither need it be asked whether its thread comes to the use: what it has computed it
+// can compute again.
 static void repeatCheap(Function &body, const std::vector<Wait> &waits, const Knowledge &known) {
+  CycleInfo cycles;
+  cycles.compute(body);
   for (Instruction *value : livingAcross(body, waits)) {
     std::set<Instruction *> tree;
     if (!plan(value, known, tree) || !tree.count(value))
@@ -400,7 +424,7 @@ static void repeatCheap(Function &body, const std::vector<Wait> &waits, const Kn
     for (Use *use : uses) {
       auto *user = cast<Instruction>(use->getUser());
       auto *phi = dyn_cast<PHINode>(user);
-      Instruction *at = phi ? phi->getIncomingBlock(*use)->getTerminator() : user;
+      Instruction *at = placeOf(phi ? phi->getIncomingBlock(*use)->getTerminator() : user, value, cycles, waits);
       if (at->getParent() == value->getParent())
         continue;
       std::map<Value *, Value *> made;
@@ -410,8 +434,9 @@ static void repeatCheap(Function &body, const std::vector<Wait> &waits, const Kn
         continue;
       }
       // A phi has the same value for all edges from one block.
+      BasicBlock *from = phi->getIncomingBlock(*use);
       for (unsigned i = 0; i < phi->getNumIncomingValues(); i++)
-        if (phi->getIncomingBlock(i) == at->getParent() && phi->getIncomingValue(i) == value)
+        if (phi->getIncomingBlock(i) == from && phi->getIncomingValue(i) == value)
           phi->setIncomingValue(i, copy);
     }
   }

@@ -60,15 +60,32 @@ impl<T: Element> Default for Convolution<'_, T> {
 }
 
 /// Heads of the sources.
-const TILES: &str =
+const TILED: &str =
     concat!(include_str!("convolution.metal"), include_str!("lines.metal"), include_str!("convolution_threads.metal"));
 const EACH: &str = concat!(include_str!("convolution.metal"), include_str!("convolution_each.metal"));
 const POOL: &str = concat!(include_str!("convolution.metal"), include_str!("pool.metal"));
 
-/// The tile of convolution_threads.metal: places and channels.
-const PLACES: usize = 48;
-const CHANNELS: usize = 64;
-const TILE: [(&str, &str); 4] = [("ROWS", "6"), ("COLUMNS", "4"), ("GROUP", "8"), ("DEPTH", "64")];
+/// A tile of convolution_threads.metal.
+struct Tile {
+    places: usize,
+    channels: usize,
+    macros: [(&'static str, &'static str); 4],
+}
+
+const TILES: [Tile; 4] = [
+    Tile { places: 48, channels: 64, macros: [("ROWS", "6"), ("COLUMNS", "4"), ("GROUP", "8"), ("DEPTH", "64")] },
+    Tile { places: 64, channels: 48, macros: [("ROWS", "8"), ("COLUMNS", "3"), ("GROUP", "8"), ("DEPTH", "64")] },
+    Tile { places: 96, channels: 32, macros: [("ROWS", "12"), ("COLUMNS", "2"), ("GROUP", "8"), ("DEPTH", "64")] },
+    Tile { places: 96, channels: 16, macros: [("ROWS", "12"), ("COLUMNS", "1"), ("GROUP", "8"), ("DEPTH", "64")] },
+];
+
+impl Tile {
+    /// The one that reads the least of threadgroup memory and x: for a multiply-add of a tile of c times 16 channels, 1 and 1 / c of a number.
+    fn of(outputs: usize) -> &'static Tile {
+        let read = |tile: &&Tile| outputs.div_ceil(tile.channels) * (tile.channels + 16);
+        TILES.iter().min_by_key(read).expect("there are tiles")
+    }
+}
 
 /// Channels of a group from which on a tile is for them.
 const LEAST_CHANNELS: usize = 8;
@@ -232,8 +249,9 @@ fn convolution_of<'a, T: Element>(
     let element = ("T", T::SCALAR.name());
     let [images, to_height, to_width, _] = result;
     if outputs >= LEAST_CHANNELS {
-        let kernel = compiled(gpu, "convolution_threads", TILES, &[&[element][..], &TILE].concat())?;
-        let count = (outputs.div_ceil(CHANNELS) * groups, to_width.div_ceil(PLACES), images * to_height);
+        let Tile { places, channels, macros } = Tile::of(outputs);
+        let kernel = compiled(gpu, "convolution_threads", TILED, &[&[element][..], macros].concat())?;
+        let count = (outputs.div_ceil(*channels) * groups, to_width.div_ceil(*places), images * to_height);
         return Ok(Operation::of(kernel, Grid::threadgroups(count, (16usize, 8usize)), args));
     }
     let flag = |is: bool| if is { "1" } else { "0" };
@@ -345,4 +363,35 @@ fn pool_of<'a, T: Element>(
     let grid = Grid::threads(Size::from((result[3], result[2], result[0] * result[1])));
     let counts = Arg::from(u32::from(pooling == Pooling::MeanWithPadding));
     Ok(Operation::of(kernel, grid, vec![x.arg(), y.into_arg(), Arg::value(sizes), counts]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_have_few_channels_for_nothing() {
+        let cases = [
+            (8, 16),
+            (16, 16),
+            (17, 32),
+            (32, 32),
+            (33, 48),
+            (48, 48),
+            (49, 64),
+            (64, 64),
+            (80, 48),
+            (128, 64),
+            (1000, 64),
+        ];
+        for (outputs, channels) in cases {
+            assert_eq!(Tile::of(outputs).channels, channels, "{outputs}");
+        }
+        for Tile { places, channels, macros: [rows, columns, group, _] } in &TILES {
+            let number = |(_, text): &(&str, &str)| text.parse::<usize>().expect("a number");
+            assert_eq!((*places, *channels), (number(rows) * number(group), number(columns) * 16));
+            // As many threads as the launch has.
+            assert_eq!(number(group), 8);
+        }
+    }
 }

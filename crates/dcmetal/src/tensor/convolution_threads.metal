@@ -34,7 +34,7 @@ kernel void convolution_threads(const device T *x_all [[buffer(0)]], const devic
         const device T *w_part = w + ulong(window_row) * size.w[0] + ulong(window_column) * size.w[1] + ulong(begin) * size.w[2];
         if (size.w[3] == 1)
           copy_lines<DC_DEPTH, TILE_COLUMNS, TILE_COLUMNS, 1>(right, w_part, size.w[2], depth, columns, at);
-        if (columns % LANES != 0 || size.w[3] != 1) {
+        if (columns < TILE_COLUMNS || size.w[3] != 1) {
           threadgroup_barrier(mem_flags::mem_threadgroup);
           if (size.w[3] == 1)
             copy_rest<DC_DEPTH, TILE_COLUMNS, TILE_COLUMNS, 1>(right, w_part, size.w[2], depth, columns, at);
@@ -51,7 +51,7 @@ kernel void convolution_threads(const device T *x_all [[buffer(0)]], const devic
           for (uint i = 0; i < DC_ROWS; i++) {
             const uint column_at = place_in(first_row + at.y * DC_ROWS + i, window_column, 1, size);
             is_inside[i] = column_at < size.width;
-            lines[i] = x_part + ulong(is_inside[i] ? column_at : 0) * size.x[2];
+            lines[i] = x_part + ulong(min(column_at, size.width - 1)) * size.x[2];
           }
           float before[DC_ROWS][DC_COLUMNS];
 #pragma unroll

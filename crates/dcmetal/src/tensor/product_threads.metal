@@ -31,7 +31,7 @@ kernel void product_threads(const device T *a_all [[buffer(0)]], const device T 
       copy_lines<DC_DEPTH, TILE_COLUMNS, TILE_COLUMNS, 1>(right, b_part, size.b_row, depth, columns, at);
     else if (size.b_row == 1)
       copy_lines<TILE_COLUMNS, DC_DEPTH, 1, TILE_COLUMNS>(right, b_part, size.b_column, columns, depth, at);
-    if (depth % LANES != 0 || columns % LANES != 0 || (size.b_column != 1 && size.b_row != 1)) {
+    if (depth % LANES != 0 || columns < TILE_COLUMNS || (size.b_column != 1 && size.b_row != 1)) {
       threadgroup_barrier(mem_flags::mem_threadgroup);
       if (size.b_column == 1)
         copy_rest<DC_DEPTH, TILE_COLUMNS, TILE_COLUMNS, 1>(right, b_part, size.b_row, depth, columns, at);

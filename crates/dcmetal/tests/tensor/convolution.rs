@@ -26,7 +26,7 @@ fn convolve<T: Number>(random: &mut Random, by: Implementation, [groups, inputs,
     let (steps, window, image) = loop {
         let steps = steps(random);
         let window = [0; 2].map(|_| of(random, &[1, 2, 3, 5]));
-        let image = [of(random, &[1, 2]), of(random, &[5, 9, 16]), of(random, &[1, 7, 19, 61])];
+        let image = [of(random, &[1, 2]), of(random, &[5, 9, 16]), of(random, &[1, 7, 19, 61, 107])];
         if steps.places(0, image[1], window[0]).is_some() && steps.places(1, image[2], window[1]).is_some() {
             break (steps, window, image);
         }

@@ -101,6 +101,16 @@ type Reference = fn(&Thread) -> u32;
 
 /// Statements and what they leave in `out[i]`, of kernels that get tiles.
 const TILED: &[(&str, Reference)] = &[
+    // Where each row reads is found before the barrier, with few instructions for each thread and many that are the same for all.
+    (
+        "uint s = 0; for (uint r = 0; r < 3; r++) { const uint from = min((y * p[0] + p[1]) * p[2] - p[3], n * 4) + min(y * p[3] + p[2] % n, n); \
+         threadgroup_barrier(mem_flags::mem_none); for (uint k = 0; k < n; k++) s = s * 3 + (a[from + k] ^ r); } out[i] = s;",
+        |t| {
+            let from = ((t.y * P[0] + P[1]) * P[2] - P[3]).min(N * 4) + (t.y * P[3] + P[2] % N).min(N);
+            (0..3)
+                .fold(0u32, |s, r| (0..N).fold(s, |s, k| s.wrapping_mul(3).wrapping_add(t.a[(from + k) as usize] ^ r)))
+        },
+    ),
     // Each thread's own count.
     ("uint s = 0; for (uint k = 0; k < x % 7; k++) s += a[k]; out[i] = s;", |t| {
         (0..t.x % 7).fold(0u32, |s, k| s.wrapping_add(t.a[k as usize]))
