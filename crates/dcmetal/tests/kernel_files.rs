@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::os::unix::process::parent_id;
+use std::os::unix::process::{CommandExt, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -142,6 +142,40 @@ fn another_process_runs_no_device_compiler() {
         runs.push(fs::read_to_string(&log).unwrap().lines().filter(|line| *line != "--version").count());
     }
     assert!(runs[0] > 0 && runs[1] == 0, "{runs:?}");
+}
+
+/// What a process is told of the kernel's release becomes one of Linux 2.6 (`personality(2)`, UNAME26).
+fn as_an_older_system() -> std::io::Result<()> {
+    // SAFETY: a system call on a number.
+    match unsafe { libc::personality(0x20000) } {
+        0.. => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// A device of another name or family, or another build of the system, takes nothing of what the first left, and leaves it there.
+#[test]
+fn another_device_or_system_has_files_of_its_own() {
+    let (_place, folder) = folder();
+    let device = "HOSTMETAL_DEVICE_0";
+    let others = [None, Some("name=another"), Some("family=apple6")];
+    let cases: Vec<_> = others.into_iter().map(|other| (other, false)).chain([(None, true)]).collect();
+    let (none, all) = ("child: 0 hits 7 misses 7 compiled", "child: 7 hits 0 misses 0 compiled");
+    for wanted in [none, all] {
+        for (other, old) in &cases {
+            let mut command = child_command(&folder);
+            command.env("HOSTMETAL_DEVICES", "1").env_remove(device);
+            command.envs(other.map(|other| (device, other)));
+            if *old {
+                // SAFETY: it allocates nothing and takes no lock.
+                unsafe { command.pre_exec(as_an_older_system) };
+            }
+            let output = command.output().unwrap();
+            let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && told.contains(wanted), "{other:?}, {old}: {wanted}: {told}");
+        }
+    }
+    assert_eq!(files(&folder).len(), cases.len() * RESULTS.len());
 }
 
 #[test]
