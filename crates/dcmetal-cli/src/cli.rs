@@ -298,7 +298,8 @@ pub(crate) struct Analyze {
     /// Threads of a threadgroup (work-group); without it those that a launch over --global has, or 256 in a row
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub(crate) local: Option<[u64; 3]>,
-    /// Run the kernel and show what advice is about, counted and timed; needs --global, and --arg for each argument
+    /// Run the kernel and show what advice is about, counted and timed, and try what a change of the text follows; needs
+    /// --global, and --arg for each argument
     #[arg(long, requires = "global")]
     pub(crate) measure: bool,
     /// One kernel argument, for --measure
@@ -389,10 +390,6 @@ pub(crate) struct Compare {
     /// Work-items of a work-group; chosen for you when left out
     #[arg(long, visible_alias = "group", value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub(crate) local: Option<[u64; 3]>,
-    /// Let the last threadgroups be smaller than --local, as those chosen for you may be, if no result depends on it (before
-    /// OpenCL C 2.0 --local must divide --global)
-    #[arg(long, requires = "local")]
-    pub(crate) partial: bool,
     /// One kernel argument; see below
     #[arg(long = "arg", value_name = "NAME=SPEC", value_parser = named_spec)]
     pub(crate) args: Vec<(String, Spec)>,

@@ -140,7 +140,8 @@ impl Grid {
 
     pub(crate) fn dimensions(&self) -> u32 {
         let (Extent::Threads(extent) | Extent::Threadgroups(extent)) = self.extent;
-        let group = self.threadgroup.unwrap_or(Size { x: 1, y: 1, z: 1 });
+        // Of a grid that is as one whose threadgroup is chosen, that shows nothing.
+        let group = self.threadgroup.filter(|_| !self.partial).unwrap_or(Size { x: 1, y: 1, z: 1 });
         let shown = match (extent.y.max(group.y), extent.z.max(group.z)) {
             (0..=1, 0..=1) => 1,
             (_, 0..=1) => 2,

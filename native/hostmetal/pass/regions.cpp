@@ -353,32 +353,44 @@ struct Knowledge {
   }
 };
 
-// As many instructions as are computed again rather than kept, and as many of them for each thread.
+// As many instructions as are computed again rather than kept, as many of them for each thread, and as many for a value that has one place for all
+// threads else.
 constexpr unsigned mostInstructions = 64;
 constexpr unsigned mostForEach = 16;
+constexpr unsigned mostOfCommon = 16;
 
-// Whether an instruction gives the same whenever its thread executes it again with the same operands.
+// Whether an instruction gives the same whenever its thread executes it again with the same operands. Arithmetic that the compiler may change (fast math) does
+// not: here it may be fused with what uses it, and there not.
 static bool isRepeatable(Instruction *instruction) {
+  if (isa<BinaryOperator>(instruction) && isa<FPMathOperator>(instruction)) {
+    FastMathFlags flags = instruction->getFastMathFlags();
+    if (flags.allowContract() || flags.allowReassoc() || flags.allowReciprocal() || flags.approxFunc())
+      return false;
+  }
   if (auto *load = dyn_cast<LoadInst>(instruction))
     return load->isSimple() && isa<Argument>(load->getPointerOperand()->stripInBoundsConstantOffsets());
   return isa<BinaryOperator, CastInst, GetElementPtrInst, CmpInst, SelectInst, MinMaxIntrinsic>(instruction) || isCallOf(instruction, allocateName);
 }
 
 // Collects in `tree` what is to be computed again for a value, down to what the threadgroup holds, the position, addresses of private objects
-// and values that are common to all threads. False when that is too much or depends on something else.
-static bool plan(Value *value, const Knowledge &known, std::set<Instruction *> &tree) {
+// and values that are common to all threads, the `leaves`. False when that is too much or depends on something else. What is a leaf once stays one: to ask
+// again for each of its uses would take time that doubles with each level.
+static bool plan(Value *value, const Knowledge &known, std::set<Instruction *> &tree, std::set<Instruction *> &leaves) {
   auto *instruction = dyn_cast<Instruction>(value);
-  if (!instruction || isa<AllocaInst>(instruction) || tree.count(instruction))
+  if (!instruction || isa<AllocaInst>(instruction) || tree.count(instruction) || leaves.count(instruction))
     return true;
   auto isForEach = [&](Instruction *other) { return !known.isSame(other); };
   if (isRepeatable(instruction) && tree.size() < mostInstructions && count_if(tree, isForEach) < mostForEach) {
     std::set<Instruction *> before = tree;
     tree.insert(instruction);
-    if (all_of(instruction->operands(), [&](Use &operand) { return plan(operand.get(), known, tree); }))
+    if (all_of(instruction->operands(), [&](Use &operand) { return plan(operand.get(), known, tree, leaves); }))
       return true;
     tree = before;
   }
-  return known.isCommon(instruction);
+  if (!known.isCommon(instruction))
+    return false;
+  leaves.insert(instruction);
+  return true;
 }
 
 static Value *repeat(Value *value, Instruction *at, const std::set<Instruction *> &tree, std::map<Value *, Value *> &made) {
@@ -396,16 +408,20 @@ static Value *repeat(Value *value, Instruction *at, const std::set<Instruction *
   return made[value];
 }
 
-// Where a value is to be computed again for its use in a block: before it, and before the loops around it in which nobody waits and that do not
-// compute the value.
-static Instruction *placeOf(Instruction *use, const Instruction *value, const CycleInfo &cycles, const std::vector<Wait> &waits) {
-  for (const Cycle *cycle = cycles.getCycle(use->getParent()); cycle; cycle = cycle->getParentCycle()) {
+// The block in which a value is to be computed again for its use in another: that, or in front of the loops around it in which nobody waits and that do not
+// compute the value, and there in front of the question whether there are rounds at all, which tiles want to find beside the loop (rounds.cpp).
+static BasicBlock *placeOf(BasicBlock *use, const Instruction *value, const CycleInfo &cycles, const std::vector<Wait> &waits) {
+  BasicBlock *place = use;
+  for (const Cycle *cycle = cycles.getCycle(use); cycle; cycle = cycle->getParentCycle()) {
     BasicBlock *before = cycle->getCyclePreheader();
     if (!before || cycle->contains(value->getParent()) || any_of(waits, [&](const Wait &wait) { return cycle->contains(wait.block); }))
       break;
-    use = before->getTerminator();
+    place = before;
   }
-  return use;
+  BasicBlock *asks = place == use || place == value->getParent() ? nullptr : place->getSinglePredecessor();
+  if (!asks || cycles.getCycle(asks) != cycles.getCycle(place) || any_of(waits, [&](const Wait &wait) { return wait.block == asks; }))
+    return place;
+  return asks;
 }
 
 // Computes cheap values again where they are used. Whether SSA values that it refers to have changed since need not be asked: a
@@ -415,26 +431,30 @@ static void repeatCheap(Function &body, const std::vector<Wait> &waits, const Kn
   CycleInfo cycles;
   cycles.compute(body);
   for (Instruction *value : livingAcross(body, waits)) {
-    std::set<Instruction *> tree;
-    if (!plan(value, known, tree) || !tree.count(value))
+    std::set<Instruction *> tree, leaves;
+    if (!plan(value, known, tree, leaves) || !tree.count(value) || (tree.size() > mostOfCommon && known.isCommon(value)))
       continue;
     std::vector<Use *> uses;
     for (Use &use : value->uses())
       uses.push_back(&use);
+    // One for each block, at its begin: what dominates a use in another block dominates all of that.
+    std::map<BasicBlock *, Value *> copies;
     for (Use *use : uses) {
       auto *user = cast<Instruction>(use->getUser());
       auto *phi = dyn_cast<PHINode>(user);
-      Instruction *at = placeOf(phi ? phi->getIncomingBlock(*use)->getTerminator() : user, value, cycles, waits);
-      if (at->getParent() == value->getParent())
+      BasicBlock *from = phi ? phi->getIncomingBlock(*use) : user->getParent();
+      BasicBlock *at = placeOf(from, value, cycles, waits);
+      if (at == value->getParent())
         continue;
+      Value *&copy = copies[at];
       std::map<Value *, Value *> made;
-      Value *copy = repeat(value, at, tree, made);
+      if (!copy)
+        copy = repeat(value, &*at->getFirstInsertionPt(), tree, made);
       if (!phi) {
         use->set(copy);
         continue;
       }
       // A phi has the same value for all edges from one block.
-      BasicBlock *from = phi->getIncomingBlock(*use);
       for (unsigned i = 0; i < phi->getNumIncomingValues(); i++)
         if (phi->getIncomingBlock(i) == from && phi->getIncomingValue(i) == value)
           phi->setIncomingValue(i, copy);

@@ -32,7 +32,10 @@ pub(super) fn barriers(text: &str, lines: &[u32], language: Language) -> Result<
     let at = tokens.iter().filter(|token| lines.contains(&token.line) && from.contains(&token.text));
     let changes: Vec<Change> = at.map(|token| (token.range(), to.to_owned())).collect();
     if changes.is_empty() {
-        return Err(format!("no line of it has `{}`", from.join("` or `")));
+        return Err(format!(
+            "its lines do not say `{}` themselves: a macro does, or an included file",
+            from.join("` or `")
+        ));
     }
     Ok(Edit { what: format!("with `{to}`"), text: changed(text, changes) })
 }
@@ -55,10 +58,18 @@ pub(super) fn constants(text: &str, kernel: &str, parameters: &[&str], language:
     Ok(Edit { what: format!("with `{}` in constant memory", parameters.join("`, `")), text: changed(text, changes) })
 }
 
-/// Integers that the kernel is passed become constants of its text.
-pub(super) fn known(text: &str, kernel: &str, values: &[Known<'_>]) -> Result<Edit, String> {
+/// Integers that the kernel is passed become constants of its text: those that stand behind `/` or `%` in one of these lines, or all where none does.
+pub(super) fn known(text: &str, kernel: &str, values: &[Known<'_>], lines: &[u32]) -> Result<Edit, String> {
     let tokens = tokens(text);
     let signature = Signature::of(&tokens, kernel)?;
+    let divides = |known: &&Known<'_>| {
+        lines.iter().any(|line| {
+            let own = tokens.iter().filter(|token| token.line == *line);
+            own.skip_while(|token| !["/", "%"].contains(&token.text)).any(|token| token.text == known.parameter)
+        })
+    };
+    let divisors: Vec<&Known<'_>> = values.iter().filter(divides).collect();
+    let values = if divisors.is_empty() { values.iter().collect() } else { divisors };
     let (mut changes, mut told, mut constants) = (Vec::new(), Vec::new(), String::new());
     for Known { parameter: name, scalar, value } in values {
         let parameter = signature.parameter(&tokens, name)?;
@@ -79,28 +90,28 @@ pub(super) fn known(text: &str, kernel: &str, values: &[Known<'_>]) -> Result<Ed
     Ok(Edit { what: format!("with {} known to the compiler", told.join(", ")), text: changed(text, changes) })
 }
 
-/// Rows of arrays in threadgroup memory, of two dimensions or more, become one element longer.
-pub(super) fn longer_rows(text: &str, language: Language) -> Result<Edit, String> {
+/// Rows of the kernel's arrays in threadgroup memory, of two dimensions or more, become one element longer.
+pub(super) fn longer_rows(text: &str, kernel: &str, language: Language) -> Result<Edit, String> {
     let spaces: &[&str] = match language {
         Language::OpenCl => &["__local", "local"],
         Language::Msl => &["threadgroup"],
     };
     let tokens = tokens(text);
     let (mut changes, mut told) = (Vec::new(), Vec::new());
-    let mut at = 0;
-    while let Some(space) = (at..tokens.len()).find(|at| spaces.contains(&tokens[*at].text)) {
+    let mut at = Signature::of(&tokens, kernel)?.body;
+    let end = closing(&tokens, at).ok_or("its text has no end")?;
+    while let Some(space) = (at..end).find(|at| spaces.contains(&tokens[*at].text)) {
         at = space + 1;
-        // A declaration: up to its end, or to that of a parameter.
-        while at < tokens.len() && ![";", "{", "}", ")"].contains(&tokens[at].text) {
+        // A declaration of arrays; pointers and references have values, which are not to change.
+        while at < end && ![";", "{", "}", ")", "=", "*", "&"].contains(&tokens[at].text) {
             let name = at;
             let mut extents = Vec::new();
             at += 1;
-            while tokens.get(at).is_some_and(|token| token.text == "[") {
-                let Some(end) = closing(&tokens, at) else { break };
-                extents.push(at..end);
-                at = end + 1;
+            while tokens.get(at).is_some_and(|token| token.text == "[" && !token.is_attribute) {
+                let Some(close) = closing(&tokens, at) else { break };
+                extents.push(at..close);
+                at = close + 1;
             }
-            // An attribute is in two brackets.
             if let ([_, .., last], true) = (&extents[..], tokens[name].is_word()) {
                 let inner = tokens[last.start].range().end..tokens[last.end].at;
                 let extent = text[inner.clone()].trim();
@@ -176,9 +187,8 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     }
     let mut depth = 0;
     for at in 0..tokens.len() {
-        let follows =
-            |other: usize| other.checked_add(1).is_some_and(|next| tokens.get(next).is_some_and(|t| t.text == "["));
-        let begins = tokens[at].text == "[" && depth == 0 && follows(at) && tokens[at + 1].at == tokens[at].at + 1;
+        let next = tokens.get(at + 1).is_some_and(|next| next.text == "[" && next.at == tokens[at].at + 1);
+        let begins = depth == 0 && tokens[at].text == "[" && next;
         if begins || depth > 0 {
             depth += match tokens[at].text {
                 "[" => 1,
@@ -228,7 +238,7 @@ impl Signature {
         });
         let (all, body) = found.ok_or_else(|| format!("no function `{name}` with a body is found in its text"))?;
         let (mut parameters, mut start, mut depth) = (Vec::new(), all.start, 0i32);
-        for at in all.clone() {
+        for at in all.clone().filter(|at| !tokens[*at].is_attribute) {
             match tokens[at].text {
                 "(" | "[" | "{" | "<" => depth += 1,
                 ")" | "]" | "}" | ">" => depth -= 1,
@@ -244,10 +254,11 @@ impl Signature {
     }
 
     fn parameter(&self, tokens: &[Token<'_>], name: &str) -> Result<Range<usize>, String> {
-        // The last word that is not an attribute's or an extent.
+        // The last word in front of extents and attributes.
         let named = |range: &&Range<usize>| {
-            let own = tokens[(*range).clone()].iter().rfind(|token| token.is_word() && !token.is_attribute);
-            own.is_some_and(|own| own.text == name)
+            let own = tokens[(*range).clone()].iter();
+            let own = own.take_while(|token| !["[", "__attribute__"].contains(&token.text));
+            own.filter(|token| token.is_word()).last().is_some_and(|own| own.text == name)
         };
         self.parameters.iter().find(named).cloned().ok_or_else(|| format!("no parameter `{name}` is found in its text"))
     }
@@ -285,7 +296,9 @@ template <typename T> kernel void f(device const float *x [[buffer(0)]], device 
         assert_eq!(what, "with `simdgroup_barrier`");
         let expected = "a[at.y][at.x] = x[at.x]; simdgroup_barrier(mem_flags::mem_threadgroup);";
         assert_eq!(lines, [(8, expected.to_owned())]);
-        assert!(barriers(TEXT, &[9], Language::Msl).unwrap_err().contains("no line of it has `threadgroup_barrier`"));
+        assert!(
+            barriers(TEXT, &[9], Language::Msl).unwrap_err().contains("do not say `threadgroup_barrier` themselves")
+        );
         let text = "void f() { barrier(CLK_LOCAL_MEM_FENCE); }";
         let edit = barriers(text, &[1], Language::OpenCl).unwrap();
         assert_eq!(edit.text, "void f() { sub_group_barrier(CLK_LOCAL_MEM_FENCE); }");
@@ -311,24 +324,32 @@ template <typename T> kernel void f(device const float *x [[buffer(0)]], device 
     #[test]
     fn integers_become_constants() {
         let of = |parameter| Known { parameter, scalar: "uint", value: "7".to_owned() };
-        let (what, lines) = lines(known(TEXT, "f", &[of("n"), of("y")]));
+        let (what, lines) = lines(known(TEXT, "f", &[of("n"), of("y")], &[9]));
         assert_eq!(what, "with `n` = 7 known to the compiler");
         let expected = [
             (5, "constant uint &dcmetal_given_n [[buffer(2)]], uint2 at [[thread_position_in_grid]])".to_owned()),
             (6, "{ const uint n = 7;".to_owned()),
         ];
         assert_eq!(lines, expected);
-        assert!(known(TEXT, "f", &[of("x")]).is_err());
+        assert!(known(TEXT, "f", &[of("x")], &[9]).is_err());
+        let text = "void f(int a, __attribute__((unused)) int b[4], int c __attribute__((unused)), int d [[buffer(1 << 0)]]) { g(a / c % 2, d); }";
+        let of = |lines: &[u32]| known(text, "f", &["a", "c", "d"].map(of), lines).unwrap().what;
+        assert_eq!(of(&[1]), "with `c` = 7 known to the compiler");
+        assert_eq!(of(&[2]), "with `a` = 7, `c` = 7, `d` = 7 known to the compiler");
     }
 
     #[test]
     fn rows_become_longer() {
-        let (what, lines) = lines(longer_rows(TEXT, Language::Msl));
+        let (what, lines) = lines(longer_rows(TEXT, "f", Language::Msl));
         assert_eq!(what, "with `a[16][17]`, `c[2][(W * 2) + 1]`");
         assert_eq!(lines, [(7, "threadgroup float a[16][17], b[8], c[2][(W * 2) + 1];".to_owned())]);
         let text = "void f(__local float *x) { __local int t[8]; t[0] = x[0]; }";
-        assert!(longer_rows(text, Language::OpenCl).unwrap_err().contains("no array of rows"));
+        assert!(longer_rows(text, "f", Language::OpenCl).unwrap_err().contains("no array of rows"));
         let text = "void f() { local struct S t[8][4]; }";
-        assert_eq!(longer_rows(text, Language::OpenCl).unwrap().text, "void f() { local struct S t[8][5]; }");
+        assert_eq!(longer_rows(text, "f", Language::OpenCl).unwrap().text, "void f() { local struct S t[8][5]; }");
+        // What is no array of the kernel's own stays: places in one, and other functions'.
+        let text = "void g() { local int t[2][2]; } void f() { local int t[8][4]; local int *p = &t[1][2]; local int q = t[1][2]; }";
+        let edit = longer_rows(text, "f", Language::OpenCl).unwrap();
+        assert_eq!((edit.text, edit.what.as_str()), (text.replace("t[8][4]", "t[8][5]"), "with `t[8][5]`"));
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn measure(on: &Trials<'_>) -> Result<Measured, Failure> {
     drop(prepare(&specs, gpu, kernel)?);
     let counted = {
         let _line = Progress::start(format!("counting {}", kernel.name()));
-        counted(&command.source, command, kernel, global, threadgroup)
+        counted(&command.source, command, (kernel, &command.source.name()), global, threadgroup)
     };
     let shapes = {
         let _line = Progress::start(format!("trying threadgroups of {}", kernel.name()));
@@ -81,7 +81,9 @@ pub(super) fn measure(on: &Trials<'_>) -> Result<Measured, Failure> {
     };
     let fastest = shapes.as_ref().ok().and_then(|shapes| shapes.iter().find(|shape| shape.equal));
     let other = fastest.filter(|fastest| fastest.size != threadgroup && counted.is_ok());
-    let fastest = other.and_then(|fastest| self::counted(&command.source, command, kernel, global, fastest.size).ok());
+    let fastest = other.and_then(|fastest| {
+        self::counted(&command.source, command, (kernel, &command.source.name()), global, fastest.size).ok()
+    });
     Ok(Measured { global, threadgroup, counted, shapes, fastest, trials: on.run() })
 }
 
@@ -124,15 +126,16 @@ fn shapes(
     Ok(Ok(shapes))
 }
 
-/// Counts what the kernel of a file does: `dcmetal run` in a process of its own, whose kernels hostmetal compiles with counters.
+/// Counts what the kernel of a file does, which was compiled under that name: `dcmetal run` in a process of its own, whose kernels hostmetal compiles with
+/// counters.
 pub(super) fn counted(
     source: &Source,
     command: &Analyze,
-    kernel: &Kernel,
+    (kernel, file): (&Kernel, &str),
     global: [u64; 3],
     threadgroup: Size,
 ) -> Result<Counted, String> {
-    let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+    let counts = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
     let program = std::env::current_exe().map_err(|error| format!("this program's name: {error}"))?;
     let extents = |extents: [u64; 3]| extents.map(|extent| extent.to_string()).join(",");
     let mut child = Command::new(program);
@@ -140,20 +143,19 @@ pub(super) fn counted(
     child.args(["--global", &extents(global), "--local", &extents(threadgroup.to_array()), "--partial"]);
     child.args(["--timeout", &command.timeout.to_string()]);
     command.args.iter().for_each(|arg| _ = child.arg("--arg").arg(&arg.text));
-    let output = child.env("HOSTMETAL_COUNTS", file.path()).output().map_err(|error| error.to_string())?;
+    let output = child.env("HOSTMETAL_COUNTS", counts.path()).output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(format!("the counted run failed: {}", said.trim_end().lines().last().unwrap_or("without a word")));
     }
-    let text = std::fs::read_to_string(file.path()).map_err(|error| error.to_string())?;
+    let text = std::fs::read_to_string(counts.path()).map_err(|error| error.to_string())?;
     let Some(line) = text.lines().next() else { return Err("only hostmetal counts".to_owned()) };
     let counts: Value = serde_json::from_str(line).map_err(|error| format!("what was counted: {error}"))?;
     if let Some(why) = counts["not_counted"].as_str() {
         return Err(why.to_owned());
     }
     let is_opencl = matches!(source::language(&source.file), Ok(Language::OpenCl));
-    Counted::read(&counts, kernel, &source.name(), is_opencl)
-        .ok_or_else(|| format!("what was counted is not understood: {line}"))
+    Counted::read(&counts, kernel, file, is_opencl).ok_or_else(|| format!("what was counted is not understood: {line}"))
 }
 
 /// The command line of these flags.
@@ -275,7 +277,30 @@ impl Measured {
     pub(crate) fn effect(&self, advice: &Advice, places: &[Place], limits: &[Limit]) -> Result<Vec<String>, String> {
         let mut found = Vec::new();
         match advice.rule {
-            Rule::Lines | Rule::Gather | Rule::Banks => {
+            Rule::Banks => {
+                let at = |place: &&Place| advice.at.contains(&place.at) && is_of(advice.rule, place);
+                let sums = |counted: &Counted, what: &str| -> Vec<String> {
+                    let sums = places.iter().filter(at).filter_map(|place| counted.at(place));
+                    sums.map(|sum| format!("{what}: {}", sum.words())).collect()
+                };
+                match &self.counted {
+                    Ok(counted) => found.extend(sums(counted, "counted")),
+                    Err(why) => found.push(format!("not counted: {why}")),
+                }
+                match self.trials.get(&Rule::Banks) {
+                    Some(Ok(trial)) => {
+                        found.push(trial.words());
+                        match &trial.counted {
+                            Some(Ok(counted)) => found.extend(sums(counted, "counted then")),
+                            Some(Err(why)) => found.push(format!("not counted then: {why}")),
+                            None => {}
+                        }
+                    }
+                    Some(Err(why)) => found.push(format!("not tried: {why}")),
+                    None => {}
+                }
+            }
+            Rule::Lines | Rule::Gather => {
                 let counted = self.counted.as_ref().map_err(Clone::clone)?;
                 for place in places.iter().filter(|place| advice.at.contains(&place.at) && is_of(advice.rule, place)) {
                     let Some(sum) = counted.at(place) else { continue };
@@ -286,23 +311,9 @@ impl Measured {
                         found.push(format!("counted in threadgroups of {}: {}", shape.size, other.words()));
                     }
                 }
-                if advice.rule != Rule::Banks {
-                    found.extend(self.fastest_shape());
-                }
+                found.extend(self.fastest_shape());
                 if found.is_empty() {
                     return Err("the run did not come there".to_owned());
-                }
-                match self.trials.get(&advice.rule) {
-                    Some(Ok(trial)) => {
-                        found.push(trial.words());
-                        let counted = trial.counted.as_ref();
-                        let at =
-                            places.iter().filter(|place| advice.at.contains(&place.at) && is_of(advice.rule, place));
-                        let sums = at.filter_map(|place| counted?.at(place));
-                        found.extend(sums.map(|sum| format!("counted then: {}", sum.words())));
-                    }
-                    Some(Err(why)) => found.push(format!("not tried: {why}")),
-                    None => {}
                 }
             }
             Rule::Occupancy if limits.contains(&Limit::ThreadgroupSize) => {

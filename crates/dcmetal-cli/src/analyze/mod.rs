@@ -129,8 +129,8 @@ fn analyse(command: &Analyze, gpu: &Accelerator, file: &File, kernel: Kernel) ->
     let report = kernel.report(&on).map_err(|error| told(&error))?;
     let measured = match command.global.filter(|_| command.measure) {
         Some(global) => {
-            let (kernel, report, text) = (&kernel, &report, &file.text);
-            Some(measured::measure(&Trials { command, gpu, kernel, report, text, global, threadgroup })?)
+            let (kernel, on, report, text) = (&kernel, &on, &report, &file.text);
+            Some(measured::measure(&Trials { command, gpu, kernel, on, report, text, global, threadgroup })?)
         }
         None => None,
     };

@@ -5,7 +5,7 @@ use dcmetal::clmsl::{AddressSpace, Location};
 use serde_json::{Value, json};
 
 use super::measured::{Measured, Shape};
-use super::trial::Trial;
+use super::trial::{Outputs, Trial};
 use super::{Analysed, File};
 use crate::analysis;
 use crate::table::{bytes, table};
@@ -311,6 +311,12 @@ fn runs(measured: &Measured) -> Value {
             "seconds_before": trial.before.as_secs_f64(),
             "runs": trial.turns,
             "outputs": trial.outputs.name(),
+            "different": match trial.outputs {
+                Outputs::Differ { numbers, of, largest } => json!({ "numbers": numbers, "of": of, "largest": largest }),
+                _ => Value::Null,
+            },
+            "places": trial.places[0],
+            "places_left": trial.places[1],
         }),
         Err(why) => json!({ "rule": rule.name(), "not_tried": why }),
     };

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use dcmetal::analysis::{Report, Rule};
-use dcmetal::{Accelerator, Access, Arg, Argument, ArgumentKind, Error, Grid, Kernel, Size};
+use dcmetal::analysis::{Conditions, Report, Rule};
+use dcmetal::clmsl::{AddressSpace, Location};
+use dcmetal::{Accelerator, Access, Arg, Argument, ArgumentKind, Error, Grid, Kernel, Scalar, Size};
 
 use super::edit::{self, Edit, Known};
 use super::measured::{Counted, counted};
@@ -32,13 +33,15 @@ pub(crate) struct Trial {
     pub(crate) after: Duration,
     pub(crate) turns: usize,
     pub(crate) outputs: Outputs,
-    /// What it does to memory, of advice about that.
-    pub(super) counted: Option<Counted>,
+    /// What it does to memory, of advice about that; or why that is not known.
+    pub(super) counted: Option<Result<Counted, String>>,
+    /// Places that the rule advised of before, and that are left.
+    pub(crate) places: [usize; 2],
 }
 
 /// What it computes, against what the kernel as given does.
 pub(crate) enum Outputs {
-    /// The same, bit by bit.
+    /// The same numbers.
     Equal,
     Differ {
         numbers: usize,
@@ -47,6 +50,8 @@ pub(crate) enum Outputs {
     },
     /// The kernel as given computes something else each time.
     Unsteady,
+    /// It writes no argument.
+    Nothing,
 }
 
 impl Outputs {
@@ -56,6 +61,7 @@ impl Outputs {
             Outputs::Equal => "equal",
             Outputs::Differ { .. } => "differ",
             Outputs::Unsteady => "unsteady",
+            Outputs::Nothing => "none",
         }
     }
 }
@@ -70,9 +76,16 @@ impl Trial {
             Outputs::Differ { numbers, of, largest } => {
                 format!("{numbers} of {of} numbers that it computes are others, by {largest:.1e} at most")
             }
-            Outputs::Unsteady => "what it computes is another thing each time, changed or not".to_owned(),
+            Outputs::Unsteady => "the kernel as given computes something else each time".to_owned(),
+            Outputs::Nothing => "it writes no argument that could be compared".to_owned(),
         };
-        format!("tried: {what} it takes {after:.2?} here, {part:.2} of {before:.2?} ({turns} runs by turns); {outputs}")
+        let left = match self.places {
+            [_, 0] => String::new(),
+            [all, left] => format!("; {left} of {all} places are as they were"),
+        };
+        format!(
+            "tried: {what} it takes {after:.2?} here, {part:.2} of {before:.2?} ({turns} runs by turns); {outputs}{left}"
+        )
     }
 }
 
@@ -81,6 +94,7 @@ pub(super) struct Trials<'a> {
     pub(super) command: &'a Analyze,
     pub(super) gpu: &'a Accelerator,
     pub(super) kernel: &'a Kernel,
+    pub(super) on: &'a Conditions,
     pub(super) report: &'a Report,
     /// The file's.
     pub(super) text: &'a str,
@@ -103,15 +117,17 @@ impl Trials<'_> {
         let (text, kernel) = (self.text, self.kernel.name());
         let places = self.report.advice.iter().filter(|advice| advice.rule == rule).flat_map(|advice| &advice.at);
         let file = self.command.source.name();
+        let lines = |places: &mut dyn Iterator<Item = &Location>| -> Vec<u32> {
+            places.filter(|at| at.file == file).map(|at| at.line).collect()
+        };
         Some(match rule {
-            Rule::Barrier => {
-                let lines: Vec<u32> = places.filter(|at| at.file == file).map(|at| at.line).collect();
-                edit::barriers(text, &lines, language)
-            }
+            Rule::Barrier => edit::barriers(text, &lines(&mut { places }), language),
             Rule::Uniform => {
                 let at: Vec<_> = places.collect();
-                let accesses =
-                    self.report.accesses.iter().filter(|access| at.contains(&&access.at) && access.is_uniform());
+                let accesses = self.report.accesses.iter().filter(|place| {
+                    let is_read = place.access.address_space == AddressSpace::Global && !place.access.writes;
+                    is_read && at.contains(&&place.at) && place.is_uniform()
+                });
                 let mut names: Vec<&str> = accesses.filter_map(|access| access.argument.as_deref()).collect();
                 names.sort_unstable();
                 names.dedup();
@@ -120,14 +136,14 @@ impl Trials<'_> {
                     false => edit::constants(text, kernel, &names, language),
                 }
             }
-            Rule::Banks => edit::longer_rows(text, language),
-            Rule::Division => edit::known(text, kernel, &self.integers()),
+            Rule::Banks => edit::longer_rows(text, kernel, language),
+            Rule::Division => edit::known(text, kernel, &self.integers(), &lines(&mut { places })),
             Rule::Double if language == Language::OpenCl => {
                 let is_structure = |of: &Argument| {
                     of.scalar.is_none() && matches!(of.kind, ArgumentKind::Buffer | ArgumentKind::Value)
                 };
                 if let Some(argument) = self.kernel.arguments().iter().find(|argument| is_structure(argument)) {
-                    return Some(Err(format!("`{}` has another layout with float for double", argument.name)));
+                    return Some(Err(format!("`{}` may have another layout with float for double", argument.name)));
                 }
                 Ok(Edit { what: "with float for double".to_owned(), text: text.to_owned() })
             }
@@ -140,7 +156,9 @@ impl Trials<'_> {
         let pairs = self.kernel.arguments().iter().zip(&self.command.args);
         pairs
             .filter_map(|(argument, arg)| match &arg.spec {
-                Spec::Value { element, lanes: 1, bytes } => {
+                Spec::Value { element, lanes: 1, bytes } if argument.lanes == 1 => {
+                    // A structure, a truth or a bfloat is given as an integer too.
+                    argument.scalar.filter(|scalar| !matches!(scalar, Scalar::Bool | Scalar::BF16))?;
                     let (scalar, value) = integer(*element, bytes)?;
                     Some(Known { parameter: &argument.name, scalar, value })
                 }
@@ -153,31 +171,37 @@ impl Trials<'_> {
     fn attempt(&self, rule: Rule, Edit { what, text }: Edit) -> Result<Trial, String> {
         let _line = Progress::start(format!("trying {} {what}", self.kernel.name()));
         let named = |error: String| format!("{what} {error}");
-        let Source { file, flags } = &self.command.source;
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let name = file.file_name().ok_or_else(|| named("it has no name".to_owned()))?;
-        let mut flags: Flags = flags.clone();
-        // What it includes lies beside the file that was given.
-        flags.include.insert(0, file.parent().unwrap_or_else(|| "".as_ref()).to_owned());
         let is_narrow = rule == Rule::Double;
-        if is_narrow {
-            flags.fp64 = Some(Fp64::Float);
-        }
-        let source = Source { file: folder.path().join(name), flags };
-        std::fs::write(&source.file, &text).map_err(|error| named(format!("it is not written: {error}")))?;
+        let Source { file, flags } = &self.command.source;
+        // Under the name of the file, beside which it finds what it includes.
+        let fp64 = if is_narrow { Some(Fp64::Float) } else { flags.fp64 };
+        let source = Source { file: file.clone(), flags: Flags { fp64, ..flags.clone() } };
         let compile =
             || -> Result<Kernel, Refused> { Ok(source.library(self.gpu, &text)?.0?.kernel(self.kernel.name())?) };
         let changed = compile().map_err(|refused| named(format!("it does not compile: {}", refused.words())))?;
+        // A change may be beside what the advice is about: in another function of the name, or what is not compiled.
+        let of_rule = |report: &Report| {
+            let advice = report.advice.iter().filter(|advice| advice.rule == rule);
+            advice.map(|advice| advice.at.len().max(1)).sum::<usize>()
+        };
+        let report = changed.report(self.on).map_err(|error| named(error.to_string()))?;
+        let places = [self.report, &report].map(of_rule);
+        if places[1] >= places[0] {
+            return Err(named("what the advice is about is as it was".to_owned()));
+        }
 
-        let given = self.command.args.iter().map(|arg| held(&arg.spec, false)).collect::<Result<Vec<_>, _>>();
-        let narrow = self.command.args.iter().map(|arg| held(&arg.spec, is_narrow)).collect::<Result<Vec<_>, _>>();
-        let (given, narrow) = (given.map_err(said)?, narrow.map_err(said)?);
+        let given = self.specs(false).map_err(said)?;
+        let narrow = if is_narrow { Some(self.specs(true).map_err(said)?) } else { None };
+        let narrow = narrow.as_ref().unwrap_or(&given);
         let before = |outputs| self.once(self.kernel, &given, outputs);
-        let after =
-            |outputs| self.once(&changed, &narrow, outputs).map_err(|error| named(format!("it fails: {error}")));
+        let after = |outputs| self.once(&changed, narrow, outputs).map_err(|error| named(format!("it fails: {error}")));
         // The first runs are for the outputs, and warm both up.
-        let (first, other, again) = (before(true)?.1, after(true)?.1, before(true)?.1);
-        let outputs = if first == again { compared(&first, &other)? } else { Outputs::Unsteady };
+        let first = before(true)?.1;
+        let outputs = match before(true)?.1 == first {
+            _ if first.is_empty() => Outputs::Nothing,
+            true => compared(&first, &after(true)?.1)?,
+            false => Outputs::Unsteady,
+        };
         let (mut times, begun) = ([Vec::new(), Vec::new()], Instant::now());
         while times[0].len() < MOST && (times[0].len() < LEAST || begun.elapsed() < TIME) {
             times[0].push(before(false)?.0);
@@ -188,13 +212,29 @@ impl Trials<'_> {
             times.sort_unstable();
             times[times.len() / 2]
         });
-        if before.is_zero() {
+        if before.is_zero() || after.is_zero() {
             return Err("the device says that it took no time".to_owned());
         }
-        let counted = (rule == Rule::Banks)
-            .then(|| counted(&source, self.command, &changed, self.global, self.threadgroup).ok())
-            .flatten();
-        Ok(Trial { what, before, after, turns, outputs, counted })
+        let counted = (rule == Rule::Banks).then(|| self.count(&source, &text, &changed));
+        Ok(Trial { what, before, after, turns, outputs, counted, places })
+    }
+
+    /// Counts the changed text, which another process reads from a file.
+    fn count(&self, source: &Source, text: &str, changed: &Kernel) -> Result<Counted, String> {
+        let is_directive = |line: &str| line.trim_start().starts_with('#');
+        if text.lines().any(|line| is_directive(line) && line.contains("include") && line.contains('"')) {
+            return Err("it includes files that lie beside it".to_owned());
+        }
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let name = source.file.file_name().ok_or("it has no name")?;
+        let source = Source { file: folder.path().join(name), flags: source.flags.clone() };
+        std::fs::write(&source.file, text).map_err(|error| error.to_string())?;
+        counted(&source, self.command, (changed, &self.command.source.name()), self.global, self.threadgroup)
+    }
+
+    /// The arguments, with their content in memory; `narrow`: with floats for what has 64 bits.
+    fn specs(&self, narrow: bool) -> Result<Vec<Spec>, Failure> {
+        self.command.args.iter().map(|arg| held(&arg.spec, narrow)).collect()
     }
 
     /// One run: the device's time, and if they are asked for what it wrote.
@@ -206,7 +246,8 @@ impl Trials<'_> {
         let submission = kernel.launch(grid, args).map_err(told)?;
         submission.wait_timeout(Duration::from_secs_f64(self.command.timeout)).map_err(told)?;
         let time = submission.gpu_time().map_err(told)?;
-        let written = kernel.arguments().iter().zip(&given).filter_map(|(argument, given)| match given {
+        // Of the kernel as given: what one only reads the other may be said to write, by its text.
+        let written = self.kernel.arguments().iter().zip(&given).filter_map(|(argument, given)| match given {
             Given::Memory { memory, element, shape, .. } if outputs && argument.access != Access::ReadOnly => {
                 let array = |bytes| Array { element: *element, shape: shape.clone(), bytes };
                 Some(memory.bytes().map(array))
@@ -262,6 +303,12 @@ fn held(spec: &Spec, narrow: bool) -> Result<Spec, Failure> {
         Spec::Value { element: Element::F64, lanes, bytes } if narrow => {
             Spec::Value { element: Element::F32, lanes: *lanes, bytes: floats(bytes) }
         }
+        // Zeros need no memory of the host.
+        Spec::Buffer { source: spec::Source::Zeros { element: Element::F64, shape }, save } if narrow => {
+            let source = spec::Source::Zeros { element: Element::F32, shape: shape.clone() };
+            Spec::Buffer { source, save: save.clone() }
+        }
+        Spec::Buffer { source: spec::Source::Zeros { .. }, .. } => spec.clone(),
         Spec::Buffer { source, save } => {
             let mut array = content(source)?;
             if narrow && array.element == Element::F64 {
@@ -276,6 +323,9 @@ fn held(spec: &Spec, narrow: bool) -> Result<Spec, Failure> {
 fn compared(expected: &[Array], got: &[Array]) -> Result<Outputs, String> {
     if expected == got {
         return Ok(Outputs::Equal);
+    }
+    if expected.len() != got.len() {
+        return Err("it has other arguments".to_owned());
     }
     let (mut numbers, mut of, mut most) = (0, 0, 0.0f64);
     for (expected, got) in expected.iter().zip(got) {

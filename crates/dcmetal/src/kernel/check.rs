@@ -304,7 +304,8 @@ pub(super) fn check_grid(pipeline: &Pipeline, grid: &Grid) -> Result<(Size, Size
     }
     let (group, reason, whole) = match (grid.threadgroup, pipeline.required_threadgroup) {
         (Some(group), _) => {
-            let whole = if grid.partial { pipeline.chooses_whole } else { pipeline.uniform_threadgroups };
+            let is_chosen = grid.partial && pipeline.required_threadgroup.is_none();
+            let whole = if is_chosen { pipeline.chooses_whole } else { pipeline.uniform_threadgroups };
             (group, ThreadgroupReason::Grid, whole)
         }
         (None, Some(required)) => (required, ThreadgroupReason::Required, pipeline.uniform_threadgroups),

@@ -111,6 +111,17 @@ const TILED: &[(&str, Reference)] = &[
                 .fold(0u32, |s, r| (0..N).fold(s, |s, k| s.wrapping_mul(3).wrapping_add(t.a[(from + k) as usize] ^ r)))
         },
     ),
+    // Rounds of each thread's own behind a barrier, from where it found before.
+    (
+        "const device uint *row = a + ((y * p[0]) ^ p[1]); out[i] = *row; threadgroup_barrier(mem_flags::mem_none); \
+         uint s = 0; for (uint k = 0; k < x % 7; k++) s = s * 3 + row[k]; out[i] += s;",
+        |t| {
+            let row = ((t.y * P[0]) ^ P[1]) as usize;
+            (0..(t.x % 7) as usize)
+                .fold(0u32, |s, k| s.wrapping_mul(3).wrapping_add(t.a[row + k]))
+                .wrapping_add(t.a[row])
+        },
+    ),
     // Each thread's own count.
     ("uint s = 0; for (uint k = 0; k < x % 7; k++) s += a[k]; out[i] = s;", |t| {
         (0..t.x % 7).fold(0u32, |s, k| s.wrapping_add(t.a[k as usize]))
