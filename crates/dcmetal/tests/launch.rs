@@ -395,6 +395,15 @@ fn opencl_kernels_keep_their_rules() {
     assert!(matches!(refused, Error::ThreadgroupUneven { .. }), "{refused:?}");
     go(&plain, Grid::linear(7).threadgroup(4u32).partial(), args![&mut y, 8i32]).unwrap();
     assert_eq!(y.to_vec().unwrap(), [8; 7]);
+    // Such a threadgroup shows no dimensions that the grid does not have, and what a kernel requires divides the grid still.
+    let asks = "__kernel void dimensions(__global int *y) { y[get_global_id(0)] = (int)get_work_dim(); }";
+    let dimensions = gpu.compile_opencl(asks).unwrap().kernel("dimensions").unwrap();
+    go(&dimensions, Grid::linear(7).threadgroup((4u32, 2u32)).partial(), args![&mut y]).unwrap();
+    assert_eq!(y.to_vec().unwrap(), [1; 7]);
+    let mut few = gpu.buffer_zeroed::<u32>(24).unwrap();
+    let refused =
+        go(&fixed, Grid::threads((6u32, 2u32)).threadgroup((4u32, 2u32)).partial(), args![&mut few]).unwrap_err();
+    assert!(matches!(refused, Error::ThreadgroupUneven { .. }), "{refused:?}");
     go(&plain, Grid::linear(7), args![&mut y, -3i32]).unwrap();
     assert_eq!(y.to_vec().unwrap(), [-3; 7]);
     let options = dcmetal::clmsl::Options { std: dcmetal::clmsl::Std::Cl20, ..Default::default() };

@@ -63,9 +63,14 @@ pub(super) fn known(text: &str, kernel: &str, values: &[Known<'_>], lines: &[u32
     let tokens = tokens(text);
     let signature = Signature::of(&tokens, kernel)?;
     let divides = |known: &&Known<'_>| {
-        lines.iter().any(|line| {
-            let own = tokens.iter().filter(|token| token.line == *line);
-            own.skip_while(|token| !["/", "%"].contains(&token.text)).any(|token| token.text == known.parameter)
+        let mut behind = false;
+        tokens.iter().filter(|token| lines.contains(&token.line)).any(|token| {
+            match token.text {
+                "/" | "%" => behind = true,
+                "," | ";" => behind = false,
+                _ => {}
+            }
+            behind && token.text == known.parameter
         })
     };
     let divisors: Vec<&Known<'_>> = values.iter().filter(divides).collect();

@@ -195,6 +195,18 @@ const TRIALS: &[Case] = &[
         Ok(("with float for double", "differ")),
     ),
     (
+        "advice.metal --kernel not_const",
+        "--global 256 --arg random=u32:256:1 --arg zeros=u32:256",
+        "uniform",
+        Ok(("with `table` in constant memory", "equal")),
+    ),
+    (
+        "advice.cl --kernel twice",
+        "--global 640 --arg zeros=u32:640 --arg u32=7",
+        "division",
+        Err("with `n` = 7 known to the compiler what the advice is about is as it was"),
+    ),
+    (
         "advice.metal --kernel passes_on",
         "--global 640 --arg random=f32:4:1 --arg zeros=f32:640",
         "uniform",

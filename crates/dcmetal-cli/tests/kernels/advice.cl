@@ -27,3 +27,10 @@ void one_group(__global float *y)
     barrier(CLK_LOCAL_MEM_FENCE);
     y[get_global_id(0)] = row[31 - get_local_id(0)];
 }
+
+// The first is not compiled.
+#ifdef OTHER
+__kernel void twice(__global uint *y, uint n) { y[get_global_id(0)] = (uint)get_global_id(0) / n; }
+#else
+__kernel void twice(__global uint *y, uint n) { y[get_global_id(0)] = (uint)get_global_id(0) / n; }
+#endif

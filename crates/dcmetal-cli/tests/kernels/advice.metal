@@ -39,3 +39,9 @@ kernel void passes_on(device const float *table [[buffer(0)]], device float *y [
 {
     y[at] = first(table) + at;
 }
+
+// In constant memory it is no output any more.
+kernel void not_const(device uint *table [[buffer(0)]], device uint *y [[buffer(1)]], uint at [[thread_position_in_grid]])
+{
+    y[at] = table[3] + at;
+}
