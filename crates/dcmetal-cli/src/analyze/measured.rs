@@ -284,7 +284,10 @@ impl Measured {
                     sums.map(|sum| format!("{what}: {}", sum.words())).collect()
                 };
                 match &self.counted {
-                    Ok(counted) => found.extend(sums(counted, "counted")),
+                    Ok(counted) => match sums(counted, "counted") {
+                        sums if sums.is_empty() => found.push("not counted: the run did not come there".to_owned()),
+                        sums => found.extend(sums),
+                    },
                     Err(why) => found.push(format!("not counted: {why}")),
                 }
                 match self.trials.get(&Rule::Banks) {

@@ -307,8 +307,8 @@ fn runs(measured: &Measured) -> Value {
         Ok(trial) => json!({
             "rule": rule.name(),
             "change": trial.what,
-            "seconds": trial.after.as_secs_f64(),
-            "seconds_before": trial.before.as_secs_f64(),
+            "seconds": trial.time.ours.as_secs_f64(),
+            "seconds_before": trial.time.peer.as_secs_f64(),
             "runs": trial.turns,
             "outputs": trial.outputs.name(),
             "different": match trial.outputs {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use dcmetal::analysis::{Conditions, Report, Rule};
 use dcmetal::clmsl::{AddressSpace, Location};
 use dcmetal::{Accelerator, Access, Arg, Argument, ArgumentKind, Error, Grid, Kernel, Scalar, Size};
+use dcmetal_validate::measure::{Ratio, Spread, alternated};
 
 use super::edit::{self, Edit, Known};
 use super::measured::{Counted, counted};
@@ -19,7 +20,7 @@ use crate::run::{Given, content, prepare};
 use crate::source::{self, Language};
 use crate::spec::{self, Spec};
 
-/// Turns of the two: no further one begins after TIME, and fewer than LEAST are none.
+/// Turns of the two: as many as take about TIME, but LEAST and MOST.
 const LEAST: usize = 3;
 const MOST: usize = 15;
 const TIME: Duration = Duration::from_secs(2);
@@ -28,9 +29,8 @@ const TIME: Duration = Duration::from_secs(2);
 pub(crate) struct Trial {
     /// The change.
     pub(crate) what: String,
-    /// Medians of the device's times.
-    pub(crate) before: Duration,
-    pub(crate) after: Duration,
+    /// The device's times: `ours` is the changed kernel.
+    pub(crate) time: Ratio,
     pub(crate) turns: usize,
     pub(crate) outputs: Outputs,
     /// What it does to memory, of advice about that; or why that is not known.
@@ -69,8 +69,8 @@ impl Outputs {
 impl Trial {
     /// For people.
     pub(crate) fn words(&self) -> String {
-        let Trial { what, before, after, turns, .. } = self;
-        let part = after.as_secs_f64() / before.as_secs_f64();
+        let Trial { what, time: Ratio { ours: after, peer: before, ratio, .. }, turns, .. } = self;
+        let Spread { median, p10, p90, .. } = ratio;
         let outputs = match self.outputs {
             Outputs::Equal => "it computes the same".to_owned(),
             Outputs::Differ { numbers, of, largest } => {
@@ -84,7 +84,7 @@ impl Trial {
             [all, left] => format!("; {left} of {all} places are as they were"),
         };
         format!(
-            "tried: {what} it takes {after:.2?} here, {part:.2} of {before:.2?} ({turns} runs by turns); {outputs}{left}"
+            "tried: {what} it takes {after:.2?} here, {median:.2} ({p10:.2} to {p90:.2}) of {before:.2?} ({turns} runs by turns); {outputs}{left}"
         )
     }
 }
@@ -195,28 +195,24 @@ impl Trials<'_> {
         let narrow = narrow.as_ref().unwrap_or(&given);
         let before = |outputs| self.once(self.kernel, &given, outputs);
         let after = |outputs| self.once(&changed, narrow, outputs).map_err(|error| named(format!("it fails: {error}")));
-        // The first runs are for the outputs, and warm both up.
-        let first = before(true)?.1;
-        let outputs = match before(true)?.1 == first {
+        // The first runs are for the outputs.
+        let begun = Instant::now();
+        let (first, again, other) = (before(true)?.1, before(true)?.1, after(true)?.1);
+        let outputs = match again == first {
             _ if first.is_empty() => Outputs::Nothing,
-            true => compared(&first, &after(true)?.1)?,
+            true => compared(&first, &other)?,
             false => Outputs::Unsteady,
         };
-        let (mut times, begun) = ([Vec::new(), Vec::new()], Instant::now());
-        while times[0].len() < MOST && (times[0].len() < LEAST || begun.elapsed() < TIME) {
-            times[0].push(before(false)?.0);
-            times[1].push(after(false)?.0);
-        }
-        let turns = times[0].len();
-        let [before, after] = times.map(|mut times| {
-            times.sort_unstable();
-            times[times.len() / 2]
-        });
-        if before.is_zero() || after.is_zero() {
+        drop((first, again, other));
+        // Three runs have been made, and a turn is two.
+        let turn = begun.elapsed().as_secs_f64() * 2.0 / 3.0;
+        let turns = ((TIME.as_secs_f64() / turn) as usize).clamp(LEAST, MOST);
+        let time = alternated(turns, || Ok::<_, String>(after(false)?.0), || Ok(before(false)?.0))?;
+        if time.peer.is_zero() || time.ours.is_zero() {
             return Err("the device says that it took no time".to_owned());
         }
         let counted = (rule == Rule::Banks).then(|| self.count(&source, &text, &changed));
-        Ok(Trial { what, before, after, turns, outputs, counted, places })
+        Ok(Trial { what, time, turns, outputs, counted, places })
     }
 
     /// Counts the changed text, which another process reads from a file.
