@@ -87,7 +87,8 @@ template <class Handle> void take(Handle handle) { [in(handle) release]; }
 // The pool of an entry. GCC's runtime looks NSAutoreleasePool up by name at each @autoreleasepool, a tenth of the time that
 // a command buffer's creation takes; here its class, which never changes, is looked up once, and asked for a `new` one: GNUstep has that
 // call its two methods directly. It finds those at the first `new`, of which two threads must not make one each: the second
-// would call what is found by half.
+// would call what is found by half. A thread that ends says so to the notification center, whose class makes a lock when it is first used:
+// that is not left to threads that end at the same time either.
 #ifdef __APPLE__
 #define DC_POOL @autoreleasepool
 #else
@@ -103,6 +104,7 @@ class Pool {
     static const Class pools = [] {
       const Class pools = [NSAutoreleasePool class];
       [(NSAutoreleasePool *)[pools new] drain];
+      [NSNotificationCenter defaultCenter];
       return pools;
     }();
     return pools;

@@ -34,7 +34,7 @@ mod vectors;
 use std::collections::{BTreeMap, BTreeSet};
 
 use number::{FLOAT, FLOATS, INTEGERS};
-use stdlib::catalog::{Line, features, fill, lines, parts, spaces, texture_functions};
+use stdlib::catalog::{Line, features, fill, lines, spaces, texture_functions, types_of};
 
 /// A function, operator or the like, and the type it is used with; no type where its name says all.
 type Feature = (String, String);
@@ -52,8 +52,8 @@ fn covered() -> BTreeSet<Feature> {
         curves::uses(t).iter().for_each(|u| all.extend(u.0.covers()));
     }
     vectors::boolean_uses().iter().for_each(|u| all.extend(u.0.covers()));
-    for operand in groups::TYPES {
-        groups::uses(operand).iter().for_each(|u| all.extend(u.0.covers()));
+    for operand in types_of(groups::TYPES) {
+        groups::uses(&operand).iter().for_each(|u| all.extend(u.0.covers()));
     }
     all.extend(matrix::covered());
     all.extend(pack::covered());
@@ -138,17 +138,13 @@ fn required() -> BTreeMap<Feature, String> {
     all
 }
 
-/// Whether the tables have a feature with its type; of a vector, with vectors of its component and with vectors of its size.
+/// Whether the tables have a feature with its type.
 fn has(covered: &BTreeSet<Feature>, (name, operand): &Feature) -> bool {
-    let (scalar, size) = parts(operand);
     if operand.is_empty() {
-        return covered.iter().any(|c| c.0 == *name);
+        covered.iter().any(|c| c.0 == *name)
+    } else {
+        covered.contains(&(name.clone(), operand.clone()))
     }
-    let with = |holds: &dyn Fn(&str, &str) -> bool| {
-        covered.iter().any(|c| c.0 == *name && holds(parts(&c.1).0, parts(&c.1).1))
-    };
-    covered.contains(&(name.clone(), operand.clone()))
-        || size.len() == 1 && with(&|s, n| s == scalar && n.len() == 1) && with(&|_, n| n == size)
 }
 
 #[test]

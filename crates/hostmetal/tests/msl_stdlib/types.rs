@@ -89,12 +89,13 @@ fn reinterpretations() -> Vec<Use> {
     all
 }
 
-/// From a type to a type: of numbers, and of vectors.
+/// From a type to a type: of numbers, and of vectors, where each type is converted to in every width.
 fn conversions(from: Scalar) -> Vec<(Use, Scalar)> {
+    let place = every_scalar().position(|t| t.name == from.name).expect("one of them");
     every_scalar()
         .enumerate()
         .flat_map(|(i, to)| {
-            let (name, width) = (to.name, 2 + i % 3);
+            let (name, width) = (to.name, 2 + (place + i) % 3);
             [
                 (Use::new(&format!("static_cast<{name}>(a)"), from.name, name), to),
                 (
