@@ -20,3 +20,6 @@ mod random;
 mod reduce;
 #[path = "tensor/special.rs"]
 mod special;
+#[cfg(target_os = "linux")]
+#[path = "tensor/tiles.rs"]
+mod tiles;
