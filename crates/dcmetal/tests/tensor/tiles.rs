@@ -1,4 +1,4 @@
-//! How hostmetal runs the kernels: the loops that take their time in tiles of threads (docs/HOSTMETAL.md, "Loops or stacks"). Nothing but time tells otherwise.
+//! How hostmetal runs the kernels: each has loops in tiles of threads (docs/HOSTMETAL.md, "Loops or stacks"). Of results nothing would tell that.
 
 use std::process::Command;
 
