@@ -42,7 +42,7 @@ fn kernels_run_in_tiles() {
     command
         .args(["tiles::kernels_run_in_tiles", "--exact", "--nocapture"])
         .env(CHILD, "1")
-        .env("HOSTMETAL_LOG", "debug");
+        .envs([("HOSTMETAL_LOG", "debug"), ("HOSTMETAL_ENGINE", "pass")]);
     let output = command.output().expect("the test starts itself");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
