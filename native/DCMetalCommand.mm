@@ -6,6 +6,14 @@ using namespace dcmetal;
 
 // ------------------------------------------------------------------ DCMetalCommandBuffer
 
+// Of command buffers whose errors tell of their encoders.
+static MTLCommandBufferDescriptor *informed(bool retains) {
+  MTLCommandBufferDescriptor *descriptor = [[MTLCommandBufferDescriptor alloc] init];
+  [descriptor setRetainedReferences:retains];
+  [descriptor setErrorOptions:MTLCommandBufferErrorOptionEncoderExecutionStatus];
+  return descriptor;
+}
+
 DCMetalStatus DCMetalCommandBuffer_Create(DCMetalQueue queue, const DCMetalCommandBufferOptions *options,
                                           DCMetalCommandBuffer *command_buffer, DCMetalError *error) {
   if (command_buffer) *command_buffer = nullptr;
@@ -14,10 +22,9 @@ DCMetalStatus DCMetalCommandBuffer_Create(DCMetalQueue queue, const DCMetalComma
     if (!command_buffer) return null_argument(error, "command_buffer");
     id<MTLCommandBuffer> object = nil;
     if (options && options->encoder_info) {
-      MTLCommandBufferDescriptor *descriptor = owned([[MTLCommandBufferDescriptor alloc] init]);
-      [descriptor setRetainedReferences:!options->unretained_references];
-      [descriptor setErrorOptions:MTLCommandBufferErrorOptionEncoderExecutionStatus];
-      object = [in(queue) commandBufferWithDescriptor:descriptor];
+      // Nobody changes them once they are made.
+      static MTLCommandBufferDescriptor *const retaining = informed(true), *const unretaining = informed(false);
+      object = [in(queue) commandBufferWithDescriptor:options->unretained_references ? unretaining : retaining];
     } else if (options && options->unretained_references) {
       object = [in(queue) commandBufferWithUnretainedReferences];
     } else {
@@ -69,7 +76,7 @@ static DCMetalStatus outcome(id<MTLCommandBuffer> object, DCMetalError *error) {
 DCMetalStatus DCMetalCommandBuffer_AddCompletedHandler(DCMetalCommandBuffer command_buffer,
                                                        DCMetalCompletedHandler handler, void *context,
                                                        DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     if (!command_buffer) return null_argument(error, "command_buffer");
     if (!handler) return null_argument(error, "handler");
     DCMetalStatus state = check_uncommitted(command_buffer, error);

@@ -47,6 +47,11 @@ template <class Handle> static DCMetalStatus label_encoder(Handle encoder, const
   });
 }
 
+// An encoder of one kernel is mostly called what the kernel is, whose string there is already.
+static bool is_called_as_its_kernel(DCMetalComputeEncoder encoder, const char *label) {
+  return encoder && label && encoder->pipeline && !encoder->ended && strcmp(label, encoder->pipeline->utf8_name) == 0;
+}
+
 template <class Handle> static void end(Handle encoder) {
   encoder->ended = true;
   encoder->command_buffer->encoding = false;
@@ -54,7 +59,7 @@ template <class Handle> static void end(Handle encoder) {
 }
 
 template <class Handle> static DCMetalStatus end_encoding(Handle encoder, DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status == DC_METAL_OK) end(encoder);
     return status;
@@ -139,12 +144,16 @@ DCMetalStatus DCMetalComputeEncoder_Create(DCMetalCommandBuffer command_buffer, 
 }
 
 DCMetalStatus DCMetalComputeEncoder_SetLabel(DCMetalComputeEncoder encoder, const char *label) {
-  return label_encoder(encoder, label);
+  if (!is_called_as_its_kernel(encoder, label)) return label_encoder(encoder, label);
+  return hot_entry(nullptr, [=] {
+    [encoder->object setLabel:encoder->pipeline->name];
+    return DC_METAL_OK;
+  });
 }
 
 DCMetalStatus DCMetalComputeEncoder_SetPipeline(DCMetalComputeEncoder encoder, DCMetalPipeline pipeline,
                                                 DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status != DC_METAL_OK) return status;
     if (!pipeline) return null_argument(error, "pipeline");
@@ -179,7 +188,7 @@ static void remember(DCMetalComputeEncoder encoder, size_t index, uint64_t lengt
 
 DCMetalStatus DCMetalComputeEncoder_SetBuffer(DCMetalComputeEncoder encoder, DCMetalBuffer buffer, uint64_t offset,
                                               size_t index, DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status == DC_METAL_OK) status = check_index(index, error);
     if (status != DC_METAL_OK) return status;
@@ -198,7 +207,7 @@ DCMetalStatus DCMetalComputeEncoder_SetBuffer(DCMetalComputeEncoder encoder, DCM
 
 DCMetalStatus DCMetalComputeEncoder_SetBufferOffset(DCMetalComputeEncoder encoder, uint64_t offset, size_t index,
                                                     DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status == DC_METAL_OK) status = check_index(index, error);
     if (status != DC_METAL_OK) return status;
@@ -214,11 +223,16 @@ DCMetalStatus DCMetalComputeEncoder_SetBufferOffset(DCMetalComputeEncoder encode
 
 DCMetalStatus DCMetalComputeEncoder_SetTexture(DCMetalComputeEncoder encoder, DCMetalTexture texture, size_t index,
                                                DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status == DC_METAL_OK) status = check_index(index, error, kTextures);
     if (status == DC_METAL_OK && texture) status = check_texture(texture, encoder->registry_id, "texture", error);
     if (status != DC_METAL_OK) return status;
+    if (!encoder->textures) {
+      if (!texture) return DC_METAL_OK;
+      encoder->textures = new (std::nothrow) TextureNeed[kTextures];
+      if (!encoder->textures) return fail(error, DC_METAL_OUT_OF_MEMORY, "no memory for an encoder's textures");
+    }
     [encoder->object setTexture:in(texture) atIndex:index];
     TextureNeed &bound = encoder->textures[index];
     bound = TextureNeed();
@@ -232,7 +246,7 @@ DCMetalStatus DCMetalComputeEncoder_SetTexture(DCMetalComputeEncoder encoder, DC
 
 DCMetalStatus DCMetalComputeEncoder_SetSampler(DCMetalComputeEncoder encoder, DCMetalSampler sampler, size_t index,
                                                DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status == DC_METAL_OK) status = check_index(index, error, kSamplers);
     if (status != DC_METAL_OK) return status;
@@ -248,7 +262,7 @@ DCMetalStatus DCMetalComputeEncoder_SetSampler(DCMetalComputeEncoder encoder, DC
 
 DCMetalStatus DCMetalComputeEncoder_SetBytes(DCMetalComputeEncoder encoder, const void *bytes, size_t length,
                                              size_t index, DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status == DC_METAL_OK) status = check_index(index, error);
     if (status != DC_METAL_OK) return status;
@@ -273,7 +287,7 @@ DCMetalStatus dcmetal::check_memory_length(uint64_t length, uint64_t most, DCMet
 
 DCMetalStatus DCMetalComputeEncoder_SetThreadgroupMemoryLength(DCMetalComputeEncoder encoder, uint64_t length,
                                                                size_t index, DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status == DC_METAL_OK) status = check_index(index, error);
     if (status != DC_METAL_OK) return status;
@@ -296,41 +310,48 @@ static NSString *binding_name(DCMetalPipeline pipeline, MTLBindingType type, siz
 
 DCMetalStatus dcmetal::argument_missing(DCMetalPipeline pipeline, MTLBindingType type, size_t index,
                                         DCMetalError *error) {
-  return fail(error, DC_METAL_INVALID_STATE, "kernel \"%s\": nothing is set for its argument \"%s\" [[%s(%zu)]]",
-              [pipeline->name UTF8String], [binding_name(pipeline, type, index) UTF8String],
-              type == MTLBindingTypeBuffer    ? "buffer"
-              : type == MTLBindingTypeTexture ? "texture"
-              : type == MTLBindingTypeSampler ? "sampler"
-                                              : "threadgroup",
-              index);
+  DC_POOL {
+    return fail(error, DC_METAL_INVALID_STATE, "kernel \"%s\": nothing is set for its argument \"%s\" [[%s(%zu)]]",
+                pipeline->utf8_name, [binding_name(pipeline, type, index) UTF8String],
+                type == MTLBindingTypeBuffer    ? "buffer"
+                : type == MTLBindingTypeTexture ? "texture"
+                : type == MTLBindingTypeSampler ? "sampler"
+                                                : "threadgroup",
+                index);
+  }
 }
 
 DCMetalStatus dcmetal::argument_small(DCMetalPipeline pipeline, size_t index, uint64_t room, DCMetalError *error) {
-  return fail(error, DC_METAL_INVALID_ARGUMENT,
-              "kernel \"%s\": argument \"%s\" [[buffer(%zu)]] needs %llu bytes, %llu are bound",
-              [pipeline->name UTF8String], [binding_name(pipeline, MTLBindingTypeBuffer, index) UTF8String], index,
-              (ull)pipeline->least[index], (ull)room);
+  DC_POOL {
+    return fail(error, DC_METAL_INVALID_ARGUMENT,
+                "kernel \"%s\": argument \"%s\" [[buffer(%zu)]] needs %llu bytes, %llu are bound", pipeline->utf8_name,
+                [binding_name(pipeline, MTLBindingTypeBuffer, index) UTF8String], index, (ull)pipeline->least[index],
+                (ull)room);
+  }
 }
 
 DCMetalStatus dcmetal::memory_large(DCMetalPipeline pipeline, uint64_t memory, DCMetalError *error) {
   return fail(error, DC_METAL_INVALID_ARGUMENT,
               "kernel \"%s\": %llu bytes of threadgroup memory are over the device's limit of %llu",
-              [pipeline->name UTF8String], (ull)memory, (ull)pipeline->max_memory);
+              pipeline->utf8_name, (ull)memory, (ull)pipeline->max_memory);
 }
 
 static DCMetalStatus check_textures(DCMetalComputeEncoder encoder, DCMetalError *error) {
   DCMetalPipeline pipeline = encoder->pipeline;
   for (size_t i = 0; i < pipeline->texture_count; i++) {
-    const TextureNeed &need = pipeline->textures[i], &bound = encoder->textures[need.index];
+    const TextureNeed &need = pipeline->textures[i];
+    const TextureNeed bound = encoder->textures ? encoder->textures[need.index] : TextureNeed();
     if (bound.usage == 0) return argument_missing(pipeline, MTLBindingTypeTexture, need.index, error);
     const char *wrong = bound.type != need.type               ? "another type"
                         : bound.components != need.components ? "components of another kind"
                         : (need.usage & ~bound.usage) != 0    ? "no usage for this access"
                                                               : nullptr;
     if (!wrong) continue;
-    return fail(error, DC_METAL_INVALID_ARGUMENT, "kernel \"%s\": the texture for its argument \"%s\" [[texture(%d)]] has %s",
-                [pipeline->name UTF8String],
-                [binding_name(pipeline, MTLBindingTypeTexture, need.index) UTF8String], need.index, wrong);
+    DC_POOL {
+      return fail(error, DC_METAL_INVALID_ARGUMENT, "kernel \"%s\": the texture for its argument \"%s\" [[texture(%d)]] has %s",
+                  pipeline->utf8_name, [binding_name(pipeline, MTLBindingTypeTexture, need.index) UTF8String], need.index,
+                  wrong);
+    }
   }
   uint32_t missing = pipeline->samplers & ~encoder->samplers;
   if (missing == 0) return DC_METAL_OK;
@@ -341,7 +362,7 @@ static DCMetalStatus check_arguments(DCMetalComputeEncoder encoder, DCMetalError
   DCMetalPipeline pipeline = encoder->pipeline;
   if (pipeline->unknown) {
     return fail(error, DC_METAL_UNSUPPORTED, "kernel \"%s\" has arguments of a kind that cannot be set",
-                [pipeline->name UTF8String]);
+                pipeline->utf8_name);
   }
   DCMetalStatus textures = check_textures(encoder, error);
   if (textures != DC_METAL_OK) return textures;
@@ -382,13 +403,13 @@ DCMetalStatus dcmetal::check_threadgroup(DCMetalPipeline pipeline, DCMetalSize s
       threads > pipeline->max_total_threads) {
     return fail(error, DC_METAL_INVALID_ARGUMENT,
                 "a threadgroup of %llu x %llu x %llu threads is over the %llu of kernel \"%s\"", (ull)size.width,
-                (ull)size.height, (ull)size.depth, (ull)pipeline->max_total_threads, [pipeline->name UTF8String]);
+                (ull)size.height, (ull)size.depth, (ull)pipeline->max_total_threads, pipeline->utf8_name);
   }
   MTLSize required = pipeline->required_threads;
   if (required.width != 0 && (size.width != required.width || size.height != required.height || size.depth != required.depth)) {
     return fail(error, DC_METAL_INVALID_ARGUMENT,
                 "kernel \"%s\" requires threadgroups of %llu x %llu x %llu threads, not %llu x %llu x %llu",
-                [pipeline->name UTF8String], (ull)required.width, (ull)required.height, (ull)required.depth, (ull)size.width,
+                pipeline->utf8_name, (ull)required.width, (ull)required.height, (ull)required.depth, (ull)size.width,
                 (ull)size.height, (ull)size.depth);
   }
   if (pipeline->whole_simdgroups && threads % pipeline->execution_width != 0) {
@@ -422,7 +443,7 @@ static DCMetalStatus check_dispatch(DCMetalComputeEncoder encoder, DCMetalSize g
 
 DCMetalStatus DCMetalComputeEncoder_DispatchThreads(DCMetalComputeEncoder encoder, DCMetalSize threads,
                                                     DCMetalSize threads_per_threadgroup, DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = check_dispatch(encoder, threads, false, threads_per_threadgroup, error);
     if (status != DC_METAL_OK) return status;
     [encoder->object dispatchThreads:metal_size(threads) threadsPerThreadgroup:metal_size(threads_per_threadgroup)];
@@ -432,7 +453,7 @@ DCMetalStatus DCMetalComputeEncoder_DispatchThreads(DCMetalComputeEncoder encode
 
 DCMetalStatus DCMetalComputeEncoder_DispatchThreadgroups(DCMetalComputeEncoder encoder, DCMetalSize threadgroups,
                                                          DCMetalSize threads_per_threadgroup, DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = check_dispatch(encoder, threadgroups, true, threads_per_threadgroup, error);
     if (status != DC_METAL_OK) return status;
     [encoder->object dispatchThreadgroups:metal_size(threadgroups)
@@ -444,7 +465,7 @@ DCMetalStatus DCMetalComputeEncoder_DispatchThreadgroups(DCMetalComputeEncoder e
 DCMetalStatus DCMetalComputeEncoder_DispatchThreadgroupsIndirect(DCMetalComputeEncoder encoder, DCMetalBuffer buffer,
                                                                  uint64_t offset, DCMetalSize threads_per_threadgroup,
                                                                  DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = check_dispatch(encoder, DCMetalSize{1, 1, 1}, true, threads_per_threadgroup, error);
     if (status == DC_METAL_OK) status = check_buffer(buffer, encoder->registry_id, "buffer", error);
     if (status != DC_METAL_OK) return status;
@@ -488,7 +509,7 @@ DCMetalStatus DCMetalComputeEncoder_UseHeap(DCMetalComputeEncoder encoder, DCMet
 }
 
 DCMetalStatus DCMetalComputeEncoder_MemoryBarrier(DCMetalComputeEncoder encoder, uint32_t scope, DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status != DC_METAL_OK) return status;
     if (scope == 0 || (scope & ~(DC_METAL_BARRIER_BUFFERS | DC_METAL_BARRIER_TEXTURES)) != 0) {
@@ -501,7 +522,7 @@ DCMetalStatus DCMetalComputeEncoder_MemoryBarrier(DCMetalComputeEncoder encoder,
 
 DCMetalStatus DCMetalComputeEncoder_MemoryBarrierWithBuffers(DCMetalComputeEncoder encoder, const DCMetalBuffer *buffers,
                                                              size_t count, DCMetalError *error) {
-  return entry(error, [=] {
+  return hot_entry(error, [=] {
     DCMetalStatus status = usable(encoder, error);
     if (status != DC_METAL_OK) return status;
     if (!buffers) return null_argument(error, "buffers");
@@ -549,7 +570,7 @@ DCMetalStatus DCMetalComputeEncoder_EndEncoding(DCMetalComputeEncoder encoder, D
 void DCMetalComputeEncoder_Release(DCMetalComputeEncoder encoder) {
   if (!encoder) return;
   close_encoder(encoder);
-  drop([=] {
+  hot_drop([=] {
     DCMetalCommandBuffer parent = encoder->command_buffer;
     unshare(encoder->pipeline);
     delete encoder;

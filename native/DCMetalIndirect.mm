@@ -202,7 +202,7 @@ static id<MTLIndirectComputeCommand> at(DCMetalIndirectCommands commands, uint64
 
 // Whether commands can have the pipeline.
 static DCMetalStatus check_pipeline(DCMetalPipeline pipeline, DCMetalError *error) {
-  const char *name = [pipeline->name UTF8String];
+  const char *name = pipeline->utf8_name;
   if (!pipeline->indirect) {
     return fail(error, DC_METAL_INVALID_ARGUMENT, "the pipeline of kernel \"%s\" was made without indirect_commands", name);
   }

@@ -403,7 +403,7 @@ DCMetalStatus DCMetalPipeline_CreateWithArchives(DCMetalDevice device, DCMetalFu
     if (!state) return fail(error, cause);
     std::unique_ptr<DCMetalPipeline_s> made(
         new (std::nothrow) DCMetalPipeline_s(state, [reflection bindings], [in(function) name]));
-    if (!made) return fail(error, DC_METAL_OUT_OF_MEMORY, "no memory for a pipeline's handle");
+    if (!made || !made->utf8_name) return fail(error, DC_METAL_OUT_OF_MEMORY, "no memory for a pipeline's handle");
     remember_limits(made.get(), in(device), options && options->threadgroup_size_is_multiple_of_execution_width);
     remember_arguments(made.get());
     *pipeline = made.release();

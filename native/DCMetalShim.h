@@ -12,8 +12,13 @@
 #import <Metal/Metal.h>
 
 #include "DCMetal.h"
+#ifndef __APPLE__
+#include "hostmetal/pool.h"
+#endif
 
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <new>
 #include <type_traits>
 
@@ -84,34 +89,10 @@ template <class Handle> void give(Handle *handle, typename ObjectOf<Handle>::Typ
 template <class Handle> void take(Handle handle) { [in(handle) release]; }
 #endif
 
-// The pool of an entry. GCC's runtime looks NSAutoreleasePool up by name at each @autoreleasepool, a tenth of the time that
-// a command buffer's creation takes; here its class, which never changes, is looked up once, and asked for a `new` one: GNUstep has that
-// call its two methods directly. It finds those at the first `new`, of which two threads must not make one each: the second
-// would call what is found by half. A thread that ends says so to the notification center, whose class makes a lock when it is first used:
-// that is not left to threads that end at the same time either.
 #ifdef __APPLE__
 #define DC_POOL @autoreleasepool
 #else
-class Pool {
- public:
-  Pool() : pool_([class_of_pools() new]) {}
-  Pool(const Pool &) = delete;
-  Pool &operator=(const Pool &) = delete;
-  ~Pool() { [pool_ drain]; }
-
- private:
-  static Class class_of_pools() {
-    static const Class pools = [] {
-      const Class pools = [NSAutoreleasePool class];
-      [(NSAutoreleasePool *)[pools new] drain];
-      [NSNotificationCenter defaultCenter];
-      return pools;
-    }();
-    return pools;
-  }
-  NSAutoreleasePool *pool_;
-};
-#define DC_POOL Pool pool;
+#define DC_POOL hostmetal::Pool pool;
 #endif
 
 // ------------------------------------------------------------------ text
@@ -148,6 +129,33 @@ template <class Body> DCMetalStatus entry(DCMetalError *error, Body body) {
       return raised(error, nil);
     }
   }
+}
+// The same for what a program calls several times for each launch. On Linux without a pool of its own, which would cost as much as
+// the rest of such a call: the body, and hostmetal's methods behind it, autorelease nothing, whether the call succeeds or
+// not, unless something is raised (crates/dcmetal-sys/tests/abi/pools.rs).
+template <class Body> DCMetalStatus hot_entry(DCMetalError *error, Body body) {
+#ifdef __APPLE__
+  return entry(error, body);
+#else
+  if (error) *error = nullptr;
+  hostmetal::StandingPool::ensure();
+  DCMetalStatus status = DC_METAL_OK;
+  @try {
+    return body();
+  } @catch (NSException *exception) {
+    status = raised(error, exception);
+  } @catch (...) {
+    status = raised(error, nil);
+  }
+  hostmetal::StandingPool::empty();
+  return status;
+#endif
+}
+template <class Body> void hot_drop(Body body) {
+  (void)hot_entry(nullptr, [=] {
+    body();
+    return DC_METAL_OK;
+  });
 }
 // The same for an entry that answers with a value; `otherwise` is the answer when something is raised.
 template <class Value, class Body> Value ask(Value otherwise, Body body) {
@@ -240,10 +248,14 @@ struct DCMetalLibrary_s {
 // Held by its handle and by the encoders whose current pipeline it is.
 struct DCMetalPipeline_s {
   DCMetalPipeline_s(id<MTLComputePipelineState> state, NSArray<id<MTLBinding>> *arguments, NSString *function)
-      : object(state), bindings(arguments), name(function) {}
+      : object(state), bindings(arguments), name(function), utf8_name(strdup([function UTF8String])) {}
+  DCMetalPipeline_s(const DCMetalPipeline_s &) = delete;
+  DCMetalPipeline_s &operator=(const DCMetalPipeline_s &) = delete;
+  ~DCMetalPipeline_s() { free(utf8_name); }
   dcmetal::Strong<id<MTLComputePipelineState>> object;
   dcmetal::Strong<NSArray<id<MTLBinding>> *> bindings;
   dcmetal::Strong<NSString *> name;  // the function's
+  char *const utf8_name;             // the same; NULL without memory
   std::atomic<uint32_t> references{1};
   uint64_t registry_id = 0;
   uint64_t max_total_threads = 0, execution_width = 0;
@@ -325,6 +337,9 @@ struct DCMetalCommandBuffer_s {
 struct DCMetalComputeEncoder_s {
   DCMetalComputeEncoder_s(id<MTLComputeCommandEncoder> encoder, DCMetalCommandBuffer parent)
       : object(encoder), command_buffer(parent) {}
+  DCMetalComputeEncoder_s(const DCMetalComputeEncoder_s &) = delete;
+  DCMetalComputeEncoder_s &operator=(const DCMetalComputeEncoder_s &) = delete;
+  ~DCMetalComputeEncoder_s() { delete[] textures; }
   dcmetal::Strong<id<MTLComputeCommandEncoder>> object;
   DCMetalCommandBuffer command_buffer;
   DCMetalPipeline pipeline = nullptr;
@@ -335,8 +350,8 @@ struct DCMetalComputeEncoder_s {
   uint64_t length[dcmetal::kArguments] = {};  // of the buffer bound at n; 0 for bytes
   uint64_t room[dcmetal::kArguments] = {};    // bytes from the offset to the end
   uint64_t memory[dcmetal::kArguments] = {};  // threadgroup memory at n
-  dcmetal::TextureNeed textures[dcmetal::kTextures];  // what is bound at n; usage 0: nothing
-  uint32_t samplers = 0;                              // bit n: one is bound
+  dcmetal::TextureNeed *textures = nullptr;  // what is bound at n, of kTextures; usage 0: nothing; NULL before the first
+  uint32_t samplers = 0;                     // bit n: one is bound
   dcmetal::Strong<NSMutableArray *> updated;          // fences; nil before the first
 };
 

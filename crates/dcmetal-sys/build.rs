@@ -47,7 +47,7 @@ fn main() {
         return;
     }
     let native = root.join("native");
-    for file in SOURCES.iter().chain(&["DCMetalShim.h"]).chain(&HEADERS) {
+    for file in SOURCES.iter().chain(&["DCMetalShim.h", "hostmetal/pool.h"]).chain(&HEADERS) {
         println!("cargo::rerun-if-changed={}", native.join(file).display());
     }
     let tools = tools();

@@ -78,7 +78,7 @@ fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", native.join(source).with_extension("mm").display());
     }
-    for header in ["faces.h", "performance.h", "dispatch.h", "engine.h", "include"] {
+    for header in ["faces.h", "pool.h", "performance.h", "dispatch.h", "engine.h", "include"] {
         println!("cargo::rerun-if-changed={}", native.join(header).display());
     }
 

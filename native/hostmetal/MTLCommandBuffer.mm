@@ -61,6 +61,12 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey = @"MTLCommandBuffe
 @end
 
 namespace {
+void dropHandlers(HostHandlers *handlers) {
+  if (handlers->first) Block_release(handlers->first);
+  if (handlers->more) [handlers->more release];
+  *handlers = {};
+}
+
 // The engine's two calls after a commit; context holds one reference for each.
 void callScheduled(void *context);
 void callCompleted(void *context);
@@ -94,11 +100,11 @@ void callCompleted(void *context) {
   });
 }
 
-// What a handler captures may hold the command buffer, so the array goes as soon as it has been called.
-void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) {
-  for (MTLCommandBufferHandler handler in *handlers) handler(commandBuffer);
-  [*handlers release];
-  *handlers = nil;
+// What a handler captures may hold the command buffer, so each goes as soon as all have been called.
+void callAndDrop(HostHandlers *handlers, id<MTLCommandBuffer> commandBuffer) {
+  if (handlers->first) handlers->first(commandBuffer);
+  for (MTLCommandBufferHandler handler in handlers->more) handler(commandBuffer);
+  dropHandlers(handlers);
 }
 }  // namespace
 
@@ -161,8 +167,8 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
 // Each call that the engine will make holds a reference; without handlers it makes none.
 - (void)commit {
   [self giveKeptToEngine];
-  const HMNotify scheduled = _scheduledHandlers ? callScheduled : nullptr;
-  const HMNotify completed = _completedHandlers || _logState ? callCompleted : nullptr;
+  const HMNotify scheduled = _scheduledHandlers.first ? callScheduled : nullptr;
+  const HMNotify completed = _completedHandlers.first || _logState ? callCompleted : nullptr;
   if (scheduled) [self retain];
   if (completed) [self retain];
   const char *const misuse = hm_command_buffer_commit(_engine, scheduled, completed, self);
@@ -172,14 +178,19 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   hostmetal_raise(self, _cmd, misuse);
 }
 
-- (void)addHandler:(MTLCommandBufferHandler)handler to:(NSMutableArray **)handlers selector:(SEL)selector {
+- (void)addHandler:(MTLCommandBufferHandler)handler to:(HostHandlers *)handlers selector:(SEL)selector {
   if (!handler) hostmetal_raise(self, selector, "the handler must not be nil");
   if (hm_command_buffer_status(_engine) >= MTLCommandBufferStatusCommitted)
     hostmetal_raise(self, selector, "the command buffer is already committed");
-  if (!*handlers) *handlers = [[NSMutableArray alloc] initWithCapacity:1];
-  id copy = [handler copy];
-  [*handlers addObject:copy];
-  [copy release];
+  MTLCommandBufferHandler copy = Block_copy(handler);
+  if (!copy) hostmetal_raise_no_memory(self, selector, "no memory for a handler");
+  if (!handlers->first) {
+    handlers->first = copy;
+    return;
+  }
+  if (!handlers->more) handlers->more = [[NSMutableArray alloc] initWithCapacity:1];
+  [handlers->more addObject:copy];
+  Block_release(copy);
 }
 
 - (void)addScheduledHandler:(MTLCommandBufferHandler)handler {
@@ -267,7 +278,9 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   HMEncoder engine = hm_compute_encoder_create(_engine, dispatchType == MTLDispatchTypeConcurrent, &misuse);
   HM_CHECK(misuse);
   if (!engine) return nil;
-  HostMTLComputeCommandEncoder *encoder = [[HostMTLComputeCommandEncoder alloc] initWithCommandBuffer:self engine:engine];
+  static const Class encoderClass = [HostMTLComputeCommandEncoder class];
+  HostMTLComputeCommandEncoder *encoder =
+      (HostMTLComputeCommandEncoder *)[[encoderClass alloc] initWithCommandBuffer:self engine:engine];
   encoder->_dispatchType = dispatchType;
   return [encoder autorelease];
 }
@@ -356,10 +369,12 @@ void callAndDrop(NSMutableArray **handlers, id<MTLCommandBuffer> commandBuffer) 
   hm_command_buffer_release(_engine);
   [_queue release];
   // Most have none of these, and a message to nil costs a look-up too.
-  const id held[] = {_label, _scheduledHandlers, _completedHandlers, _residencySets, _kept, _logState};
+  const id held[] = {_label, _residencySets, _kept, _logState};
   for (const id one : held) {
     if (one) [one release];
   }
+  dropHandlers(&_scheduledHandlers);
+  dropHandlers(&_completedHandlers);
   [super dealloc];
 }
 @end

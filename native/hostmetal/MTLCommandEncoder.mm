@@ -23,18 +23,23 @@
   return [_commandBuffer device];
 }
 
+// An encoder is used by one thread at a time, so there is no lock.
 - (NSString *)label {
-  @synchronized(self) {
-    return [[_label retain] autorelease];
-  }
+  return [[_label retain] autorelease];
 }
 
 - (void)setLabel:(NSString *)label {
-  @synchronized(self) {
-    NSString *copy = [label copy];
-    [_label release];
-    _label = copy;
-    hm_encoder_set_label(_engine, copy ? [copy UTF8String] : "");
+  NSString *copy = [label copy];
+  [_label release];
+  _label = copy;
+  // Most fit here, and `UTF8String` makes an object.
+  char text[128] = "";
+  if (!copy || [copy getCString:text maxLength:sizeof text encoding:NSUTF8StringEncoding]) {
+    hm_encoder_set_label(_engine, text);
+    return;
+  }
+  @autoreleasepool {
+    hm_encoder_set_label(_engine, [copy UTF8String]);
   }
 }
 

@@ -514,6 +514,12 @@ const char *hostmetal_check_log(id<MTLLogState> logState, HostMTLDevice *device)
 @end
 
 // The handlers are arrays of copied blocks, nil while empty, only touched before the commit and by the engine's two calls.
+// Handlers of a command buffer, in order: most have one.
+struct HostHandlers {
+  MTLCommandBufferHandler first;
+  NSMutableArray *more;  // nil without
+};
+
 @interface HostMTLCommandBuffer : NSObject <MTLCommandBuffer> {
  @public
   HMCommandBuffer _engine;
@@ -523,8 +529,8 @@ const char *hostmetal_check_log(id<MTLLogState> logState, HostMTLDevice *device)
  @private
   uint32_t _debugGroups;
   NSString *_label;
-  NSMutableArray *_scheduledHandlers;
-  NSMutableArray *_completedHandlers;
+  HostHandlers _scheduledHandlers;
+  HostHandlers _completedHandlers;
   HostMTLResidencySets *_residencySets;  // nil while there are none, as is the next
   NSMutableArray *_kept;                 // given to the engine at the commit
   HostMTLLogState *_logState;

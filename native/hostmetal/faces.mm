@@ -1,5 +1,6 @@
 // Exceptions, errors and calls into the user's blocks, as all faces need them.
 #import "faces.h"
+#import "pool.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -50,14 +51,13 @@ NSError *hostmetal_error(NSErrorDomain domain, HMError *error, NSDictionary *mor
 }
 
 void hostmetal_call_out(const char *what, void (^work)(void)) {
-  @autoreleasepool {
-    @try {
-      work();
-    } @catch (NSException *exception) {
-      fprintf(stderr, "uncaught exception in a %s: %s: %s\n", what, [[exception name] UTF8String],
-              [[exception reason] UTF8String]);
-      abort();
-    }
+  hostmetal::Pool pool;
+  @try {
+    work();
+  } @catch (NSException *exception) {
+    fprintf(stderr, "uncaught exception in a %s: %s: %s\n", what, [[exception name] UTF8String],
+            [[exception reason] UTF8String]);
+    abort();
   }
 }
 

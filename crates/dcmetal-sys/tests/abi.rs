@@ -40,6 +40,9 @@ mod performance;
 mod pipeline;
 #[path = "abi/plant.rs"]
 mod plant;
+#[cfg(target_os = "linux")]
+#[path = "abi/pools.rs"]
+mod pools;
 #[path = "abi/support.rs"]
 mod support;
 #[path = "abi/texture.rs"]
@@ -446,6 +449,10 @@ const CASES: &[Case] = &[
     #[cfg(target_os = "linux")]
     case!(nil::a_pass_without_an_encoder_is_no_memory, "so is an encoder, also that of a kernel of Metal Performance Shaders; the command buffer goes on",
         [DCMetalComputeEncoder_Create, DCMetalBlitEncoder_Create, DCMetalMultiplication_Encode, DCMetalRowKernel_Encode]),
+    // pools.rs: Apple's pools cost too little to be saved
+    #[cfg(target_os = "linux")]
+    case!(pools::what_is_raised_stays_with_nobody, "what a call autoreleased before it raised is released with a pool of this interface's, or of the program's",
+        [DCMetalComputeEncoder_SetBuffer, DCMetalComputeEncoder_EndEncoding]),
     // graph.rs
     case!(graph::graphs_compute_what_the_header_says, "each operation on each kind of numbers is the sum in doubles, rounded; nothing beside a result is written",
         [DCMetalDevice_SupportsGraphs, DCMetalGraph_Create, DCMetalGraph_Encode, DCMetalGraph_Release]),
@@ -563,6 +570,8 @@ fn every_case_holds() {
     for case in CASES.iter().filter(|case| case.name.contains(&wanted)) {
         println!("{}: {}", case.name, case.holds);
         support::take_called();
+        #[cfg(target_os = "linux")]
+        let pool = pools::Pool::new();
         if catch_unwind(AssertUnwindSafe(case.run)).is_err() {
             wrong.push(format!("{}: not so: {}", case.name, case.holds));
             continue;
@@ -571,6 +580,10 @@ fn every_case_holds() {
         let missing: Vec<_> = case.functions.iter().filter(|name| !called.contains(*name)).collect();
         if !missing.is_empty() {
             wrong.push(format!("{}: it never called {missing:?}", case.name));
+        }
+        #[cfg(target_os = "linux")]
+        if pool.count() > 0 && case.name != "raised_while_encoding_records_nothing" {
+            wrong.push(format!("{}: {} objects are left in the caller's pool", case.name, pool.count()));
         }
     }
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), CASES.len(), wrong.join("\n"));

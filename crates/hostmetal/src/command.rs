@@ -162,8 +162,9 @@ struct Record {
 
 #[derive(Default)]
 struct EncoderRecord {
-    /// The last is the current one; the others stay, because a program may still hold their text.
-    labels: Vec<CString>,
+    label: Option<CString>,
+    /// The labels before this one stay, because a program may still hold their text.
+    old_labels: Vec<CString>,
     /// Each with the number of commands before it.
     signposts: Vec<(usize, CString)>,
     recording: Recording,
@@ -349,6 +350,10 @@ impl CommandBuffer {
             return Err(c"A command encoder is already encoding to this command buffer");
         }
         record.open = true;
+        if record.encoders.is_empty() {
+            // Most have one, and four would be beyond malloc's quick sizes.
+            record.encoders.reserve_exact(1);
+        }
         record.encoders.push(EncoderRecord::default());
         Ok(record.encoders.len() - 1)
     }
@@ -382,7 +387,9 @@ impl CommandBuffer {
     }
 
     pub(crate) fn set_encoder_label(&self, number: usize, label: CString) {
-        self.record().encoders[number].labels.push(label);
+        let encoder = &mut self.record().encoders[number];
+        let old = encoder.label.replace(label);
+        encoder.old_labels.extend(old);
     }
 
     pub(crate) fn add_signpost(&self, number: usize, position: usize, text: CString) {
@@ -397,7 +404,7 @@ impl CommandBuffer {
     pub(crate) fn encoder(&self, number: usize) -> Option<(*const CStr, u32, usize)> {
         let record = self.record();
         let encoder = record.encoders.get(number)?;
-        let label = encoder.labels.last().map_or(c"", |label| label.as_c_str());
+        let label = encoder.label.as_deref().unwrap_or(c"");
         let reached = encoder.signposts.iter().filter(|(position, _)| reached(&record, number, *position)).count();
         Some((label, encoder.state, reached))
     }
@@ -412,7 +419,7 @@ impl CommandBuffer {
     /// Label of an encoder, for messages.
     pub(crate) fn encoder_name(&self, number: usize) -> String {
         let record = self.record();
-        let label = record.encoders.get(number).and_then(|encoder| encoder.labels.last());
+        let label = record.encoders.get(number).and_then(|encoder| encoder.label.as_ref());
         label.map_or_else(|| format!("encoder {number}"), |label| format!("encoder {number} {label:?}"))
     }
 

@@ -191,15 +191,14 @@ enum Kind {
 #[derive(Clone, Copy)]
 enum Slot {
     Empty,
+    /// A buffer of the recording's list.
     Buffer {
         number: u32,
-        base: *mut u8,
-        length: u64,
         offset: u64,
     },
     Bytes {
         address: *mut u8,
-        length: u64,
+        length: u32,
     },
     /// A table of functions.
     Functions {
@@ -207,7 +206,8 @@ enum Slot {
     },
 }
 
-/// An open or ended MTLComputeCommandEncoder or MTLBlitCommandEncoder.
+/// An open or ended MTLComputeCommandEncoder or MTLBlitCommandEncoder. One is made for every few launches, so it is small enough for
+/// malloc's quick sizes: what few kernels use is allocated when it is set.
 pub(crate) struct Encoder {
     command_buffer: Arc<CommandBuffer>,
     /// Its number in the command buffer.
@@ -223,17 +223,21 @@ struct State {
     /// Number in the recording.
     pipeline: Option<u32>,
     slots: [Slot; SLOTS],
-    /// That were set with buffers.
-    strides: [Option<u64>; SLOTS],
+    /// That were set with buffers; None before the first.
+    strides: Option<Box<Strides>>,
     memory: [u32; SLOTS],
     /// Width and height; 0 until they are set.
     imageblock: [u32; 2],
     /// Textures by index, as far as any was bound; the recording holds them.
     textures: Vec<Option<Arc<Texture>>>,
-    samplers: [Option<Sampler>; SAMPLERS],
+    /// By index, as far as any was bound.
+    samplers: Vec<Option<Sampler>>,
     /// Fences that this encoder updates.
     updated: Vec<Arc<Fence>>,
 }
+
+/// Strides by buffer index.
+type Strides = [Option<u64>; SLOTS];
 
 // SAFETY: the addresses in the slots point into buffers and bytes that the recording holds.
 unsafe impl Send for State {}
@@ -265,11 +269,11 @@ impl Encoder {
             recording: Recording { concurrent, pass, ..Recording::default() },
             pipeline: None,
             slots: [Slot::Empty; SLOTS],
-            strides: [None; SLOTS],
+            strides: None,
             memory: [0; SLOTS],
             imageblock: [0; 2],
             textures: Vec::new(),
-            samplers: [None; SAMPLERS],
+            samplers: Vec::new(),
             updated: Vec::new(),
         };
         Ok(Encoder { command_buffer, number, kind, state: Mutex::new(state) })
@@ -353,12 +357,9 @@ impl Encoder {
                 return Err(c"buffer was created with a different device than the command buffer.");
             }
             Some(buffer) if offset > buffer.length() => return Err(c"offset must be <= [buffer length]."),
-            Some(buffer) => {
-                let (base, length) = (buffer.contents(), buffer.length());
-                Slot::Buffer { number: state.recording.hold(buffer), base, length, offset }
-            }
+            Some(buffer) => Slot::Buffer { number: state.recording.hold(buffer), offset },
         };
-        state.strides[index] = None;
+        state.forget_stride(index);
         Ok(())
     }
 
@@ -384,9 +385,12 @@ impl Encoder {
 
     pub(crate) fn set_buffer_offset(&self, offset: u64, index: usize) -> Result<(), Misuse> {
         let mut state = self.open(Kind::Compute)?;
-        match state.slots.get_mut(index) {
+        let State { slots, recording, .. } = &mut *state;
+        match slots.get_mut(index) {
             None => Err(BAD_INDEX),
-            Some(Slot::Buffer { length, .. }) if offset > *length => Err(c"offset must be <= [buffer length]."),
+            Some(Slot::Buffer { number, .. }) if offset > recording.buffers[*number as usize].length() => {
+                Err(c"offset must be <= [buffer length].")
+            }
             Some(Slot::Buffer { offset: old, .. }) => {
                 *old = offset;
                 Ok(())
@@ -408,8 +412,8 @@ impl Encoder {
             return Err(c"length must be <= 4096.");
         }
         let address = state.recording.keep_bytes(bytes);
-        state.slots[index] = Slot::Bytes { address, length: bytes.len() as u64 };
-        state.strides[index] = None;
+        state.slots[index] = Slot::Bytes { address, length: bytes.len() as u32 };
+        state.forget_stride(index);
         Ok(())
     }
 
@@ -432,7 +436,13 @@ impl Encoder {
     /// Binds a sampler, or nothing.
     pub(crate) fn set_sampler(&self, sampler: Option<Sampler>, index: usize) -> Result<(), Misuse> {
         let mut state = self.open(Kind::Compute)?;
-        *state.samplers.get_mut(index).ok_or(BAD_SAMPLER_INDEX)? = sampler;
+        if index >= SAMPLERS {
+            return Err(BAD_SAMPLER_INDEX);
+        }
+        if index >= state.samplers.len() {
+            state.samplers.resize(index + 1, None);
+        }
+        state.samplers[index] = sampler;
         Ok(())
     }
 
@@ -647,6 +657,12 @@ fn within(buffer: &Buffer, offset: u64, length: u64) -> bool {
 }
 
 impl State {
+    fn forget_stride(&mut self, index: usize) {
+        if let Some(strides) = &mut self.strides {
+            strides[index] = None;
+        }
+    }
+
     fn group_size(&self, size: [u64; 3]) -> Result<[u32; 3], Misuse> {
         let Some(pipeline) = self.pipeline else {
             return Err(c"Must have a compute pipeline state set before a dispatch.");
@@ -687,7 +703,7 @@ impl State {
             }
             if binding.kind == SAMPLER {
                 for index in binding.index..binding.index + binding.count {
-                    let Some(sampler) = self.samplers[index as usize] else {
+                    let Some(&Some(sampler)) = self.samplers.get(index as usize) else {
                         return Err(MISSING_SAMPLER[index as usize]);
                     };
                     recording.arguments.push(Argument::Sampler { index, sampler });
@@ -702,10 +718,11 @@ impl State {
             } else if binding.kind == BUFFER {
                 let (buffer, address, length) = match self.slots[slot] {
                     Slot::Empty | Slot::Functions { .. } => return Err(MISSING_BUFFER[slot]),
-                    Slot::Buffer { number, base, length, offset } => {
-                        (number, base.wrapping_add(offset as usize), length - offset)
+                    Slot::Buffer { number, offset } => {
+                        let held = &recording.buffers[number as usize];
+                        (number, held.contents().wrapping_add(offset as usize), held.length() - offset)
                     }
-                    Slot::Bytes { address, length } => (BYTES, address, length),
+                    Slot::Bytes { address, length } => (BYTES, address, u64::from(length)),
                 };
                 if let (Some(pass), Some(held)) = (&mut recording.pass, recording.buffers.get(buffer as usize)) {
                     pass.uses(held.tracked(), binding.access != READ_ONLY);
@@ -717,7 +734,7 @@ impl State {
                 if binding.alignment > 1 && !(address as u64).is_multiple_of(binding.alignment) {
                     return Err(MISALIGNED_BUFFER[slot]);
                 }
-                match (binding.dynamic_stride, self.strides[slot]) {
+                match (binding.dynamic_stride, self.strides.as_ref().and_then(|strides| strides[slot])) {
                     (true, None) => return Err(MISSING_STRIDE[slot]),
                     (false, Some(_)) => return Err(UNASKED_STRIDE[slot]),
                     _ => {}
@@ -758,7 +775,7 @@ impl State {
             recording.arguments.truncate(first);
             return Err(&device.texts.memory_of_dispatch);
         }
-        let strides = if pipeline.dynamic_strides { recording.keep_strides(self.strides) } else { 0 };
+        let strides = if pipeline.dynamic_strides { recording.keep_strides(strides_of(&self.strides)) } else { 0 };
         recording.commands.push(Command::Dispatch(Dispatch {
             pipeline: number,
             first_argument: first as u32,
@@ -773,6 +790,10 @@ impl State {
         }));
         Ok(())
     }
+}
+
+fn strides_of(strides: &Option<Box<Strides>>) -> Strides {
+    strides.as_ref().map_or([None; SLOTS], |strides| **strides)
 }
 
 /// The textures of one argument, checked as Metal's validation does, and kept by the recording.

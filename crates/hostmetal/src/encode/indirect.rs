@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{
-    Argument, BYTES, Command, Dispatch, Encoder, Kind, Misuse, Recording, Slot, hold, imageblock_length,
-    imageblock_size, within,
+    Argument, BYTES, Command, Dispatch, Encoder, Kind, Misuse, Recording, Slot, Strides, hold,
+    imageblock_length, imageblock_size, strides_of, within,
 };
 use crate::command::{ErrorCode, Failure};
 use crate::commands::{Commands, Record, THREADS};
@@ -24,7 +24,7 @@ pub(crate) struct Execute {
     /// What commands inherit.
     pipeline: Option<Arc<Pipeline>>,
     buffers: [u64; SLOTS],
-    strides: [Option<u64>; SLOTS],
+    strides: Strides,
 }
 
 /// Bytes of MTLIndirectCommandBufferExecutionRange.
@@ -75,7 +75,9 @@ impl Encoder {
         if commands.limits.inherit_buffers {
             buffers = state.slots.map(|slot| match slot {
                 Slot::Empty => 0,
-                Slot::Buffer { base, offset, .. } => base as u64 + offset,
+                Slot::Buffer { number, offset } => {
+                    state.recording.buffers[number as usize].contents() as u64 + offset
+                }
                 Slot::Bytes { address, .. } => address as u64,
                 // Commands cannot have one.
                 Slot::Functions { .. } => 0,
@@ -97,7 +99,7 @@ impl Encoder {
                 }
             }
         }
-        let execute = Execute { commands, range, indirect, pipeline, buffers, strides: state.strides };
+        let execute = Execute { commands, range, indirect, pipeline, buffers, strides: strides_of(&state.strides) };
         state.recording.commands.push(Command::Execute(Box::new(execute)));
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{BAD_INDEX, Dispatch, Encoder, Kind, Misuse, Recording, within};
+use super::{BAD_INDEX, Dispatch, Encoder, Kind, Misuse, Recording, Strides, within};
 use crate::executor::SLOTS;
 use crate::memory::Buffer;
 
@@ -61,7 +61,14 @@ impl Encoder {
     /// (MTLAttributeStrideStatic) for none.
     pub(crate) fn set_attribute_stride(&self, stride: u64, index: usize) -> Result<(), Misuse> {
         let mut state = self.open(Kind::Compute)?;
-        *state.strides.get_mut(index).ok_or(BAD_INDEX)? = Some(stride).filter(|stride| *stride != u64::MAX);
+        if index >= SLOTS {
+            return Err(BAD_INDEX);
+        }
+        if stride == u64::MAX {
+            state.forget_stride(index);
+        } else {
+            state.strides.get_or_insert_with(|| Box::new([None; SLOTS]))[index] = Some(stride);
+        }
         Ok(())
     }
 }
@@ -108,7 +115,7 @@ impl Recording {
     }
 
     /// Keeps the strides of a dispatch's buffers, once for dispatches in a row that have the same; returns their number from 1.
-    pub(crate) fn keep_strides(&mut self, strides: [Option<u64>; SLOTS]) -> u32 {
+    pub(crate) fn keep_strides(&mut self, strides: Strides) -> u32 {
         let all = &mut self.stage().strides;
         let strides = strides.map(Option::unwrap_or_default);
         if all.last() != Some(&strides) {
