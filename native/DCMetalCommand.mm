@@ -22,7 +22,7 @@ DCMetalStatus DCMetalCommandBuffer_Create(DCMetalQueue queue, const DCMetalComma
     if (!command_buffer) return null_argument(error, "command_buffer");
     id<MTLCommandBuffer> object = nil;
     if (options && options->encoder_info) {
-      // Nobody changes them once they are made.
+      // Metal takes a descriptor's values and keeps none, so they serve all.
       static MTLCommandBufferDescriptor *const retaining = informed(true), *const unretaining = informed(false);
       object = [in(queue) commandBufferWithDescriptor:options->unretained_references ? unretaining : retaining];
     } else if (options && options->unretained_references) {
@@ -87,7 +87,8 @@ DCMetalStatus DCMetalCommandBuffer_AddCompletedHandler(DCMetalCommandBuffer comm
     [command_buffer->object addCompletedHandler:^(id<MTLCommandBuffer> finished) {
       DCMetalError failure = nullptr;
       DCMetalError *reason = &failure;
-      DCMetalStatus status = entry(reason, [=] { return outcome(finished, reason); });
+      // In a pool of whoever calls handlers, which gets what a failure is told with.
+      DCMetalStatus status = hot_entry(reason, [=] { return outcome(finished, reason); });
       call(with, status, failure);
     }];
     return DC_METAL_OK;
@@ -208,5 +209,5 @@ DCMetalCommandBuffer_s::~DCMetalCommandBuffer_s() {
 }
 
 void DCMetalCommandBuffer_Release(DCMetalCommandBuffer command_buffer) {
-  drop([=] { unshare(command_buffer); });
+  hot_drop([=] { unshare(command_buffer); });
 }

@@ -310,7 +310,7 @@ static NSString *binding_name(DCMetalPipeline pipeline, MTLBindingType type, siz
 
 DCMetalStatus dcmetal::argument_missing(DCMetalPipeline pipeline, MTLBindingType type, size_t index,
                                         DCMetalError *error) {
-  DC_POOL {
+  return entry(error, [=] {
     return fail(error, DC_METAL_INVALID_STATE, "kernel \"%s\": nothing is set for its argument \"%s\" [[%s(%zu)]]",
                 pipeline->utf8_name, [binding_name(pipeline, type, index) UTF8String],
                 type == MTLBindingTypeBuffer    ? "buffer"
@@ -318,16 +318,16 @@ DCMetalStatus dcmetal::argument_missing(DCMetalPipeline pipeline, MTLBindingType
                 : type == MTLBindingTypeSampler ? "sampler"
                                                 : "threadgroup",
                 index);
-  }
+  });
 }
 
 DCMetalStatus dcmetal::argument_small(DCMetalPipeline pipeline, size_t index, uint64_t room, DCMetalError *error) {
-  DC_POOL {
+  return entry(error, [=] {
     return fail(error, DC_METAL_INVALID_ARGUMENT,
                 "kernel \"%s\": argument \"%s\" [[buffer(%zu)]] needs %llu bytes, %llu are bound", pipeline->utf8_name,
                 [binding_name(pipeline, MTLBindingTypeBuffer, index) UTF8String], index, (ull)pipeline->least[index],
                 (ull)room);
-  }
+  });
 }
 
 DCMetalStatus dcmetal::memory_large(DCMetalPipeline pipeline, uint64_t memory, DCMetalError *error) {
@@ -347,11 +347,11 @@ static DCMetalStatus check_textures(DCMetalComputeEncoder encoder, DCMetalError 
                         : (need.usage & ~bound.usage) != 0    ? "no usage for this access"
                                                               : nullptr;
     if (!wrong) continue;
-    DC_POOL {
+    const uint8_t index = need.index;
+    return entry(error, [=] {
       return fail(error, DC_METAL_INVALID_ARGUMENT, "kernel \"%s\": the texture for its argument \"%s\" [[texture(%d)]] has %s",
-                  pipeline->utf8_name, [binding_name(pipeline, MTLBindingTypeTexture, need.index) UTF8String], need.index,
-                  wrong);
-    }
+                  pipeline->utf8_name, [binding_name(pipeline, MTLBindingTypeTexture, index) UTF8String], index, wrong);
+    });
   }
   uint32_t missing = pipeline->samplers & ~encoder->samplers;
   if (missing == 0) return DC_METAL_OK;

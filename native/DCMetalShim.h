@@ -132,23 +132,21 @@ template <class Body> DCMetalStatus entry(DCMetalError *error, Body body) {
 }
 // The same for what a program calls several times for each launch. On Linux without a pool of its own, which would cost as much as
 // the rest of such a call: the body, and hostmetal's methods behind it, autorelease nothing, whether the call succeeds or
-// not, unless something is raised (crates/dcmetal-sys/tests/abi/pools.rs).
+// not (crates/dcmetal-sys/tests/abi/pools.rs). What Metal raises nevertheless, of something that is no object of its own, or without
+// memory, is in the caller's pool, or the thread's.
 template <class Body> DCMetalStatus hot_entry(DCMetalError *error, Body body) {
 #ifdef __APPLE__
   return entry(error, body);
 #else
   if (error) *error = nullptr;
-  hostmetal::StandingPool::ensure();
-  DCMetalStatus status = DC_METAL_OK;
+  hostmetal::have_pool();
   @try {
     return body();
   } @catch (NSException *exception) {
-    status = raised(error, exception);
+    DC_POOL { return raised(error, exception); }
   } @catch (...) {
-    status = raised(error, nil);
+    DC_POOL { return raised(error, nil); }
   }
-  hostmetal::StandingPool::empty();
-  return status;
 #endif
 }
 template <class Body> void hot_drop(Body body) {
@@ -248,7 +246,7 @@ struct DCMetalLibrary_s {
 // Held by its handle and by the encoders whose current pipeline it is.
 struct DCMetalPipeline_s {
   DCMetalPipeline_s(id<MTLComputePipelineState> state, NSArray<id<MTLBinding>> *arguments, NSString *function)
-      : object(state), bindings(arguments), name(function), utf8_name(strdup([function UTF8String])) {}
+      : object(state), bindings(arguments), name(function), utf8_name(function ? strdup([function UTF8String]) : nullptr) {}
   DCMetalPipeline_s(const DCMetalPipeline_s &) = delete;
   DCMetalPipeline_s &operator=(const DCMetalPipeline_s &) = delete;
   ~DCMetalPipeline_s() { free(utf8_name); }

@@ -182,13 +182,12 @@ void callAndDrop(HostHandlers *handlers, id<MTLCommandBuffer> commandBuffer) {
   if (!handler) hostmetal_raise(self, selector, "the handler must not be nil");
   if (hm_command_buffer_status(_engine) >= MTLCommandBufferStatusCommitted)
     hostmetal_raise(self, selector, "the command buffer is already committed");
-  MTLCommandBufferHandler copy = Block_copy(handler);
-  if (!copy) hostmetal_raise_no_memory(self, selector, "no memory for a handler");
   if (!handlers->first) {
-    handlers->first = copy;
+    handlers->first = Block_copy(handler);
     return;
   }
   if (!handlers->more) handlers->more = [[NSMutableArray alloc] initWithCapacity:1];
+  MTLCommandBufferHandler copy = Block_copy(handler);
   [handlers->more addObject:copy];
   Block_release(copy);
 }

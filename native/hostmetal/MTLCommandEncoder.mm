@@ -1,6 +1,34 @@
 // What every encoder does: device, label, debug groups and signposts, the end.
 #import "faces.h"
 
+#include <sched.h>
+
+namespace {
+// What most labels are: short, and of ASCII. `UTF8String` makes an object, and `getCString:maxLength:encoding:` of GNUstep 1.28
+// writes behind its buffer, and leaves out what is not ASCII at a constant string's end.
+template <size_t N> bool plain(NSString *string, char (&text)[N]) {
+  unichar characters[N];
+  const NSUInteger length = [string length];
+  if (length >= N) return false;
+  [string getCharacters:characters range:NSMakeRange(0, length)];
+  for (NSUInteger i = 0; i < length; i++) {
+    if (characters[i] == 0 || characters[i] > 0x7f) return false;
+    text[i] = (char)characters[i];
+  }
+  text[length] = '\0';
+  return true;
+}
+
+// Of a label. `@synchronized` costs more than all the rest of setting one, which is done for every launch.
+void lock(BOOL *word) {
+  while (__atomic_test_and_set(word, __ATOMIC_ACQUIRE)) sched_yield();
+}
+
+void unlock(BOOL *word) {
+  __atomic_clear(word, __ATOMIC_RELEASE);
+}
+}  // namespace
+
 @implementation HostMTLCommandEncoder
 
 - (instancetype)initWithCommandBuffer:(HostMTLCommandBuffer *)commandBuffer engine:(HMEncoder)engine {
@@ -23,18 +51,22 @@
   return [_commandBuffer device];
 }
 
-// An encoder is used by one thread at a time, so there is no lock.
 - (NSString *)label {
-  return [[_label retain] autorelease];
+  lock(&_labelLocked);
+  NSString *label = [_label retain];
+  unlock(&_labelLocked);
+  return [label autorelease];
 }
 
 - (void)setLabel:(NSString *)label {
   NSString *copy = [label copy];
-  [_label release];
+  lock(&_labelLocked);
+  NSString *before = _label;
   _label = copy;
-  // Most fit here, and `UTF8String` makes an object.
-  char text[128] = "";
-  if (!copy || [copy getCString:text maxLength:sizeof text encoding:NSUTF8StringEncoding]) {
+  unlock(&_labelLocked);
+  [before release];
+  char text[128];
+  if (plain(copy, text)) {
     hm_encoder_set_label(_engine, text);
     return;
   }

@@ -513,8 +513,7 @@ const char *hostmetal_check_log(id<MTLLogState> logState, HostMTLDevice *device)
 - (instancetype)initWithDevice:(HostMTLDevice *)device engine:(HMQueue)engine;
 @end
 
-// The handlers are arrays of copied blocks, nil while empty, only touched before the commit and by the engine's two calls.
-// Handlers of a command buffer, in order: most have one.
+// Handlers of a command buffer, copied, in order: most have one. Only touched before the commit and by the engine's two calls.
 struct HostHandlers {
   MTLCommandBufferHandler first;
   NSMutableArray *more;  // nil without
@@ -547,6 +546,7 @@ struct HostHandlers {
  @private
   HostMTLCommandBuffer *_commandBuffer;
   NSString *_label;
+  BOOL _labelLocked;
 }
 - (instancetype)initWithCommandBuffer:(HostMTLCommandBuffer *)commandBuffer engine:(HMEncoder)engine;
 // For calls that the engine takes without an answer.

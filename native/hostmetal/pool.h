@@ -11,6 +11,16 @@ namespace hostmetal {
 // call its two methods directly. It finds those at the first `new`, of which two threads must not make one each: the second
 // would call what is found by half. A thread that ends says so to the notification center, whose class makes a lock when it is first used:
 // that is not left to threads that end at the same time either.
+inline Class class_of_pools() {
+  static const Class pools = [] {
+    const Class pools = [NSAutoreleasePool class];
+    [(NSAutoreleasePool *)[pools new] drain];
+    [NSNotificationCenter defaultCenter];
+    return pools;
+  }();
+  return pools;
+}
+
 class Pool {
  public:
   Pool() : pool_([class_of_pools() new]) {}
@@ -19,37 +29,17 @@ class Pool {
   ~Pool() { [pool_ drain]; }
 
  private:
-  friend class StandingPool;
-  static Class class_of_pools() {
-    static const Class pools = [] {
-      const Class pools = [NSAutoreleasePool class];
-      [(NSAutoreleasePool *)[pools new] drain];
-      [NSNotificationCenter defaultCenter];
-      return pools;
-    }();
-    return pools;
-  }
   NSAutoreleasePool *pool_;
 };
 
-// For calls that autorelease nothing unless they raise, and are over sooner than a pool is made: a thread that has no pool gets
-// one that stays, and that is emptied when such a call has raised. GNUstep drains it when the thread ends.
-class StandingPool {
- public:
-  static void ensure() {
-    if (!standing_ && ![Pool::class_of_pools() currentPool]) standing_ = [Pool::class_of_pools() new];
-  }
-  // Not where the program has made a pool of its own since, which has got what was autoreleased.
-  static void empty() {
-    if (!standing_ || [Pool::class_of_pools() currentPool] != standing_) return;
-    NSAutoreleasePool *const full = standing_;
-    standing_ = nil;
-    [full drain];
-  }
-
- private:
-  inline static thread_local NSAutoreleasePool *standing_ = nil;
-};
+// For calls that autorelease nothing unless they raise, and are over sooner than a pool is made. A thread that has no pool then gets
+// one that stays: what calls raised is there until the thread ends, when GNUstep drains it.
+inline void have_pool() {
+  static thread_local bool has_own = false;
+  if (has_own || [class_of_pools() currentPool]) return;
+  has_own = true;
+  [class_of_pools() new];
+}
 
 }  // namespace hostmetal
 

@@ -451,7 +451,7 @@ const CASES: &[Case] = &[
         [DCMetalComputeEncoder_Create, DCMetalBlitEncoder_Create, DCMetalMultiplication_Encode, DCMetalRowKernel_Encode]),
     // pools.rs: Apple's pools cost too little to be saved
     #[cfg(target_os = "linux")]
-    case!(pools::what_is_raised_stays_with_nobody, "what a call autoreleased before it raised is released with a pool of this interface's, or of the program's",
+    case!(pools::what_is_raised_is_in_a_pool, "calls of an encoder leave nothing autoreleased; what they raise is in the program's pool, or in one of the thread's",
         [DCMetalComputeEncoder_SetBuffer, DCMetalComputeEncoder_EndEncoding]),
     // graph.rs
     case!(graph::graphs_compute_what_the_header_says, "each operation on each kind of numbers is the sum in doubles, rounded; nothing beside a result is written",

@@ -470,7 +470,11 @@ impl CommandBuffer {
     /// not completed, so its queue can neither be waited for nor be handed over.
     pub(crate) fn give_back(&self, work: Vec<Step>) {
         let outer = TELLING.replace(self);
-        drop(work);
+        for step in work {
+            if let Step::Encoder(recording) = step {
+                self.queue.give_back(recording);
+            }
+        }
         TELLING.set(outer);
     }
 

@@ -266,7 +266,7 @@ impl Encoder {
         let state = State {
             ended: false,
             groups: 0,
-            recording: Recording { concurrent, pass, ..Recording::default() },
+            recording: Recording { concurrent, pass, ..command_buffer.queue.recording() },
             pipeline: None,
             slots: [Slot::Empty; SLOTS],
             strides: None,

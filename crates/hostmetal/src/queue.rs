@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::command::{self, CommandBuffer, Failure};
 use crate::device::Device;
+use crate::encode::Recording;
 use crate::executor::event;
 use crate::executor::pool::{self, Worker};
 use crate::executor::run::{self, Execution, Ran};
@@ -29,8 +30,12 @@ pub(crate) struct Queue {
     /// Creators that sleep or are about to.
     waiting: AtomicU32,
     state: Mutex<State>,
+    /// Empty recordings of command buffers that have completed, `SPARES` at most: what the next encoders need was allocated before.
+    spares: Mutex<Vec<Recording>>,
     pub(crate) draws: Draws,
 }
+
+const SPARES: usize = 8;
 
 #[derive(Default)]
 struct State {
@@ -72,12 +77,32 @@ impl Queue {
             live: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
             state: Mutex::new(State::default()),
+            spares: Mutex::default(),
             draws: Draws::default(),
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spares(&self) -> MutexGuard<'_, Vec<Recording>> {
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An empty recording.
+    pub(crate) fn recording(&self) -> Recording {
+        self.spares().pop().unwrap_or_default()
+    }
+
+    /// Lets go of what a recording holds, and keeps its memory for a next one.
+    pub(crate) fn give_back(&self, recording: Recording) {
+        // Not with the lock held: this may run a deallocator of the program's.
+        let Some(spare) = recording.emptied() else { return };
+        let mut spares = self.spares();
+        if spares.len() < SPARES {
+            spares.push(spare);
+        }
     }
 
     /// Counts a new command buffer, once there is room for it.

@@ -166,6 +166,35 @@ void command_buffers_fail_with_metals_errors() {
   }
 }
 
+// Also long ones, and of characters that take several bytes at whichever place.
+void errors_tell_labels_as_they_were_set() {
+  NSString *const x = [@"" stringByPaddingToLength:125 withString:@"x" startingAtIndex:0];
+  NSString *const more = [x stringByAppendingString:x];
+  NSArray<NSString *> *const labels = @[
+    @"plain", @"café", @"日本", [@"日" stringByAppendingString:x], [@"日" stringByAppendingString:more],
+    [x stringByAppendingString:@"日"], [x stringByAppendingString:@"é"], [x stringByAppendingString:@"xx"],
+    [x stringByAppendingString:@"xxx"], more, @"",
+  ];
+  const Rules rules("commit:after=1:error=internal");
+  id<MTLCommandQueue> queue = [[device() newCommandQueue] autorelease];
+  MTLCommandBufferDescriptor *descriptor = [[[MTLCommandBufferDescriptor alloc] init] autorelease];
+  [descriptor setErrorOptions:MTLCommandBufferErrorOptionEncoderExecutionStatus];
+  id<MTLCommandBuffer> commandBuffer = [queue commandBufferWithDescriptor:descriptor];
+  for (NSString *label in labels) {
+    id<MTLComputeCommandEncoder> encoder = [commandBuffer computeCommandEncoder];
+    CHECK([encoder label] == nil);
+    [encoder setLabel:@"before"];
+    [encoder setLabel:label];
+    CHECK([[encoder label] isEqualToString:label]);
+    [encoder endEncoding];
+  }
+  [commandBuffer commit];
+  [commandBuffer waitUntilCompleted];
+  NSArray *const infos = [[[commandBuffer error] userInfo] objectForKey:MTLCommandBufferEncoderInfoErrorKey];
+  CHECK_EQUAL([infos count], [labels count]);
+  for (NSUInteger i = 0; i < [infos count]; i++) CHECK([[[infos objectAtIndex:i] label] isEqualToString:[labels objectAtIndex:i]]);
+}
+
 void compilations_fail_with_metals_errors() {
   NSString *const source = @"kernel void k(device int *out [[buffer(0)]]) { out[0] = 3; }";
   const Rules rules("compile:error=internal:at=1; compile:at=2; pipeline:error=internal:at=1; pipeline:error=compile_failure:at=2");
@@ -209,6 +238,7 @@ void rules_that_mean_nothing_are_told() {
 const FaceCase fault_cases[] = {
     CASE(what_cannot_be_made_is_nil),
     CASE(command_buffers_fail_with_metals_errors),
+    CASE(errors_tell_labels_as_they_were_set),
     CASE(compilations_fail_with_metals_errors),
     CASE(rules_that_mean_nothing_are_told),
     {nullptr, nullptr},

@@ -1,6 +1,6 @@
 //! Compile options, libraries, function constants and functions.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::ptr;
 
 use dcmetal_sys::*;
@@ -56,32 +56,12 @@ pub(crate) fn math_mode_each_compiles() {
     }
 }
 
-/// What an option of Metal's own object is.
-fn option(options: DCMetalCompileOptions, name: &str) -> isize {
-    type Method = unsafe extern "C" fn(*mut c_void, *const c_void) -> isize;
-    unsafe extern "C" {
-        fn sel_registerName(name: *const c_char) -> *const c_void;
-        #[cfg(target_os = "macos")]
-        fn objc_msgSend(receiver: *mut c_void, selector: *const c_void) -> isize;
-        #[cfg(not(target_os = "macos"))]
-        fn objc_msg_lookup(receiver: *mut c_void, selector: *const c_void) -> Method;
-    }
-    let (receiver, name) = (options.cast::<c_void>(), c(name));
-    // SAFETY: a C string.
-    let selector = unsafe { sel_registerName(name.as_ptr()) };
-    #[cfg(target_os = "macos")]
-    let method: Method = objc_msgSend;
-    // SAFETY: a live object and a selector.
-    #[cfg(not(target_os = "macos"))]
-    let method: Method = unsafe { objc_msg_lookup(receiver, selector) };
-    // SAFETY: the handle is an MTLCompileOptions, whose properties that are asked for here are NSIntegers.
-    unsafe { method(receiver, selector) }
-}
-
 /// `MTLMathMode` and `MTLMathFloatingPointFunctions`, of which 0 is fast and 1 precise.
 pub(crate) fn math_mode_safe_has_precise_functions() {
     let options = options();
-    let both = || ["mathMode", "mathFloatingPointFunctions"].map(|name| option(options.0, name));
+    // SAFETY: the handle is an MTLCompileOptions, whose properties these are, NSIntegers.
+    let option = |name| unsafe { send::<isize>(options.0.cast(), name) };
+    let both = || [c"mathMode", c"mathFloatingPointFunctions"].map(option);
     for (mode, wanted) in [(DC_METAL_MATH_SAFE, [0, 1]), (DC_METAL_MATH_FAST, [2, 0]), (DC_METAL_MATH_RELAXED, [1, 0])]
     {
         assert_eq!(dc!(DCMetalCompileOptions_SetMathMode(options.0, mode)), DC_METAL_OK);

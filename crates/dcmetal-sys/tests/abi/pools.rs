@@ -9,27 +9,18 @@ use dcmetal_sys::*;
 use crate::support::*;
 
 type Id = *mut c_void;
-type Method = unsafe extern "C" fn();
-
-unsafe extern "C" {
-    fn objc_getClass(name: *const c_char) -> Id;
-    fn sel_registerName(name: *const c_char) -> *const c_void;
-    fn objc_msg_lookup(receiver: Id, selector: *const c_void) -> Method;
-}
-
-/// Sends a message without arguments.
-fn send<R>(receiver: Id, name: &CStr) -> R {
-    // SAFETY: the names are NUL-terminated, and each use names a method with this result.
-    unsafe {
-        let selector = sel_registerName(name.as_ptr());
-        let method = objc_msg_lookup(receiver, selector);
-        std::mem::transmute::<Method, unsafe extern "C" fn(Id, *const c_void) -> R>(method)(receiver, selector)
-    }
-}
 
 fn class(name: &CStr) -> Id {
-    // SAFETY: the name is NUL-terminated.
+    unsafe extern "C" {
+        fn objc_getClass(name: *const c_char) -> Id;
+    }
+    // SAFETY: a C string.
     unsafe { objc_getClass(name.as_ptr()) }
+}
+
+fn count(pool: Id) -> c_uint {
+    // SAFETY: a pool that lives, whose method this is.
+    unsafe { send(pool, c"autoreleaseCount") }
 }
 
 /// The thread's current pool.
@@ -37,23 +28,26 @@ pub(crate) struct Pool(Id);
 
 impl Pool {
     pub(crate) fn new() -> Pool {
-        Pool(send(class(c"NSAutoreleasePool"), c"new"))
+        // SAFETY: a class that there is.
+        Pool(unsafe { send(class(c"NSAutoreleasePool"), c"new") })
     }
 
     /// Objects in it.
     pub(crate) fn count(&self) -> u32 {
-        send::<c_uint>(self.0, c"autoreleaseCount")
+        count(self.0)
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        send::<()>(self.0, c"drain");
+        // SAFETY: it lives until now.
+        unsafe { send::<()>(self.0, c"drain") };
     }
 }
 
 fn current() -> Id {
-    send(class(c"NSAutoreleasePool"), c"currentPool")
+    // SAFETY: a method of GNUstep's class.
+    unsafe { send(class(c"NSAutoreleasePool"), c"currentPool") }
 }
 
 /// A call that raises in front of hostmetal's methods.
@@ -62,9 +56,12 @@ fn raise(encoder: &Owned<DCMetalComputeEncoder>, wrong: &Owned<DCMetalConstants>
     assert_eq!(raised.expect_err("no buffer").status, DC_METAL_EXCEPTION);
 }
 
-pub(crate) fn what_is_raised_stays_with_nobody() {
+pub(crate) fn what_is_raised_is_in_a_pool() {
     let counted = Pool::new();
-    send::<Id>(send(class(c"NSObject"), c"new"), c"autorelease");
+    // SAFETY: a class that there is.
+    let object = unsafe { send(class(c"NSObject"), c"new") };
+    // SAFETY: an object that was just made.
+    let _: Id = unsafe { send(object, c"autorelease") };
     assert_eq!(counted.count(), 1, "what is autoreleased is counted");
     drop(counted);
     let run = || {
@@ -74,15 +71,16 @@ pub(crate) fn what_is_raised_stays_with_nobody() {
         let encoder = compute_encoder(&command_buffer);
         assert_eq!(current(), ptr::null_mut(), "these calls need none that stays");
         set_buffer(&encoder, &out, 0, 0);
-        assert_ne!(current(), ptr::null_mut(), "one stays, in case that a call raises");
-        assert_eq!(send::<c_uint>(current(), c"autoreleaseCount"), 0);
+        let standing = current();
+        assert_ne!(standing, ptr::null_mut(), "one stays, in case that a call raises");
+        assert_eq!(count(standing), 0, "it is empty until then");
         raise(&encoder, &wrong);
-        assert_eq!(current(), ptr::null_mut(), "and goes with what was autoreleased");
-        set_buffer(&encoder, &out, 0, 0);
+        let raised = count(standing);
+        assert!(raised > 0, "it has got what was raised");
         let own = Pool::new();
         raise(&encoder, &wrong);
-        assert_eq!(current(), own.0, "the program's stays");
-        assert!(own.count() > 0, "and has got it");
+        assert!(own.count() > 0, "the program's pool comes first");
+        assert_eq!(count(standing), raised);
         end(&encoder);
     };
     thread::spawn(run).join().expect("the thread ends");

@@ -3,7 +3,7 @@
 //! Out-parameters start as garbage, so that a call which forgets to set one is seen.
 
 use std::collections::BTreeSet;
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -178,6 +178,33 @@ pub(crate) fn refused<T>(status: DCMetalStatus, result: Result<T, Failure>) -> S
     assert_eq!(failure.status, status, "{failure:?}");
     assert_eq!(failure.domain, "DCMetal", "{failure:?}");
     failure.message
+}
+
+/// Sends a message without arguments.
+///
+/// # Safety
+/// The receiver lives, and has a method of this name with this result.
+pub(crate) unsafe fn send<R>(receiver: *mut c_void, name: &CStr) -> R {
+    type Method = unsafe extern "C" fn();
+    unsafe extern "C" {
+        fn sel_registerName(name: *const c_char) -> *const c_void;
+        #[cfg(target_os = "macos")]
+        fn objc_msgSend();
+        #[cfg(not(target_os = "macos"))]
+        fn objc_msg_lookup(receiver: *mut c_void, selector: *const c_void) -> Method;
+    }
+    // SAFETY: a C string.
+    let selector = unsafe { sel_registerName(name.as_ptr()) };
+    #[cfg(target_os = "macos")]
+    let method: Method = objc_msgSend;
+    // SAFETY: a live object and a selector.
+    #[cfg(not(target_os = "macos"))]
+    let method: Method = unsafe { objc_msg_lookup(receiver, selector) };
+    // SAFETY: methods are functions of the object and the selector, and the caller says with which result.
+    let method =
+        unsafe { std::mem::transmute::<Method, unsafe extern "C" fn(*mut c_void, *const c_void) -> R>(method) };
+    // SAFETY: as the caller says.
+    unsafe { method(receiver, selector) }
 }
 
 pub(crate) fn c(text: &str) -> CString {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{
-    Argument, BYTES, Command, Dispatch, Encoder, Kind, Misuse, Recording, Slot, Strides, hold,
-    imageblock_length, imageblock_size, strides_of, within,
+    Argument, BYTES, Command, Dispatch, Encoder, Kind, Misuse, Recording, Slot, Strides, hold, imageblock_length,
+    imageblock_size, strides_of, within,
 };
 use crate::command::{ErrorCode, Failure};
 use crate::commands::{Commands, Record, THREADS};
@@ -75,9 +75,7 @@ impl Encoder {
         if commands.limits.inherit_buffers {
             buffers = state.slots.map(|slot| match slot {
                 Slot::Empty => 0,
-                Slot::Buffer { number, offset } => {
-                    state.recording.buffers[number as usize].contents() as u64 + offset
-                }
+                Slot::Buffer { number, offset } => state.recording.buffers[number as usize].contents() as u64 + offset,
                 Slot::Bytes { address, .. } => address as u64,
                 // Commands cannot have one.
                 Slot::Functions { .. } => 0,

@@ -8,7 +8,45 @@ use crate::event::Fence;
 use crate::memory::Buffer;
 use crate::texture::Texture;
 
+/// The most commands, and arguments, that an empty recording is kept for.
+const ROOM: usize = 64;
+
+/// Lines of the first chunk of bytes.
+const FIRST: usize = 4;
+
 impl Recording {
+    /// Lets go of all that it holds; what is left is for another encoder, unless that would keep much memory.
+    pub(crate) fn emptied(self) -> Option<Recording> {
+        let Recording {
+            concurrent: _,
+            mut commands,
+            mut arguments,
+            mut pipelines,
+            mut buffers,
+            log,
+            pass,
+            mut held,
+            stage,
+            at_end,
+            mut bytes,
+            bytes_used: _,
+        } = self;
+        // Dispatches first, which have addresses of the others.
+        commands.clear();
+        arguments.clear();
+        drop((stage, at_end, pass, log));
+        pipelines.clear();
+        buffers.clear();
+        held.clear();
+        bytes.truncate(1);
+        // A kernel that reads beyond its bytes is not to find another command buffer's.
+        bytes.iter_mut().for_each(|first| first.fill(Line { _bytes: [0; LINE] }));
+        let lists = [pipelines.capacity(), buffers.capacity(), held.capacity(), bytes.capacity()];
+        let most = [commands.capacity(), arguments.capacity()].into_iter().chain(lists);
+        let small = most.into_iter().all(|room| room <= ROOM) && bytes.first().is_none_or(|first| first.len() <= FIRST);
+        small.then(|| Recording { commands, arguments, pipelines, buffers, held, bytes, ..Recording::default() })
+    }
+
     /// What the program has given up of what it holds.
     pub(crate) fn lost(&self) -> Option<&'static str> {
         if self.buffers.iter().any(|buffer| buffer.let_go().get()) {
@@ -39,7 +77,7 @@ impl Recording {
     pub(super) fn keep_bytes(&mut self, bytes: &[u8]) -> *mut u8 {
         let lines = bytes.len().div_ceil(LINE);
         if self.bytes.last().is_none_or(|last| last.len() - self.bytes_used < lines) {
-            let size = if self.bytes.is_empty() { 4 } else { 32 };
+            let size = if self.bytes.is_empty() { FIRST } else { 32 };
             self.bytes.push(vec![Line { _bytes: [0; LINE] }; lines.max(size)]);
             self.bytes_used = 0;
         }
