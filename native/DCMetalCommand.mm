@@ -6,34 +6,52 @@ using namespace dcmetal;
 
 // ------------------------------------------------------------------ DCMetalCommandBuffer
 
-// Of command buffers whose errors tell of their encoders.
-static MTLCommandBufferDescriptor *informed(bool retains) {
-  MTLCommandBufferDescriptor *descriptor = [[MTLCommandBufferDescriptor alloc] init];
-  [descriptor setRetainedReferences:retains];
-  [descriptor setErrorOptions:MTLCommandBufferErrorOptionEncoderExecutionStatus];
-  return descriptor;
+static id<MTLCommandBuffer> make(id<MTLCommandQueue> queue, const DCMetalCommandBufferOptions &options) {
+  if (options.encoder_info) {
+    MTLCommandBufferDescriptor *descriptor = owned([[MTLCommandBufferDescriptor alloc] init]);
+    [descriptor setRetainedReferences:!options.unretained_references];
+    [descriptor setErrorOptions:MTLCommandBufferErrorOptionEncoderExecutionStatus];
+    return [queue commandBufferWithDescriptor:descriptor];
+  }
+  return options.unretained_references ? [queue commandBufferWithUnretainedReferences] : [queue commandBuffer];
+}
+
+static DCMetalStatus hand_out(DCMetalCommandBuffer made, DCMetalCommandBuffer *command_buffer, DCMetalError *error) {
+  if (!made) return fail(error, DC_METAL_OUT_OF_MEMORY, "no memory for a command buffer's handle");
+  *command_buffer = made;
+  return DC_METAL_OK;
+}
+
+static DCMetalStatus none_made(DCMetalError *error) {
+  return fail(error, DC_METAL_OUT_OF_MEMORY, "Metal made no command buffer");
 }
 
 DCMetalStatus DCMetalCommandBuffer_Create(DCMetalQueue queue, const DCMetalCommandBufferOptions *options,
                                           DCMetalCommandBuffer *command_buffer, DCMetalError *error) {
   if (command_buffer) *command_buffer = nullptr;
+  const DCMetalCommandBufferOptions wanted = options ? *options : DCMetalCommandBufferOptions{};
+#ifndef __APPLE__
+  static const Class hosts = NSClassFromString(@"HostMTLCommandQueue");
+  if (queue && command_buffer && object_getClass(in(queue)) == hosts) {
+    return hot_entry(error, [=] {
+      const MTLCommandBufferErrorOption told =
+          wanted.encoder_info ? MTLCommandBufferErrorOptionEncoderExecutionStatus : MTLCommandBufferErrorOptionNone;
+      id<MTLCommandBuffer> object =
+          [(id<HostMTLMaking>)in(queue) newCommandBufferRetaining:!wanted.unretained_references errorOptions:told];
+      if (!object) return none_made(error);
+      Owned<id<MTLCommandBuffer>> owned = {object};
+      DCMetalCommandBuffer made = new (std::nothrow) DCMetalCommandBuffer_s(owned);
+      if (!made) [object release];
+      return hand_out(made, command_buffer, error);
+    });
+  }
+#endif
   return entry(error, [=] {
     if (!queue) return null_argument(error, "queue");
     if (!command_buffer) return null_argument(error, "command_buffer");
-    id<MTLCommandBuffer> object = nil;
-    if (options && options->encoder_info) {
-      // Metal takes a descriptor's values and keeps none, so they serve all.
-      static MTLCommandBufferDescriptor *const retaining = informed(true), *const unretaining = informed(false);
-      object = [in(queue) commandBufferWithDescriptor:options->unretained_references ? unretaining : retaining];
-    } else if (options && options->unretained_references) {
-      object = [in(queue) commandBufferWithUnretainedReferences];
-    } else {
-      object = [in(queue) commandBuffer];
-    }
-    if (!object) return fail(error, DC_METAL_OUT_OF_MEMORY, "Metal made no command buffer");
-    *command_buffer = new (std::nothrow) DCMetalCommandBuffer_s(object);
-    if (!*command_buffer) return fail(error, DC_METAL_OUT_OF_MEMORY, "no memory for a command buffer's handle");
-    return DC_METAL_OK;
+    id<MTLCommandBuffer> object = make(in(queue), wanted);
+    if (!object) return none_made(error);
+    return hand_out(new (std::nothrow) DCMetalCommandBuffer_s(object), command_buffer, error);
   });
 }
 

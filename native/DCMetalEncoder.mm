@@ -125,7 +125,7 @@ template <class Handle> static DCMetalStatus wait_for_fence(Handle encoder, DCMe
 DCMetalStatus DCMetalComputeEncoder_Create(DCMetalCommandBuffer command_buffer, DCMetalDispatchType type,
                                            DCMetalComputeEncoder *encoder, DCMetalError *error) {
   if (encoder) *encoder = nullptr;
-  return entry(error, [=] {
+  const auto create = [=](auto open) {
     DCMetalStatus status = may_encode(command_buffer, encoder, error);
     if (status != DC_METAL_OK) return status;
     if (type != DC_METAL_DISPATCH_SERIAL && type != DC_METAL_DISPATCH_CONCURRENT) {
@@ -133,13 +133,32 @@ DCMetalStatus DCMetalComputeEncoder_Create(DCMetalCommandBuffer command_buffer, 
     }
     id<MTLDevice> device = [command_buffer->object device];
     uint64_t registry_id = [device registryID], max_memory = [device maxThreadgroupMemoryLength];
-    id<MTLComputeCommandEncoder> object =
-        [command_buffer->object computeCommandEncoderWithDispatchType:(MTLDispatchType)type];
-    status = open_encoder(command_buffer, object, encoder, error);
+    status = open(command_buffer);
     if (status != DC_METAL_OK) return status;
     (*encoder)->registry_id = registry_id;
     (*encoder)->max_memory = max_memory;
     return DC_METAL_OK;
+  };
+#ifndef __APPLE__
+  static const Class hosts = NSClassFromString(@"HostMTLCommandBuffer");
+  if (command_buffer && object_getClass((id)command_buffer->object) == hosts) {
+    return hot_entry(error, [=] {
+      return create([=](DCMetalCommandBuffer parent) {
+        id<HostMTLMaking> host = (id)parent->object;
+        id<MTLComputeCommandEncoder> object = [host newComputeCommandEncoderWithDispatchType:(NSUInteger)type];
+        DCMetalStatus status = open_encoder(parent, object, encoder, error);
+        [object release];
+        return status;
+      });
+    });
+  }
+#endif
+  return entry(error, [=] {
+    return create([=](DCMetalCommandBuffer parent) {
+      id<MTLComputeCommandEncoder> object =
+          [parent->object computeCommandEncoderWithDispatchType:(MTLDispatchType)type];
+      return open_encoder(parent, object, encoder, error);
+    });
   });
 }
 

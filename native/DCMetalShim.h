@@ -32,10 +32,15 @@ static_assert(sizeof(NSUInteger) == sizeof(uint64_t), "sizes pass between uint64
 template <class Object> using Strong = Object;
 template <class Object> Object owned(Object object) { return object; }
 #else
+// An object that is the caller's already.
+template <class Object> struct Owned {
+  Object object;
+};
 // A retained object in a structure.
 template <class Object> class Strong {
  public:
   Strong() = default;
+  Strong(Owned<Object> owned) : object_(owned.object) {}
   Strong(Object object) : object_([object retain]) {}
   Strong(const Strong &) = delete;
   Strong &operator=(const Strong &) = delete;
@@ -321,7 +326,7 @@ struct IndirectUses {
 
 // Held by its handle and by its encoders' handles.
 struct DCMetalCommandBuffer_s {
-  explicit DCMetalCommandBuffer_s(id<MTLCommandBuffer> command_buffer) : object(command_buffer) {}
+  template <class Object> explicit DCMetalCommandBuffer_s(Object command_buffer) : object(command_buffer) {}
   ~DCMetalCommandBuffer_s();
   dcmetal::Strong<id<MTLCommandBuffer>> object;
   std::atomic<uint32_t> references{1};

@@ -272,16 +272,22 @@ void callAndDrop(HostHandlers *handlers, id<MTLCommandBuffer> commandBuffer) {
 }
 
 - (id<MTLComputeCommandEncoder>)computeCommandEncoderWithDispatchType:(MTLDispatchType)dispatchType {
-  HM_REQUIRE(dispatchType <= MTLDispatchTypeConcurrent, "unknown dispatch type");
+  return [[self newComputeCommandEncoderWithDispatchType:dispatchType] autorelease];
+}
+
+// What it raises is told of Metal's method.
+- (id)newComputeCommandEncoderWithDispatchType:(NSUInteger)dispatchType {
+  static const Class encoderClass = [HostMTLComputeCommandEncoder class];
+  const SEL selector = @selector(computeCommandEncoderWithDispatchType:);
+  if (dispatchType > MTLDispatchTypeConcurrent) hostmetal_raise(self, selector, "unknown dispatch type");
   const char *misuse = nullptr;
   HMEncoder engine = hm_compute_encoder_create(_engine, dispatchType == MTLDispatchTypeConcurrent, &misuse);
-  HM_CHECK(misuse);
+  if (misuse) hostmetal_raise(self, selector, misuse);
   if (!engine) return nil;
-  static const Class encoderClass = [HostMTLComputeCommandEncoder class];
   HostMTLComputeCommandEncoder *encoder =
       (HostMTLComputeCommandEncoder *)[[encoderClass alloc] initWithCommandBuffer:self engine:engine];
-  encoder->_dispatchType = dispatchType;
-  return [encoder autorelease];
+  encoder->_dispatchType = (MTLDispatchType)dispatchType;
+  return encoder;
 }
 
 - (id<MTLBlitCommandEncoder>)blitCommandEncoder {

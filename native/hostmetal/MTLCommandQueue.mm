@@ -40,7 +40,7 @@
 }
 
 // The hot path of every submission: one object, no lock, and the class looked up once (GCC's runtime does it by name).
-- (HostMTLCommandBuffer *)makeCommandBuffer {
+- (HostMTLCommandBuffer *)newCommandBuffer {
   static const Class commandBufferClass = [HostMTLCommandBuffer class];
   HMCommandBuffer engine = hm_command_buffer_create(_engine);
   if (!engine) return nil;
@@ -49,29 +49,32 @@
   made->_queue = [self retain];
   made->_retainedReferences = YES;
   if (_logState) [made setLogState:_logState];
-  return [made autorelease];
+  return made;
+}
+
+- (id)newCommandBufferRetaining:(BOOL)retainedReferences errorOptions:(NSUInteger)options {
+  HostMTLCommandBuffer *made = [self newCommandBuffer];
+  if (!made) return nil;
+  if (!retainedReferences) [made leaveUnretained];
+  made->_errorOptions = (MTLCommandBufferErrorOption)options;
+  return made;
 }
 
 - (id<MTLCommandBuffer>)commandBuffer {
-  return [self makeCommandBuffer];
+  return [[self newCommandBuffer] autorelease];
 }
 
 - (id<MTLCommandBuffer>)commandBufferWithUnretainedReferences {
-  HostMTLCommandBuffer *made = [self makeCommandBuffer];
-  if (made) [made leaveUnretained];
-  return made;
+  return [[self newCommandBufferRetaining:NO errorOptions:MTLCommandBufferErrorOptionNone] autorelease];
 }
 
 - (id<MTLCommandBuffer>)commandBufferWithDescriptor:(MTLCommandBufferDescriptor *)descriptor {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
   HM_CHECK(hostmetal_check_log([descriptor logState], _device));
-  HostMTLCommandBuffer *made = [self makeCommandBuffer];
-  if (made) {
-    if (![descriptor retainedReferences]) [made leaveUnretained];
-    made->_errorOptions = [descriptor errorOptions];
-    if ([descriptor logState]) [made setLogState:(HostMTLLogState *)[descriptor logState]];
-  }
-  return made;
+  HostMTLCommandBuffer *made = [self newCommandBufferRetaining:[descriptor retainedReferences]
+                                                 errorOptions:[descriptor errorOptions]];
+  if (made && [descriptor logState]) [made setLogState:(HostMTLLogState *)[descriptor logState]];
+  return [made autorelease];
 }
 
 // ------------------------------------------------------------------ residency sets

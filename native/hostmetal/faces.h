@@ -7,6 +7,7 @@
 #import <Metal/Metal.h>
 
 #include "engine.h"
+#import "pool.h"
 
 // "-[Class selector] text"
 [[noreturn]] void hostmetal_raise(id object, SEL selector, const char *text);
@@ -501,7 +502,7 @@ const char *hostmetal_check_log(id<MTLLogState> logState, HostMTLDevice *device)
 @interface HostMTLLogContainer : NSObject <MTLLogContainer>
 @end
 
-@interface HostMTLCommandQueue : NSObject <MTLCommandQueue> {
+@interface HostMTLCommandQueue : NSObject <MTLCommandQueue, HostMTLMaking> {
  @public
   HMQueue _engine;
   HostMTLDevice *_device;
@@ -519,7 +520,7 @@ struct HostHandlers {
   NSMutableArray *more;  // nil without
 };
 
-@interface HostMTLCommandBuffer : NSObject <MTLCommandBuffer> {
+@interface HostMTLCommandBuffer : NSObject <MTLCommandBuffer, HostMTLMaking> {
  @public
   HMCommandBuffer _engine;
   HostMTLCommandQueue *_queue;

@@ -1,6 +1,5 @@
 // Exceptions, errors and calls into the user's blocks, as all faces need them.
 #import "faces.h"
-#import "pool.h"
 
 #include <cstdio>
 #include <cstdlib>

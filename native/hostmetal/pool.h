@@ -43,4 +43,14 @@ inline void have_pool() {
 
 }  // namespace hostmetal
 
+// What hostmetal's queues and command buffers are asked by who has no pool for a result: it is the caller's. Elsewhere, and for a
+// program's own queues, there are Metal's methods.
+@protocol HostMTLMaking
+@optional
+// As -commandBufferWithDescriptor:.
+- (id)newCommandBufferRetaining:(BOOL)retainedReferences errorOptions:(NSUInteger)options;
+// As -computeCommandEncoderWithDispatchType:.
+- (id)newComputeCommandEncoderWithDispatchType:(NSUInteger)dispatchType;
+@end
+
 #endif

@@ -451,6 +451,9 @@ const CASES: &[Case] = &[
         [DCMetalComputeEncoder_Create, DCMetalBlitEncoder_Create, DCMetalMultiplication_Encode, DCMetalRowKernel_Encode]),
     // pools.rs: Apple's pools cost too little to be saved
     #[cfg(target_os = "linux")]
+    case!(pools::whatever_class_makes_them, "queues and command buffers that are not of hostmetal's own classes make theirs by Metal's methods",
+        [DCMetalCommandBuffer_Create, DCMetalComputeEncoder_Create]),
+    #[cfg(target_os = "linux")]
     case!(pools::what_is_raised_is_in_a_pool, "calls of an encoder leave nothing autoreleased; what they raise is in the program's pool, or in one of the thread's",
         [DCMetalComputeEncoder_SetBuffer, DCMetalComputeEncoder_EndEncoding]),
     // graph.rs

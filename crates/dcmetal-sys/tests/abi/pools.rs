@@ -56,6 +56,62 @@ fn raise(encoder: &Owned<DCMetalComputeEncoder>, wrong: &Owned<DCMetalConstants>
     assert_eq!(raised.expect_err("no buffer").status, DC_METAL_EXCEPTION);
 }
 
+/// A class that behaves as the object's, whose object it becomes.
+fn become_another(object: Id, name: &CStr) {
+    unsafe extern "C" {
+        fn object_setClass(object: Id, class: Id) -> Id;
+        fn objc_allocateClassPair(superclass: Id, name: *const c_char, bytes: usize) -> Id;
+        fn objc_registerClassPair(class: Id);
+    }
+    if class(name).is_null() {
+        // SAFETY: an object that lives.
+        let own: Id = unsafe { send(object, c"class") };
+        // SAFETY: a class, and a name that no class has.
+        let other = unsafe { objc_allocateClassPair(own, name.as_ptr(), 0) };
+        // SAFETY: it was just made.
+        unsafe { objc_registerClassPair(other) };
+    }
+    // SAFETY: the class has the same instance variables and methods.
+    unsafe { object_setClass(object, class(name)) };
+}
+
+/// As Apple's Metal is asked, which has no private way to make them: queues and command buffers of another class than hostmetal's.
+pub(crate) fn whatever_class_makes_them() {
+    let gpu = Gpu::new();
+    become_another(gpu.queue.0.cast(), c"DCMetalTestQueue");
+    let pipeline = gpu.pipeline(
+        "kernel void two(device int *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] = 2; }",
+        "two",
+    );
+    let out = gpu.buffer(16);
+    for (unretained_references, encoder_info) in [(false, false), (false, true), (true, false), (true, true)] {
+        let options = DCMetalCommandBufferOptions { unretained_references, encoder_info };
+        for other in [false, true] {
+            let command_buffer = gpu.command_buffer_with(Some(&options));
+            if other {
+                // SAFETY: the handle begins with the object of Metal's.
+                become_another(unsafe { *command_buffer.0.cast::<Id>() }, c"DCMetalTestCommandBuffer");
+            }
+            let encoder = compute_encoder(&command_buffer);
+            set_pipeline(&encoder, &pipeline);
+            set_buffer(&encoder, &out, 0, 0);
+            dispatch_threads(&encoder, size(4, 1, 1), size(4, 1, 1)).expect("a dispatch");
+            end(&encoder);
+            let (mut none, nowhere) = (DCMetalComputeEncoder::NULL, ptr::null_mut());
+            let create = |type_, encoder| dc!(DCMetalComputeEncoder_Create(command_buffer.0, type_, encoder, nowhere));
+            assert_eq!(create(DCMetalDispatchType(7), &mut none), DC_METAL_INVALID_ARGUMENT);
+            assert_eq!(create(DC_METAL_DISPATCH_SERIAL, ptr::null_mut()), DC_METAL_INVALID_ARGUMENT);
+            drop(encoder);
+            commit(&command_buffer);
+            wait(&command_buffer).expect("it completes");
+            assert_eq!(contents::<i32>(&out), [2; 4]);
+            let start = dc!(DCMetalBuffer_GetContents(out.0));
+            // SAFETY: a live buffer of 16 bytes that the CPU shares.
+            unsafe { start.write_bytes(0, 16) };
+        }
+    }
+}
+
 pub(crate) fn what_is_raised_is_in_a_pool() {
     let counted = Pool::new();
     // SAFETY: a class that there is.
@@ -67,10 +123,9 @@ pub(crate) fn what_is_raised_is_in_a_pool() {
     let run = || {
         let gpu = Gpu::new();
         let wrong = create(|out, error| dc!(DCMetalConstants_Create(out, error))).expect("constants");
-        let (command_buffer, out) = (gpu.command_buffer(), gpu.buffer(16));
-        let encoder = compute_encoder(&command_buffer);
         assert_eq!(current(), ptr::null_mut(), "these calls need none that stays");
-        set_buffer(&encoder, &out, 0, 0);
+        let command_buffer = gpu.command_buffer();
+        let encoder = compute_encoder(&command_buffer);
         let standing = current();
         assert_ne!(standing, ptr::null_mut(), "one stays, in case that a call raises");
         assert_eq!(count(standing), 0, "it is empty until then");
