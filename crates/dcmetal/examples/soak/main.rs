@@ -3,7 +3,7 @@
 //! Each thread adds 1 to every number of its own buffer, launch by launch, in batches; at the end every number must be the
 //! count of its launches. Then threads look kernels up, in libraries of the same source and with function constants, and run
 //! one in a hundred. Memory is sampled all the time: where it ends may not lie above where it was after a tenth of the work
-//! by more than `GROWTH`, nor may the process keep more files, threads or mappings.
+//! by more than `HEAP_GROWTH` and `GROWTH`, nor may the process keep more files, threads or mappings.
 //!
 //! `mixed` has threads do what programs do, at random, for so many minutes: see mixed.rs.
 //!
@@ -136,12 +136,14 @@ fn watched(what: &str, total: u64, work: impl FnOnce(&AtomicU64) -> Result<()>) 
     let settled = samples.iter().find(|(done, _)| *done >= total / 10).map_or(last, |(_, process)| *process);
     let most = samples.iter().map(|(_, process)| process.bytes).max().unwrap_or(last.bytes).max(last.bytes);
     println!(
-        "{total} {what} in {seconds:.1} s, {:.0} a second; memory {:.1} MiB after a tenth, {:.1} at most, {:.1} at the end; \
+        "{total} {what} in {seconds:.1} s, {:.0} a second; memory {:.1} MiB after a tenth, {:.1} at most, {:.1} at the end, in use of heaps {:.1} and {:.1}; \
          {} samples; mappings {} then {}, files {} then {}",
         total as f64 / seconds,
         mib(settled.bytes),
         mib(most),
         mib(last.bytes),
+        mib(settled.heap),
+        mib(last.heap),
         samples.len(),
         settled.mappings,
         last.mappings,

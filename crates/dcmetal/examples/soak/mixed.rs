@@ -143,10 +143,11 @@ pub(crate) fn soak(time: Duration, threads: u64, seed: u64) -> Result<()> {
         if now.time.as_secs_f64() >= time.as_secs_f64() * f64::from(*next) / 10.0 {
             *next += 1;
             println!(
-                "{:5} s: {:9} done, memory {:.1} MiB, pool {:.1} MiB in {} buffers, {:.2} % of {} requests hit",
+                "{:5} s: {:9} done, memory {:.1} MiB, in use of heaps {:.1}, pool {:.1} MiB in {} buffers, {:.2} % of {} requests hit",
                 now.time.as_secs(),
                 now.done,
                 mib(now.process.bytes),
+                mib(now.process.heap),
                 mib(now.pooled),
                 stats.idle_buffers + stats.used_buffers,
                 100.0 * stats.hits as f64 / (stats.hits + stats.misses).max(1) as f64,
@@ -165,11 +166,13 @@ pub(crate) fn soak(time: Duration, threads: u64, seed: u64) -> Result<()> {
     let (early, late) = (part(0.1, 0.3), part(0.8, 1.0));
     let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0);
     println!(
-        "median memory {:.1} MiB in the second and third tenth, {:.1} in the last two, {:.1} at most; mappings {} and {}, files {} and {}; \
+        "median memory {:.1} MiB in the second and third tenth, {:.1} in the last two, {:.1} at most, in use of heaps {:.1} and {:.1}; mappings {} and {}, files {} and {}; \
          the pool held {:.1} MiB at most",
         mib(early.bytes),
         mib(late.bytes),
         mib(most(|sample| sample.process.bytes)),
+        mib(early.heap),
+        mib(late.heap),
         early.mappings,
         late.mappings,
         early.files,
@@ -216,6 +219,7 @@ fn middle(samples: &[Sample], from: Duration, to: Duration) -> Process {
     };
     Process {
         bytes: median(|process| process.bytes),
+        heap: median(|process| process.heap),
         mappings: median(|process| process.mappings as u64) as usize,
         files: median(|process| process.files as u64) as usize,
     }
