@@ -349,6 +349,15 @@ DCMetalStatus dcmetal::argument_small(DCMetalPipeline pipeline, size_t index, ui
   });
 }
 
+DCMetalStatus dcmetal::argument_unaligned(DCMetalPipeline pipeline, size_t index, uint64_t offset, DCMetalError *error) {
+  return entry(error, [=] {
+    return fail(error, DC_METAL_INVALID_ARGUMENT,
+                "kernel \"%s\": argument \"%s\" [[buffer(%zu)]] begins at offset %llu, which is no multiple of %llu",
+                pipeline->utf8_name, [binding_name(pipeline, MTLBindingTypeBuffer, index) UTF8String], index, (ull)offset,
+                (ull)pipeline->unaligned[index] + 1);
+  });
+}
+
 DCMetalStatus dcmetal::memory_large(DCMetalPipeline pipeline, uint64_t memory, DCMetalError *error) {
   return fail(error, DC_METAL_INVALID_ARGUMENT,
               "kernel \"%s\": %llu bytes of threadgroup memory are over the device's limit of %llu",
@@ -393,6 +402,9 @@ static DCMetalStatus check_arguments(DCMetalComputeEncoder encoder, DCMetalError
       if (encoder->room[index] < pipeline->least[index]) {
         return argument_small(pipeline, index, encoder->room[index], error);
       }
+      // Of bytes in a buffer's place there is no length.
+      const uint64_t offset = encoder->length[index] ? encoder->length[index] - encoder->room[index] : 0;
+      if (offset & pipeline->unaligned[index]) return argument_unaligned(pipeline, index, offset, error);
     }
     if (pipeline->memories & bit) {
       if (encoder->memory[index] == 0) {

@@ -288,11 +288,19 @@ static DCMetalStatus check_arguments(DCMetalIndirectCommands commands, uint64_t 
   for (size_t slot = 0; slot < kArguments; slot++) {
     uint32_t bit = 1u << slot;
     if ((pipeline->buffers & bit) && (encoder || !limits.inherit_buffers)) {
-      uint64_t room = limits.inherit_buffers  ? encoder->room[slot]
-                      : slot < limits.buffers ? commands->bindings[index * limits.buffers + slot].room
-                                              : 0;
+      uint64_t room = 0, length = 0;
+      if (limits.inherit_buffers) {
+        room = encoder->room[slot];
+        length = encoder->length[slot];
+      } else if (slot < limits.buffers) {
+        const Binding &binding = commands->bindings[index * limits.buffers + slot];
+        room = binding.room;
+        length = [binding.buffer length];
+      }
       if (room == 0) return argument_missing(pipeline, MTLBindingTypeBuffer, slot, error);
       if (room < pipeline->least[slot]) return argument_small(pipeline, slot, room, error);
+      const uint64_t offset = length ? length - room : 0;
+      if (offset & pipeline->unaligned[slot]) return argument_unaligned(pipeline, slot, offset, error);
     }
     if (pipeline->memories & bit) {
       uint64_t length = slot < limits.memories ? commands->memories[index * limits.memories + slot] : 0;

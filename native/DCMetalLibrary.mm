@@ -299,6 +299,8 @@ static void remember_arguments(DCMetalPipeline pipeline) {
       pipeline->buffers |= 1u << index;
       if ([binding access] != MTLBindingAccessReadOnly) pipeline->written |= 1u << index;
       pipeline->least[index] = [(id<MTLBufferBinding>)binding bufferDataSize];
+      const NSUInteger alignment = [(id<MTLBufferBinding>)binding bufferAlignment];  // a power of two
+      pipeline->unaligned[index] = alignment > 1 ? (uint32_t)(alignment - 1) : 0;
     } else if ([binding type] == MTLBindingTypeThreadgroupMemory && index < kArguments) {
       pipeline->memories |= 1u << index;
     } else if ([binding type] == MTLBindingTypeTexture) {

@@ -138,14 +138,14 @@ template <class Body> DCMetalStatus entry(DCMetalError *error, Body body) {
 // The same for what a program calls several times for each launch. On Linux without a pool of its own, which would cost as much as
 // the rest of such a call: the body, and hostmetal's methods behind it, autorelease nothing, whether the call succeeds or
 // not (crates/dcmetal-sys/tests/abi/pools.rs). What Metal raises nevertheless, of something that is no object of its own, or without
-// memory, is in the caller's pool, or the thread's.
+// memory, is in the caller's pool, or in one of the thread's until it ends.
 template <class Body> DCMetalStatus hot_entry(DCMetalError *error, Body body) {
 #ifdef __APPLE__
   return entry(error, body);
 #else
   if (error) *error = nullptr;
-  hostmetal::have_pool();
   @try {
+    hostmetal::have_pool();
     return body();
   } @catch (NSException *exception) {
     DC_POOL { return raised(error, exception); }
@@ -270,6 +270,7 @@ struct DCMetalPipeline_s {
   uint32_t buffers = 0, memories = 0;       // bit n: the function uses [[buffer(n)]], [[threadgroup(n)]]
   uint32_t written = 0;                     // bit n: it may write [[buffer(n)]]
   uint64_t least[dcmetal::kArguments] = {};  // bytes that buffer n must have
+  uint32_t unaligned[dcmetal::kArguments] = {};  // bits that its offset must not have
   uint32_t samplers = 0;                     // bit n: the function uses [[sampler(n)]]
   size_t texture_count = 0;
   dcmetal::TextureNeed textures[dcmetal::kTextures];
@@ -402,6 +403,7 @@ DCMetalStatus check_threadgroup(DCMetalPipeline pipeline, DCMetalSize size, DCMe
 DCMetalStatus check_grid(DCMetalSize grid, DCMetalSize unit, DCMetalError *error);
 DCMetalStatus argument_missing(DCMetalPipeline pipeline, MTLBindingType type, size_t index, DCMetalError *error);
 DCMetalStatus argument_small(DCMetalPipeline pipeline, size_t index, uint64_t room, DCMetalError *error);
+DCMetalStatus argument_unaligned(DCMetalPipeline pipeline, size_t index, uint64_t offset, DCMetalError *error);
 DCMetalStatus memory_large(DCMetalPipeline pipeline, uint64_t memory, DCMetalError *error);
 DCMetalStatus check_memory_length(uint64_t length, uint64_t most, DCMetalError *error);
 DCMetalStatus check_offset(uint64_t offset, uint64_t length, DCMetalError *error);

@@ -106,6 +106,26 @@ void callAndDrop(HostHandlers *handlers, id<MTLCommandBuffer> commandBuffer) {
   for (MTLCommandBufferHandler handler in handlers->more) handler(commandBuffer);
   dropHandlers(handlers);
 }
+
+// What it raises is told of Metal's method.
+HostMTLComputeCommandEncoder *newComputeEncoder(HostMTLCommandBuffer *commandBuffer, NSUInteger dispatchType) {
+  static const Class encoderClass = [HostMTLComputeCommandEncoder class];
+  const SEL selector = @selector(computeCommandEncoderWithDispatchType:);
+  if (dispatchType > MTLDispatchTypeConcurrent) hostmetal_raise(commandBuffer, selector, "unknown dispatch type");
+  // First what may raise: an encoder of the engine's that nobody has could not be ended.
+  HostMTLComputeCommandEncoder *encoder = (HostMTLComputeCommandEncoder *)[encoderClass alloc];
+  const char *misuse = nullptr;
+  HMEncoder engine =
+      hm_compute_encoder_create(commandBuffer->_engine, dispatchType == MTLDispatchTypeConcurrent, &misuse);
+  if (!engine) {
+    NSDeallocateObject(encoder);
+    if (misuse) hostmetal_raise(commandBuffer, selector, misuse);
+    return nil;
+  }
+  encoder = [encoder initWithCommandBuffer:commandBuffer engine:engine];
+  encoder->_dispatchType = (MTLDispatchType)dispatchType;
+  return encoder;
+}
 }  // namespace
 
 @implementation HostMTLCommandBuffer
@@ -272,22 +292,11 @@ void callAndDrop(HostHandlers *handlers, id<MTLCommandBuffer> commandBuffer) {
 }
 
 - (id<MTLComputeCommandEncoder>)computeCommandEncoderWithDispatchType:(MTLDispatchType)dispatchType {
-  return [[self newComputeCommandEncoderWithDispatchType:dispatchType] autorelease];
+  return [newComputeEncoder(self, dispatchType) autorelease];
 }
 
-// What it raises is told of Metal's method.
 - (id)newComputeCommandEncoderWithDispatchType:(NSUInteger)dispatchType {
-  static const Class encoderClass = [HostMTLComputeCommandEncoder class];
-  const SEL selector = @selector(computeCommandEncoderWithDispatchType:);
-  if (dispatchType > MTLDispatchTypeConcurrent) hostmetal_raise(self, selector, "unknown dispatch type");
-  const char *misuse = nullptr;
-  HMEncoder engine = hm_compute_encoder_create(_engine, dispatchType == MTLDispatchTypeConcurrent, &misuse);
-  if (misuse) hostmetal_raise(self, selector, misuse);
-  if (!engine) return nil;
-  HostMTLComputeCommandEncoder *encoder =
-      (HostMTLComputeCommandEncoder *)[[encoderClass alloc] initWithCommandBuffer:self engine:engine];
-  encoder->_dispatchType = (MTLDispatchType)dispatchType;
-  return encoder;
+  return newComputeEncoder(self, dispatchType);
 }
 
 - (id<MTLBlitCommandEncoder>)blitCommandEncoder {

@@ -22,6 +22,26 @@
 }
 @end
 
+namespace {
+// The hot path of every submission: one object, no lock, and the class looked up once (GCC's runtime does it by name).
+HostMTLCommandBuffer *newCommandBuffer(HostMTLCommandQueue *queue, BOOL retains, MTLCommandBufferErrorOption options) {
+  static const Class commandBufferClass = [HostMTLCommandBuffer class];
+  // First what may raise: the engine's counts against the queue's limit.
+  HostMTLCommandBuffer *made = (HostMTLCommandBuffer *)NSAllocateObject(commandBufferClass, 0, NSDefaultMallocZone());
+  made->_engine = hm_command_buffer_create(queue->_engine);
+  if (!made->_engine) {
+    NSDeallocateObject(made);
+    return nil;
+  }
+  made->_queue = [queue retain];
+  made->_retainedReferences = YES;
+  made->_errorOptions = options;
+  if (queue->_logState) [made setLogState:queue->_logState];
+  if (!retains) [made leaveUnretained];
+  return made;
+}
+}  // namespace
+
 @implementation HostMTLCommandQueue
 @synthesize label = _label;
 
@@ -39,40 +59,22 @@
   return _device;
 }
 
-// The hot path of every submission: one object, no lock, and the class looked up once (GCC's runtime does it by name).
-- (HostMTLCommandBuffer *)newCommandBuffer {
-  static const Class commandBufferClass = [HostMTLCommandBuffer class];
-  HMCommandBuffer engine = hm_command_buffer_create(_engine);
-  if (!engine) return nil;
-  HostMTLCommandBuffer *made = (HostMTLCommandBuffer *)NSAllocateObject(commandBufferClass, 0, NSDefaultMallocZone());
-  made->_engine = engine;
-  made->_queue = [self retain];
-  made->_retainedReferences = YES;
-  if (_logState) [made setLogState:_logState];
-  return made;
-}
-
 - (id)newCommandBufferRetaining:(BOOL)retainedReferences errorOptions:(NSUInteger)options {
-  HostMTLCommandBuffer *made = [self newCommandBuffer];
-  if (!made) return nil;
-  if (!retainedReferences) [made leaveUnretained];
-  made->_errorOptions = (MTLCommandBufferErrorOption)options;
-  return made;
+  return newCommandBuffer(self, retainedReferences, (MTLCommandBufferErrorOption)options);
 }
 
 - (id<MTLCommandBuffer>)commandBuffer {
-  return [[self newCommandBuffer] autorelease];
+  return [newCommandBuffer(self, YES, MTLCommandBufferErrorOptionNone) autorelease];
 }
 
 - (id<MTLCommandBuffer>)commandBufferWithUnretainedReferences {
-  return [[self newCommandBufferRetaining:NO errorOptions:MTLCommandBufferErrorOptionNone] autorelease];
+  return [newCommandBuffer(self, NO, MTLCommandBufferErrorOptionNone) autorelease];
 }
 
 - (id<MTLCommandBuffer>)commandBufferWithDescriptor:(MTLCommandBufferDescriptor *)descriptor {
   HM_REQUIRE(descriptor != nil, "the descriptor must not be nil");
   HM_CHECK(hostmetal_check_log([descriptor logState], _device));
-  HostMTLCommandBuffer *made = [self newCommandBufferRetaining:[descriptor retainedReferences]
-                                                 errorOptions:[descriptor errorOptions]];
+  HostMTLCommandBuffer *made = newCommandBuffer(self, [descriptor retainedReferences], [descriptor errorOptions]);
   if (made && [descriptor logState]) [made setLogState:(HostMTLLogState *)[descriptor logState]];
   return [made autorelease];
 }

@@ -37,8 +37,8 @@ class Pool {
 inline void have_pool() {
   static thread_local bool has_own = false;
   if (has_own || [class_of_pools() currentPool]) return;
-  has_own = true;
   [class_of_pools() new];
+  has_own = true;
 }
 
 }  // namespace hostmetal

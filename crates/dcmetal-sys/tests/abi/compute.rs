@@ -294,6 +294,16 @@ pub(crate) fn dispatch_with_missing_arguments_is_refused() {
         // One byte before the end of a buffer of floats, then none at all.
         set_buffer(encoder, &y, 15, 1);
         refused(INVALID, dispatch());
+        // Room for a float, where none can begin.
+        let move_to = |offset| attempt(|e| dc!(DCMetalComputeEncoder_SetBufferOffset(encoder.0, offset, 1, e)));
+        for begin in [2, 6] {
+            set_buffer(encoder, &y, 2, 1);
+            move_to(begin).expect("an offset within the buffer");
+            let message = refused(INVALID, dispatch());
+            for word in ["saxpy", "\"y\"", "buffer(1)", &format!("offset {begin}, which is no multiple of 4")] {
+                assert!(message.contains(word), "{message}");
+            }
+        }
         let none = DCMetalBuffer::NULL;
         attempt(|error| dc!(DCMetalComputeEncoder_SetBuffer(encoder.0, none, 0, 1, error))).expect("it is unbound");
         refused(STATE, dispatch());

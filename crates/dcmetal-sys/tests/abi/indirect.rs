@@ -157,6 +157,9 @@ pub(crate) fn commands_inherit_from_their_encoder() {
         set_pipeline(encoder, &twice);
         let message = refused(STATE, execute(encoder, &commands, 0, 1));
         assert!(message.contains("\"x\" [[buffer(0)]]"), "{message}");
+        set_buffer(encoder, &x, 2, 0);
+        let message = refused(INVALID, execute(encoder, &commands, 0, 1));
+        assert!(message.contains("begins at offset 2, which is no multiple of 4"), "{message}");
         set_buffer(encoder, &x, 4, 0);
         refused(INVALID, execute(encoder, &commands, 0, 2));
         execute(encoder, &commands, 0, 1).expect("the first");
@@ -408,6 +411,9 @@ pub(crate) fn command_wrong_settings_are_refused() {
     for (length, slot) in [(8, 0), (most + 16, 0), (u64::MAX - 15, 0), (16, 2)] {
         refused(INVALID, memory(&commands, 0, length, slot));
     }
+    bind(&commands, 0, &x, 2, 0).expect("a buffer is set");
+    let message = refused(INVALID, threads(&commands, 0, 1, 1));
+    assert!(message.contains("begins at offset 2, which is no multiple of 4"), "{message}");
     bind(&commands, 0, &x, 4, 0).expect("a buffer is set");
     let total = dc!(DCMetalPipeline_GetMaxTotalThreadsPerThreadgroup(twice.0));
     for (grid, group) in [(0, 1), (1, 0), (1, total + 1), (1 << 32, 1), (u64::MAX, u64::MAX)] {

@@ -1,5 +1,7 @@
 //! What Metal makes no object of, which hostmetal does on order.
 
+use std::ptr;
+
 use dcmetal_sys::*;
 use hostmetal::faults;
 
@@ -44,6 +46,9 @@ pub(crate) fn what_metal_does_not_make_is_no_memory() {
     });
     fails_once("fence", "Metal made no fence", || {
         create(|out: *mut DCMetalFence, error| dc!(DCMetalFence_Create(device, out, error)))
+    });
+    fails_once("command_buffer", "Metal made no command buffer", || {
+        create(|out, error| dc!(DCMetalCommandBuffer_Create(gpu.queue.0, ptr::null(), out, error)))
     });
     fails_once("sampler", "Metal made no sampler", || sampler(&gpu, &plain_sampler()));
 }

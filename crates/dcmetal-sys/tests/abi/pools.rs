@@ -56,18 +56,33 @@ fn raise(encoder: &Owned<DCMetalComputeEncoder>, wrong: &Owned<DCMetalConstants>
     assert_eq!(raised.expect_err("no buffer").status, DC_METAL_EXCEPTION);
 }
 
-/// A class that behaves as the object's, whose object it becomes.
+extern "C" fn never() -> Id {
+    eprintln!("hostmetal's own way was taken for an object of another class");
+    std::process::abort()
+}
+
+/// Has the object be of a class that behaves as its own, but for what is private to hostmetal's.
 fn become_another(object: Id, name: &CStr) {
     unsafe extern "C" {
         fn object_setClass(object: Id, class: Id) -> Id;
         fn objc_allocateClassPair(superclass: Id, name: *const c_char, bytes: usize) -> Id;
         fn objc_registerClassPair(class: Id);
+        fn class_addMethod(
+            class: Id,
+            selector: *const c_void,
+            method: extern "C" fn() -> Id,
+            types: *const c_char,
+        ) -> bool;
     }
     if class(name).is_null() {
         // SAFETY: an object that lives.
         let own: Id = unsafe { send(object, c"class") };
         // SAFETY: a class, and a name that no class has.
         let other = unsafe { objc_allocateClassPair(own, name.as_ptr(), 0) };
+        for private in [c"newCommandBufferRetaining:errorOptions:", c"newComputeCommandEncoderWithDispatchType:"] {
+            // SAFETY: the class was just made; nobody is to call this.
+            unsafe { class_addMethod(other, selector(private), never, c"@@:".as_ptr()) };
+        }
         // SAFETY: it was just made.
         unsafe { objc_registerClassPair(other) };
     }
@@ -75,9 +90,19 @@ fn become_another(object: Id, name: &CStr) {
     unsafe { object_setClass(object, class(name)) };
 }
 
+/// What the object behind a command buffer's handle was made with: whether it retains, and MTLCommandBufferErrorOption.
+fn told(command_buffer: &Owned<DCMetalCommandBuffer>) -> (bool, u64) {
+    // SAFETY: the handle begins with the object of Metal's, which lives.
+    let object = unsafe { *command_buffer.0.cast::<Id>() };
+    // SAFETY: a property of a command buffer.
+    let retains: u8 = unsafe { send(object, c"retainedReferences") };
+    // SAFETY: the same.
+    (retains != 0, unsafe { send(object, c"errorOptions") })
+}
+
 /// As Apple's Metal is asked, which has no private way to make them: queues and command buffers of another class than hostmetal's.
 pub(crate) fn whatever_class_makes_them() {
-    let gpu = Gpu::new();
+    let (gpu, of_own) = (Gpu::new(), Gpu::new());
     become_another(gpu.queue.0.cast(), c"DCMetalTestQueue");
     let pipeline = gpu.pipeline(
         "kernel void two(device int *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] = 2; }",
@@ -92,6 +117,8 @@ pub(crate) fn whatever_class_makes_them() {
                 // SAFETY: the handle begins with the object of Metal's.
                 become_another(unsafe { *command_buffer.0.cast::<Id>() }, c"DCMetalTestCommandBuffer");
             }
+            assert_eq!(told(&command_buffer), (!unretained_references, u64::from(encoder_info)));
+            assert_eq!(told(&of_own.command_buffer_with(Some(&options))), told(&command_buffer));
             let encoder = compute_encoder(&command_buffer);
             set_pipeline(&encoder, &pipeline);
             set_buffer(&encoder, &out, 0, 0);

@@ -180,6 +180,14 @@ pub(crate) fn refused<T>(status: DCMetalStatus, result: Result<T, Failure>) -> S
     failure.message
 }
 
+pub(crate) fn selector(name: &CStr) -> *const c_void {
+    unsafe extern "C" {
+        fn sel_registerName(name: *const c_char) -> *const c_void;
+    }
+    // SAFETY: a C string.
+    unsafe { sel_registerName(name.as_ptr()) }
+}
+
 /// Sends a message without arguments.
 ///
 /// # Safety
@@ -187,14 +195,12 @@ pub(crate) fn refused<T>(status: DCMetalStatus, result: Result<T, Failure>) -> S
 pub(crate) unsafe fn send<R>(receiver: *mut c_void, name: &CStr) -> R {
     type Method = unsafe extern "C" fn();
     unsafe extern "C" {
-        fn sel_registerName(name: *const c_char) -> *const c_void;
         #[cfg(target_os = "macos")]
         fn objc_msgSend();
         #[cfg(not(target_os = "macos"))]
         fn objc_msg_lookup(receiver: *mut c_void, selector: *const c_void) -> Method;
     }
-    // SAFETY: a C string.
-    let selector = unsafe { sel_registerName(name.as_ptr()) };
+    let selector = selector(name);
     #[cfg(target_os = "macos")]
     let method: Method = objc_msgSend;
     // SAFETY: a live object and a selector.
