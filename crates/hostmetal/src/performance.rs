@@ -134,7 +134,7 @@ impl Multiplication {
         let [left, right, to] = [0, 1, 2]
             .map(|at| Operand::of(matrices[at], self.origins[at], first, self.transposes.get(at) == Some(&true)));
         let size = [rows, columns, interior].map(|extent| extent as usize);
-        let block = block(size, count, right.column != 1);
+        let block = block(size, count, [left, right].map(|operand| operand.column != 1));
         let (alpha, beta) = (self.alpha as f32, self.beta as f32);
         Ok(Product { size, count, left, right, to, alpha, beta, block })
     }
@@ -188,12 +188,13 @@ const LEAST: usize = 256;
 /// About a twentieth of a second on one core: how long a worker may not see that it shall stop.
 const MOST: usize = 1 << 31;
 
-/// Rows and columns of a block: several blocks for each worker, where there is enough to do. Each block gathers the right matrix's numbers of its columns, if they have to be
-/// `gathered`: then it is tall, so that few blocks gather the same.
-fn block([rows, columns, terms]: [usize; 3], count: usize, gathered: bool) -> [usize; 2] {
+/// Rows and columns of a block: several blocks for each worker, where there is enough to do. Each block gathers the left matrix's numbers of its rows and the right one's of its
+/// columns, if they have to be `gathered`. Where those are the right one's only, which cost more, blocks are tall, so that few gather the same; where both are, there are fewer.
+fn block([rows, columns, terms]: [usize; 3], count: usize, gathered: [bool; 2]) -> [usize; 2] {
     let mut block = [rows, columns];
     let threads = worker_threads();
-    let wanted = if threads == 1 { 1 } else { 4 * threads };
+    let (each, gathered) = if gathered == [true; 2] { (2, false) } else { (4, gathered[1]) };
+    let wanted = if threads == 1 { 1 } else { each * threads };
     loop {
         let blocks = rows.div_ceil(block[0]) * columns.div_ceil(block[1]) * count;
         let long = block[0].saturating_mul(block[1]).saturating_mul(terms) > MOST;
