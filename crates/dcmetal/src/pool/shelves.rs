@@ -34,7 +34,7 @@ pub(super) fn class(bytes: usize) -> (usize, usize) {
 pub(super) fn class_of(bytes: usize, classes_log2: u32) -> (usize, usize) {
     let bytes = bytes.max(1 << MIN_CLASS_LOG2);
     let log2 = bytes.ilog2();
-    // No division, which would take as long as all the rest of a hit: the compiler does not see that a step is a power of two.
+    // Shifts and masks: the compiler does not see that a step is a power of two, and would divide.
     let step_log2 = log2 - classes_log2;
     let below = (1usize << step_log2) - 1;
     let size = (bytes + below) & !below;

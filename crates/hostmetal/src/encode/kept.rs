@@ -101,6 +101,30 @@ pub(super) fn hold<T: Any + Send + Sync>(held: &mut Vec<Held>, one: &Arc<T>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encode::Command;
+
+    /// Of what was recorded nothing is left but room, and no bytes; much room is not kept.
+    #[test]
+    fn an_emptied_recording_is_as_new() {
+        let mut recording = Recording { concurrent: true, ..Recording::default() };
+        let address = recording.keep_bytes(&[7; 300]);
+        recording.keep_bytes(&[8; 4096]);
+        recording.commands.push(Command::Barrier);
+        recording.at_end.push(Command::Barrier);
+        let room = recording.commands.capacity();
+        let mut next = recording.emptied().expect("little room");
+        assert!(!next.concurrent && next.commands.is_empty() && next.at_end.is_empty() && next.bytes.len() == 1);
+        assert_eq!(next.commands.capacity(), room);
+        assert_eq!(next.keep_bytes(&[9]), address, "the first chunk serves again");
+        // SAFETY: the chunk is longer, and the recording lives.
+        let after = unsafe { std::slice::from_raw_parts(address, FIRST * LINE) };
+        assert!(after[0] == 9 && after[1..].iter().all(|byte| *byte == 0), "{after:?}");
+        next.commands.extend((0..=ROOM).map(|_| Command::Barrier));
+        assert!(next.emptied().is_none(), "much room");
+        let mut large = Recording::default();
+        large.keep_bytes(&[1; 4096]);
+        assert!(large.emptied().is_none(), "a large first chunk");
+    }
 
     /// In the first chunk, in later ones and between: each is where it was when others have been kept.
     #[test]
