@@ -26,7 +26,7 @@ use crate::event::EventUse;
 use crate::graph::Executed;
 use crate::grid::Extent;
 use crate::kernel::{self, Kernel, Own};
-use crate::memory::{Allocation, BLIT_UNIT};
+use crate::memory::{Allocation, AllocationRef, BLIT_UNIT};
 use crate::print::PrintBuffer;
 use crate::raw::Failure;
 use crate::raw::command::indirect::IndirectCommands;
@@ -209,7 +209,7 @@ impl Batch {
         kernel: &Kernel,
         dispatch: &kernel::Dispatch,
         args: &[Arg<'_>],
-        (count, own): (Option<(&Arc<Allocation>, usize)>, Own<'_>),
+        (count, own): (Option<(&AllocationRef, usize)>, Own<'_>),
     ) -> Result<Recorded> {
         let prints = self.print_buffer(kernel)?;
         let own = Own { prints: prints.as_ref(), ..own };
@@ -227,7 +227,7 @@ impl Batch {
             self.uses.take_back(claimed);
             // The encoder may have got all but the last of it.
             self.given.push(Arc::new(kernel.clone()));
-            self.given.extend(used().map(|(allocation, _)| allocation.clone() as Given));
+            self.given.extend(used().map(|(allocation, _)| allocation.kept()));
             self.given.extend(kernel::given(kernel, args));
             return Err(error);
         }
@@ -245,7 +245,7 @@ impl Batch {
         kernel: &Kernel,
         dispatch: &kernel::Dispatch,
         args: &[Arg<'_>],
-        (count, own): (Option<(&Arc<Allocation>, usize)>, Own<'_>),
+        (count, own): (Option<(&AllocationRef, usize)>, Own<'_>),
     ) -> Result<()> {
         let slots = kernel::threadgroup_slots(kernel);
         let touches =
@@ -292,7 +292,7 @@ impl Batch {
         &mut self,
         commands: &mut IndirectCommands,
         executed: &Executed,
-        values: &Arc<Allocation>,
+        values: &AllocationRef,
     ) -> Result<usize> {
         let compute = self.compute(0)?;
         let encoded = (|| {
@@ -351,14 +351,14 @@ impl Batch {
     }
 
     /// The buffer that a kernel prints to, if it prints.
-    fn print_buffer(&mut self, kernel: &Kernel) -> Result<Option<Arc<Allocation>>> {
+    fn print_buffer(&mut self, kernel: &Kernel) -> Result<Option<AllocationRef>> {
         let Some(printing) = kernel::printing(kernel) else { return Ok(None) };
         let known = self.prints.iter().find(|prints| prints.is_for(printing));
         if let Some(prints) = known {
-            return Ok(Some(Arc::clone(prints.allocation())));
+            return Ok(Some(prints.allocation().clone()));
         }
         let prints = PrintBuffer::new(&self.accelerator, printing)?;
-        let allocation = Arc::clone(prints.allocation());
+        let allocation = prints.allocation().clone();
         self.prints.push(prints);
         Ok(Some(allocation))
     }
@@ -383,7 +383,7 @@ impl Batch {
     /// Copies bytes of whatever elements into a buffer of bytes.
     pub(crate) fn copy_bytes(
         &mut self,
-        from: &Arc<Allocation>,
+        from: &AllocationRef,
         offset: usize,
         to: &mut Buffer<u8>,
         bytes: usize,
@@ -393,22 +393,22 @@ impl Batch {
 
     pub(crate) fn copy_range(
         &mut self,
-        from: (&Arc<Allocation>, usize),
-        to: (&Arc<Allocation>, usize),
+        from: (&AllocationRef, usize),
+        to: (&AllocationRef, usize),
         bytes: usize,
     ) -> Result<()> {
         self.record_copy_range(from, to, bytes, DeviceUse::Write).map(own)
     }
 
     /// Copies all that a buffer holds into it, which may hold what a failed submission left.
-    pub(crate) fn replace(&mut self, from: &Arc<Allocation>, to: &Arc<Allocation>) -> Result<()> {
+    pub(crate) fn replace(&mut self, from: &AllocationRef, to: &AllocationRef) -> Result<()> {
         self.record_copy_range((from, 0), (to, 0), to.data_bytes(), DeviceUse::Replace).map(own)
     }
 
     fn record_copy_range(
         &mut self,
-        from: (&Arc<Allocation>, usize),
-        to: (&Arc<Allocation>, usize),
+        from: (&AllocationRef, usize),
+        to: (&AllocationRef, usize),
         bytes: usize,
         writes: DeviceUse,
     ) -> Result<Recorded> {
@@ -422,8 +422,8 @@ impl Batch {
     /// As `record_copy_range`, from memory that may be another accelerator's of the same device: the caller holds it.
     pub(crate) fn copy_held(
         &mut self,
-        from: (&Arc<Allocation>, usize),
-        to: (&Arc<Allocation>, usize),
+        from: (&AllocationRef, usize),
+        to: (&AllocationRef, usize),
         bytes: usize,
     ) -> Result<()> {
         self.record_copy_from_held(from, to, bytes, DeviceUse::Write).map(own)
@@ -431,8 +431,8 @@ impl Batch {
 
     fn record_copy_from_held(
         &mut self,
-        from: (&Arc<Allocation>, usize),
-        to: (&Arc<Allocation>, usize),
+        from: (&AllocationRef, usize),
+        to: (&AllocationRef, usize),
         bytes: usize,
         writes: DeviceUse,
     ) -> Result<Recorded> {
@@ -445,14 +445,14 @@ impl Batch {
         let recorded = self.record_blit([(to.0, writes), (from.0, DeviceUse::Read)], "encode a copy", |blit| {
             blit.copy((from.0.memory(), from.1), (to.0.memory(), to.1), bytes)
         })?;
-        let part = |(memory, start): (&Arc<Allocation>, usize)| memory.described(start..start + bytes);
+        let part = |(memory, start): (&AllocationRef, usize)| memory.described(start..start + bytes);
         self.history.note_if(&recorded, || format!("copy {} to {}", part(from), part(to)));
         Ok(recorded)
     }
 
     fn record_blit<const N: usize>(
         &mut self,
-        used: [(&Arc<Allocation>, DeviceUse); N],
+        used: [(&AllocationRef, DeviceUse); N],
         call: &'static str,
         encode: impl FnOnce(&mut BlitEncoder) -> std::result::Result<(), Failure>,
     ) -> Result<Recorded> {
@@ -479,11 +479,11 @@ impl Batch {
         self.record_fill_range((to.allocation, to.offset), to.len() * size_of::<T>(), value)
     }
 
-    pub(crate) fn fill_range(&mut self, to: (&Arc<Allocation>, usize), bytes: usize, value: u8) -> Result<()> {
+    pub(crate) fn fill_range(&mut self, to: (&AllocationRef, usize), bytes: usize, value: u8) -> Result<()> {
         self.record_fill_range(to, bytes, value).map(own)
     }
 
-    fn record_fill_range(&mut self, to: (&Arc<Allocation>, usize), bytes: usize, value: u8) -> Result<Recorded> {
+    fn record_fill_range(&mut self, to: (&AllocationRef, usize), bytes: usize, value: u8) -> Result<Recorded> {
         if bytes == 0 {
             return Ok(Recorded::Done);
         }
@@ -535,7 +535,7 @@ impl Batch {
     }
 
     /// Records that the host's copy of a managed buffer becomes current.
-    pub(crate) fn synchronize(&mut self, allocation: &Arc<Allocation>) -> Result<()> {
+    pub(crate) fn synchronize(&mut self, allocation: &AllocationRef) -> Result<()> {
         let used = [(allocation, DeviceUse::Synchronize)];
         self.record_blit(used, "synchronize a buffer", |blit| blit.synchronize(allocation.memory())).map(own)?;
         self.history.note(|| format!("synchronize {}", allocation.described(0..allocation.data_bytes())));
@@ -784,8 +784,8 @@ impl fmt::Debug for Batch {
 }
 
 /// Bytes of a buffer that are read.
-fn read(memory: &Arc<Allocation>, bytes: Range<usize>) -> Touch {
-    Touch { memory: Arc::as_ptr(memory).addr(), bytes, scope: Scope::BUFFERS, writes: false }
+fn read(memory: &AllocationRef, bytes: Range<usize>) -> Touch {
+    Touch { memory: memory.address(), bytes, scope: Scope::BUFFERS, writes: false }
 }
 
 /// The lock of submitting must be held.
@@ -814,7 +814,7 @@ fn cancel_events(events: &[(Event, EventUse)], flight: &Arc<Inflight>) {
 
 /// The bytes that a blit command counts to write `bytes` at this place: up to a whole unit at the end of a buffer, whose
 /// padding nobody sees. The source has them too: every allocation is a whole number of units.
-fn blit_bytes(what: &'static str, (allocation, offset): (&Arc<Allocation>, usize), bytes: usize) -> Result<usize> {
+fn blit_bytes(what: &'static str, (allocation, offset): (&AllocationRef, usize), bytes: usize) -> Result<usize> {
     if !offset.is_multiple_of(BLIT_UNIT) {
         return Err(Error::Alignment { what, wanted: BLIT_UNIT, offset });
     }

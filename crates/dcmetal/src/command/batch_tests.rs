@@ -5,7 +5,7 @@ use crate::{PixelFormat, Size, TextureDescriptor, args};
 
 /// A launch that writes the buffer, as an indirect command.
 fn recorded(gpu: &Accelerator, kernel: &Kernel, y: &mut Buffer<u32>) -> (IndirectCommands, Executed) {
-    let (one, uses) = (Size { x: 1, y: 1, z: 1 }, vec![(Arc::clone(y.allocation()), DeviceUse::Write)]);
+    let (one, uses) = (Size { x: 1, y: 1, z: 1 }, vec![(y.allocation().clone(), DeviceUse::Write)]);
     let mut commands = IndirectCommands::new(gpu.device(), 1, 1).expect("a command");
     commands.set_pipeline(0, kernel.for_commands().expect("it can be")).expect("it fits");
     commands.set_buffer(0, y.allocation().memory(), 0, 0).expect("it fits");

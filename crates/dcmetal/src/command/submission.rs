@@ -27,7 +27,7 @@ use super::stream;
 use super::verdict::Verdict;
 use crate::event::{Event, EventUse};
 use crate::kernel::Kernel;
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::print::{PrintBuffer, Printed};
 use crate::raw::Failure;
 use crate::raw::command::{CommandBuffer, Committed, Completion};
@@ -39,7 +39,7 @@ use crate::{EncoderReport, EncoderState, Error, Result, SubmissionError};
 /// What a submission needs until the device is done.
 #[derive(Default)]
 pub(crate) struct Held {
-    pub(crate) buffers: Vec<(Arc<Allocation>, DeviceUse)>,
+    pub(crate) buffers: Vec<(AllocationRef, DeviceUse)>,
     /// Keeps the pipelines alive; their names go into errors.
     pub(crate) kernels: Vec<Launched>,
     /// How many copies and fills it has.

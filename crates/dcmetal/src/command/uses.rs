@@ -10,11 +10,11 @@ use std::sync::{Arc, Weak};
 use rustc_hash::FxHashMap;
 
 use super::{Inflight, stream};
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::raw::host::{Begun, DeviceUse, lock};
 use crate::{Accelerator, Result};
 
-type Use = (Arc<Allocation>, DeviceUse);
+type Use = (AllocationRef, DeviceUse);
 
 pub(super) struct Uses {
     flight: Arc<Inflight>,
@@ -47,8 +47,8 @@ impl Uses {
         self.list.len()
     }
 
-    fn covers(&self, allocation: &Arc<Allocation>, kind: DeviceUse) -> bool {
-        let known = self.index.get(&address(allocation)).map(|at| self.list[*at].1);
+    fn covers(&self, allocation: &AllocationRef, kind: DeviceUse) -> bool {
+        let known = self.index.get(&allocation.address()).map(|at| self.list[*at].1);
         known.is_some_and(|known| kind != DeviceUse::Write || known == kind)
     }
 
@@ -57,7 +57,7 @@ impl Uses {
     pub(super) fn claim<'a>(
         &mut self,
         accelerator: &Accelerator,
-        uses: impl Iterator<Item = (&'a Arc<Allocation>, DeviceUse)>,
+        uses: impl Iterator<Item = (&'a AllocationRef, DeviceUse)>,
     ) -> Result<Option<Arc<Inflight>>> {
         if !self.flight.is_of_stream() {
             return Ok(None);
@@ -82,12 +82,12 @@ impl Uses {
     }
 
     /// Otherwise: lists what a command uses.
-    pub(super) fn note<'a>(&mut self, uses: impl Iterator<Item = (&'a Arc<Allocation>, DeviceUse)>) {
+    pub(super) fn note<'a>(&mut self, uses: impl Iterator<Item = (&'a AllocationRef, DeviceUse)>) {
         if self.flight.is_of_stream() {
             return;
         }
         for (allocation, kind) in uses {
-            match self.index.get(&address(allocation)) {
+            match self.index.get(&allocation.address()) {
                 Some(&at) if kind == DeviceUse::Write => self.list[at].1 = kind,
                 Some(_) => {}
                 None => self.push(allocation, kind),
@@ -95,9 +95,9 @@ impl Uses {
         }
     }
 
-    fn push(&mut self, allocation: &Arc<Allocation>, kind: DeviceUse) {
-        self.index.insert(address(allocation), self.list.len());
-        self.list.push((Arc::clone(allocation), kind));
+    fn push(&mut self, allocation: &AllocationRef, kind: DeviceUse) {
+        self.index.insert(allocation.address(), self.list.len());
+        self.list.push((allocation.clone(), kind));
     }
 
     /// Begins what has not begun, under the lock of submitting. When one has to wait for another batch in the making, or is refused,
@@ -141,9 +141,9 @@ impl Uses {
         self.cancel_from(len);
         while self.list.len() > len {
             let (allocation, _) = self.list.pop().expect("there are more");
-            match self.list.iter().rposition(|(other, _)| Arc::ptr_eq(other, &allocation)) {
-                Some(at) => self.index.insert(address(&allocation), at),
-                None => self.index.remove(&address(&allocation)),
+            match self.list.iter().rposition(|(other, _)| other.is(&allocation)) {
+                Some(at) => self.index.insert(allocation.address(), at),
+                None => self.index.remove(&allocation.address()),
             };
         }
     }
@@ -167,10 +167,6 @@ impl Drop for Uses {
         // What was given away is no longer ours.
         self.cancel();
     }
-}
-
-fn address(allocation: &Arc<Allocation>) -> usize {
-    Arc::as_ptr(allocation).addr()
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! [`HostMemory`]: what a step of the host's sees of a graph's memory.
 
 use std::fmt;
-use std::sync::Arc;
 
 use bytemuck::Pod;
 
 use crate::error::Place;
 use crate::kernel::{Element, Part};
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::{Access, ArgumentKind, Error, ReadGuard, Result, View, ViewMut, WriteGuard};
 
 /// A step of the host's.
@@ -18,11 +17,11 @@ pub(super) type HostStep =
 pub struct HostMemory<'a> {
     step: &'a str,
     /// By position: the buffers among the arguments.
-    parts: Vec<Option<(&'a Arc<Allocation>, Part)>>,
+    parts: Vec<Option<(&'a AllocationRef, Part)>>,
 }
 
 impl<'a> HostMemory<'a> {
-    pub(super) fn new(step: &'a str, parts: Vec<Option<(&'a Arc<Allocation>, Part)>>) -> HostMemory<'a> {
+    pub(super) fn new(step: &'a str, parts: Vec<Option<(&'a AllocationRef, Part)>>) -> HostMemory<'a> {
         HostMemory { step, parts }
     }
 
@@ -50,7 +49,7 @@ impl<'a> HostMemory<'a> {
         ViewMut::new(allocation, part.offset, part.bytes / size_of::<T>()).into_write()
     }
 
-    fn part<T: Pod>(&self, position: usize) -> Result<(&'a Arc<Allocation>, Part)> {
+    fn part<T: Pod>(&self, position: usize) -> Result<(&'a AllocationRef, Part)> {
         let part = self.parts.get(position).copied().flatten();
         let Some((allocation, part)) = part else {
             let place = Box::new(self.place(position));

@@ -24,9 +24,9 @@ use bytemuck::Pod;
 
 use crate::error::Place;
 use crate::kernel::{Element, Kept, KeptMemory, TransientUse};
-use crate::memory::{Allocation, BLIT_UNIT, allocation_bytes, bounds};
+use crate::memory::{AllocationRef, BLIT_UNIT, allocation_bytes, bounds};
 use crate::raw::host::lock;
-use crate::sync::{Arc, Mutex};
+use crate::sync::Mutex;
 use crate::{Accelerator, Access, Arg, Batch, Buffer, Error, Grid, Kernel, Result, StorageMode, Submission};
 pub use host::HostMemory;
 use host::HostStep;
@@ -385,8 +385,8 @@ impl Memories {
         Memories { kinds, names, index: HashMap::new() }
     }
 
-    fn lasting(&mut self, allocation: &Arc<Allocation>) -> usize {
-        *self.index.entry(Arc::as_ptr(allocation).addr()).or_insert_with(|| {
+    fn lasting(&mut self, allocation: &AllocationRef) -> usize {
+        *self.index.entry(allocation.address()).or_insert_with(|| {
             let memory = allocation.memory();
             let label = if memory.is_texture() { String::new() } else { memory.buffer().label() };
             let what = if memory.is_texture() { "texture" } else { "buffer" };
@@ -472,7 +472,7 @@ impl Graph {
     }
 
     /// Where a piece of transient memory is.
-    fn place(&self, piece: &TransientUse) -> (&Arc<Allocation>, usize) {
+    fn place(&self, piece: &TransientUse) -> (&AllocationRef, usize) {
         match &self.own[piece.number] {
             Some(own) => (own.allocation(), 0),
             None => {
@@ -502,7 +502,7 @@ impl Graph {
     }
 
     /// The memory of a copy or fill, where it begins, and its bytes.
-    fn blit_range<'a>(&'a self, arg: &'a Kept) -> ((&'a Arc<Allocation>, usize), usize) {
+    fn blit_range<'a>(&'a self, arg: &'a Kept) -> ((&'a AllocationRef, usize), usize) {
         match arg.memory() {
             Some(KeptMemory::Allocation { allocation, part: Some(part), .. }) => {
                 ((allocation, part.offset), part.bytes)

@@ -18,7 +18,7 @@ use super::{Graph, TaskWork};
 use crate::command::{Hazards, Inflight, Launched, Scope, Touch};
 use crate::grid::Extent;
 use crate::kernel::{self, Slots};
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::raw::Failure;
 use crate::raw::command::References;
 use crate::raw::command::indirect::IndirectCommands;
@@ -103,7 +103,7 @@ struct Command {
     threadgroup: Size,
     barrier: bool,
     /// Index, memory, and where it begins there.
-    buffers: Vec<(usize, Arc<Allocation>, usize)>,
+    buffers: Vec<(usize, AllocationRef, usize)>,
     /// Index, and where the value is.
     values: Vec<(usize, Range<usize>)>,
 }
@@ -115,7 +115,7 @@ impl Command {
         self.kernel.is(&other.kernel)
             && (self.threads, self.threadgroup, self.barrier) == (other.threads, other.threadgroup, other.barrier)
             && self.buffers.len() == other.buffers.len()
-            && buffers().all(|(a, b)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1) && a.2 == b.2)
+            && buffers().all(|(a, b)| a.0 == b.0 && a.1.is(&b.1) && a.2 == b.2)
             && self.values == other.values
     }
 
@@ -138,15 +138,15 @@ impl Command {
 /// What a launch binds.
 #[derive(Default)]
 struct Bound {
-    buffers: Vec<(usize, Arc<Allocation>, usize)>,
+    buffers: Vec<(usize, AllocationRef, usize)>,
     values: Vec<(usize, Vec<u8>)>,
     /// Something that commands cannot have.
     other: bool,
 }
 
 impl Slots for Bound {
-    fn set_buffer(&mut self, allocation: &Arc<Allocation>, offset: usize, index: usize) -> Result<(), Failure> {
-        self.buffers.push((index, Arc::clone(allocation), offset));
+    fn set_buffer(&mut self, allocation: &AllocationRef, offset: usize, index: usize) -> Result<(), Failure> {
+        self.buffers.push((index, allocation.clone(), offset));
         Ok(())
     }
 
@@ -177,7 +177,7 @@ struct Launch {
     threads: Size,
     threadgroup: Size,
     bound: Bound,
-    uses: Vec<(Arc<Allocation>, DeviceUse)>,
+    uses: Vec<(AllocationRef, DeviceUse)>,
     touches: Vec<Touch>,
 }
 
@@ -204,7 +204,7 @@ impl Launch {
             }
         };
         let kind = |writes| if writes { DeviceUse::Write } else { DeviceUse::Read };
-        let uses = kernel::buffers(&args).map(|(allocation, writes)| (Arc::clone(allocation), kind(writes))).collect();
+        let uses = kernel::buffers(&args).map(|(allocation, writes)| (allocation.clone(), kind(writes))).collect();
         let touches = kernel::touches(kernel, &args, kernel::Own::default()).collect();
         Some(Launch { kernel: kernel.clone(), threads, threadgroup, bound, uses, touches })
     }
@@ -229,7 +229,7 @@ pub(crate) struct Executed {
     /// Commands from the first on, in order; between two ranges all wait for all.
     pub(crate) parts: Vec<Range<usize>>,
     /// Each memory once.
-    pub(crate) uses: Vec<(Arc<Allocation>, DeviceUse)>,
+    pub(crate) uses: Vec<(AllocationRef, DeviceUse)>,
     /// Of buffers alone.
     pub(crate) touches: Vec<Touch>,
     /// Each once.
@@ -261,7 +261,7 @@ struct Open {
     /// Within the run, and of all of it.
     hazards: Hazards,
     all: Hazards,
-    uses: Vec<(Arc<Allocation>, DeviceUse)>,
+    uses: Vec<(AllocationRef, DeviceUse)>,
     kernels: Vec<Launched>,
     kernel_of: Vec<usize>,
 }
@@ -284,10 +284,10 @@ impl Open {
         let values = launch.bound.values.iter().map(place).collect();
         self.commands.push(launch.command(values, false));
         for (allocation, kind) in &launch.uses {
-            match self.uses.iter_mut().find(|(known, _)| Arc::ptr_eq(known, allocation)) {
+            match self.uses.iter_mut().find(|(known, _)| known.is(allocation)) {
                 Some(known) if *kind == DeviceUse::Write => known.1 = *kind,
                 Some(_) => {}
-                None => self.uses.push((Arc::clone(allocation), *kind)),
+                None => self.uses.push((allocation.clone(), *kind)),
             }
         }
         let known = self.kernels.iter().position(|known| known.kernel.is(&launch.kernel));

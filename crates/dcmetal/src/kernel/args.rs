@@ -2,14 +2,13 @@
 
 use std::any::TypeId;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use bytemuck::Pod;
 
 use super::argument::Scalar;
 use super::{Dispatch, Kernel};
 use crate::grid::Extent;
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::{Buffer, Sampler, Texture, View, ViewMut};
 
 /// One argument of a launch.
@@ -47,7 +46,7 @@ pub(crate) struct TransientUse {
 }
 
 pub(super) struct PassedBuffer<'a> {
-    pub(super) allocation: &'a Arc<Allocation>,
+    pub(super) allocation: &'a AllocationRef,
     pub(super) offset: usize,
     pub(super) bytes: usize,
     pub(super) writable: bool,
@@ -180,7 +179,7 @@ impl<'a> Arg<'a> {
     }
 
     /// The memory of a buffer, its length in bytes, and whether it may be written; `None` for all else.
-    pub(crate) fn memory(&self) -> Option<(&'a Arc<Allocation>, std::ops::Range<usize>, bool)> {
+    pub(crate) fn memory(&self) -> Option<(&'a AllocationRef, std::ops::Range<usize>, bool)> {
         match self.passed {
             Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, .. }) => {
                 Some((allocation, offset..offset + bytes, writable))
@@ -203,7 +202,7 @@ impl<'a> Arg<'a> {
         Arg { passed: Passed::Transient(piece) }
     }
 
-    fn buffer<T: Pod>(allocation: &'a Arc<Allocation>, offset: usize, len: usize, writable: bool) -> Arg<'a> {
+    fn buffer<T: Pod>(allocation: &'a AllocationRef, offset: usize, len: usize, writable: bool) -> Arg<'a> {
         let element = Element::of::<T>();
         let bytes = len * element.size;
         let borrow = PhantomData;

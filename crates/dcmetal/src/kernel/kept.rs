@@ -1,15 +1,14 @@
 //! [`Kept`]: arguments that outlive the call they were given to, for graphs.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use super::args::{Arg, Bytes, Element, Passed, PassedBuffer, TransientUse};
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::{Sampler, Texture};
 
 /// An argument that keeps what it is about.
 pub(crate) enum Kept {
-    Buffer { allocation: Arc<Allocation>, part: Part },
+    Buffer { allocation: AllocationRef, part: Part },
     Transient(TransientUse),
     Texture { texture: Texture, writable: bool },
     Value { bytes: Bytes, element: Option<Element>, lanes: usize },
@@ -40,7 +39,7 @@ impl TransientUse {
 pub(crate) enum KeptMemory<'a> {
     /// All of a texture, or a part of a buffer.
     Allocation {
-        allocation: &'a Arc<Allocation>,
+        allocation: &'a AllocationRef,
         part: Option<Part>,
         writable: bool,
     },
@@ -52,7 +51,7 @@ impl Kept {
         match &arg.passed {
             &Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, overwritten, element, .. }) => {
                 let part = Part { offset, bytes, writable, overwritten, element };
-                Kept::Buffer { allocation: Arc::clone(allocation), part }
+                Kept::Buffer { allocation: allocation.clone(), part }
             }
             Passed::Value { bytes, element, lanes } => {
                 Kept::Value { bytes: bytes.clone(), element: *element, lanes: *lanes }
@@ -78,7 +77,7 @@ impl Kept {
     }
 
     /// The argument, with the graph's memory at the allocation and offset that `place` tells.
-    pub(crate) fn arg<'a>(&'a self, place: impl FnOnce(&TransientUse) -> (&'a Arc<Allocation>, usize)) -> Arg<'a> {
+    pub(crate) fn arg<'a>(&'a self, place: impl FnOnce(&TransientUse) -> (&'a AllocationRef, usize)) -> Arg<'a> {
         let buffer = |allocation, Part { offset, bytes, writable, overwritten, element }| {
             let borrow = PhantomData;
             Passed::Buffer(PassedBuffer { allocation, offset, bytes, writable, overwritten, element, borrow })

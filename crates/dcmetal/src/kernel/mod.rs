@@ -43,7 +43,7 @@ use tune::Tunings;
 
 use crate::command::{Scope, Touch};
 use crate::grid::Extent;
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::print::Printing;
 use crate::raw::command::ComputeEncoder;
 use crate::raw::{self, Failure};
@@ -449,7 +449,7 @@ pub(crate) fn threadgroup_slots(kernel: &Kernel) -> u64 {
 }
 
 /// The buffers and textures among arguments, and whether they were passed for writing.
-pub(crate) fn buffers<'a>(args: &[Arg<'a>]) -> impl Iterator<Item = (&'a Arc<Allocation>, bool)> {
+pub(crate) fn buffers<'a>(args: &[Arg<'a>]) -> impl Iterator<Item = (&'a AllocationRef, bool)> {
     args.iter().filter_map(|arg| match &arg.passed {
         Passed::Buffer(buffer) => Some((buffer.allocation, buffer.writable)),
         Passed::Texture { texture, writable } => Some((&texture.allocation, *writable)),
@@ -472,15 +472,15 @@ pub(crate) fn given(kernel: &Kernel, args: &[Arg<'_>]) -> impl Iterator<Item = A
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Own<'a> {
     /// What is printed to.
-    pub(crate) prints: Option<&'a Arc<Allocation>>,
+    pub(crate) prints: Option<&'a AllocationRef>,
     /// What work-items keep between parts.
-    pub(crate) state: Option<&'a Arc<Allocation>>,
+    pub(crate) state: Option<&'a AllocationRef>,
     /// Which parts are next, and the byte at which this pass's row begins.
-    pub(crate) turns: Option<(&'a Arc<Allocation>, usize)>,
+    pub(crate) turns: Option<(&'a AllocationRef, usize)>,
 }
 
 impl<'a> Own<'a> {
-    pub(crate) fn memories(self) -> impl Iterator<Item = &'a Arc<Allocation>> {
+    pub(crate) fn memories(self) -> impl Iterator<Item = &'a AllocationRef> {
         self.prints.into_iter().chain(self.state).chain(self.turns.map(|(turns, _)| turns))
     }
 }
@@ -488,8 +488,8 @@ impl<'a> Own<'a> {
 /// What a launch with these checked arguments touches. Passed for writing is written unless the compiler says that the kernel
 /// only reads it.
 pub(crate) fn touches<'a>(kernel: &'a Kernel, args: &'a [Arg<'_>], own: Own<'a>) -> impl Iterator<Item = Touch> {
-    let all = |allocation: &Arc<Allocation>, writes, scope| Touch {
-        memory: Arc::as_ptr(allocation).addr(),
+    let all = |allocation: &AllocationRef, writes, scope| Touch {
+        memory: allocation.address(),
         bytes: 0..usize::MAX,
         scope,
         writes,
@@ -532,7 +532,7 @@ pub(crate) fn printing(kernel: &Kernel) -> Option<&Printing> {
 
 /// What the arguments of a launch are bound to, by their indices: an encoder, or a command that a graph records.
 pub(crate) trait Slots {
-    fn set_buffer(&mut self, allocation: &Arc<Allocation>, offset: usize, index: usize) -> Bound;
+    fn set_buffer(&mut self, allocation: &AllocationRef, offset: usize, index: usize) -> Bound;
     fn set_bytes(&mut self, bytes: &[u8], index: usize) -> Bound;
     fn set_threadgroup_memory(&mut self, bytes: u64, index: usize) -> Bound;
     fn set_texture(&mut self, texture: &Texture, index: usize) -> Bound;
@@ -542,7 +542,7 @@ pub(crate) trait Slots {
 type Bound = std::result::Result<(), raw::Failure>;
 
 impl Slots for ComputeEncoder {
-    fn set_buffer(&mut self, allocation: &Arc<Allocation>, offset: usize, index: usize) -> Bound {
+    fn set_buffer(&mut self, allocation: &AllocationRef, offset: usize, index: usize) -> Bound {
         ComputeEncoder::set_buffer(self, allocation.memory(), offset, index)
     }
 

@@ -17,9 +17,9 @@ use super::check::check_threadgroup;
 use super::disk::Key;
 use super::{Arg, Argument, ArgumentKind, CompiledKernel, Kept, Kernel, KernelFiles, Passed, Pipeline, check};
 use crate::grid::Extent;
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::raw::host::lock;
-use crate::sync::{Arc, Mutex};
+use crate::sync::Mutex;
 use crate::{Buffer, Error, Grid, Result, Size, Texture};
 
 /// How [`Kernel::tune`] measures.
@@ -377,7 +377,7 @@ pub(crate) fn median(times: &[Duration]) -> Duration {
 /// The arguments of a launch with copies of what it may write.
 struct Trial {
     args: Vec<Kept>,
-    buffers: Vec<(Arc<Allocation>, Buffer<u8>)>,
+    buffers: Vec<(AllocationRef, Buffer<u8>)>,
     textures: Vec<(Vec<u8>, Texture)>,
 }
 
@@ -388,10 +388,10 @@ impl Trial {
         for arg in args {
             match &arg.passed {
                 Passed::Buffer(buffer) if buffer.writable => {
-                    let known = trial.buffers.iter().any(|(original, _)| Arc::ptr_eq(original, buffer.allocation));
+                    let known = trial.buffers.iter().any(|(original, _)| original.is(buffer.allocation));
                     if !known {
                         let (bytes, storage) = (buffer.allocation.data_bytes(), buffer.allocation.memory().storage());
-                        trial.buffers.push((Arc::clone(buffer.allocation), gpu.buffer_with(bytes, storage)?));
+                        trial.buffers.push((buffer.allocation.clone(), gpu.buffer_with(bytes, storage)?));
                     }
                 }
                 _ => {}
@@ -401,9 +401,9 @@ impl Trial {
             match kept {
                 // Every argument in an allocation that is written: parts of one buffer stay parts of one.
                 Kept::Buffer { allocation, .. } => {
-                    let copy = trial.buffers.iter().find(|(original, _)| Arc::ptr_eq(original, allocation));
+                    let copy = trial.buffers.iter().find(|(original, _)| original.is(allocation));
                     if let Some((_, copy)) = copy {
-                        *allocation = Arc::clone(copy.allocation());
+                        *allocation = copy.allocation().clone();
                     }
                 }
                 Kept::Texture { texture, writable: true } => {

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
-use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{Allocation, Holding, View, ViewMut, allocation_bytes};
+use super::{Allocation, AllocationRef, View, ViewMut, allocation_bytes};
 use crate::pool::Home;
 use crate::raw::Failure;
 use crate::raw::host::{Memory, Patience, ReadGuard, WriteGuard};
@@ -52,14 +51,16 @@ use crate::{Accelerator, Error, Result, StorageMode};
 /// # Ok(()) }
 /// ```
 pub struct Buffer<T: Pod> {
-    allocation: Arc<Allocation>,
+    allocation: AllocationRef,
     len: usize,
     elements: PhantomData<T>,
 }
 
 impl<T: Pod> Buffer<T> {
-    pub(crate) fn new(holding: Box<Holding>, len: usize, home: Option<Home>) -> Buffer<T> {
-        let allocation = Arc::new(Allocation::new(holding, len * size_of::<T>(), home));
+    /// # Panics
+    /// If somebody else has the allocation.
+    pub(crate) fn new(mut allocation: AllocationRef, len: usize, home: Option<Home>) -> Buffer<T> {
+        allocation.alone().expect("nobody has it").lend(len * size_of::<T>(), home);
         Buffer { allocation, len, elements: PhantomData }
     }
 
@@ -68,7 +69,7 @@ impl<T: Pod> Buffer<T> {
         let memory = accelerator
             .make(|| Memory::new(accelerator.device(), bytes, storage))
             .map_err(|failure| no_memory(accelerator, bytes, failure))?;
-        Ok(Buffer::new(Holding::new(memory, None, accelerator), len, None))
+        Ok(Buffer::new(AllocationRef::new(Allocation::new(memory, None, accelerator)), len, None))
     }
 
     pub(crate) fn no_copy(accelerator: &Accelerator, pages: PageVec<T>) -> Result<Buffer<T>> {
@@ -76,10 +77,10 @@ impl<T: Pod> Buffer<T> {
         let bytes = allocation_bytes::<T>(accelerator, len)?;
         let memory = Memory::no_copy(accelerator.device(), pages, |make| accelerator.make(make))
             .map_err(|failure| no_memory(accelerator, bytes, failure))?;
-        Ok(Buffer::new(Holding::new(memory, None, accelerator), len, None))
+        Ok(Buffer::new(AllocationRef::new(Allocation::new(memory, None, accelerator)), len, None))
     }
 
-    pub(crate) fn allocation(&self) -> &Arc<Allocation> {
+    pub(crate) fn allocation(&self) -> &AllocationRef {
         &self.allocation
     }
 
@@ -233,7 +234,7 @@ pub(crate) fn no_memory(accelerator: &Accelerator, bytes: usize, failure: Failur
 }
 
 /// Makes the host's copy of managed memory current; or only begins to, and refuses.
-pub(super) fn synchronize(allocation: &Arc<Allocation>, patience: Patience) -> Result<()> {
+pub(super) fn synchronize(allocation: &AllocationRef, patience: Patience) -> Result<()> {
     if patience == Patience::Refuse
         && let Some(cause) = allocation.tracked().take_failed_copy()
     {

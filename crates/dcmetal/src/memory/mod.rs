@@ -10,8 +10,10 @@ mod format;
 mod texture;
 mod view;
 
+use std::any::Any;
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 pub use buffer::Buffer;
 pub(crate) use buffer::no_memory;
@@ -23,6 +25,7 @@ pub use view::{View, ViewMut};
 
 use crate::pool::{Home, Share};
 use crate::raw::Heap;
+use crate::raw::counted::Counted;
 use crate::raw::host::{Memory, Tracked};
 use crate::{Accelerator, Error, Result};
 
@@ -52,9 +55,19 @@ impl fmt::Display for StorageMode {
 /// macOS); lengths of our buffers are multiples of it, so that whole buffers can always be copied.
 pub(crate) const BLIT_UNIT: usize = 4;
 
-/// Tracked memory with what it lives by. A pool keeps it whole, for the next user: to move it would take longer than to find it.
-pub(crate) struct Holding {
-    pub(crate) tracked: Tracked,
+/// What the handles of a buffer or a texture, and the submissions that use it, hold together.
+pub(crate) struct Allocation {
+    /// `None` only while it is being dropped.
+    holding: Option<Holding>,
+    /// Bytes of the elements; the memory may be longer.
+    data_bytes: usize,
+    /// The pool it returns to, while it is lent.
+    home: Option<Home>,
+}
+
+/// Tracked memory with what it lives by.
+struct Holding {
+    tracked: Tracked,
     /// Of its heap, behind the memory so that it goes after it.
     share: Option<Share<Heap>>,
     /// A pool's memory brings it along: to count one more user of it would have threads meet. What an accelerator lends has it while it is lent.
@@ -62,50 +75,61 @@ pub(crate) struct Holding {
     is_staging: bool,
 }
 
-impl Holding {
-    pub(crate) fn new(memory: Memory, share: Option<Share<Heap>>, accelerator: &Accelerator) -> Box<Holding> {
-        let accelerator = Some(accelerator.clone());
-        Box::new(Holding { tracked: Tracked::new(memory), share, accelerator, is_staging: false })
+/// What a pool is told about memory that comes back.
+pub(crate) struct Return {
+    pub(crate) home: Home,
+    /// Bytes that were used of it.
+    pub(crate) asked: usize,
+    /// Held until the memory is at home, which may be this accelerator's own.
+    pub(crate) accelerator: Option<Accelerator>,
+}
+
+impl Allocation {
+    /// All of `memory`, of a size that is not yet said where it will be lent.
+    pub(crate) fn new(memory: Memory, share: Option<Share<Heap>>, accelerator: &Accelerator) -> Allocation {
+        let (data_bytes, accelerator) = (memory.bytes(), Some(accelerator.clone()));
+        let holding = Holding { tracked: Tracked::new(memory), share, accelerator, is_staging: false };
+        Allocation { holding: Some(holding), data_bytes, home: None }
     }
 
     /// Of an accelerator's own, which is lent.
-    pub(crate) fn of_staging(memory: Memory, accelerator: &Accelerator) -> Box<Holding> {
-        let accelerator = Some(accelerator.clone());
-        Box::new(Holding { tracked: Tracked::new(memory), share: None, accelerator, is_staging: true })
+    pub(crate) fn of_staging(memory: Memory, accelerator: &Accelerator) -> Allocation {
+        let mut allocation = Allocation::new(memory, None, accelerator);
+        allocation.holding_mut().is_staging = true;
+        allocation
+    }
+
+    /// Lends what nobody has to a user of `data_bytes`, until it returns `home`.
+    pub(crate) fn lend(&mut self, data_bytes: usize, home: Option<Home>) {
+        self.data_bytes = data_bytes;
+        self.home = home;
     }
 
     /// Lent again, by this accelerator.
     pub(crate) fn belong_to(&mut self, accelerator: &Accelerator) {
-        self.accelerator = Some(accelerator.clone());
+        self.holding_mut().accelerator = Some(accelerator.clone());
     }
 
-    /// On its way home: the accelerator that it must not keep there.
-    pub(crate) fn let_go(&mut self) -> Option<Accelerator> {
-        if self.is_staging { self.accelerator.take() } else { None }
-    }
-
-    pub(crate) fn is_in_heap(&self) -> bool {
-        self.share.is_some()
-    }
-}
-
-/// What the handles of a buffer or a texture, and the submissions that use it, hold together.
-pub(crate) struct Allocation {
-    /// `None` only while it is being dropped.
-    holding: Option<Box<Holding>>,
-    /// Bytes of the elements; the memory may be longer.
-    data_bytes: usize,
-    /// The pool it returns to.
-    home: Option<Home>,
-}
-
-impl Allocation {
-    pub(crate) fn new(holding: Box<Holding>, data_bytes: usize, home: Option<Home>) -> Allocation {
-        Allocation { holding: Some(holding), data_bytes, home }
+    /// Makes it ready for the next user, if it has a home, as nobody has it any more.
+    fn end_lending(&mut self) -> Option<Return> {
+        let home = self.home.take()?;
+        let asked = self.data_bytes;
+        let holding = self.holding_mut();
+        holding.tracked.renew();
+        let accelerator = if holding.is_staging { holding.accelerator.take() } else { None };
+        Some(Return { home, asked, accelerator })
     }
 
     fn holding(&self) -> &Holding {
         self.holding.as_ref().expect("only drop takes it")
+    }
+
+    fn holding_mut(&mut self) -> &mut Holding {
+        self.holding.as_mut().expect("only drop takes it")
+    }
+
+    pub(crate) fn is_in_heap(&self) -> bool {
+        self.holding().share.is_some()
     }
 
     pub(crate) fn tracked(&self) -> &Tracked {
@@ -138,9 +162,66 @@ impl Allocation {
 }
 
 impl Drop for Allocation {
+    /// Where two that were the last let go at once, and neither saw it: what it holds goes home in another allocation.
     fn drop(&mut self) {
-        if let (Some(holding), Some(home)) = (self.holding.take(), self.home.take()) {
-            crate::pool::put_back(&home, holding, self.data_bytes);
+        if let Some(returned) = self.end_lending() {
+            let (holding, data_bytes) = (self.holding.take(), self.data_bytes);
+            crate::pool::put_back(AllocationRef::new(Allocation { holding, data_bytes, home: None }), returned);
+        }
+    }
+}
+
+/// What handles and submissions have of an allocation. The last one gives it back to its pool as it is.
+pub(crate) struct AllocationRef(Option<Counted<Allocation>>);
+
+impl AllocationRef {
+    pub(crate) fn new(allocation: Allocation) -> AllocationRef {
+        AllocationRef(Some(Counted::new(allocation)))
+    }
+
+    fn counted(&self) -> &Counted<Allocation> {
+        self.0.as_ref().expect("only drop takes it")
+    }
+
+    /// Whether they are of the same allocation.
+    pub(crate) fn is(&self, other: &AllocationRef) -> bool {
+        self.counted().is(other.counted())
+    }
+
+    /// Tells the allocation from all others while this lives.
+    pub(crate) fn address(&self) -> usize {
+        self.counted().address()
+    }
+
+    /// As what something else may still need.
+    pub(crate) fn kept(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::new(self.clone())
+    }
+
+    /// The allocation, if nobody else has it.
+    pub(crate) fn alone(&mut self) -> Option<&mut Allocation> {
+        self.0.as_mut().and_then(Counted::alone)
+    }
+}
+
+impl Clone for AllocationRef {
+    fn clone(&self) -> AllocationRef {
+        AllocationRef(self.0.clone())
+    }
+}
+
+impl Deref for AllocationRef {
+    type Target = Allocation;
+
+    fn deref(&self) -> &Allocation {
+        self.counted()
+    }
+}
+
+impl Drop for AllocationRef {
+    fn drop(&mut self) {
+        if let Some(returned) = self.alone().and_then(Allocation::end_lending) {
+            crate::pool::put_back(AllocationRef(self.0.take()), returned);
         }
     }
 }
@@ -154,5 +235,57 @@ pub(crate) fn allocation_bytes<T>(accelerator: &Accelerator, len: usize) -> Resu
         Some(bytes) if bytes as u64 <= limit => Ok(bytes),
         Some(bytes) => Err(Error::BufferTooLarge { bytes: bytes as u64, limit }),
         None => Err(Error::BufferTooLarge { bytes: u64::MAX, limit }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+    use crate::PoolLimits;
+
+    #[test]
+    fn whoever_lets_go_last_gives_it_back() {
+        let gpu = Accelerator::system_default().expect("a device");
+        let pool = gpu.pool(PoolLimits::default());
+        let mut requests = 0;
+        let mut lend = || {
+            requests += 1;
+            let buffer = pool.buffer::<u32>(100).expect("there is room");
+            let other = buffer.allocation().clone();
+            (buffer, other, requests)
+        };
+        let back = |hits: u64| {
+            let stats = pool.stats();
+            assert_eq!((stats.misses, stats.hits, stats.used_buffers, stats.idle_buffers), (1, hits - 1, 0, 1));
+        };
+        let (buffer, other, requests) = lend();
+        drop((buffer, other));
+        back(requests);
+        let (buffer, other, requests) = lend();
+        drop((other, buffer));
+        back(requests);
+        // As where both looked before either had let go.
+        let (buffer, mut other, requests) = lend();
+        let counted = other.0.take();
+        drop((buffer, other));
+        drop(counted);
+        back(requests);
+        let (first, second) = (Barrier::new(2), Barrier::new(2));
+        for _ in 0..1000 {
+            let (buffer, other, requests) = lend();
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    first.wait();
+                    drop(other);
+                    second.wait();
+                });
+                first.wait();
+                drop(buffer);
+                second.wait();
+            });
+            back(requests);
+        }
     }
 }

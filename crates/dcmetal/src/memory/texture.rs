@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{Allocation, Holding, PixelFormat, buffer};
+use super::{Allocation, AllocationRef, PixelFormat, buffer};
 use crate::raw::host::{Memory, Patience};
 use crate::raw::texture::{self as raw, Extent, SamplerState};
 use crate::{Accelerator, Error, Result, StorageMode, TextureKind};
@@ -92,7 +92,7 @@ impl TextureDescriptor {
 /// # Ok(()) }
 /// ```
 pub struct Texture {
-    pub(crate) allocation: Arc<Allocation>,
+    pub(crate) allocation: AllocationRef,
     descriptor: TextureDescriptor,
     texels: usize,
 }
@@ -112,13 +112,14 @@ impl Texture {
         let memory = accelerator
             .make(|| Memory::texture(accelerator.device(), descriptor, storage))
             .map_err(|failure| failure.of_nothing(accelerator.device(), "make a texture", Some(size)))?;
-        let allocation = Arc::new(Allocation::new(Holding::new(memory, None, accelerator), size, None));
-        Ok(Texture { allocation, descriptor: *descriptor, texels })
+        let mut allocation = Allocation::new(memory, None, accelerator);
+        allocation.lend(size, None);
+        Ok(Texture { allocation: AllocationRef::new(allocation), descriptor: *descriptor, texels })
     }
 
     /// The same texture.
     pub(crate) fn share(&self) -> Texture {
-        Texture { allocation: Arc::clone(&self.allocation), descriptor: self.descriptor, texels: self.texels }
+        Texture { allocation: self.allocation.clone(), descriptor: self.descriptor, texels: self.texels }
     }
 
     /// What it was made as.

@@ -2,11 +2,10 @@
 
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{Allocation, Buffer};
+use super::{AllocationRef, Buffer};
 use crate::raw::host::{Patience, ReadGuard, WriteGuard};
 use crate::{Error, Result, StorageMode};
 
@@ -21,7 +20,7 @@ use crate::{Error, Result, StorageMode};
 /// # Ok(()) }
 /// ```
 pub struct View<'a, T: Pod> {
-    pub(crate) allocation: &'a Arc<Allocation>,
+    pub(crate) allocation: &'a AllocationRef,
     /// In bytes.
     pub(crate) offset: usize,
     pub(crate) len: usize,
@@ -30,7 +29,7 @@ pub struct View<'a, T: Pod> {
 
 /// A range of a buffer, for reading and writing.
 pub struct ViewMut<'a, T: Pod> {
-    pub(crate) allocation: &'a Arc<Allocation>,
+    pub(crate) allocation: &'a AllocationRef,
     /// In bytes.
     pub(crate) offset: usize,
     pub(crate) len: usize,
@@ -81,7 +80,7 @@ fn reinterpreted<T, U>(offset: usize, len: usize) -> Result<usize> {
 }
 
 impl<'a, T: Pod> View<'a, T> {
-    pub(crate) fn new(allocation: &'a Arc<Allocation>, offset: usize, len: usize) -> Self {
+    pub(crate) fn new(allocation: &'a AllocationRef, offset: usize, len: usize) -> Self {
         View { allocation, offset, len, elements: PhantomData }
     }
 
@@ -142,7 +141,7 @@ impl<'a, T: Pod> View<'a, T> {
 }
 
 impl<'a, T: Pod> ViewMut<'a, T> {
-    pub(crate) fn new(allocation: &'a Arc<Allocation>, offset: usize, len: usize) -> Self {
+    pub(crate) fn new(allocation: &'a AllocationRef, offset: usize, len: usize) -> Self {
         ViewMut { allocation, offset, len, elements: PhantomData }
     }
 

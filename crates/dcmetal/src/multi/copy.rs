@@ -1,12 +1,11 @@
 //! [`copy`]: from one device's memory to another's, and how fast that is.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
 
 use super::Position;
-use crate::memory::{Allocation, BLIT_UNIT, Holding};
+use crate::memory::{Allocation, AllocationRef, BLIT_UNIT};
 use crate::raw::host::Hold;
 use crate::{Accelerator, Buffer, Error, ReadGuard, Result, StorageMode, Submission, View, ViewMut, WriteGuard};
 
@@ -120,7 +119,9 @@ fn by_peer(from: View<'_, u8>, to: ViewMut<'_, u8>) -> Result<()> {
     let _held = from.allocation.tracked().hold(from.offset..from.offset + bytes, false)?;
     let view = from.allocation.memory().remote_view(accelerator.device());
     let view = view.map_err(|failure| failure.of_nothing(source.device(), "make a remote view", Some(bytes)))?;
-    let view = Arc::new(Allocation::new(Holding::new(view, None, accelerator), from.allocation.data_bytes(), None));
+    let mut view = Allocation::new(view, None, accelerator);
+    view.lend(from.allocation.data_bytes(), None);
+    let view = AllocationRef::new(view);
     let mut batch = accelerator.batch()?;
     batch.copy_range((&view, from.offset), (to.allocation, to.offset), bytes)?;
     batch.submit()?.wait()?;

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use bytemuck::Pod;
 
-use crate::memory::{Holding, allocation_bytes, no_memory};
+use crate::memory::{Allocation, AllocationRef, Return, allocation_bytes, no_memory};
 use crate::raw::host::{Memory, lock};
 use crate::raw::{Failure, Heap};
 use crate::sync::{Arc, Mutex, Weak};
@@ -129,27 +129,25 @@ pub struct PoolStats {
 pub struct BufferPool {
     accelerator: Accelerator,
     limits: PoolLimits,
-    shelves: Arc<Owner<Box<Holding>>>,
+    shelves: Arc<Owner<AllocationRef>>,
     heaps: Option<Arc<Heaps<Heap>>>,
     /// Started by the first allocation.
     keeper: Arc<Mutex<Option<Keeper>>>,
 }
 
 /// Where memory goes back to: the pool's part that it was taken from.
-pub(crate) type Home = Arc<Part<Box<Holding>>>;
+pub(crate) type Home = Arc<Part<AllocationRef>>;
 
-fn bytes_of(holding: &Holding) -> Bytes {
-    let len = holding.tracked.memory().bytes();
-    if holding.is_in_heap() { Bytes::in_heap(len) } else { Bytes::own(len) }
+fn bytes_of(allocation: &Allocation) -> Bytes {
+    let len = allocation.memory().bytes();
+    if allocation.is_in_heap() { Bytes::in_heap(len) } else { Bytes::own(len) }
 }
 
-/// Gives back memory that nobody uses any more, of which `asked` bytes were used.
-pub(crate) fn put_back(home: &Home, mut holding: Box<Holding>, asked: usize) {
-    holding.tracked.renew();
-    let bytes = bytes_of(&holding);
-    // Held until the memory is at home, which may be the accelerator's own.
-    let accelerator = holding.let_go();
-    home.put_back(holding, bytes, asked);
+/// Gives back an allocation that nobody uses any more.
+pub(crate) fn put_back(allocation: AllocationRef, returned: Return) {
+    let Return { home, asked, accelerator } = returned;
+    let bytes = bytes_of(&allocation);
+    home.put_back(allocation, bytes, asked);
     drop(accelerator);
 }
 
@@ -185,16 +183,16 @@ impl BufferPool {
         // Near the device's limit a class may lie above it; such a buffer is as long as it needs to be, in that class.
         let size = if size as u64 <= limit { size } else { data };
         let asked = len * size_of::<T>();
-        let (holding, home) = match self.shelves.take(class, size, asked) {
+        let (allocation, home) = match self.shelves.take(class, size, asked) {
             Some(taken) => taken,
             None => {
                 let (memory, share) = self.allocate(size)?;
-                let holding = Holding::new(memory, share, &self.accelerator);
-                let home = self.shelves.lend_new(bytes_of(&holding), asked);
-                (holding, home)
+                let allocation = Allocation::new(memory, share, &self.accelerator);
+                let home = self.shelves.lend_new(bytes_of(&allocation), asked);
+                (AllocationRef::new(allocation), home)
             }
         };
-        Ok(Buffer::new(holding, len, Some(home)))
+        Ok(Buffer::new(allocation, len, Some(home)))
     }
 
     /// A buffer of zeros.
@@ -297,7 +295,7 @@ fn unless_full<T>(made: Result<T, Failure>) -> Result<Option<T>, Failure> {
 
 /// A pool for those who do not make it live longer: who tells its figures, who wants room.
 #[derive(Clone)]
-pub(crate) struct WeakPool(Weak<Shelves<Box<Holding>>>);
+pub(crate) struct WeakPool(Weak<Shelves<AllocationRef>>);
 
 impl WeakPool {
     pub(crate) fn lives(&self) -> bool {
@@ -314,7 +312,7 @@ impl WeakPool {
         self.shelves().map(|shelves| shelves.stats())
     }
 
-    fn shelves(&self) -> Option<Arc<Shelves<Box<Holding>>>> {
+    fn shelves(&self) -> Option<Arc<Shelves<AllocationRef>>> {
         self.0.upgrade().filter(|shelves| !shelves.is_closed())
     }
 }

@@ -11,7 +11,7 @@ use super::account::Account;
 use super::keeper::Keeper;
 use super::shelves::{Owner, class};
 use super::{PoolStats, WeakPool, bytes_of, pressure};
-use crate::memory::{Holding, allocation_bytes, no_memory};
+use crate::memory::{Allocation, AllocationRef, allocation_bytes, no_memory};
 use crate::raw::host::{Memory, lock};
 use crate::sync::{Arc, Mutex};
 use crate::{Accelerator, Buffer, Result, StorageMode};
@@ -23,7 +23,7 @@ const BUFFERS: u64 = 10_000;
 const IDLE_AGE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Staging {
-    shelves: Owner<Box<Holding>>,
+    shelves: Owner<AllocationRef>,
     /// Started by the first allocation.
     keeper: Mutex<Option<Keeper>>,
 }
@@ -42,18 +42,18 @@ impl Staging {
         // As in a pool.
         let size = if size as u64 <= accelerator.limits().max_buffer_bytes { size } else { data };
         let asked = len * size_of::<T>();
-        let (holding, home) = match self.shelves.take(class, size, asked) {
-            Some((mut holding, home)) => {
-                holding.belong_to(accelerator);
-                (holding, home)
+        let (allocation, home) = match self.shelves.take(class, size, asked) {
+            Some((mut allocation, home)) => {
+                allocation.alone().expect("nobody has it").belong_to(accelerator);
+                (allocation, home)
             }
             None => {
-                let holding = Holding::of_staging(self.allocate(accelerator, size)?, accelerator);
-                let home = self.shelves.lend_new(bytes_of(&holding), asked);
-                (holding, home)
+                let allocation = Allocation::of_staging(self.allocate(accelerator, size)?, accelerator);
+                let home = self.shelves.lend_new(bytes_of(&allocation), asked);
+                (AllocationRef::new(allocation), home)
             }
         };
-        Ok(Buffer::new(holding, len, Some(home)))
+        Ok(Buffer::new(allocation, len, Some(home)))
     }
 
     fn allocate(&self, accelerator: &Accelerator, bytes: usize) -> Result<Memory> {

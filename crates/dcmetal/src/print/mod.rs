@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clmsl::{PrintFormat, PrintPiece};
 
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::{Accelerator, Buffer, Error, Result};
 
 /// How a kernel prints.
@@ -44,7 +44,7 @@ impl PrintBuffer {
         Arc::ptr_eq(&self.formats, &printing.formats)
     }
 
-    pub(crate) fn allocation(&self) -> &Arc<Allocation> {
+    pub(crate) fn allocation(&self) -> &AllocationRef {
         self.buffer.allocation()
     }
 

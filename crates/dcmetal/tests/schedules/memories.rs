@@ -20,7 +20,7 @@ pub(crate) const MODELS: &[Model] = &[
 ];
 
 /// A fill that may be refused, of memory whose guards others hold.
-fn fill(gpu: &crate::Accelerator, memory: &Arc<crate::memory::Allocation>, value: u8) -> crate::Result<()> {
+fn fill(gpu: &crate::Accelerator, memory: &crate::memory::AllocationRef, value: u8) -> crate::Result<()> {
     let mut batch = gpu.batch()?;
     batch.fill_range((memory, 0), 8, value)?;
     batch.submit().map(drop)
@@ -46,7 +46,7 @@ fn reads() {
     let gpu = gpu();
     let x = buffer(&gpu);
     let reads = [(); 2].map(|()| {
-        let x = Arc::clone(x.allocation());
+        let x = x.allocation().clone();
         thread::spawn(move || {
             let seen = read(x.tracked()).unwrap();
             assert!([0, 1, 2].iter().any(|value| seen == filled(*value)), "{seen:?}");
@@ -63,7 +63,7 @@ fn writes() {
     let gpu = gpu();
     let x = buffer(&gpu);
     let adds = [(); 2].map(|()| {
-        let x = Arc::clone(x.allocation());
+        let x = x.allocation().clone();
         thread::spawn(move || {
             let mut guard = match x.tracked().write::<u32>(0, 2, Patience::Wait, false) {
                 Ok(guard) => guard.expect("it is shared"),
@@ -90,7 +90,7 @@ fn refuses() {
     let mut x = buffer(&gpu);
     let submission = crate::fill(&gpu, &mut x, 1).unwrap();
     let looks = {
-        let x = Arc::clone(x.allocation());
+        let x = x.allocation().clone();
         thread::spawn(move || match x.tracked().read::<u32>(0, 2, Patience::Refuse) {
             Ok(guard) => assert_eq!(guard.expect("it is shared")[..], filled(1)),
             Err(Error::BufferInUse { .. }) => (),
@@ -107,12 +107,12 @@ fn faulted() {
     let mut x = buffer(&gpu);
     drop(crate::fill(&gpu, &mut x, FAILS).unwrap());
     let looks = {
-        let x = Arc::clone(x.allocation());
+        let x = x.allocation().clone();
         thread::spawn(move || drop(failure(read(x.tracked()).map(drop))))
     };
     looks.join().unwrap();
     let again = {
-        let (gpu, x) = (gpu.clone(), Arc::clone(x.allocation()));
+        let (gpu, x) = (gpu.clone(), x.allocation().clone());
         thread::spawn(move || fill(&gpu, &x, 1))
     };
     let written = x.write_from(&filled(2));
@@ -186,7 +186,7 @@ fn not_copied() {
     let (x, mut y) = (gpu.buffer_no_copy(ours).unwrap(), buffer(&gpu));
     fill(&gpu, x.allocation(), 1).unwrap();
     let reads = {
-        let x = Arc::clone(x.allocation());
+        let x = x.allocation().clone();
         thread::spawn(move || assert_eq!(read(x.tracked()).unwrap(), filled(1)))
     };
     let mut batch = gpu.batch().unwrap();

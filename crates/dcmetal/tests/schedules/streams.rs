@@ -54,7 +54,7 @@ fn crossed() {
     let gpu = gpu();
     let memories = [buffer(&gpu), buffer(&gpu)];
     let threads = [0, 1].map(|own| {
-        let (gpu, memories) = (gpu.clone(), memories.each_ref().map(|memory| Arc::clone(memory.allocation())));
+        let (gpu, memories) = (gpu.clone(), memories.each_ref().map(|memory| memory.allocation().clone()));
         thread::spawn(move || {
             let stream = stream(&gpu, 64);
             for memory in [own, 1 - own] {

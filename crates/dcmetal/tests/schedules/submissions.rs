@@ -87,8 +87,8 @@ fn refused() {
     let gpu = gpu();
     let (mut x, y, mut z) = (buffer(&gpu), buffer(&gpu), buffer(&gpu));
     fill(&gpu, &mut x, 1).unwrap().wait().unwrap();
-    let allocation = Arc::clone(y.allocation());
-    let (other, source) = (gpu.clone(), Arc::clone(x.allocation()));
+    let allocation = y.allocation().clone();
+    let (other, source) = (gpu.clone(), x.allocation().clone());
     let reads = thread::spawn(move || {
         let mut batch = other.batch()?;
         batch.copy_range((&source, 0), (&allocation, 0), 8)?;
@@ -106,7 +106,7 @@ fn several_threads() {
     let gpu = gpu();
     let x = buffer(&gpu);
     let threads = [1, 2].map(|value| {
-        let (gpu, x) = (gpu.clone(), Arc::clone(x.allocation()));
+        let (gpu, x) = (gpu.clone(), x.allocation().clone());
         thread::spawn(move || {
             let mut seen = buffer(&gpu);
             let mut batch = gpu.batch().unwrap();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Batch, Given, Order, Uses};
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::raw::Failure;
 use crate::raw::command::{CommandBuffer, References};
 use crate::raw::graph::{Computation, Described, Executable, Reduced};
@@ -44,7 +44,7 @@ impl<'a> GraphPass<'a> {
         Ok(GraphPass { what, executable, inputs, results })
     }
 
-    fn used(&self) -> impl Iterator<Item = (&Arc<Allocation>, DeviceUse)> + '_ {
+    fn used(&self) -> impl Iterator<Item = (&AllocationRef, DeviceUse)> + '_ {
         let with = |how: DeviceUse| move |arg: &'_ Arg<'a>| (arg.memory().expect("tensors are in buffers").0, how);
         self.inputs.iter().map(with(DeviceUse::Read)).chain(self.results.iter().map(with(DeviceUse::Write)))
     }
@@ -104,7 +104,7 @@ impl Batch {
         }
         batch.uses.note(pass.used());
         batch.given.push(Arc::clone(&pass.executable) as Given);
-        batch.given.extend(pass.used().map(|(allocation, _)| Arc::clone(allocation) as Given));
+        batch.given.extend(pass.used().map(|(allocation, _)| allocation.kept()));
         batch.passes += 1;
         batch.encoders.push("MPSGraphExecutable".to_owned());
         batch.history.note(|| pass.to_string());

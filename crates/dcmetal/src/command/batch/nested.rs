@@ -1,12 +1,10 @@
 //! Launches whose number of threadgroups, or all of which, other kernels write: see [`nested`](crate::nested).
 
-use std::sync::Arc;
-
 use super::super::verdict::{Asked, Verdict};
-use super::{Batch, COUNT_BYTES, Given, Launched, Recorded, own, read};
+use super::{Batch, COUNT_BYTES, Launched, Recorded, own, read};
 use crate::command::{Scope, Touch};
 use crate::kernel::{self, Dispatch, Kernel, Own};
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::nested::{CommandRecord, CommandTable, Encoding, indirect_dispatch, own_kernel};
 use crate::raw::Failure;
 use crate::raw::command::indirect::IndirectCommands;
@@ -68,12 +66,12 @@ impl Batch {
                     Recorded::Done => {}
                     after => return Ok(after),
                 }
-                let allocation = Arc::clone(verdict.memory.allocation());
+                let allocation = verdict.memory.allocation().clone();
                 let recorded = self.record_checked(kernel, &dispatch, args, (Some((&allocation, 0)), Own::default()));
                 match &recorded {
                     Ok(Recorded::Done) => self.verdicts.push(verdict),
                     // The look at the number stays in the batch, and fails nothing.
-                    _ => self.given.push(allocation),
+                    _ => self.given.push(allocation.kept()),
                 }
                 recorded?
             }
@@ -110,7 +108,7 @@ impl Batch {
         &mut self,
         (kernel, dispatch): (&Kernel, &Dispatch),
         args: &[Arg<'_>],
-        (state, turns): (Option<&Arc<Allocation>>, &Arc<Allocation>),
+        (state, turns): (Option<&AllocationRef>, &AllocationRef),
         (passes, begins): (usize, bool),
     ) -> Result<()> {
         let row = COUNT_BYTES * (1 + kernel.parts().len());
@@ -132,7 +130,7 @@ impl Batch {
         &mut self,
         (kernel, dispatch): (&Kernel, &Dispatch),
         args: &[Arg<'_>],
-        (state, turns): (Option<&Arc<Allocation>>, &Arc<Allocation>),
+        (state, turns): (Option<&AllocationRef>, &AllocationRef),
         number: usize,
     ) -> Result<()> {
         let part = number.checked_sub(1).map_or(kernel, |number| &kernel.parts()[number]);
@@ -162,7 +160,7 @@ impl Batch {
         let kernel = own_kernel(&self.accelerator, "dcmetal_encode")?;
         let Encoding { memory, parts, capacity, commands } = encoding;
         let memory = Verdict { memory, asked: Asked::Commands { capacity } };
-        let allocation = Arc::clone(memory.memory.allocation());
+        let allocation = memory.memory.allocation().clone();
         // Of its own encoder, as the execution is: Metal keeps apart what encoders do to commands.
         self.close_encoder()?;
         let mut commands = lock(commands);
@@ -176,14 +174,14 @@ impl Batch {
         self.given.push(table.kept());
         self.record_launch(&kernel, Grid::linear(capacity), &encode).map(own)?;
         // What an encoder may have been given before a call failed.
-        let passed = memories.iter().filter_map(Arg::memory).map(|(memory, ..)| Arc::clone(memory) as _);
-        let kept: Vec<Given> = passed.chain([Arc::clone(&allocation) as _]).collect();
+        let passed = memories.iter().filter_map(Arg::memory).map(|(memory, ..)| memory);
+        let passed: Vec<_> = passed.chain([&allocation]).cloned().collect();
         let executed = self
             .close_encoder()
             .and_then(|()| self.execute_written(&mut commands, table, (&allocation, parts[4].start), memories));
         match &executed {
             Ok(()) => self.verdicts.push(memory),
-            Err(_) => self.given.extend(kept),
+            Err(_) => self.given.extend(passed.iter().map(AllocationRef::kept)),
         }
         executed
     }
@@ -193,7 +191,7 @@ impl Batch {
         &mut self,
         commands: &mut IndirectCommands,
         table: &CommandTable,
-        range: (&Arc<Allocation>, usize),
+        range: (&AllocationRef, usize),
         memories: &[Arg<'_>],
     ) -> Result<()> {
         let touches = || {

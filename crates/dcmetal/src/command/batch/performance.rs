@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use super::{Batch, Given, Recorded, own};
+use super::{Batch, Recorded, own};
 use crate::kernel::Scalar;
-use crate::memory::Allocation;
+use crate::memory::AllocationRef;
 use crate::raw::host::DeviceUse;
 use crate::raw::performance::{Computed, Place, Rows, Shader};
 use crate::{Arg, Error, Result};
@@ -25,7 +25,7 @@ impl Passes<'_> {
         self.matrices.iter().map(|(arg, ..)| crate::kernel::bytes(std::slice::from_ref(arg))).sum()
     }
 
-    fn used(&self) -> impl Iterator<Item = (&Arc<Allocation>, DeviceUse)> + '_ {
+    fn used(&self) -> impl Iterator<Item = (&AllocationRef, DeviceUse)> + '_ {
         let last = self.matrices.len() - 1;
         self.matrices.iter().enumerate().map(move |(at, (arg, ..))| {
             let (allocation, ..) = arg.memory().expect("matrices are in buffers");
@@ -77,7 +77,7 @@ impl Batch {
         // What was encoded needs it all, whether it was whole or not.
         if let Some(kernel) = kernel {
             self.given.push(Arc::new(Mutex::new(kernel)));
-            self.given.extend(passes.used().map(|(allocation, _)| Arc::clone(allocation) as Given));
+            self.given.extend(passes.used().map(|(allocation, _)| allocation.kept()));
         }
         encoded.inspect_err(|_: &Error| self.uses.take_back(claimed))?;
         self.uses.note(passes.used());
