@@ -22,6 +22,15 @@ pub(super) struct Numbers {
     pub(super) column: usize,
 }
 
+impl Numbers {
+    fn transposed(self) -> Numbers {
+        Numbers { row: self.column, column: self.row, ..self }
+    }
+}
+
+/// Rows and columns that are turned at once: numbers of a line of a cache.
+const SIDE: usize = 16;
+
 /// A block: its matrix, rows and columns.
 struct Block {
     matrix: usize,
@@ -41,6 +50,7 @@ impl Blocks for Product {
     fn run_block(&self, number: usize) {
         let block = self.block_at(number);
         match (self.left.half, self.to.half) {
+            (false, _) if self.is_swapped(&block) => self.run_swapped(&block),
             (false, _) => self.run_whole(&block),
             (true, false) => {
                 let to = element(&self.to, block.matrix, block.rows.start, block.columns.start).cast::<f32>();
@@ -64,21 +74,47 @@ impl Product {
         Block { matrix, rows: extent(0, at / across), columns: extent(1, at % across) }
     }
 
-    /// All numbers have 32 bits and are used where they are.
-    fn run_whole(&self, block: &Block) {
-        let terms = self.size[2];
+    /// The left matrix's numbers of a block, and the right one's, of 32 bits, where they are.
+    fn operands(&self, block: &Block) -> [Numbers; 2] {
         let numbers = |operand: &Operand, row: usize, column: usize| Numbers {
             first: element(operand, block.matrix, row, column).cast::<f32>().cast_const(),
             row: operand.row,
             column: operand.column,
         };
-        let left = numbers(&self.left, block.rows.start, 0);
-        let right = numbers(&self.right, 0, block.columns.start);
+        [numbers(&self.left, block.rows.start, 0), numbers(&self.right, 0, block.columns.start)]
+    }
+
+    /// All numbers have 32 bits and are used where they are.
+    fn run_whole(&self, block: &Block) {
         let to = element(&self.to, block.matrix, block.rows.start, block.columns.start).cast::<f32>();
-        let size = [block.rows.len(), block.columns.len(), terms];
+        let size = [block.rows.len(), block.columns.len(), self.size[2]];
         // SAFETY: the encoder checked that the matrices are within their buffers, which the recording holds, and the block is within
         // the matrices. A program that uses them meanwhile races with its own command.
-        unsafe { multiply(size, (to, self.to.row), [left, right], [self.alpha, self.beta]) };
+        unsafe { multiply(size, (to, self.to.row), self.operands(block), [self.alpha, self.beta]) };
+    }
+
+    /// Whether it takes longer to gather both transposed matrices than to turn the block, which takes twice as long for a number.
+    fn is_swapped(&self, block: &Block) -> bool {
+        let (rows, columns) = (block.rows.len(), block.columns.len());
+        self.left.column != 1 && self.right.column != 1 && self.size[2] * (rows + columns) > 2 * rows * columns
+    }
+
+    /// The same, of two transposed matrices: the block's transpose is the product of what they are transposes of, which has nothing to be gathered.
+    fn run_swapped(&self, block: &Block) {
+        let (rows, columns) = (block.rows.len(), block.columns.len());
+        let mut turned = vec![0.0f32; columns * rows];
+        let [left, right] = self.operands(block).map(Numbers::transposed);
+        let size = [columns, rows, self.size[2]];
+        // SAFETY: as in `run_whole`; there are as many numbers of the result.
+        unsafe { multiply(size, (turned.as_mut_ptr(), rows), [right, left], [self.alpha, 0.0]) };
+        for top in (0..rows).step_by(SIDE) {
+            for left in (0..columns).step_by(SIDE) {
+                let to = element(&self.to, block.matrix, block.rows.start + top, block.columns.start + left).cast();
+                let size = [SIDE.min(rows - top), SIDE.min(columns - left)];
+                // SAFETY: as in `run_whole`: the tile is within the block.
+                unsafe { turn(&turned[left * rows + top..], rows, size, (to, self.to.row), self.beta) };
+            }
+        }
     }
 
     /// The result is rounded to 16 bits at the end.
@@ -117,6 +153,30 @@ impl Product {
             // SAFETY: the converted numbers are as many; `to` is the caller's, of as many rows and columns.
             unsafe { multiply(size, (to, to_row), [a, b], [self.alpha, beta]) };
         }
+    }
+}
+
+/// Some columns of a matrix whose rows are `distance` apart as rows of a result, plus beta times what is there. With a beta of 0 that is not read.
+///
+/// # Safety
+/// The result is there, and its rows lie `to_row` apart.
+unsafe fn turn(from: &[f32], distance: usize, [rows, columns]: [usize; 2], (to, to_row): (*mut f32, usize), beta: f32) {
+    let mut tile = [[0.0; SIDE]; SIDE];
+    for (column, line) in from.chunks(distance).take(columns).enumerate() {
+        for (row, number) in line[..rows].iter().enumerate() {
+            tile[row][column] = *number;
+        }
+    }
+    for (row, line) in tile[..rows].iter_mut().enumerate() {
+        let to = to.wrapping_add(row * to_row);
+        if beta != 0.0 {
+            let mut there = [0.0; SIDE];
+            // SAFETY: as the caller promises.
+            unsafe { std::ptr::copy_nonoverlapping(to, there.as_mut_ptr(), columns) };
+            line.iter_mut().zip(there).for_each(|(number, there)| *number += beta * there);
+        }
+        // SAFETY: as above.
+        unsafe { std::ptr::copy_nonoverlapping(line.as_ptr(), to, columns) };
     }
 }
 
@@ -212,5 +272,51 @@ mod tests {
         assert_eq!(product.blocks(), 2);
         (0..2).for_each(|number| product.run_block(number));
         assert_eq!(to, halves(&[59, 65, 99, 140, 155]));
+    }
+
+    /// Both matrices transposed, of small whole numbers, so that every order of sums is exact; what is beside the result stays.
+    #[test]
+    fn blocks_of_two_transposed_matrices_are_swapped_where_that_is_less() {
+        let number = |at: usize| ((at * 7 + at / 5) % 11) as f32 - 5.0;
+        for (size, block, swapped) in [
+            ([1, 1, 2], [1, 1], true),
+            ([1, 1, 1], [1, 1], false),
+            ([33, 17, 40], [33, 17], true),
+            ([33, 17, 40], [32, 16], true),
+            ([16, 48, 24], [16, 32], true),
+            ([40, 40, 19], [40, 40], false),
+        ] {
+            let [rows, columns, terms] = size;
+            // Lines have one number more than the matrix.
+            let [left_line, right_line, line] = [rows + 1, terms + 1, columns + 1];
+            let mut left: Vec<f32> = (0..terms * left_line).map(number).collect();
+            let mut right: Vec<f32> = (0..columns * right_line).map(|at| number(at + 3)).collect();
+            let sum = |row: usize, column: usize| -> f32 {
+                (0..terms).map(|term| left[term * left_line + row] * right[column * right_line + term]).sum()
+            };
+            let sums: Vec<f32> = (0..rows * columns).map(|at| sum(at / columns, at % columns)).collect();
+            let operand = |numbers: &mut Vec<f32>, row, column| {
+                let base = numbers.as_mut_ptr().cast();
+                Operand { base, half: false, row, column, matrix: 0 }
+            };
+            for beta in [0.0, 3.0] {
+                // What beta does not keep is not read.
+                let there = |at: usize| if beta == 0.0 { f32::INFINITY } else { number(at + 1) };
+                let mut to: Vec<f32> = (0..rows * line).map(there).collect();
+                let result = operand(&mut to, line, 1);
+                let (left, right) = (operand(&mut left, 1, left_line), operand(&mut right, 1, right_line));
+                let product = Product { size, count: 1, left, right, to: result, alpha: 2.0, beta, block };
+                assert_eq!(product.is_swapped(&product.block_at(0)), swapped, "{size:?}");
+                (0..product.blocks()).for_each(|number| product.run_block(number));
+                for (at, got) in to.iter().enumerate() {
+                    let kept = if beta == 0.0 { 0.0 } else { beta * there(at) };
+                    let wanted = match (at / line, at % line) {
+                        (_, column) if column == columns => there(at),
+                        (row, column) => 2.0 * sums[row * columns + column] + kept,
+                    };
+                    assert_eq!(*got, wanted, "{size:?} at {at}");
+                }
+            }
+        }
     }
 }

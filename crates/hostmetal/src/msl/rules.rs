@@ -244,21 +244,14 @@ impl Rules<'_> {
                 continue;
             }
             let words: Vec<&str> = (variable.start..variable.name).map(|i| s.at(i)).collect();
-            let excused = [
-                "constant",
-                "using",
-                "typedef",
-                "extern",
-                "template",
-                "friend",
-                "namespace",
-                "struct",
-                "class",
-                "concept",
-            ];
+            let constant =
+                (self.object_words(variable.start, variable.name)..variable.name).any(|i| s.is(i, "constant"));
+            let excused =
+                ["using", "typedef", "extern", "template", "friend", "namespace", "struct", "class", "concept"];
             // A sampler that is `constexpr` is in `constant` by itself.
             let sampler = words.contains(&"constexpr") && words.contains(&"sampler");
-            if words.iter().any(|w| excused.contains(w))
+            if constant
+                || words.iter().any(|w| excused.contains(w))
                 || sampler
                 || !words.iter().any(|w| w.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
             {
@@ -290,9 +283,9 @@ impl Rules<'_> {
             }
             let stop = (i..s.len()).find(|&j| matches!(s.at(j), ";" | "=" | "{" | "(")).unwrap_or(i);
             let begin = s.before(i).filter(|&b| matches!(s.at(b), "const" | "constexpr")).unwrap_or(i);
-            if !(begin..stop).any(|j| matches!(s.at(j), "constant" | "constexpr" | "threadgroup"))
-                && !self.in_local_class(i)
-            {
+            let constant = (begin..stop).any(|j| s.is(j, "constexpr"))
+                || (self.object_words(begin, stop)..stop).any(|j| matches!(s.at(j), "constant" | "threadgroup"));
+            if !constant && !self.in_local_class(i) {
                 findings.push(Finding::error(i, "static local variables must be in the constant address space"));
             }
         }
@@ -307,11 +300,28 @@ impl Rules<'_> {
             let stop = (i..s.len()).find(|&j| matches!(s.at(j), ";" | "=" | "{" | "(")).unwrap_or(i);
             let begin =
                 (0..i).rev().take_while(|&j| !matches!(s.at(j), ";" | "{" | "}" | ":" | ">")).last().unwrap_or(i);
-            let constant = (begin..stop).any(|j| matches!(s.at(j), "const" | "constexpr" | "constant"));
+            let constant = (begin..stop).any(|j| s.is(j, "constexpr"))
+                || (self.object_words(begin, stop)..stop).any(|j| matches!(s.at(j), "const" | "constant"));
             if !constant && !s.is(stop, "(") {
                 findings.push(Finding::error(i, "static data members must be in the constant address space"));
             }
         }
+    }
+
+    /// Where, of the words of a declaration, those begin that are said of its object: behind the last `*`, before which they are of what it points to.
+    fn object_words(&self, start: usize, end: usize) -> usize {
+        let s = self.s;
+        let (mut i, mut begin) = (start, start);
+        while i < end {
+            match s.at(i) {
+                "*" => begin = i + 1,
+                "<" => i = s.angle_close(i, end).unwrap_or(i),
+                "(" | "[" if s.mate[i] != NONE => i = s.mate[i],
+                _ => {}
+            }
+            i += 1;
+        }
+        begin
     }
 
     fn in_method(&self, i: usize) -> bool {

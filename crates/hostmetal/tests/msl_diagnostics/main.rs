@@ -318,6 +318,25 @@ const CASES: &[Case] = &[
             "4:10: error: static data members must be in the constant address space",
         ],
     ),
+    rejected(
+        "pointers to constants that lie nowhere",
+        "constant int all[4] = {1, 2, 3, 4};\nconstant int *p = all;\nconstant int *const q[2] = {all, all};\nnamespace n { static device int *r; }\n\
+         struct S { static constant int *s; static const constant int *t; };\nvoid f() { static const constant int *u = all; }",
+        &[
+            "2:15: error: program scope variable must reside in constant address space",
+            "3:21: error: program scope variable must reside in constant address space",
+            "4:34: error: program scope variable must reside in constant address space",
+            "5:12: error: static data members must be in the constant address space",
+            "5:36: error: static data members must be in the constant address space",
+            "6:12: error: static local variables must be in the constant address space",
+        ],
+    ),
+    accepted(
+        "pointers that lie in constant memory",
+        "#include <metal_stdlib>\nusing namespace metal;\nconstant int table[4] = {1, 2, 3, 4};\nconstant int *constant p = table;\nconstant int *const constant q[2] = {table, table + 1};\n\
+         constant array<constant int *, 2> r = {table, table};\nstruct S { static constant int *constant s; static const constant int *const t; };\nconstant int *constant S::s = table;\n\
+         kernel void k(device int *y) { static constant int *constant u = table; y[0] = p[0] + q[1][0] + r[1][2] + S::s[3] + u[0]; }",
+    ),
     accepted(
         "static members that are constant, and functions",
         "struct S { static constexpr int three = 3; static constant constexpr int four = 4; constexpr static int five = 5;\n\

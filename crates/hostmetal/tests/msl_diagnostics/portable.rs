@@ -229,7 +229,7 @@ pub(crate) const CASES: &[Case] = &[
     accepted(
         "members, elements and macros that are none of this",
         "#include <metal_stdlib>\nusing namespace metal;\n#define AT(a, i) &a[i]\n\
-         struct P { float x, y; float2 v; int b : 3; }; struct L { P z[2]; array<float, 4> w; };\nconstant float table[3] = {1, 2, 3};\nconstant float *where = &table[1];\n\
+         struct P { float x, y; float2 v; int b : 3; }; struct L { P z[2]; array<float, 4> w; };\nconstant float table[3] = {1, 2, 3};\nconstant float *constant where = &table[1];\n\
          template <class T> struct V { T x; thread T *own() thread { return &x; } };\n\
          void put(thread float &p, float q) { p = q; }\nvoid put(device float &p, float q) { p = q; }\n\
          kernel void k(device P *p, device L &l, device float4 *f, constant uint2 &n, uint3 at [[thread_position_in_grid]]) {\n\
