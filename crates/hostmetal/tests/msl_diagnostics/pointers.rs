@@ -1,6 +1,8 @@
 //! Pointers and references that name no address space, and those that need none.
 
-use crate::{Case, accepted, rejected};
+use hostmetal::msl::{CompileOptions, check};
+
+use crate::{Case, accepted, findings, rejected};
 
 pub(crate) const CASES: &[Case] = &[
     rejected(
@@ -121,3 +123,58 @@ pub(crate) const CASES: &[Case] = &[
          kernel void run(device float *p [[buffer(0)]], device atomic_uint *c [[buffer(1)]]) { int a[] = {X * Y, N.a * 2}; f(p); thread S s = {1}; thread S &t = s; p[1] = a[0] + a[1] + k<2>(3) + t.a; g(s); }",
     ),
 ];
+
+/// Types of the library that are classes, as programs write them (MSL 3.2, chapters 2.2 to 2.16 and 6.15).
+const LIBRARY_TYPES: [&str; 33] = [
+    "atomic_int",
+    "atomic_uint",
+    "atomic_bool",
+    "atomic_ulong",
+    "atomic_float",
+    "simdgroup_float8x8",
+    "simdgroup_half8x8",
+    "simdgroup_bfloat8x8",
+    "vec<float, 4>",
+    "packed_vec<short, 3>",
+    "matrix<half, 2, 3>",
+    "atomic<uint>",
+    "array<int, 4>",
+    "array_ref<float>",
+    "uniform<int>",
+    "simdgroup_matrix<half, 8, 8>",
+    "visible_function_table<int(int)>",
+    "texture1d<float>",
+    "texture1d_array<int, access::read>",
+    "texture2d<half, access::write>",
+    "texture2d_array<uint>",
+    "texture2d_ms<float>",
+    "texture2d_ms_array<float>",
+    "texture3d<float, access::read_write>",
+    "texturecube<float>",
+    "texturecube_array<float>",
+    "texture_buffer<float>",
+    "depth2d<float>",
+    "depth2d_array<float>",
+    "depth2d_ms<float>",
+    "depth2d_ms_array<float>",
+    "depthcube<float>",
+    "depthcube_array<float>",
+];
+
+#[test]
+fn pointers_to_every_type_of_the_library_name_an_address_space() {
+    let mut wrong = Vec::new();
+    for name in LIBRARY_TYPES {
+        let source = format!(
+            "#include <metal_stdlib>\nusing namespace metal;\nvoid f({name} *p);\nvoid g(const metal::{name} &r);\nvoid h(thread {name} &r, device {name} *p);"
+        );
+        let log = check(&source, &CompileOptions::default()).err().map_or_else(String::new, |failure| failure.log);
+        let wanted = [("3", 9, "pointer"), ("4", 22, "reference")].map(|(line, before, what)| {
+            format!("{line}:{}: error: {what} type must have explicit address space qualifier", before + name.len())
+        });
+        if findings(&log) != wanted {
+            wrong.push(format!("--- {name}: expected {wanted:#?}\n{log}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
