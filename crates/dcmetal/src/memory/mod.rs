@@ -25,7 +25,6 @@ pub use view::{View, ViewMut};
 
 use crate::pool::{Home, Share};
 use crate::raw::Heap;
-use crate::raw::counted::Counted;
 use crate::raw::host::{Memory, Tracked};
 use crate::{Accelerator, Error, Result};
 
@@ -171,26 +170,27 @@ impl Drop for Allocation {
     }
 }
 
-/// What handles and submissions have of an allocation. The last one gives it back to its pool as it is.
-pub(crate) struct AllocationRef(Option<Counted<Allocation>>);
+/// What handles and submissions have of an allocation. The last one gives it back to its pool as it is. Of std's `Arc` only the one that frees it knows that it was the last: weak
+/// ones could become others meanwhile, and to keep them from it takes as long as a lock.
+pub(crate) struct AllocationRef(Option<triomphe::Arc<Allocation>>);
 
 impl AllocationRef {
     pub(crate) fn new(allocation: Allocation) -> AllocationRef {
-        AllocationRef(Some(Counted::new(allocation)))
+        AllocationRef(Some(triomphe::Arc::new(allocation)))
     }
 
-    fn counted(&self) -> &Counted<Allocation> {
+    fn counted(&self) -> &triomphe::Arc<Allocation> {
         self.0.as_ref().expect("only drop takes it")
     }
 
     /// Whether they are of the same allocation.
     pub(crate) fn is(&self, other: &AllocationRef) -> bool {
-        self.counted().is(other.counted())
+        triomphe::Arc::ptr_eq(self.counted(), other.counted())
     }
 
     /// Tells the allocation from all others while this lives.
     pub(crate) fn address(&self) -> usize {
-        self.counted().address()
+        triomphe::Arc::as_ptr(self.counted()).addr()
     }
 
     /// As what something else may still need.
@@ -200,7 +200,7 @@ impl AllocationRef {
 
     /// The allocation, if nobody else has it.
     pub(crate) fn alone(&mut self) -> Option<&mut Allocation> {
-        self.0.as_mut().and_then(Counted::alone)
+        self.0.as_mut().and_then(triomphe::Arc::get_mut)
     }
 }
 

@@ -22,7 +22,6 @@ use crate::{Error, Size, StorageMode};
 pub(crate) mod archive;
 pub(crate) mod clock;
 pub(crate) mod command;
-pub(crate) mod counted;
 pub(crate) mod event;
 pub(crate) mod graph;
 mod heap;
