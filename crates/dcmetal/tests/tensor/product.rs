@@ -177,10 +177,11 @@ fn products_by_performance_shaders_are_within_their_bound() {
 /// Parts of the result that several workers compute, and more terms than are converted at a time.
 #[test]
 fn large_products_by_performance_shaders_are_whole() {
-    fn large<T: Number, U: Number>(beta: f32) {
+    /// `order`: of the axes of A, behind each other.
+    fn large<T: Number, U: Number>(beta: f32, order: [usize; 2]) {
         let (gpu, mut random) = (gpu(), Random(22));
         let (m, n, k) = (611, 1030, 1300);
-        let a = Placed::<T>::new(&gpu, &mut random, &[m, k], &[0, 1], 3);
+        let a = Placed::<T>::new(&gpu, &mut random, &[m, k], &order, 3);
         let b = Placed::<T>::new(&gpu, &mut random, &[k, n], &[1, 0], 0);
         let mut c = Placed::<U>::new(&gpu, &mut random, &[m, n], &[0, 1], 1);
         let implementation = Implementation::PerformanceShaders;
@@ -200,10 +201,14 @@ fn large_products_by_performance_shaders_are_whole() {
             assert!((got - sum).abs() <= bound, "{} at {at:?}: {got}, not {sum}", name::<T>());
         }
     }
-    large::<f32, f32>(0.0);
-    large::<f32, f32>(0.5);
-    large::<f16, f16>(-1.0);
-    large::<f16, f32>(0.0);
+    large::<f32, f32>(0.0, [0, 1]);
+    large::<f32, f32>(0.0, [1, 0]);
+    large::<f32, f32>(0.5, [0, 1]);
+    large::<f32, f32>(0.5, [1, 0]);
+    large::<f16, f16>(-1.0, [0, 1]);
+    large::<f16, f16>(-1.0, [1, 0]);
+    large::<f16, f32>(0.0, [0, 1]);
+    large::<f16, f32>(0.0, [1, 0]);
 }
 
 #[test]

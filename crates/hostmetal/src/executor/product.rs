@@ -31,6 +31,10 @@ impl Numbers {
 /// Rows and columns that are turned at once: numbers of a line of a cache.
 const SIDE: usize = 16;
 
+/// Numbers, and rows, that are computed at most before they are turned: they stay in a cache.
+const TURNED: usize = 1 << 18;
+const TURNED_ROWS: usize = 1 << 10;
+
 /// A block: its matrix, rows and columns.
 struct Block {
     matrix: usize,
@@ -93,25 +97,43 @@ impl Product {
         unsafe { multiply(size, (to, self.to.row), self.operands(block), [self.alpha, self.beta]) };
     }
 
-    /// Whether it takes longer to gather both transposed matrices than to turn the block, which takes twice as long for a number.
+    /// Whether it takes longer to gather both transposed matrices than to turn the block, which takes twice as long for a number. Of a few rows or columns
+    /// gemm gathers little or nothing.
     fn is_swapped(&self, block: &Block) -> bool {
         let (rows, columns) = (block.rows.len(), block.columns.len());
-        self.left.column != 1 && self.right.column != 1 && self.size[2] * (rows + columns) > 2 * rows * columns
+        let is_less = self.size[2] * (rows + columns) > 2 * rows * columns;
+        self.left.column != 1 && self.right.column != 1 && rows.min(columns) >= SIDE && is_less
     }
 
     /// The same, of two transposed matrices: the block's transpose is the product of what they are transposes of, which has nothing to be gathered.
     fn run_swapped(&self, block: &Block) {
-        let (rows, columns) = (block.rows.len(), block.columns.len());
-        let mut turned = vec![0.0f32; columns * rows];
-        let [left, right] = self.operands(block).map(Numbers::transposed);
+        let high = block.rows.len().min(TURNED_ROWS);
+        let wide = block.columns.len().min(TURNED / high);
+        let mut turned = vec![0.0f32; wide * high];
+        let parts = |all: &Range<usize>, length: usize| {
+            let end = all.end;
+            all.clone().step_by(length).map(move |start| start..(start + length).min(end))
+        };
+        for rows in parts(&block.rows, high) {
+            for columns in parts(&block.columns, wide) {
+                self.run_turned(&Block { matrix: block.matrix, rows: rows.clone(), columns }, &mut turned);
+            }
+        }
+    }
+
+    /// A part for whose transpose there is room.
+    fn run_turned(&self, part: &Block, turned: &mut [f32]) {
+        let (rows, columns) = (part.rows.len(), part.columns.len());
+        let turned = &mut turned[..columns * rows];
+        let [left, right] = self.operands(part).map(Numbers::transposed);
         let size = [columns, rows, self.size[2]];
         // SAFETY: as in `run_whole`; there are as many numbers of the result.
         unsafe { multiply(size, (turned.as_mut_ptr(), rows), [right, left], [self.alpha, 0.0]) };
         for top in (0..rows).step_by(SIDE) {
             for left in (0..columns).step_by(SIDE) {
-                let to = element(&self.to, block.matrix, block.rows.start + top, block.columns.start + left).cast();
+                let to = element(&self.to, part.matrix, part.rows.start + top, part.columns.start + left).cast();
                 let size = [SIDE.min(rows - top), SIDE.min(columns - left)];
-                // SAFETY: as in `run_whole`: the tile is within the block.
+                // SAFETY: as in `run_whole`: the tile is within the part.
                 unsafe { turn(&turned[left * rows + top..], rows, size, (to, self.to.row), self.beta) };
             }
         }
@@ -279,8 +301,8 @@ mod tests {
     fn blocks_of_two_transposed_matrices_are_swapped_where_that_is_less() {
         let number = |at: usize| ((at * 7 + at / 5) % 11) as f32 - 5.0;
         for (size, block, swapped) in [
-            ([1, 1, 2], [1, 1], true),
-            ([1, 1, 1], [1, 1], false),
+            ([16, 16, 600], [16, 16], true),
+            ([15, 64, 600], [15, 64], false),
             ([33, 17, 40], [33, 17], true),
             ([33, 17, 40], [32, 16], true),
             ([16, 48, 24], [16, 32], true),
@@ -318,5 +340,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// More than is turned at once, of two matrices: as without it.
+    #[test]
+    fn large_blocks_are_swapped_part_by_part() {
+        let size = [TURNED_ROWS + 20, 260, 500];
+        let [rows, columns, terms] = size;
+        let numbers = |count: usize, by: usize| -> Vec<f32> { (0..count).map(|at| (at * by % 13) as f32).collect() };
+        let (mut left, mut right) = (numbers(2 * terms * rows, 5), numbers(2 * columns * terms, 7));
+        let mut compute = |swapped: bool| {
+            let mut to = numbers(2 * rows * columns, 3);
+            let operand = |numbers: &mut Vec<f32>, row, column| {
+                let (base, matrix) = (numbers.as_mut_ptr().cast(), numbers.len() / 2);
+                Operand { base, half: false, row, column, matrix }
+            };
+            let result = operand(&mut to, columns, 1);
+            let (left, right) = (operand(&mut left, 1, rows), operand(&mut right, 1, terms));
+            let block = [rows, columns];
+            let product = Product { size, count: 2, left, right, to: result, alpha: 1.0, beta: 1.0, block };
+            for block in (0..product.blocks()).map(|number| product.block_at(number)) {
+                assert!(product.is_swapped(&block) && rows * columns > TURNED);
+                if swapped { product.run_swapped(&block) } else { product.run_whole(&block) }
+            }
+            to
+        };
+        assert!(compute(true) == compute(false));
     }
 }

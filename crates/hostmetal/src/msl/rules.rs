@@ -315,8 +315,9 @@ impl Rules<'_> {
         while i < end {
             match s.at(i) {
                 "*" => begin = i + 1,
-                "<" => i = s.angle_close(i, end).unwrap_or(i),
-                "(" | "[" if s.mate[i] != NONE => i = s.mate[i],
+                // The name of a variable that is an instance may be within.
+                "<" => i = s.angle_close(i, s.len()).unwrap_or(i),
+                "(" | "[" | "{" if s.mate[i] != NONE => i = s.mate[i],
                 _ => {}
             }
             i += 1;

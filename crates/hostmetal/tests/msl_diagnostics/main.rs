@@ -338,6 +338,13 @@ const CASES: &[Case] = &[
          kernel void k(device int *y) { static constant int *constant u = table; y[0] = p[0] + q[1][0] + r[1][2] + S::s[3] + u[0]; }",
     ),
     accepted(
+        "stars that make no pointer of a constant",
+        "#include <metal_stdlib>\nusing namespace metal;\ntemplate <typename T, typename U> constant bool same = false;\ntemplate <typename T> constant bool same<device T *, device T *> = true;\n\
+         template <> constant bool same<device int *, float> = true;\nconstant int table[2 * 3] = {1, 2, 3};\nconstant enum { two = 1 * 2 } e = two;\n\
+         constant union U { constant int *p; int b; } u = {table};\nconstant array<int, 2 * 3> a = {1, 2, 3};\n\
+         kernel void k(device int *y) { y[0] = same<device int *, device int *> + same<device int *, float> + e + u.p[0] + a[1]; }",
+    ),
+    accepted(
         "static members that are constant, and functions",
         "struct S { static constexpr int three = 3; static constant constexpr int four = 4; constexpr static int five = 5;\n\
          \x20 static const int six = 6; static int get(int x) { return x; } static device int *at(device int *p) { return p + 1; } };\n\
