@@ -189,7 +189,8 @@ const LEAST: usize = 256;
 const MOST: usize = 1 << 31;
 
 /// Rows and columns of a block: several blocks for each worker, where there is enough to do. Each block gathers the left matrix's numbers of its rows and the right one's of its
-/// columns, if they have to be `gathered`. Where those are the right one's only, blocks are tall, so that few gather the same; where both are, there are fewer.
+/// columns, if they have to be `gathered`. Where those are the right one's only, blocks are tall, so that few gather the same; where both are, there are fewer
+/// (and most of those gather nothing: `is_swapped` in executor/product.rs).
 fn block([rows, columns, terms]: [usize; 3], count: usize, gathered: [bool; 2]) -> [usize; 2] {
     let mut block = [rows, columns];
     let threads = worker_threads();

@@ -342,7 +342,7 @@ mod tests {
         }
     }
 
-    /// More than is turned at once, of two matrices: as without it.
+    /// More than is turned at once, of two matrices, of small whole numbers: what sums say, and all as without it.
     #[test]
     fn large_blocks_are_swapped_part_by_part() {
         let size = [TURNED_ROWS + 20, 260, 500];
@@ -365,6 +365,14 @@ mod tests {
             }
             to
         };
-        assert!(compute(true) == compute(false));
+        let (swapped, whole) = (compute(true), compute(false));
+        let before = numbers(2 * rows * columns, 3);
+        for at in (0..swapped.len()).step_by(97) {
+            let (matrix, row, column) = (at / (rows * columns), at / columns % rows, at % columns);
+            let term =
+                |term| left[(matrix * terms + term) * rows + row] * right[(matrix * columns + column) * terms + term];
+            assert_eq!(swapped[at], before[at] + (0..terms).map(term).sum::<f32>(), "{at}");
+        }
+        assert!(swapped == whole);
     }
 }
