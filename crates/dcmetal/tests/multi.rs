@@ -419,6 +419,58 @@ fn a_small_device_takes_small_parts() {
     });
 }
 
+/// Devices that really are slow, each submission by so much: what is shared follows from what was measured.
+#[test]
+fn slow_devices_do_less() {
+    /// Rows of a submission, and how much longer it takes at the least, by device.
+    const CHUNK: usize = 500;
+    const SLOW: [f64; 3] = [0.0, 1e-3, 4e-3];
+    on_devices("slow_devices_do_less", &["", "location=slot", "location=external"], |all| {
+        faults::set("commit:slow=1ms:device=1; commit:slow=4ms:device=2").expect("faults");
+        let kernels: Vec<_> = all.iter().map(|gpu| msl(gpu, SQUARES, "squares")).collect();
+        let split = Split::new(all.iter().cloned()).unit(CHUNK);
+        let mut out = vec![0; 200 * CHUNK + 77];
+        let mut last = None;
+        // How fast the first device is depends on what else the machine does: the others are slower than it in one of these calls.
+        let followed = (0..50).any(|call| {
+            out.fill(0);
+            let rates = split.rates();
+            let report = split
+                .gather(&mut out, 1, |part| {
+                    let mut y = part.accelerator.buffer_zeroed::<u64>(part.rows.len())?;
+                    for first in (0..y.len()).step_by(CHUNK) {
+                        let rows = first..y.len().min(first + CHUNK);
+                        let (grid, number) = (Grid::linear(rows.len()), (part.rows.start + first) as u64);
+                        kernels[part.device].launch(grid, args![y.view_mut(rows)?, number])?.wait()?;
+                    }
+                    Ok(y)
+                })
+                .expect("it is done");
+            assert!(are_squares(&out) && report.failures.is_empty());
+            let rows = [0, 1, 2].map(|device| report.rows_of(device));
+            assert_eq!(rows.iter().sum::<usize>(), out.len());
+            for part in &report.parts {
+                let least = SLOW[part.device] * part.rows.len().div_ceil(CHUNK) as f64;
+                assert!(part.time.as_secs_f64() >= least, "{part:?} took {least} s at the least");
+            }
+
+            // Half of a share in proportion to what was measured before; or all that takes a millisecond, if that is more, but no more than the share.
+            if let [Some(one), Some(two), Some(three)] = rates[..] {
+                let first =
+                    report.parts.iter().find(|part| part.rows.start == 0).expect("some device has the first row");
+                let rate = [one, two, three][first.device];
+                let share = out.len() as f64 * rate / (one + two + three);
+                let wanted = (share / 2.0).max(share.min(rate * 1e-3));
+                let got = first.rows.len() as f64;
+                assert!(wanted <= got && got < wanted + 1.0 + CHUNK as f64, "{first:?} of {rates:?}");
+            }
+            last = Some((rates, rows));
+            call > 0 && rows[0] > 2 * rows[1] && rows[1] > rows[2]
+        });
+        assert!(followed, "{last:?}");
+    });
+}
+
 /// Devices that go in the middle of the work: the others do it, and it is told. When all go, that is an error.
 #[test]
 fn a_removed_device_loses_nothing() {

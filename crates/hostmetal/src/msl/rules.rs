@@ -6,6 +6,7 @@
 //! valid program is worse than accepting an invalid one. Address spaces that are not named: pointers.rs. The wording is Apple's where its compiler's message is known.
 
 use super::diagnose::Finding;
+use super::kernels::declared_name;
 use super::pointers;
 use super::scan::{Function, Program, Stage};
 use super::token::{Kind, NONE, Stream};
@@ -244,21 +245,29 @@ impl Rules<'_> {
                 continue;
             }
             let words: Vec<&str> = (variable.start..variable.name).map(|i| s.at(i)).collect();
-            let constant =
-                (self.object_words(variable.start, variable.name)..variable.name).any(|i| s.is(i, "constant"));
-            let excused =
-                ["using", "typedef", "extern", "template", "friend", "namespace", "struct", "class", "concept"];
+            let excused = ["using", "typedef", "extern", "template", "friend", "namespace", "concept"];
             // A sampler that is `constexpr` is in `constant` by itself.
             let sampler = words.contains(&"constexpr") && words.contains(&"sampler");
-            if constant
-                || words.iter().any(|w| excused.contains(w))
+            if words.iter().any(|w| excused.contains(w))
                 || sampler
                 || !words.iter().any(|w| w.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
             {
                 continue;
             }
-            findings
-                .push(Finding::error(variable.name, "program scope variable must reside in constant address space"));
+            let constant = |from, to| self.object_words(from, to).any(|i| s.is(i, "constant"));
+            // What the words in front of the first `*` say is said of all that are no pointers.
+            let specified = (self.outer(variable.start, variable.name).into_iter())
+                .take_while(|&i| !s.is(i, "*"))
+                .any(|i| s.is(i, "constant"));
+            let mut names = vec![(variable.name, constant(variable.start, variable.name))];
+            for (from, to) in s.split(variable.name, variable.end).into_iter().skip(1) {
+                let Some(name) = declared_name(s, from, to) else { continue };
+                let pointer = (from..name).any(|i| s.is(i, "*"));
+                names.push((name, if pointer { constant(from, name) } else { specified }));
+            }
+            for (name, _) in names.into_iter().filter(|(_, constant)| !constant) {
+                findings.push(Finding::error(name, "program scope variable must reside in constant address space"));
+            }
         }
         // `const sampler s(filter::linear);` looks like a function.
         for function in self.program.functions.iter().filter(|f| f.body.is_none() && !f.in_class) {
@@ -270,21 +279,18 @@ impl Rules<'_> {
             }
         }
         // `static` in a function: only constants live longer than the call.
-        for i in 0..s.len() {
-            if !self.inside[i]
-                || self.skipped[i]
-                || !s.is(i, "static")
-                || !s.before(i).is_some_and(|b| matches!(s.at(b), ";" | "{" | "}" | "const" | "constexpr"))
-            {
+        for i in (0..s.len()).filter(|&i| self.inside[i] && !self.skipped[i] && s.is(i, "static")) {
+            // Other words of the declaration may stand before it.
+            let begin = (0..i).rev().take_while(|&j| s.is_ident(j)).last().unwrap_or(i);
+            if !s.before(begin).is_some_and(|b| matches!(s.at(b), ";" | "{" | "}" | ":")) {
                 continue;
             }
             if self.program.classes.iter().any(|&(open, close)| open < i && i < close) && !self.in_method(i) {
                 continue;
             }
             let stop = (i..s.len()).find(|&j| matches!(s.at(j), ";" | "=" | "{" | "(")).unwrap_or(i);
-            let begin = s.before(i).filter(|&b| matches!(s.at(b), "const" | "constexpr")).unwrap_or(i);
             let constant = (begin..stop).any(|j| s.is(j, "constexpr"))
-                || (self.object_words(begin, stop)..stop).any(|j| matches!(s.at(j), "constant" | "threadgroup"));
+                || self.object_words(begin, stop).any(|j| matches!(s.at(j), "constant" | "threadgroup"));
             if !constant && !self.in_local_class(i) {
                 findings.push(Finding::error(i, "static local variables must be in the constant address space"));
             }
@@ -301,28 +307,34 @@ impl Rules<'_> {
             let begin =
                 (0..i).rev().take_while(|&j| !matches!(s.at(j), ";" | "{" | "}" | ":" | ">")).last().unwrap_or(i);
             let constant = (begin..stop).any(|j| s.is(j, "constexpr"))
-                || (self.object_words(begin, stop)..stop).any(|j| matches!(s.at(j), "const" | "constant"));
+                || self.object_words(begin, stop).any(|j| matches!(s.at(j), "const" | "constant"));
             if !constant && !s.is(stop, "(") {
                 findings.push(Finding::error(i, "static data members must be in the constant address space"));
             }
         }
     }
 
-    /// Where, of the words of a declaration, those begin that are said of its object: behind the last `*`, before which they are of what it points to.
-    fn object_words(&self, start: usize, end: usize) -> usize {
+    /// Of the words of a declaration those that are said of its object: behind the last `*`, before which they are of what it points to.
+    fn object_words(&self, start: usize, end: usize) -> impl Iterator<Item = usize> {
+        let words = self.outer(start, end);
+        let begin = words.iter().rposition(|&i| self.s.is(i, "*")).map_or(0, |star| star + 1);
+        words.into_iter().skip(begin)
+    }
+
+    /// The tokens that are in no brackets; the name that a declaration ends in may itself be in some: `int (*x)[3]`.
+    fn outer(&self, start: usize, end: usize) -> Vec<usize> {
         let s = self.s;
-        let (mut i, mut begin) = (start, start);
+        let (mut i, mut outer) = (start, Vec::new());
         while i < end {
             match s.at(i) {
-                "*" => begin = i + 1,
                 // The name of a variable that is an instance may be within.
                 "<" => i = s.angle_close(i, s.len()).unwrap_or(i),
-                "(" | "[" | "{" if s.mate[i] != NONE => i = s.mate[i],
-                _ => {}
+                "(" | "[" | "{" if s.mate[i] != NONE && s.mate[i] < end => i = s.mate[i],
+                _ => outer.push(i),
             }
             i += 1;
         }
-        begin
+        outer
     }
 
     fn in_method(&self, i: usize) -> bool {

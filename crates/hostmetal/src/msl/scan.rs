@@ -309,10 +309,10 @@ impl Scanner<'_> {
                         names.extend((i..s.mate[i]).filter(|&j| s.is_ident(j) && matches!(s.at(j - 1), "{" | ",")));
                     }
                     self.program.types.extend(&names);
-                    let declares =
-                        s.mate[i] + 1 < stop && !s.is(head, "typedef") && matches!(around, Around::Namespace(_));
-                    if declares && s.is_ident(s.mate[i] + 1) {
-                        self.program.variables.push(Variable { start, name: s.mate[i] + 1, end: stop });
+                    let declares = !s.is(head, "typedef") && matches!(around, Around::Namespace(_));
+                    let first = s.split(s.mate[i] + 1, stop).first().copied().filter(|_| declares);
+                    if let Some(name) = first.and_then(|(from, to)| declared_name(s, from, to)) {
+                        self.program.variables.push(Variable { start, name, end: stop });
                     }
                     if matches!(around, Around::Namespace(_)) {
                         self.program.regions.push(Region { names, range: (start, stop) });
@@ -345,7 +345,11 @@ impl Scanner<'_> {
             // `operator()(...)`: the first pair of parentheses is the name.
             return (operator + 1 != open).then_some(operator);
         }
-        let last = open.checked_sub(1)?;
+        let mut last = open.checked_sub(1)?;
+        // `f [[host_name("x")]] (`
+        while s.is(last, "]") && s.mate[last] != NONE && s.attribute(s.mate[last]) == Some(last + 1) {
+            last = s.mate[last].checked_sub(1).filter(|&last| last > head)?;
+        }
         if s.is(last, ">") {
             let before = s.angle_open(last, head)?.checked_sub(1)?;
             return (before >= head && s.is_ident(before)).then_some(before);
@@ -436,7 +440,11 @@ impl Scanner<'_> {
         let (in_class, Around::Namespace(scope) | Around::Class(scope)) = (matches!(around, Around::Class(_)), around);
         if let (Some(params), Some(name)) = (seen.params, seen.name) {
             if seen.initialised && body.is_none() && !matches!(s.at(end.wrapping_sub(1)), "default" | "delete" | "0") {
-                // `T x(1) = ...` does not exist; what looks so is an object whose type has parentheses.
+                // `T x(1) = ...` does not exist; what looks so is an object whose type has parentheses: `T (*x)[3] = ...`.
+                let object = (params.0 + 1..params.1).rev().find(|&i| s.is_ident(i)).filter(|_| !in_class);
+                if let Some(name) = object.filter(|_| s.is(params.1 + 1, "[")) {
+                    self.program.variables.push(Variable { start: head, name, end });
+                }
                 return;
             }
             let stage = self.stage(head, name);
@@ -459,9 +467,11 @@ impl Scanner<'_> {
         let others = s.split(name, end).into_iter().skip(1).filter_map(|(from, to)| declared_name(s, from, to));
         let names = std::iter::once(name).chain(others).collect();
         self.program.regions.push(Region { names, range: (start, end) });
-        // `struct S;` and `enum E : uint;`, and not `constant enum E e`.
+        // `struct S;`, `struct S<int>;` and `enum E : uint;`, and not `constant enum E e`.
         let elaborated = seen.class.is_some_and(|keyword| {
-            keyword + 2 >= end || s.is(keyword, "enum") && !(head..keyword).any(|i| s.is(i, "constant"))
+            let close = if s.is(keyword + 2, "<") { s.angle_close(keyword + 2, end) } else { None };
+            close.unwrap_or(keyword + 1) + 1 >= end
+                || s.is(keyword, "enum") && !(head..keyword).any(|i| s.is(i, "constant"))
         });
         if !elaborated && !s.is(head, "typedef") && name > head {
             self.program.variables.push(Variable { start: head, name, end });

@@ -331,6 +331,32 @@ const CASES: &[Case] = &[
             "6:12: error: static local variables must be in the constant address space",
         ],
     ),
+    rejected(
+        "variables of the program behind others, in parentheses, with words in front, and behind their class",
+        "constant int one = 1, *p = &one, *constant q = &one;\nconstant int all[2] = {1, 2};\nconstant int (*r)[2] = &all;\n\
+         struct S { int a; };\nconstant struct S s = {1};\nconstant struct S *t = &s;\nstruct V { constant int *u; } v = {all}, w = {all};\n\
+         void f() { constant static int *x = all; const static int y = 2; }\nstruct S z;\nmetal::array<constant int *, 2> g;",
+        &[
+            "1:24: error: program scope variable must reside in constant address space",
+            "3:16: error: program scope variable must reside in constant address space",
+            "6:20: error: program scope variable must reside in constant address space",
+            "7:31: error: program scope variable must reside in constant address space",
+            "7:42: error: program scope variable must reside in constant address space",
+            "8:21: error: static local variables must be in the constant address space",
+            "8:48: error: static local variables must be in the constant address space",
+            "9:10: error: program scope variable must reside in constant address space",
+            "10:33: error: program scope variable must reside in constant address space",
+        ],
+    ),
+    accepted(
+        "constants behind others, in parentheses, with words in front, and behind their class",
+        "constant int one = 1, *constant p = &one, two = 2, many[2] = {1, 2};\nconstant int (*constant r)[2] = &many;\nstruct S;\nstruct S { int a; };\n\
+         constant struct S s = {1};\nconstant struct S *constant t = &s;\nconstant struct V { constant int *u; } v = {many}, w = {many};\n\
+         template <class T> struct W { T a; };\ntemplate <> struct W<int>;\ntemplate <> struct W<int> { int b; };\nconstant enum E { three = 1 * 3 } e = three;\n\
+         constant int *at [[clang::noinline]] (constant int *x) { return x + 1; }\n\
+         kernel void k(device int *y) { constant static int *constant x = many; static constant int z = 4;\n\
+         \x20 y[0] = one + *p + two + (*r)[1] + s.a + t->a + v.u[0] + w.u[1] + W<int>{3}.b + e + *at(many) + x[1] + z; }",
+    ),
     accepted(
         "pointers that lie in constant memory",
         "#include <metal_stdlib>\nusing namespace metal;\nconstant int table[4] = {1, 2, 3, 4};\nconstant int *constant p = table;\nconstant int *const constant q[2] = {table, table + 1};\n\
