@@ -410,3 +410,80 @@ fn functions_of_half_and_bfloat() {
         check(t, &triples(t), &[""], MathMode::Fast);
     }
 }
+
+/// How many of all floats the documented table was measured with, beside the test's numbers.
+const SPREAD: u64 = 1 << 20;
+
+/// What a function may be off by: safe math or `precise::`, and fast math or `fast::`; nothing for what has no such bound.
+fn bounds(expect: Expect) -> Option<[String; 2]> {
+    match expect {
+        Exact(_) => Some(["exact".to_owned(), "exact".to_owned()]),
+        Correct(_) => Some(["correctly rounded".to_owned(), "2.5".to_owned()]),
+        Ulps(units, _) => Some([units.to_string(), units.max(2.5).to_string()]),
+        _ => None,
+    }
+}
+
+/// docs/HOSTMETAL.md states of each function of floats what the tests hold it to. With `UPDATE_EXPECT=1` what is found with far more numbers is measured and written too.
+#[test]
+fn accuracy_is_documented() {
+    const HEAD: &str =
+        "| function | safe math, `precise::` | fast math, `fast::` | worst, safe math | worst, `fast::` |";
+    let book = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/HOSTMETAL.md");
+    let text = std::fs::read_to_string(book).expect("the document");
+    let rows = text.lines().skip_while(|line| *line != HEAD).skip(2).take_while(|line| line.starts_with('|'));
+    let documented: Vec<Vec<&str>> =
+        rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect()).collect();
+
+    let of_float = |space| uses(FLOAT, &[space]).into_iter().filter(|(one, _)| one.operand == "float");
+    let named = |call: &str| call.split("fast::").nth(1)?.split('(').next().map(|name| format!("`{name}`"));
+    // Only the first use of a function counts: others look at another of its results, which has the same bound.
+    let mut table: Vec<(String, [String; 2], usize)> = Vec::new();
+    for (row, (one, expect)) in of_float("fast::").enumerate() {
+        if let (Some(name), Some(bounds)) = (named(&one.call), bounds(expect))
+            && table.iter().all(|(known, ..)| *known != name)
+        {
+            table.push((name, bounds, row));
+        }
+    }
+    let wanted: Vec<[&str; 3]> = table.iter().map(|(name, [safe, fast], _)| [&**name, safe, fast]).collect();
+    if std::env::var_os("UPDATE_EXPECT").is_none() {
+        let stated: Vec<&[&str]> = documented.iter().map(|row| &row[..3]).collect();
+        assert_eq!(stated, wanted, "UPDATE_EXPECT=1 measures and writes docs/HOSTMETAL.md anew");
+        return;
+    }
+
+    let mut random = Random(13);
+    let mut numbers = triples(FLOAT);
+    numbers.extend(
+        (0..SPREAD).map(|i| [i * ((1 << 32) / SPREAD), random.bits() & 0xffff_ffff, random.bits() & 0xffff_ffff]),
+    );
+    numbers.truncate(numbers.len() / 12 * 12);
+    let columns: Vec<Vec<u64>> = (0..3).map(|c| numbers.iter().map(|v| v[c]).collect()).collect();
+    let worst = |space, mode| -> Vec<String> {
+        let all: Vec<(Use, Expect)> = of_float(space).collect();
+        let (all, expects): (Vec<Use>, Vec<Expect>) =
+            table.iter().map(|(.., row)| (all[*row].0.clone(), all[*row].1)).unzip();
+        let results = execute(&all, FLOAT, &columns, mode);
+        let of_one = |((one, expect), results): ((&Use, Expect), &Vec<u64>)| {
+            let (Exact(exact) | Correct(exact) | Ulps(_, exact)) = expect else { return String::new() };
+            let off = numbers.iter().zip(results).filter_map(|(bits, &got)| {
+                let triple = bits.map(|b| FLOAT.float(b));
+                (!open(&one.call, triple)).then(|| FLOAT.ulps(got, exact(FLOAT, triple), false))
+            });
+            format!("{:.3}", off.fold(0.0, f64::max))
+        };
+        all.iter().zip(expects).zip(&results).map(of_one).collect()
+    };
+    let (safe, fast) = (worst("", MathMode::Safe), worst("fast::", MathMode::Fast));
+    let lines = wanted
+        .iter()
+        .zip(safe)
+        .zip(fast)
+        .map(|(([name, one, two], safe), fast)| format!("| {name} | {one} | {two} | {safe} | {fast} |"));
+    let lines: Vec<String> = lines.collect();
+    let (before, behind) = text.split_once(HEAD).expect("the table");
+    let rest = behind.lines().skip(2).skip_while(|line| line.starts_with('|')).collect::<Vec<_>>().join("\n");
+    let made = format!("{before}{HEAD}\n| --- | --- | --- | --- | --- |\n{}\n{rest}\n", lines.join("\n"));
+    std::fs::write(book, made).expect("the document");
+}
