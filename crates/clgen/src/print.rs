@@ -3,6 +3,10 @@
 use crate::expr::Generator;
 use crate::types::{INTEGERS, Scalar, Type};
 
+/// The bytes of the largest vector that is printed: larger ones PoCL 3.1 hands to its `printf` in registers of AVX-512, and without these it prints
+/// other numbers.
+const LARGEST: usize = 32;
+
 impl Generator<'_> {
     /// One line of up to three values.
     pub(crate) fn print(&mut self) {
@@ -34,7 +38,7 @@ impl Generator<'_> {
             1 => ("%c".to_owned(), format!("(({} & 63) + 48)", self.expr(Type::scalar(Scalar::UInt), 2))),
             2 | 3 => {
                 let float = self.any_float();
-                let lanes = lanes.min(64 / float.size());
+                let lanes = lanes.min(LARGEST / float.size());
                 let vector = if lanes > 1 { format!("v{lanes}") } else { String::new() };
                 let letter = self.choices.of(&["f", "e", "g", "F", "E", "G"]);
                 let precision = self.choices.of(&["", ".0", ".3", ".9"]);
@@ -49,8 +53,7 @@ impl Generator<'_> {
             }
             _ => {
                 let scalar = self.choices.of(&INTEGERS);
-                // PoCL 3.1 prints the first of sixteen numbers of 64 bits sixteen times, and then garbage.
-                let lanes = lanes.min(64 / scalar.size());
+                let lanes = lanes.min(LARGEST / scalar.size());
                 let vector = if lanes > 1 { format!("v{lanes}") } else { String::new() };
                 let letter = if scalar.is_signed() {
                     self.choices.of(&["d", "i"])
