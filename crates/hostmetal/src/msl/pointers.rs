@@ -80,7 +80,7 @@ const TEMPLATES: [&str; 25] = [
     "depthcube_array",
 ];
 
-const SPACES: [&str; 7] =
+pub(super) const SPACES: [&str; 7] =
     ["device", "constant", "threadgroup", "thread", "threadgroup_imageblock", "ray_data", "object_data"];
 
 /// Words in front of a type's name, or behind it, that do not change where the object lies.

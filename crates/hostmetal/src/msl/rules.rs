@@ -6,7 +6,6 @@
 //! valid program is worse than accepting an invalid one. Address spaces that are not named: pointers.rs. The wording is Apple's where its compiler's message is known.
 
 use super::diagnose::Finding;
-use super::kernels::declared_name;
 use super::pointers;
 use super::scan::{Function, Program, Stage};
 use super::token::{Kind, NONE, Stream};
@@ -261,7 +260,10 @@ impl Rules<'_> {
                 .any(|i| s.is(i, "constant"));
             let mut names = vec![(variable.name, constant(variable.start, variable.name))];
             for (from, to) in s.split(variable.name, variable.end).into_iter().skip(1) {
-                let Some(name) = declared_name(s, from, to) else { continue };
+                // In front of its name stand a pointer's `*` and qualifiers only; behind it may be anything: `a(2 * b)`.
+                let qualifies =
+                    |i: usize| pointers::SPACES.contains(&s.at(i)) || matches!(s.at(i), "const" | "volatile");
+                let Some(name) = (from..to).find(|&i| s.is_ident(i) && !qualifies(i)) else { continue };
                 let pointer = (from..name).any(|i| s.is(i, "*"));
                 names.push((name, if pointer { constant(from, name) } else { specified }));
             }

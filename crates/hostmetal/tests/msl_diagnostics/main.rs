@@ -333,7 +333,7 @@ const CASES: &[Case] = &[
     ),
     rejected(
         "variables of the program behind others, in parentheses, with words in front, and behind their class",
-        "constant int one = 1, *p = &one, *constant q = &one;\nconstant int all[2] = {1, 2};\nconstant int (*r)[2] = &all;\n\
+        "constant int one = 1, *p(&one), *constant q(&one);\nconstant int all[2] = {1, 2};\nconstant int (*r)[2] = &all;\n\
          struct S { int a; };\nconstant struct S s = {1};\nconstant struct S *t = &s;\nstruct V { constant int *u; } v = {all}, w = {all};\n\
          void f() { constant static int *x = all; const static int y = 2; }\nstruct S z;\nmetal::array<constant int *, 2> g;",
         &[
@@ -350,7 +350,7 @@ const CASES: &[Case] = &[
     ),
     accepted(
         "constants behind others, in parentheses, with words in front, and behind their class",
-        "constant int one = 1, *constant p = &one, two = 2, many[2] = {1, 2};\nconstant int (*constant r)[2] = &many;\nstruct S;\nstruct S { int a; };\n\
+        "constant int one = 1, *constant p = &one, two(2 * one), many[2] = {1, 2};\nconstant int (*constant r)[2] = &many;\nstruct S;\nstruct S { int a; } __attribute__((aligned(16)));\n\
          constant struct S s = {1};\nconstant struct S *constant t = &s;\nconstant struct V { constant int *u; } v = {many}, w = {many};\n\
          template <class T> struct W { T a; };\ntemplate <> struct W<int>;\ntemplate <> struct W<int> { int b; };\nconstant enum E { three = 1 * 3 } e = three;\n\
          constant int *at [[clang::noinline]] (constant int *x) { return x + 1; }\n\

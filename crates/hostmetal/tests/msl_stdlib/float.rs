@@ -343,6 +343,17 @@ pub(crate) fn uses(t: Scalar, spaces: &[&str]) -> Vec<(Use, Expect)> {
     all
 }
 
+/// What may be between a result and its number, in units of the last place.
+fn units(expect: Expect, t: Scalar, loose: bool) -> f64 {
+    match expect {
+        Correct(_) if loose => 2.5,
+        Ulps(..) if t != FLOAT => 1.0,
+        Ulps(units, _) if loose => units.max(2.5),
+        Ulps(units, _) => units,
+        _ => 0.0,
+    }
+}
+
 /// What is wrong with a result, in a mode that is loose in fast mode. Nothing where it is open.
 fn fault(expect: Expect, t: Scalar, call: &str, triple: [f64; 3], got: u64, loose: bool) -> Option<String> {
     if open(call, triple) {
@@ -354,10 +365,7 @@ fn fault(expect: Expect, t: Scalar, call: &str, triple: [f64; 3], got: u64, loos
         (off > units).then(|| format!("{:e}, not {exact:e}: {off} ulp", t.float(got)))
     };
     match expect {
-        Exact(f) => within(f(t, triple), 0.0),
-        Correct(f) => within(f(t, triple), if loose { 2.5 } else { 0.0 }),
-        Ulps(_, f) if t != FLOAT => within(f(t, triple), 1.0),
-        Ulps(units, f) => within(f(t, triple), if loose { units.max(2.5) } else { units }),
+        Exact(f) | Correct(f) | Ulps(_, f) => within(f(t, triple), units(expect, t, loose)),
         Near(halves, f) => {
             let (exact, size) = f(t, triple);
             let ((fraction, smallest, largest), got) = (t.shape(), t.float(got));
@@ -414,12 +422,12 @@ fn functions_of_half_and_bfloat() {
 /// How many of all floats the documented table was measured with, beside the test's numbers.
 const SPREAD: u64 = 1 << 20;
 
-/// What a function may be off by: safe math or `precise::`, and fast math or `fast::`; nothing for what has no such bound.
-fn bounds(expect: Expect) -> Option<[String; 2]> {
-    match expect {
-        Exact(_) => Some(["exact".to_owned(), "exact".to_owned()]),
-        Correct(_) => Some(["correctly rounded".to_owned(), "2.5".to_owned()]),
-        Ulps(units, _) => Some([units.to_string(), units.max(2.5).to_string()]),
+/// What a function of floats may be off by, as the document says it; nothing for what is not measured in units.
+fn bound(expect: Expect, loose: bool) -> Option<String> {
+    match (expect, units(expect, FLOAT, loose)) {
+        (Exact(_), 0.0) => Some("exact".to_owned()),
+        (Correct(_), 0.0) => Some("correctly rounded".to_owned()),
+        (Exact(_) | Correct(_) | Ulps(..), units) => Some(units.to_string()),
         _ => None,
     }
 }
@@ -440,10 +448,10 @@ fn accuracy_is_documented() {
     // Only the first use of a function counts: others look at another of its results, which has the same bound.
     let mut table: Vec<(String, [String; 2], usize)> = Vec::new();
     for (row, (one, expect)) in of_float("fast::").enumerate() {
-        if let (Some(name), Some(bounds)) = (named(&one.call), bounds(expect))
+        if let (Some(name), Some(safe), Some(fast)) = (named(&one.call), bound(expect, false), bound(expect, true))
             && table.iter().all(|(known, ..)| *known != name)
         {
-            table.push((name, bounds, row));
+            table.push((name, [safe, fast], row));
         }
     }
     let wanted: Vec<[&str; 3]> = table.iter().map(|(name, [safe, fast], _)| [&**name, safe, fast]).collect();
