@@ -4,11 +4,13 @@
 
 mod common;
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use common::msl;
 use dcmetal::multi::{self, Location, Route, Split, Topology};
-use dcmetal::{Accelerator, Error, ErrorKind, Grid, PageVec, Result, StorageMode, args};
+use dcmetal::{Accelerator, Error, ErrorKind, Grid, Kernel, PageVec, Result, StorageMode, args};
 use hostmetal::faults;
 use proptest::prelude::*;
 
@@ -52,6 +54,11 @@ fn a_topology_is_what_was_asked_for() {
             matches!((left, right), ((Location::Slot(one), false), (Location::Slot(other), false)) if one != other)
         );
         assert!(matches!(outside, (Location::External(_), false)));
+        let ids: HashSet<u64> = topology.devices.iter().map(|device| device.registry_id).collect();
+        assert_eq!(ids.len(), 4, "{topology:?}");
+        assert!(all.iter().zip(&topology.devices).all(|(gpu, device)| gpu.registry_id() == device.registry_id));
+        // Apple, maxTransferRate: 0 where no memory is apart, or the rate is not known.
+        assert!(topology.devices.iter().all(|device| device.max_transfer_rate.is_none()), "{topology:?}");
         let groups: Vec<_> =
             topology.devices.iter().map(|device| device.peer_group.map(|group| (group.index, group.count))).collect();
         assert_eq!(groups, [None, Some((0, 2)), Some((1, 2)), None]);
@@ -252,19 +259,29 @@ fn a_copy_is_of_one_moment() {
     });
 }
 
+/// Each copy by a device takes a time that is known at the least, all six together no more than the call: rates are between what follows from both.
 #[test]
 fn bandwidth_is_of_copies_that_were_checked() {
     on_devices("bandwidth_is_of_copies_that_were_checked", &PEERS, |all| {
-        for (from, to, storage, route) in [
-            (1, 2, StorageMode::Private, Route::Peer),
-            (0, 3, StorageMode::Private, Route::Staged),
-            (0, 1, StorageMode::Shared, Route::Host),
-            (2, 2, StorageMode::Private, Route::Device),
+        faults::set("commit:slow=20ms").expect("faults");
+        for (from, to, storage, route, least) in [
+            (1, 2, StorageMode::Private, Route::Peer, 0.02),
+            (0, 3, StorageMode::Private, Route::Staged, 0.02),
+            (0, 1, StorageMode::Shared, Route::Host, 0.0),
+            (2, 2, StorageMode::Private, Route::Device, 0.02),
+            (2, 2, StorageMode::Shared, Route::Device, 0.02),
         ] {
+            let started = Instant::now();
             let measured = multi::bandwidth(&all[from], &all[to], storage, (1 << 20) + 2).expect("copies");
+            let call = started.elapsed().as_secs_f64();
             let [slowest, median, fastest] = measured.bytes_per_second;
             assert_eq!((measured.route, measured.bytes), (route, (1 << 20) + 4));
             assert!(0.0 < slowest && slowest <= median && median <= fastest, "{measured:?}");
+            let bytes = measured.bytes as f64;
+            assert!(fastest * least <= bytes, "{measured:?}, of {least} s at the least");
+            // Of five copies two are no faster than the fastest, two more no faster than the median; a sixth is not measured.
+            let copies = bytes * (2.0 / fastest + 2.0 / median + 1.0 / slowest) + least;
+            assert!(copies <= call, "{measured:?}: {copies} s of {call} s");
         }
     });
 }
@@ -391,6 +408,79 @@ fn work_is_shared_and_gathered() {
     });
 }
 
+/// What a thread reads other threads of the kernel before wrote, and what it writes they read.
+const TURNED: &str = "
+kernel void square(device const ulong* x [[buffer(0)]], device ulong* y [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+    y[i] = x[i] * x[i];
+}
+kernel void turn(device const ulong* y [[buffer(0)]], device ulong* z [[buffer(1)]], constant uint& row [[buffer(2)]],
+                 uint i [[thread_position_in_grid]]) {
+    uint first = i / row * row;
+    z[i] = 3 * y[2 * first + row - 1 - i] + y[i];
+}
+kernel void mix(device const ulong* z [[buffer(0)]], device ulong* y [[buffer(1)]], constant uint& row [[buffer(2)]],
+                uint i [[thread_position_in_grid]]) {
+    y[i] = z[i] ^ (5 * z[i / row * row]);
+}";
+
+/// The kernels of `TURNED`, on a device.
+fn turning(gpu: &Accelerator) -> [Kernel; 3] {
+    ["square", "turn", "mix"].map(|name| msl(gpu, TURNED, name))
+}
+
+/// The same in Rust.
+fn turned(x: &[u64], row: usize) -> Vec<u64> {
+    let one = |x: &[u64]| -> Vec<u64> {
+        let y = x.iter().map(|x| x.wrapping_mul(*x));
+        let z: Vec<u64> = y.clone().rev().zip(y).map(|(other, own)| other.wrapping_mul(3).wrapping_add(own)).collect();
+        z.iter().map(|own| own ^ z[0].wrapping_mul(5)).collect()
+    };
+    x.chunks(row).flat_map(one).collect()
+}
+
+/// Parts that are batches of three kernels, of which each needs what the one before it left.
+fn are_batches(all: &[Accelerator]) {
+    use StorageMode::{Managed, Private, Shared};
+    common::overlap(8);
+    let kernels: Vec<_> = all.iter().map(turning).collect();
+    let mut random = common::Random(8);
+    for case in 0..48 {
+        let [rows, row, unit] = [3000, 20, 100].map(|most| random.range(1, most) as usize);
+        let input: Vec<u64> = (0..rows * row).map(|_| random.next()).collect();
+        let (storage, devices) = ([Shared, Managed, Private][case % 3], 1 + case / 3 % all.len());
+        let what = format!("{rows} rows of {row} by {unit} on {devices}, {storage}");
+        let split = Split::new(all[..devices].iter().cloned()).unit(unit);
+        let mut out = vec![0; input.len()];
+        let report = split.gather(&mut out, row, |part| {
+            let (gpu, [square, turn, mix]) = (part.accelerator, &kernels[part.device]);
+            let x = gpu.buffer_from(&input[part.rows.start * row..part.rows.end * row])?;
+            let (mut y, mut z) = (gpu.buffer_with(x.len(), storage)?, gpu.buffer_with::<u64>(x.len(), Private)?);
+            let (grid, row) = (Grid::linear(x.len()), row as u32);
+            let mut batch = gpu.batch()?;
+            batch.launch(square, grid, args![&x, &mut y])?;
+            batch.launch(turn, grid, args![&y, &mut z, row])?;
+            batch.launch(mix, grid, args![&z, &mut y, row])?;
+            batch.submit()?.wait()?;
+            Ok(y)
+        });
+        let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(out == turned(&input, row), "{what}");
+        assert!(report.failures.is_empty(), "{what}: {report:?}");
+        assert_eq!((0..devices).map(|device| report.rows_of(device)).sum::<usize>(), rows, "{what}");
+    }
+}
+
+#[test]
+fn parts_are_batches_of_equal_devices() {
+    on_devices("parts_are_batches_of_equal_devices", &["", "", ""], are_batches);
+}
+
+#[test]
+fn parts_are_batches_of_unequal_devices() {
+    let devices = ["", "location=slot", "location=external,memory=64M,max_threads=128"];
+    on_devices("parts_are_batches_of_unequal_devices", &devices, are_batches);
+}
+
 /// A device with little memory does the parts that fit; the others do the rest.
 #[test]
 fn a_small_device_takes_small_parts() {
@@ -512,6 +602,64 @@ fn a_removed_device_loses_nothing() {
                 .expect_err("all are gone");
             assert_eq!(error.kind(), ErrorKind::DeviceLost, "{error}");
         }
+    });
+}
+
+/// Devices that go when the first kernel of a batch has run and the next has not: what it left is gone too, and others begin with the rows of the host.
+#[test]
+fn a_device_that_goes_in_the_middle_of_a_batch_loses_nothing() {
+    let devices = ["", "location=slot", "location=external"];
+    on_devices("a_device_that_goes_in_the_middle_of_a_batch_loses_nothing", &devices, |all| {
+        // The batch is the first of its device, what another queue is given meanwhile the second.
+        faults::set("commit:remove:device=1:at=2; commit:remove:device=2:at=2").expect("faults");
+        let again = Accelerator::all().expect("devices");
+        let kernels: Vec<_> = all.iter().zip(&again).map(|(gpu, again)| (turning(gpu), turning(again))).collect();
+        let (split, row) = (Split::new(all.iter().cloned()), 3);
+        let (halves, through) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let input: Vec<u64> = (0..300_000).collect();
+        let mut out = vec![0; input.len()];
+        let report = split.gather(&mut out, row, |part| {
+            // The one that stays leaves the others time to go.
+            let goes = part.device > 0;
+            while !goes && through.load(Ordering::Acquire) < 2 && part.rows.start > 0 {
+                std::thread::yield_now();
+            }
+            let attempt = || {
+                let (gpu, ([square, turn, mix], [last, ..])) = (part.accelerator, &kernels[part.device]);
+                let x = gpu.buffer_from(&input[part.rows.start * row..part.rows.end * row])?;
+                let (mut y, mut z) = (gpu.buffer_zeroed(x.len())?, gpu.buffer_zeroed::<u64>(x.len())?);
+                let (grid, row) = (Grid::linear(x.len()), row as u32);
+                let (ran, held) = (gpu.event()?, gpu.event()?);
+                let mut batch = gpu.batch()?;
+                batch.launch(square, grid, args![&x, &mut y])?;
+                if goes {
+                    batch.signal(&ran, 1)?;
+                    batch.wait_for(&held, 1)?;
+                }
+                batch.launch(turn, grid, args![&y, &mut z, row])?;
+                batch.launch(mix, grid, args![&z, &mut y, row])?;
+                let submission = batch.submit()?;
+                if goes {
+                    ran.wait(1)?;
+                    halves.fetch_add(1, Ordering::AcqRel);
+                    let other = &again[part.device];
+                    let (x, mut y) = (other.buffer_zeroed::<u64>(1)?, other.buffer_zeroed::<u64>(1)?);
+                    if last.launch(Grid::linear(1), args![&x, &mut y])?.wait().is_ok() {
+                        held.signal(1)?;
+                    }
+                }
+                submission.wait().map(|()| y)
+            };
+            let done = attempt();
+            through.fetch_add(usize::from(goes), Ordering::AcqRel);
+            done
+        });
+        let report = report.expect("one device is left");
+        assert!(out == turned(&input, row));
+        let lost: HashSet<_> = report.failures.iter().map(|(device, error)| (*device, error.kind())).collect();
+        assert_eq!(lost, HashSet::from([1, 2].map(|device| (device, ErrorKind::DeviceLost))));
+        assert_eq!((report.failures.len(), report.rows_of(0)), (2, input.len() / row));
+        assert_eq!(halves.into_inner(), 2, "each had run its first kernel");
     });
 }
 

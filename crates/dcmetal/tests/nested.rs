@@ -338,11 +338,19 @@ struct Setup {
 
 const CAPACITY: usize = 40;
 
+/// A kernel that threadgroups of one size can run alone.
+const REQUIRES: &str = "
+kernel __attribute__((reqd_work_group_size(4, 2, 1))) void eights(global uint *y, global const uint *x) {
+    y[get_group_id(0) * 8 + get_local_id(1) * 4 + get_local_id(0)] += 8;
+}";
+
 fn setup() -> Setup {
     let gpu = gpu();
     let library = library(&gpu);
     let [add, square, turn] = ["add", "square", "turn"].map(|name| kernel(&library, name));
-    let table = CommandTable::new(&gpu, &[&add, &square, &turn], CAPACITY).unwrap_or_else(|error| panic!("{error}"));
+    let eights = kernel(&gpu.compile_opencl(REQUIRES).unwrap_or_else(|error| panic!("{error}")), "eights");
+    let table = CommandTable::new(&gpu, &[&add, &square, &turn, &eights], CAPACITY);
+    let table = table.unwrap_or_else(|error| panic!("{error}"));
     Setup { copy_records: kernel(&library, "copy_records"), table, gpu }
 }
 
@@ -440,6 +448,7 @@ fn wrong_commands_are_named_and_nothing_of_them_runs() {
     let setup = setup();
     let good = record(0, (2, 8), (0, 0), false);
     let threads = |threads| CommandRecord { threads, ..good };
+    let required = |threads| CommandRecord { function: 3, threads, ..good };
     let argument = |at: usize, number, offset| {
         let mut arguments = good.arguments;
         arguments[at] = [number, offset];
@@ -448,11 +457,14 @@ fn wrong_commands_are_named_and_nothing_of_them_runs() {
     let many = setup.table.kernel(0).expect("a kernel").max_threads_per_threadgroup() as u32;
     let far = 4 * PLACES as u32;
     let cases = [
-        (CommandRecord { function: 3, ..good }, "the table has no kernel of its number"),
+        (CommandRecord { function: 4, ..good }, "the table has no kernel of its number"),
         (CommandRecord { function: u32::MAX, ..good }, "the table has no kernel of its number"),
         (threads([0, 1, 1]), "the threads of its threadgroup are 0, or above the device's limit, along an axis"),
         (threads([1, 1, 1 << 20]), "the threads of its threadgroup are 0, or above the device's limit, along an axis"),
         (threads([many, 2, 1]), "its threadgroup has more threads than its kernel can have"),
+        (required([8, 1, 1]), "its threadgroup is not of the size that its kernel requires"),
+        (required([4, 2, 2]), "its threadgroup is not of the size that its kernel requires"),
+        (required([4, 1, 1]), "its threadgroup is not of the size that its kernel requires"),
         (CommandRecord { threadgroups: [1 << 31, 1, 1], ..good }, "its grid has 2^32 threads or more along an axis"),
         (argument(1, 2, 0), "argument 1: there is no memory of its number"),
         (argument(0, 0, 2), "argument 0: it does not begin where the kernel's type may"),
@@ -478,8 +490,9 @@ fn wrong_commands_are_named_and_nothing_of_them_runs() {
     // What was refused leaves nothing behind.
     for &nesting in ways(&setup.gpu) {
         let mut y = setup.gpu.buffer_zeroed::<u32>(PLACES).expect("a buffer");
-        setup.run(nesting, &[good; 1], 1, &mut y, &x).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(y.to_vec().expect("values")[..17], [[1; 16].as_slice(), &[0]].concat()[..]);
+        let records = [good, CommandRecord { barrier: 1, ..required([4, 2, 1]) }];
+        setup.run(nesting, &records, 2, &mut y, &x).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(y.to_vec().expect("values")[..17], [[9; 16].as_slice(), &[0]].concat()[..]);
     }
 }
 

@@ -12,7 +12,8 @@
 //! components of its texels in memory order, which is also how it stands behind the arrow. A sampler is `ADDRESS|FILTER|
 //! COORDINATES`: `none`, `clamp_to_edge`, `clamp`, `repeat` or `mirrored_repeat`, `nearest` or `linear`, `normalized` or
 //! `unnormalized`.
-//! Every case that translates must have such a line. Buffers that reflection says are only read must come out as they were. `CASE=group/` in the environment runs those whose path contains it.
+//! Every case that translates must have such a line; of kernels with barriers of the grid it is run by both ways of nested launches. Buffers that reflection
+//! says are only read must come out as they were. `CASE=group/` in the environment runs those whose path contains it.
 
 mod common;
 
@@ -95,8 +96,11 @@ fn run_case(gpu: &Accelerator, file: &Path) -> Result<usize, String> {
     let name = file.file_name().expect("a file has a name").to_string_lossy();
     let library = gpu.compile_opencl_with(&name, &source, &options).map_err(|error| error.to_string())?;
     no_parentheses_are_missed(gpu, &library, options.fast_relaxed_math)?;
-    for run in &runs {
-        execute(gpu, &library, run).map_err(|text| format!("{run}: {text}"))?;
+    // The next part of a kernel is found by the device or by the host; for all else it is one launch.
+    let ways =
+        if source.contains("dc_grid_barrier") { &[Nesting::Device, Nesting::Host][..] } else { &[Nesting::Device] };
+    for (run, &nesting) in runs.iter().flat_map(|run| ways.iter().map(move |nesting| (run, nesting))) {
+        execute(gpu, &library, run, nesting).map_err(|text| format!("{run}, {nesting:?}: {text}"))?;
     }
     Ok(runs.len())
 }
@@ -112,7 +116,7 @@ fn no_parentheses_are_missed(gpu: &Accelerator, library: &Library, fast: bool) -
 }
 
 /// One `// run:` line.
-fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), String> {
+fn execute(gpu: &Accelerator, library: &Library, line: &str, nesting: Nesting) -> Result<(), String> {
     let RunLine { kernel, grid, dimensions, group, given, expected, prints } = run_line::parse(line)?;
     let kernel = library.kernel(&kernel).map_err(|error| error.to_string())?;
     let mut grid = Grid::threads(grid).work_dim(dimensions);
@@ -140,8 +144,7 @@ fn execute(gpu: &Accelerator, library: &Library, line: &str) -> Result<(), Strin
         })
         .collect();
     // Kernels with grid barriers in loops take rounds.
-    let ran =
-        gpu.nested(Nesting::Device).and_then(|mut work| work.launch(&kernel, grid, args).and_then(|()| work.submit()));
+    let ran = gpu.nested(nesting).and_then(|mut work| work.launch(&kernel, grid, args).and_then(|()| work.submit()));
     let printed = ran.and_then(|submission| submission.printed());
     let printed = printed.map_err(|error| error.to_string())?;
     compare_printed(&printed, prints.as_ref())?;

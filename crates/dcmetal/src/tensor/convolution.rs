@@ -7,7 +7,7 @@
 use super::graph::{self, Operand};
 use super::layout::{LIMIT, Layout, wrong};
 use super::measured::{Class, choose};
-use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, has_wide_vectors, one_accelerator};
 use crate::raw::graph::{Computation, Window};
 use crate::{Arg, Grid, Result, Size};
 
@@ -79,9 +79,16 @@ const TILES: [Tile; 4] = [
     Tile { places: 96, channels: 16, macros: [("ROWS", "12"), ("COLUMNS", "1"), ("GROUP", "8"), ("DEPTH", "64")] },
 ];
 
+/// For processors whose vectors have fewer than sixteen numbers (`ProductKernel::Threads96x16`).
+const NARROW: Tile =
+    Tile { places: 48, channels: 16, macros: [("ROWS", "6"), ("COLUMNS", "1"), ("GROUP", "8"), ("DEPTH", "256")] };
+
 impl Tile {
-    /// The one that reads the least of threadgroup memory and x: for a multiply-add of a tile of c times 16 channels, 1 and 1 / c of a number.
-    fn of(outputs: usize) -> &'static Tile {
+    /// [`NARROW`] for narrow vectors, else the one that reads the least of threadgroup memory and x: for a multiply-add of a tile of c times 16 channels, 1 and 1 / c of a number.
+    fn of(outputs: usize, has_wide_vectors: bool) -> &'static Tile {
+        if !has_wide_vectors {
+            return &NARROW;
+        }
         let read = |tile: &&Tile| outputs.div_ceil(tile.channels) * (tile.channels + 16);
         TILES.iter().min_by_key(read).expect("there are tiles")
     }
@@ -200,15 +207,16 @@ pub fn convolution_by<'a, T: Element>(
     let numbers = [steps.stride, steps.padding, steps.dilation].concat();
     let numbers = [&window[..], &numbers, &[*groups, usize::from(bias.is_some())]].concat();
     let class = Class::of("convolution", [T::SCALAR; 2], [x.layout(), y.layout()], &numbers);
-    choose((x.accelerator(), class, by), |by| convolution_of(x, w, y.again(), options, by))
+    choose((x.accelerator(), class, by), |by| convolution_of(x, w, y.again(), options, (by, None)))
 }
 
+/// By that tile, where kernels do it in tiles, or by the one that is expected to be the fastest.
 fn convolution_of<'a, T: Element>(
     x: Tensor<'a, T>,
     w: Tensor<'a, T>,
     y: TensorMut<'a, T>,
     options: &Convolution<'a, T>,
-    by: Implementation,
+    (by, tile): (Implementation, Option<&Tile>),
 ) -> Result<Operation<'a>> {
     const NAME: &str = "convolution";
     let gpu = one_accelerator(NAME, &[("x", x.accelerator()), ("w", w.accelerator()), ("y", y.accelerator())])?;
@@ -249,7 +257,8 @@ fn convolution_of<'a, T: Element>(
     let element = ("T", T::SCALAR.name());
     let [images, to_height, to_width, _] = result;
     if outputs >= LEAST_CHANNELS {
-        let Tile { places, channels, macros } = Tile::of(outputs);
+        let Tile { places, channels, macros } =
+            tile.unwrap_or_else(|| Tile::of(outputs, cfg!(target_os = "macos") || has_wide_vectors()));
         let kernel = compiled(gpu, "convolution_threads", TILED, &[&[element][..], macros].concat())?;
         let count = (outputs.div_ceil(*channels) * groups, to_width.div_ceil(*places), images * to_height);
         return Ok(Operation::of(kernel, Grid::threadgroups(count, (16usize, 8usize)), args));
@@ -368,6 +377,7 @@ fn pool_of<'a, T: Element>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Accelerator;
 
     #[test]
     fn tiles_have_few_channels_for_nothing() {
@@ -385,13 +395,58 @@ mod tests {
             (1000, 64),
         ];
         for (outputs, channels) in cases {
-            assert_eq!(Tile::of(outputs).channels, channels, "{outputs}");
+            assert_eq!(Tile::of(outputs, true).channels, channels, "{outputs}");
+            assert_eq!(Tile::of(outputs, false).macros, NARROW.macros);
         }
-        for Tile { places, channels, macros: [rows, columns, group, _] } in &TILES {
+        for Tile { places, channels, macros: [rows, columns, group, _] } in TILES.iter().chain([&NARROW]) {
             let number = |(_, text): &(&str, &str)| text.parse::<usize>().expect("a number");
             assert_eq!((*places, *channels), (number(rows) * number(group), number(columns) * 16));
             // As many threads as the launch has.
             assert_eq!(number(group), 8);
+        }
+    }
+
+    /// Which of them a processor's own choice is, no other test on it would run another.
+    #[test]
+    fn each_tile_convolves() {
+        const SHAPE: [usize; 4] = [2, 4, 101, 5];
+        let gpu = Accelerator::system_default().expect("a Metal device");
+        // Small whole numbers, so that sums are exact in any order.
+        let of =
+            |count: usize, step: usize| -> Vec<f32> { (0..count).map(|at| (at * step % 13) as f32 - 6.0).collect() };
+        for tile in TILES.iter().chain([&NARROW]) {
+            let [images, height, width, inputs] = SHAPE;
+            let outputs = tile.channels + 5;
+            let [x, w] = [of(SHAPE.iter().product(), 7), of(3 * 3 * inputs * outputs, 5)];
+            let [at_x, at_w] = [&x, &w].map(|numbers| gpu.buffer_from(numbers).expect("a buffer"));
+            let mut y = gpu.buffer_from(&vec![f32::NAN; images * height * width * outputs]).expect("a buffer");
+            let options =
+                Convolution { steps: Steps { padding: [1, 1], ..Steps::default() }, ..Convolution::default() };
+            let operation = convolution_of(
+                Tensor::new(&at_x, &SHAPE).expect("it fits"),
+                Tensor::new(&at_w, &[3, 3, inputs, outputs]).expect("it fits"),
+                TensorMut::new(&mut y, &[images, height, width, outputs]).expect("it fits"),
+                &options,
+                (Implementation::Kernels, Some(tile)),
+            );
+            operation.and_then(|operation| operation.submit()?.wait()).expect("it runs");
+            for (at, got) in y.to_vec().expect("it ran").into_iter().enumerate() {
+                let (output, place) = (at % outputs, at / outputs);
+                let (image, row, column) = (place / width / height, place / width % height, place % width);
+                let mut wanted = 0.0;
+                for (i, j) in (0..9).map(|at| (at / 3, at % 3)) {
+                    let (Some(row), Some(column)) = ((row + i).checked_sub(1), (column + j).checked_sub(1)) else {
+                        continue;
+                    };
+                    if row < height && column < width {
+                        for input in 0..inputs {
+                            wanted += x[((image * height + row) * width + column) * inputs + input]
+                                * w[((i * 3 + j) * inputs + input) * outputs + output];
+                        }
+                    }
+                }
+                assert_eq!(got, wanted, "{:?}, image {image}, row {row}, column {column}, {output}", tile.macros);
+            }
         }
     }
 }

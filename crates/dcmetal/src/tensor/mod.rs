@@ -255,6 +255,15 @@ fn compiled(gpu: &Accelerator, function: &str, source: &str, macros: &[(&str, &s
     gpu.compile_msl_with(source, &options)?.kernel(function)
 }
 
+/// Whether a vector of this processor has sixteen numbers, so that what sixteen threads beside each other have in one variable is one register. It has 32 of these then;
+/// of narrower ones x86-64 has 16 (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 15.1), which blocks of sums have to do with.
+fn has_wide_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx512f");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// That all tensors of an operation, each with its name there, belong to one accelerator; which one.
 fn one_accelerator<'a>(operation: &'static str, of: &[(&str, &'a Accelerator)]) -> Result<&'a Accelerator> {
     let first = of[0].1;

@@ -7,7 +7,7 @@
 use super::choice::{ProductClass, ProductMethod};
 use super::layout::{Layout, wrong};
 use super::performance::{passes, refused};
-use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, one_accelerator};
+use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, has_wide_vectors, one_accelerator};
 use crate::kernel::Scalar;
 use crate::{Accelerator, Arg, GpuFamily, Grid, Kernel, Result, Size};
 
@@ -36,6 +36,8 @@ impl Default for Product {
 pub enum ProductKernel {
     /// Blocks of 6 x 4 numbers per thread.
     Threads96x64,
+    /// Blocks of 6 numbers per thread, for processors whose vectors have fewer than sixteen numbers: the sums of more are not in their registers.
+    Threads96x16,
     /// Blocks of 4 x 4 numbers per thread, for matrices of which the larger tile has too few.
     Threads16x64,
     /// Blocks of 4 x 4 matrices per SIMD-group.
@@ -55,7 +57,7 @@ struct Tile {
     macros: &'static [(&'static str, &'static str)],
 }
 
-const TILES: [Tile; 4] = [
+const TILES: [Tile; 5] = [
     Tile {
         kernel: ProductKernel::Threads96x64,
         function: "product_threads",
@@ -63,6 +65,14 @@ const TILES: [Tile; 4] = [
         columns: 64,
         threads: [16, 16, 1],
         macros: &[("ROWS", "6"), ("COLUMNS", "4"), ("GROUP", "16"), ("DEPTH", "96")],
+    },
+    Tile {
+        kernel: ProductKernel::Threads96x16,
+        function: "product_threads",
+        rows: 96,
+        columns: 16,
+        threads: [16, 16, 1],
+        macros: &[("ROWS", "6"), ("COLUMNS", "1"), ("GROUP", "16"), ("DEPTH", "256")],
     },
     Tile {
         kernel: ProductKernel::Threads16x64,
@@ -92,8 +102,9 @@ const TILES: [Tile; 4] = [
 
 impl ProductKernel {
     /// Every kernel.
-    pub const ALL: [ProductKernel; 4] = [
+    pub const ALL: [ProductKernel; 5] = [
         ProductKernel::Threads96x64,
+        ProductKernel::Threads96x16,
         ProductKernel::Threads16x64,
         ProductKernel::Simdgroups64x64,
         ProductKernel::Simdgroups32x32,
@@ -109,11 +120,13 @@ impl ProductKernel {
 
     /// The one that is expected to be the fastest: `product_simdgroups` where the device has instructions for it (Apple's GPUs, from Apple7 on: Metal Feature Set
     /// Tables, "SIMD-scoped matrix multiply operations"), and the larger tile where there are enough of it for all its cores.
+    /// hostmetal's device is this processor.
     fn expected(gpu: &Accelerator, [m, n, batches]: [usize; 3]) -> ProductKernel {
         let is_gpu = cfg!(target_os = "macos");
         let (large, small) = match is_gpu && gpu.supports_family(GpuFamily::Apple7) {
             true => (ProductKernel::Simdgroups64x64, ProductKernel::Simdgroups32x32),
-            false => (ProductKernel::Threads96x64, ProductKernel::Threads16x64),
+            false if is_gpu || has_wide_vectors() => (ProductKernel::Threads96x64, ProductKernel::Threads16x64),
+            false => (ProductKernel::Threads96x16, ProductKernel::Threads16x64),
         };
         let least = if is_gpu { LEAST_ON_A_GPU } else { std::thread::available_parallelism().map_or(1, usize::from) };
         let few = large.threadgroups(m, n, batches).volume().is_some_and(|count| count < 2 * least as u64);

@@ -3,9 +3,9 @@
 use dcmetal::tensor::{
     Implementation, Product, ProductKernel, Tensor, TensorMut, array_product, product, product_with,
 };
-use dcmetal::{Accelerator, Error};
+use dcmetal::{Accelerator, Error, GpuFamily};
 use half::{bf16, f16};
-use ndarray::{Array2, s};
+use ndarray::{Array2, ArrayView2, s};
 
 use crate::common::Random;
 use crate::random::{Number, Placed, below, gamma, gpu, name, number, of, rounds, run};
@@ -106,19 +106,16 @@ fn one<T: Number, U: Number>(gpu: &Accelerator, random: &mut Random, by: Product
 
 #[test]
 fn products_are_within_their_bound() {
-    let gpu = gpu();
-    let mut random = Random(1);
-    for _ in 0..rounds(8) {
-        for kernel in [None, Some(ProductKernel::Threads96x64)] {
-            one::<f32, f32>(&gpu, &mut random, by(kernel));
+    let (gpu, mut random) = (gpu(), Random(1));
+    for one in [one::<f32, f32>, one::<f16, f16>, one::<bf16, bf16>] {
+        for _ in 0..rounds(8) {
+            one(&gpu, &mut random, by(None));
         }
-        one::<f16, f16>(&gpu, &mut random, by(Some(ProductKernel::Threads16x64)));
-        one::<bf16, bf16>(&gpu, &mut random, by(Some(ProductKernel::Threads16x64)));
     }
 }
 
-/// A kernel for SIMD-groups with every type of elements and of results.
-fn by_simdgroups(seed: u64, kernel: ProductKernel) {
+/// A kernel with every type of elements and of results.
+fn of_every_type(seed: u64, kernel: ProductKernel) {
     let (gpu, mut random) = (gpu(), Random(seed));
     let all = [
         one::<f32, f32>,
@@ -132,30 +129,95 @@ fn by_simdgroups(seed: u64, kernel: ProductKernel) {
         one::<bf16, bf16>,
     ];
     for one in all {
-        for _ in 0..rounds(3) {
+        for _ in 0..rounds(4) {
             one(&gpu, &mut random, by(Some(kernel)));
         }
     }
 }
 
 #[test]
+fn products_by_threads_of_96_rows_are_within_their_bound() {
+    of_every_type(33, ProductKernel::Threads96x64);
+}
+
+#[test]
+fn products_by_threads_of_16_columns_are_within_their_bound() {
+    of_every_type(35, ProductKernel::Threads96x16);
+}
+
+#[test]
+fn products_by_threads_of_16_rows_are_within_their_bound() {
+    of_every_type(34, ProductKernel::Threads16x64);
+}
+
+#[test]
 fn products_by_simdgroups_of_64_rows_are_within_their_bound() {
-    by_simdgroups(31, ProductKernel::Simdgroups64x64);
+    of_every_type(31, ProductKernel::Simdgroups64x64);
 }
 
 #[test]
 fn products_by_simdgroups_of_32_rows_are_within_their_bound() {
-    by_simdgroups(32, ProductKernel::Simdgroups32x32);
+    of_every_type(32, ProductKernel::Simdgroups32x32);
 }
 
+/// AVX-512.
+fn has_wide_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx512f");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Two of it for each core, and more rows than half of it has.
 #[test]
-fn products_to_another_type_are_within_their_bound() {
-    let (gpu, mut random) = (gpu(), Random(33));
-    for kernel in [ProductKernel::Threads96x64, ProductKernel::Threads16x64] {
-        for one in [one::<f16, f32>, one::<f32, f16>] {
-            for _ in 0..rounds(2) {
-                one(&gpu, &mut random, by(Some(kernel)));
-            }
+fn the_larger_tile_is_for_products_that_have_enough_of_it() {
+    let gpu = gpu();
+    let with_matrices = cfg!(target_os = "macos") && gpu.supports_family(GpuFamily::Apple7);
+    let (large, small, [rows, columns]) = if with_matrices {
+        (ProductKernel::Simdgroups64x64, ProductKernel::Simdgroups32x32, [64, 64])
+    } else if cfg!(target_os = "macos") || has_wide_vectors() {
+        (ProductKernel::Threads96x64, ProductKernel::Threads16x64, [96, 64])
+    } else {
+        (ProductKernel::Threads96x16, ProductKernel::Threads16x64, [96, 16])
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let few = 2 * if cfg!(target_os = "macos") { 40 } else { cores };
+    let half = rows / 2;
+    // Batches, rows, columns, whether C lies by columns, and the kernel.
+    let cases = [
+        (1, rows, columns * few, false, large),
+        (1, rows, columns * few - columns + 1, false, large),
+        (1, rows, columns * (few - 1), false, small),
+        (1, rows + 1, columns * few / 2, false, large),
+        (1, rows, columns * few / 2, false, small),
+        (few / 2, rows, 2 * columns, false, large),
+        (few - 1, rows, columns, false, small),
+        (1, half, 2 * columns * few, false, small),
+        (1, half + 1, 2 * columns * few, false, large),
+        (few, half, columns, false, small),
+        // Of a C by columns its transpose is computed.
+        (1, columns * few, rows, true, large),
+        (1, columns * (few - 1), rows, true, small),
+        (1, 2 * columns * few, half, true, small),
+        (1, 2 * columns * few, half, false, large),
+    ];
+    let elements = cases.iter().map(|(batches, m, n, ..)| batches * m * n).max().expect("cases");
+    let x = gpu.buffer_zeroed::<f32>(elements).expect("a buffer");
+    let mut y = gpu.buffer_zeroed::<f32>(elements).expect("a buffer");
+    for (batches, m, n, by_columns, wanted) in cases {
+        let what = format!("{batches} of {m} x {n}, by columns: {by_columns}");
+        let (a, b) = (Tensor::strided(&x, &[m, 1], &[1, 1]), Tensor::strided(&x, &[1, n], &[1, 1]));
+        let (a, b) = (a.expect("within"), b.expect("within"));
+        let mut launched = |kernel| {
+            let strides = if by_columns { [m * n, 1, m] } else { [m * n, n, 1] };
+            let c = TensorMut::strided(&mut y, &[batches, m, n], &strides).expect("within");
+            let options = Product { implementation: Implementation::Kernels, ..by(kernel) };
+            format!("{:?}", product_with(a, b, c, &options).unwrap_or_else(|error| panic!("{what}: {error}")))
+        };
+        let got = launched(None);
+        // A kernel is known by its function and its grid.
+        for kernel in ProductKernel::ALL {
+            assert_eq!(got == launched(Some(kernel)), kernel == wanted, "{what}: {got} of {kernel:?}");
         }
     }
 }
@@ -325,30 +387,62 @@ fn what_cannot_be_multiplied_is_told_with_its_shapes() {
     assert!(matches!(foreign, Err(Error::Foreign { what }) if what == "product: B"));
 }
 
+/// The product of two views as arrays, within its bound.
+fn arrays<T: Number>(gpu: &Accelerator, a: ArrayView2<'_, T>, b: ArrayView2<'_, T>) {
+    let (m, k, n) = (a.nrows(), a.ncols(), b.ncols());
+    let what = format!("{} {m} x {k} {:?} by {k} x {n} {:?}", name::<T>(), a.strides(), b.strides());
+    let got = array_product(gpu, a, b).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(got.dim(), (m, n), "{what}");
+    for ((row, column), got) in got.indexed_iter() {
+        let terms = a.row(row).into_iter().zip(b.column(column)).map(|(a, b)| a.to_f64() * b.to_f64());
+        let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()));
+        let bound = gamma(k + 2) * size;
+        let bound = bound + T::ROUNDOFF * (sum.abs() + bound) + T::SMALLEST / 2.0;
+        let got = got.to_f64();
+        assert!((got - sum).abs() <= bound, "{what}, ({row}, {column}): {got}, not {sum}");
+    }
+}
+
+/// Views of that shape: as it lies, by columns, with gaps, backwards along one axis or both, and of one row for all.
+fn views<T: Number>(random: &mut Random, shape: [usize; 2], each: impl Fn(ArrayView2<'_, T>)) {
+    let [rows, columns] = shape;
+    let mut numbers = |shape: [usize; 2]| Array2::from_shape_simple_fn(shape, || T::rounded(number(random)));
+    let (plain, turned) = (numbers(shape), numbers([columns, rows]));
+    let (wide, wide_turned) = (numbers([2 * rows, 3 * columns + 1]), numbers([2 * columns, 3 * rows]));
+    for view in [
+        plain.view(),
+        turned.t(),
+        plain.slice(s![..;-1, ..]),
+        plain.slice(s![.., ..;-1]),
+        turned.slice(s![..;-1, ..]).reversed_axes(),
+        turned.slice(s![..;-1, ..;-1]).reversed_axes(),
+        wide.slice(s![..;2, 1..;3]),
+        wide.slice(s![1..;-2, 2..;3]),
+        wide.slice(s![..rows, ..columns]),
+        wide_turned.slice(s![1..;2, ..;-3]).reversed_axes(),
+        plain.slice(s![..1, ..]).broadcast(shape).expect("a row for all"),
+    ] {
+        assert_eq!(view.dim(), (rows, columns));
+        each(view);
+    }
+}
+
 #[test]
 fn arrays_of_any_order_are_multiplied() {
-    let (gpu, mut random) = (gpu(), Random(10));
-    let (m, n, k) = (13, 29, 17);
-    let mut numbers = |shape: [usize; 2]| {
-        let numbers = (0..shape[0] * shape[1]).map(|_| number(&mut random) as f32).collect();
-        Array2::from_shape_vec(shape, numbers).expect("as many numbers")
-    };
-    let (a, b, wide) = (numbers([m, k]), numbers([n, k]), numbers([2 * k, 3 * n]));
-    let views = [b.t(), b.slice(s![..;-1, ..]).reversed_axes(), wide.slice(s![..;2, 1..;3])];
-    for b in views {
-        let got = array_product(&gpu, a.view(), b).unwrap_or_else(|error| panic!("{error}"));
-        for ((row, column), got) in got.indexed_iter() {
-            let terms = a
-                .row(row)
-                .into_iter()
-                .zip(b.column(column))
-                .map(|(a, b)| f64::from(*a) * f64::from(*b))
-                .collect::<Vec<_>>();
-            let (sum, size) = terms.iter().fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()));
-            assert!((f64::from(*got) - sum).abs() <= gamma(k + 3) * size, "{:?}, ({row}, {column})", b.strides());
+    fn of<T: Number>(gpu: &Accelerator, random: &mut Random) {
+        // Within a tile, one element, and over the larger tiles.
+        for [m, k, n] in [[13, 17, 29], [1, 1, 1], [1, 5, 1], [2, 1, 3], [101, 19, 67], [3, 97, 5]] {
+            let a = Array2::from_shape_simple_fn([m, k], || T::rounded(number(random)));
+            let b = Array2::from_shape_simple_fn([k, n], || T::rounded(number(random)));
+            views(random, [m, k], |a| arrays(gpu, a, b.view()));
+            views(random, [k, n], |b| arrays(gpu, a.view(), b));
         }
     }
-    let empty = Array2::<f32>::zeros([0, 3]);
+    let (gpu, mut random) = (gpu(), Random(10));
+    of::<f32>(&gpu, &mut random);
+    of::<f16>(&gpu, &mut random);
+    of::<bf16>(&gpu, &mut random);
+    let (a, empty) = (Array2::<f32>::zeros([13, 17]), Array2::<f32>::zeros([0, 3]));
     assert!(matches!(array_product(&gpu, empty.view(), a.view()), Err(Error::EmptyBuffer)));
     let text = "product: A is 13x17, B is 13x17, C is 13x17: A has not as many columns as B has rows";
     assert_eq!(array_product(&gpu, a.view(), a.view()).expect_err("they do not fit").to_string(), text);

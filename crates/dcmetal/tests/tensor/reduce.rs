@@ -5,7 +5,7 @@ use dcmetal::tensor::{
 };
 use half::{bf16, f16};
 
-use crate::common::Random;
+use crate::common::{Random, poisoned};
 use crate::random::{Number, Placed, below, check_implementation, gamma, gpu, indices, name, of, place, run};
 
 /// The value of some numbers, and how far `f32`'s may be from it.
@@ -25,6 +25,9 @@ fn largest(numbers: &[f64]) -> u32 {
     (0..numbers.len()).fold(0, better) as u32
 }
 
+/// What `poisoned` leaves.
+const POISON: u32 = 0xA5A5_A5A5;
+
 const REDUCTIONS: [Reduction; 4] = [Reduction::Sum, Reduction::Mean, Reduction::Max, Reduction::Min];
 
 fn along<T: Number, U: Number>(random: &mut Random, reduction: Reduction, by: Implementation) {
@@ -39,8 +42,9 @@ fn along<T: Number, U: Number>(random: &mut Random, reduction: Reduction, by: Im
     let gap = below(random, 2) * 3;
     let x = place::<T>(random, &shape, (&order, gap), by);
     let rest: Vec<usize> = (0..rank).filter(|&at| at != axis).map(|at| shape[at]).collect();
-    let forward: Vec<usize> = (0..rank - 1).collect();
-    let mut y = place::<U>(random, &rest, (&forward, gap), by);
+    let mut order: Vec<usize> = (0..rank - 1).collect();
+    order.rotate_left(below(random, rank) % rest.len().max(1));
+    let mut y = place::<U>(random, &rest, (&order, gap), by);
     let what = format!("{reduction:?} of {} {shape:?} {:?} along {axis}, {by:?}", name::<T>(), x.strides);
     let operation = reduce_by(reduction, x.tensor(), axis, y.tensor_mut(), by);
     check_implementation(&what, &operation, by);
@@ -52,13 +56,13 @@ fn along<T: Number, U: Number>(random: &mut Random, reduction: Reduction, by: Im
     if by == Implementation::PerformanceShaders {
         return;
     }
-    let mut places = gpu.buffer_zeroed::<u32>(rest.iter().product()).expect("a buffer");
-    let to = TensorMut::new(&mut places, &rest).expect("it fits");
-    run(&what, argmax(x.tensor(), axis, to));
-    let got = places.to_vec().expect("it ran");
-    for (at, got) in indices(&rest).iter().zip(got) {
-        assert_eq!(got, largest(&numbers(at)), "the largest, {what}, at {at:?}");
-    }
+    // Where y is, and with its strides.
+    let mut places = poisoned::<u32>(&gpu, y.before.len());
+    let mut wanted = vec![POISON; y.before.len()];
+    indices(&rest).iter().for_each(|at| wanted[y.place(at)] = largest(&numbers(at)));
+    let to = places.view_mut(y.start..).and_then(|view| TensorMut::strided(view, &rest, &y.strides));
+    run(&what, argmax(x.tensor(), axis, to.expect("it fits")));
+    assert_eq!(places.to_vec().expect("it ran"), wanted, "the largest, {what}, to {:?}", y.strides);
 }
 
 #[test]
@@ -124,8 +128,8 @@ fn all<T: Number, U: Number>(random: &mut Random, shapes: &[&[usize]], reduction
                     y.check(&what, |_| (value, bound));
                 }
             }
-            let mut place = gpu.buffer_zeroed::<u32>(1).expect("a buffer");
-            let to = TensorMut::new(&mut place, &[1]).expect("it fits");
+            let mut place = poisoned::<u32>(&gpu, 3);
+            let to = TensorMut::new(place.view_mut(1..2).expect("within"), &[1]).expect("it fits");
             let operation = argmax_all(x.tensor(), to);
             if has_gaps {
                 let error = operation.expect_err("there are gaps").to_string();
@@ -133,7 +137,8 @@ fn all<T: Number, U: Number>(random: &mut Random, shapes: &[&[usize]], reduction
                 continue;
             }
             run("argmax of all", operation);
-            assert_eq!(place.to_vec().expect("it ran"), [largest(&numbers)], "{} of {shape:?}", name::<T>());
+            let wanted = [POISON, largest(&numbers), POISON];
+            assert_eq!(place.to_vec().expect("it ran"), wanted, "{} of {shape:?}", name::<T>());
         }
     }
 }

@@ -172,7 +172,7 @@ fn padding_has_no_product_with_a_weight_that_is_not_finite() {
 
 #[test]
 fn factors_may_have_strides_of_0() {
-    let kernels = [ProductKernel::Threads96x64, ProductKernel::Threads16x64, ProductKernel::Simdgroups32x32];
+    let kernels = [ProductKernel::Threads96x64, ProductKernel::Threads96x16, ProductKernel::Simdgroups32x32];
     let strides: [[[usize; 2]; 2]; 4] = [[[0, 1], [20, 1]], [[1, 0], [1, 0]], [[0, 0], [0, 1]], [[7, 1], [0, 0]]];
     for [a_strides, b_strides] in strides {
         let (a, b) = (strided::<f32>(&[5, 7], &a_strides), strided::<f32>(&[7, 20], &b_strides));
