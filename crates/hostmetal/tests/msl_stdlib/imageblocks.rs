@@ -7,7 +7,7 @@ use hostmetal::ffi::HMTextureDescriptor;
 use hostmetal::msl::{Engine, MathMode};
 
 use crate::stdlib::catalog::features;
-use crate::stdlib::{load, pipeline};
+use crate::stdlib::{load_on, pipeline};
 use crate::support::*;
 
 const ENGINES: [Engine; 2] = [Engine::Stack, Engine::Pass];
@@ -55,7 +55,7 @@ const SHAPES: &[([usize; 2], [usize; 2], [usize; 2])] =
 #[test]
 fn pixels_belong_to_the_threadgroup() {
     for engine in ENGINES {
-        let pipeline = pipeline(load(PIXELS, MathMode::Safe, engine));
+        let pipeline = pipeline(load_on(PIXELS, MathMode::Safe, engine));
         for &(grid, size, block) in SHAPES {
             let out = Buffer::new((grid[0] * grid[1] * 11 * 4) as u64);
             Queue::new()
@@ -105,7 +105,7 @@ fn an_imageblock_may_take_all_memory() {
         let out = Buffer::new(4096);
         Queue::new()
             .run(|encoder| {
-                encoder.pipeline(&pipeline(load(source, MathMode::Fast, engine)));
+                encoder.pipeline(&pipeline(load_on(source, MathMode::Fast, engine)));
                 encoder.buffer(&out, 0);
                 encoder.imageblock(32, 32);
                 encoder.threads([32, 32, 1], [32, 32, 1]);
@@ -185,7 +185,7 @@ fn a_slice_comes_to_its_place_in_every_texture() {
         (of(TEXTURE_CUBE_ARRAY, [4, 4, 1], 2, 1), 12, 1),
     ];
     for engine in ENGINES {
-        let pipeline = pipeline(load(SLICES, MathMode::Fast, engine));
+        let pipeline = pipeline(load_on(SLICES, MathMode::Fast, engine));
         let made = textures.map(|(descriptor, ..)| Texture::new(&descriptor));
         Queue::new()
             .run(|encoder| {

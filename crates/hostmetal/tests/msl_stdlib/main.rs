@@ -10,6 +10,7 @@ mod atomic;
 mod constants;
 mod coverage;
 mod curves;
+mod edges;
 mod effects;
 mod float;
 mod groups;

@@ -421,7 +421,7 @@ fn slices_of_imageblocks_are_stored_as_the_format_says() {
         (ran, textures)
     };
     for engine in [Engine::Stack, Engine::Pass] {
-        let pipeline = pipeline(load(&slices(), MathMode::Fast, engine));
+        let pipeline = pipeline(load_on(&slices(), MathMode::Fast, engine));
         for round in 0..SLICES.iter().map(|slice| slice.2.len()).max().unwrap_or(0) {
             let format = |k: usize| SLICES[k].2[round % SLICES[k].2.len()];
             let (ran, textures) = run(&pipeline, &format);

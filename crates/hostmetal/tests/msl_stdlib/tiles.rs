@@ -1,13 +1,15 @@
 //! SIMD-group matrices (MSL 2.4, 6.7) of every type: loads and stores with strides, origins and transposition in both memories, products,
-//! diagonals, filled ones, and the elements of a lane. Of small whole numbers: every result is exact in bfloat.
+//! diagonals, filled ones, and the elements of a lane. Of small whole numbers: every result is exact in bfloat; and products of numbers that are
+//! rounded or are at the edges of their type.
 
 use std::collections::BTreeSet;
 
 use hostmetal::msl::{Engine, MathMode};
 
-use crate::number::FLOATS;
+use crate::edges::{sets, sum};
+use crate::number::{FLOAT, FLOATS};
 use crate::stdlib::catalog::features;
-use crate::stdlib::{load, pipeline, run};
+use crate::stdlib::{ALL_MODES, Random, load_on, pipeline, run};
 use crate::support::Buffer;
 use crate::uses::{bytes, numbers};
 
@@ -100,13 +102,56 @@ fn matrices_of_a_simdgroup() {
         for engine in [Engine::Stack, Engine::Pass] {
             let d = Buffer::new((ROWS.len() * 64 * t.bytes()) as u64);
             let buffers = [Buffer::of(&bytes(t, &a)), Buffer::of(&bytes(t, &b))];
-            run(&pipeline(load(&source(t.name), MathMode::Fast, engine)), &[&buffers[0], &buffers[1], &d], 32, 32);
+            run(&pipeline(load_on(&source(t.name), MathMode::Fast, engine)), &[&buffers[0], &buffers[1], &d], 32, 32);
             let d = numbers(t, &d.read::<u8>());
             for ((call, reference), got) in ROWS.iter().zip(d.chunks_exact(64)) {
                 let got: Vec<f64> = got.iter().map(|&x| t.float(x)).collect();
                 let expected: Vec<f64> =
                     reference(&tiles[0], &tiles[1], &tiles[2]).concat().into_iter().map(|x| x as f64).collect();
                 assert_eq!(got, expected, "{}, {engine:?}: {call}", t.name);
+            }
+        }
+    }
+}
+
+/// Products are summed as floats and rounded once (native/hostmetal/msl/metal_simdgroup_matrix). Three SIMD-groups of a threadgroup have a tile each.
+#[test]
+fn products_of_rounded_and_special_numbers() {
+    const TILES: usize = 48;
+    let body = "kernel void run(device const $T *a [[buffer(0)]], device const $T *b [[buffer(1)]], device const $T *c [[buffer(2)]], device $T *d [[buffer(3)]],\n\
+           device float *e [[buffer(4)]], uint g [[threadgroup_position_in_grid]], uint s [[simdgroup_index_in_threadgroup]]) {\n\
+           uint n = (g * 3 + s) * 64; simdgroup_matrix<$T, 8, 8> A, B, C, D; simdgroup_float8x8 E;\n\
+           simdgroup_load(A, a + n); simdgroup_load(B, b + n); simdgroup_load(C, c + n);\n\
+           simdgroup_multiply_accumulate(D, A, B, C); simdgroup_store(D, d + n);\n\
+           simdgroup_multiply(E, A, B); simdgroup_store(E, e + n);\n}\n";
+    for t in FLOATS {
+        let (sets, mut random) = (sets(t), Random(9));
+        // In a tile many, few or none of the numbers are of a set.
+        let [a, b, c] = [0, 1, 2].map(|_| -> Vec<u64> {
+            let of = |k: usize| {
+                let (tile, bits) = (k / 64, random.bits() as usize);
+                match sets.get(tile / 3) {
+                    Some(set) if bits % [1, 9, 40][tile % 3] == 0 => set[bits / 64 % set.len()],
+                    _ => t.nearest(random.between(-2.0, 2.0).into()),
+                }
+            };
+            (0..TILES * 64).map(of).collect()
+        });
+        for (mode, engine) in ALL_MODES.into_iter().flat_map(|mode| [(mode, Engine::Stack), (mode, Engine::Pass)]) {
+            let given = [&a, &b, &c].map(|x| Buffer::of(&bytes(t, x)));
+            let (d, e) = (Buffer::new((TILES * 64 * t.bytes()) as u64), Buffer::new(TILES as u64 * 256));
+            let pipeline = pipeline(load_on(&body.replace("$T", t.name), mode, engine));
+            run(&pipeline, &[&given[0], &given[1], &given[2], &d, &e], TILES * 32, 96);
+            let (d, e) = (numbers(t, &d.read::<u8>()), e.read::<f32>());
+            for k in 0..TILES * 64 {
+                let (start, row, column) = (k / 64 * 64, k / 8 % 8 * 8, k % 8);
+                let of = |i: usize| t.float(a[start + row + i]) * t.float(b[start + i * 8 + column]);
+                let mut terms: Vec<f64> = (0..8).map(of).collect();
+                let product = sum(FLOAT, &terms, 1);
+                assert!(product.takes(e[k].into()), "{}, {mode:?}, {engine:?}, {k}: {}, not {product:?}", t.name, e[k]);
+                terms.push(t.float(c[k]));
+                let (wanted, got) = (sum(FLOAT, &terms, 1).rounded(t), t.float(d[k]));
+                assert!(wanted.takes(got), "{}, {mode:?}, {engine:?}, {k}: {got}, not {wanted:?}", t.name);
             }
         }
     }

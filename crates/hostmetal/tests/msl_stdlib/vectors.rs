@@ -2,6 +2,7 @@
 
 use hostmetal::msl::MathMode;
 
+use crate::edges::{Wanted, length, sets, sum};
 use crate::number::{BOOL, FLOATS, Scalar};
 use crate::stdlib::catalog::{parts, types_of};
 use crate::stdlib::{ALL_MODES, Random};
@@ -46,6 +47,64 @@ pub(crate) const ROWS: &[(&str, &str, &str, f64, Whole)] = &[
     ("FBV", "$T", "@refract(a, b, $S(0.5f))", 48.0, |[a, b, _]| refracted(a, b, 0.5)),
     ("FBV", "$T", "@refract(a, b, $S(2.0f))", 48.0, |[a, b, _]| refracted(a, b, 2.0)),
 ];
+
+type Edge = fn(Scalar, [&[f64]; 3]) -> Vec<Wanted>;
+
+/// What is certain of numbers at the edges of a type, by the formulas of 6.8 in IEEE arithmetic.
+const EDGES: &[(&str, Edge)] = &[
+    ("cross", |t, [a, b, _]| [(1, 2), (2, 0), (0, 1)].map(|(i, j)| sum(t, &[a[i] * b[j], -a[j] * b[i]], 1)).to_vec()),
+    ("dot", |t, [a, b, _]| vec![sum(t, &products(a, b), 1)]),
+    ("length", |t, [a, ..]| vec![length(t, a, 0)]),
+    ("length_squared", |t, [a, ..]| vec![sum(t, &products(a, a), 1)]),
+    ("distance", |t, [a, b, _]| vec![length(t, &minus(a, b), 1)]),
+    ("distance_squared", |t, [a, b, _]| vec![sum(t, &products(&minus(a, b), &minus(a, b)), 3)]),
+    // To a vector that is infinitely long finite components are nothing, and infinite ones have no ratio.
+    ("normalize", |t, [a, ..]| {
+        let of = |x: &f64| match length(t, a, 0) {
+            Wanted::Nan => Wanted::Nan,
+            Wanted::Number(length, _) if length.is_infinite() && a.iter().any(|x| x.is_infinite()) => {
+                known(x / length, 0.0)
+            }
+            Wanted::Number(length, _) if length.is_finite() && length != 0.0 => {
+                known(x / length, 12.0 * 2f64.powi(-t.shape().0))
+            }
+            _ => Wanted::Open,
+        };
+        a.iter().map(of).collect()
+    }),
+    ("faceforward", |t, [a, b, c]| {
+        let toward = match sum(t, &products(b, c), 1) {
+            Wanted::Nan => false,
+            Wanted::Number(facing, off) if facing.abs() > off || off == 0.0 => facing < 0.0,
+            _ => return vec![Wanted::Open; a.len()],
+        };
+        a.iter().map(|x| known(if toward { *x } else { -x }, 0.0)).collect()
+    }),
+    ("reflect", |t, [a, b, _]| {
+        if b.iter().all(|n| *n == 0.0) && a.iter().all(|i| i.is_finite()) {
+            return a.iter().map(|i| known(*i, 0.0)).collect();
+        }
+        let small = a.iter().chain(b).all(|x| !x.is_finite() || x.abs() <= 2f64.powi(t.shape().2 / 5));
+        let along = dot(b, a);
+        let of = |(i, n): (&f64, &f64)| match i - 2.0 * along * n {
+            x if small && !x.is_finite() => known(x, 0.0),
+            _ => Wanted::Open,
+        };
+        a.iter().zip(b).map(of).collect()
+    }),
+    ("refract", |_, [a, b, _]| {
+        let nan = a.iter().chain(b).any(|x| x.is_nan());
+        vec![if nan { Wanted::Nan } else { Wanted::Open }; a.len()]
+    }),
+];
+
+fn known(x: f64, off: f64) -> Wanted {
+    if x.is_nan() { Wanted::Nan } else { Wanted::Number(x, off) }
+}
+
+fn products(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(x, y)| x * y).collect()
+}
 
 type Boolean = fn([&[u64]; 3]) -> Vec<bool>;
 
@@ -169,6 +228,56 @@ fn geometry() {
                             vector(1),
                             vector(2)
                         )
+                    })
+                };
+                wrong.extend(results.chunks_exact(outs).enumerate().find_map(first));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Of vectors with numbers of one set, among others in most, and whose squares overflow.
+fn edges(t: Scalar) -> Vec<Vec<u64>> {
+    let (fraction, smallest, largest) = t.shape();
+    let mut sets = sets(t);
+    let large = [largest / 2 + 2, largest * 3 / 4].map(|exponent| t.nearest(1.7 * 2f64.powi(exponent)));
+    let tiny = t.nearest(5.0 * 2f64.powi(smallest - fraction));
+    sets.extend([large.to_vec(), [large[0], tiny, t.nearest(0.0)].to_vec()]);
+    let mut random = Random(7);
+    let mut column = |c: usize| -> Vec<u64> {
+        let mut of = |i: usize| {
+            let (bits, set) = (random.bits() as usize, &sets[i / 12 % sets.len()]);
+            match i / 12 / sets.len() {
+                1 if c == 1 => t.nearest(0.0),
+                round if bits % [1, 1, 2, 3, 3, 4, 4][round] == 0 => set[bits / 64 % set.len()],
+                _ => t.nearest(random.between(-2.0, 2.0).into()),
+            }
+        };
+        (0..1200).map(&mut of).collect()
+    };
+    (0..3).map(&mut column).collect()
+}
+
+#[test]
+fn geometry_at_the_edges_of_types() {
+    let mut wrong = Vec::new();
+    for t in FLOATS {
+        let uses: Vec<Use> = uses(t).into_iter().map(|one| one.0).collect();
+        let columns = edges(t);
+        let numbers: Vec<Vec<f64>> = columns.iter().map(|c| c.iter().map(|&x| t.float(x)).collect()).collect();
+        for mode in ALL_MODES {
+            for (one, results) in uses.iter().zip(execute(&uses, t, &columns, mode)) {
+                let name = one.call.rsplit("::").next().and_then(|call| call.split('(').next());
+                let (_, edge) = EDGES.iter().find(|row| Some(row.0) == name).expect("a row for each function");
+                let (width, outs) = (one.width(), results.len() / (1200 / one.width()));
+                let first = |(v, got): (usize, &[u64])| {
+                    let vector = |c: usize| &numbers[c][v * width..(v + 1) * width];
+                    let operands = [vector(0), vector(1), vector(2)];
+                    let (wanted, got) = (edge(t, operands), got.iter().map(|&x| t.float(x)).collect::<Vec<f64>>());
+                    let right = wanted.len() == got.len() && wanted.iter().zip(&got).all(|(w, g)| w.takes(*g));
+                    (!right).then(|| {
+                        format!("{}: {} of {operands:?} in {mode:?}: {got:?}, not {wanted:?}", one.operand, one.call)
                     })
                 };
                 wrong.extend(results.chunks_exact(outs).enumerate().find_map(first));

@@ -5,6 +5,7 @@
 pub(crate) mod catalog;
 
 use std::ffi::CString;
+use std::sync::LazyLock;
 
 use hostmetal::msl::{Access, BindingKind, Built, CompileOptions, Engine, LoadedKernel, MathMode, StageBuffer, check};
 use hostmetal::pipeline::{
@@ -38,6 +39,17 @@ pub(crate) fn has_pass() -> bool {
         Built::Stack(why) if why == "hostmetal was built without llvm-19-dev" => false,
         other => panic!("{other}"),
     }
+}
+
+/// A kernel whose threads wait for each other, built for the engine that is named: where the pass refused it, stacks would be tested twice.
+pub(crate) fn load_on(source: &str, math_mode: MathMode, engine: Engine) -> LoadedKernel {
+    static PASS: LazyLock<bool> = LazyLock::new(has_pass);
+    let loaded = load(source, math_mode, engine);
+    match engine {
+        Engine::Pass if *PASS => assert_eq!(*loaded.built(), Built::Pass, "{source}"),
+        _ => assert!(matches!(loaded.built(), Built::Stack(_)), "{}: {source}", loaded.built()),
+    }
+    loaded
 }
 
 pub(crate) fn pipeline(loaded: LoadedKernel) -> Pipeline {
