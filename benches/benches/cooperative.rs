@@ -73,7 +73,55 @@ const CASES: &[Case] = &[
         group: THREADGROUP,
         expected: scanned,
     },
+    Case {
+        name: "broadcast in 8 threads",
+        prelude: "uint r = tile<8>(lane).broadcast(x, 5);",
+        by_hand: "uint r = simd_shuffle(x, ushort((lane & ~7u) | 5));",
+        group: 8,
+        expected: |x| vec![x[5]; x.len()],
+    },
+    Case {
+        name: "exclusive scan of a SIMD-group",
+        prelude: "uint r = tile<32>(lane).exclusive_scan<add>(x, 0u);",
+        by_hand: "uint r = simd_prefix_exclusive_sum(x);",
+        group: 32,
+        expected: |x| {
+            let own = scanned(x);
+            own.iter().zip(x).map(|(sum, x)| sum.wrapping_sub(*x)).collect()
+        },
+    },
+    // Of floats the prelude fixes the order, which MSL's own functions do not: shuffles. These are whole numbers whose sums are exact in any order.
+    Case {
+        name: "sum of a SIMD-group, floats",
+        prelude: "uint r = uint(tile<32>(lane).sum(float(x & 0xFFFF)));",
+        by_hand: "uint r = uint(simd_sum(float(x & 0xFFFF)));",
+        group: 32,
+        expected: |x| sums(&low(x)),
+    },
+    Case {
+        name: "scan of a SIMD-group, floats",
+        prelude: "uint r = uint(tile<32>(lane).inclusive_scan<add>(float(x & 0xFFFF)));",
+        by_hand: "uint r = uint(simd_prefix_inclusive_sum(float(x & 0xFFFF)));",
+        group: 32,
+        expected: |x| scanned(&low(x)),
+    },
+    Case {
+        name: "sum of a threadgroup, floats",
+        prelude: "threadgroup float own_parts[32];
+            uint r = uint(group(lane, simdgroup, simdgroups).sum(float(x & 0xFFFF), own_parts));",
+        by_hand: "threadgroup float own_parts[32];
+            float own = simd_sum(float(x & 0xFFFF));
+            if (lane == 0) own_parts[simdgroup] = own;
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+            uint r = uint(simd_sum(lane < simdgroups ? own_parts[lane] : 0.0f));",
+        group: THREADGROUP,
+        expected: |x| sums(&low(x)),
+    },
 ];
+
+fn low(x: &[u32]) -> Vec<u32> {
+    x.iter().map(|x| x & 0xFFFF).collect()
+}
 
 fn sums(x: &[u32]) -> Vec<u32> {
     vec![x.iter().fold(0, |sum, x| sum.wrapping_add(*x)); x.len()]

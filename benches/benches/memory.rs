@@ -117,18 +117,21 @@ fn devices(c: &mut Criterion) {
                 continue;
             };
             let route = multi::copy(&from, &mut to).expect("it is copied").route;
+            // So that what is timed has to copy all of it.
+            to.write_from(&vec![0; values.len()]).expect("nobody uses it");
             group.bench_function(BenchmarkId::new(format!("{name}, by {route}"), values.len()), |b| {
                 b.iter(|| multi::copy(&from, &mut to).expect("it is copied"));
             });
             assert_eq!(to.to_vec().expect("it is read"), values, "{name}");
         }
-        // Private to shared memory: no peer's.
+        // Shared to private memory: no peer's.
         let (Some(from), Some(mut to)) =
             (made(one, values, StorageMode::Shared), made(other, &vec![0; values.len()], StorageMode::Private))
         else {
             return;
         };
         let route = multi::copy(&from, &mut to).expect("it is copied").route;
+        to.write_from(&vec![0; values.len()]).expect("nobody uses it");
         group.bench_function(BenchmarkId::new(format!("shared to private, by {route}"), values.len()), |b| {
             b.iter(|| multi::copy(&from, &mut to).expect("it is copied"));
         });

@@ -192,6 +192,10 @@ impl<T: Number> Ours<T> {
         inputs.verify(case, &self.c.to_vec().expect("it ran"), &format!("{:?}", self.implementation));
     }
 
+    fn name(&self) -> &'static str {
+        if self.implementation == Implementation::Kernels { "kernels" } else { "Metal Performance Shaders" }
+    }
+
     fn multiply(&mut self, case: &Case) {
         let of = |transposed: bool, rows: usize, columns: usize| match transposed {
             false => ([rows, columns], [columns, 1]),
@@ -270,11 +274,25 @@ fn rate(case: &Case, time: Duration) -> f64 {
 fn compare(gpu: &Accelerator, name: &str, case: &Case, blas: Option<&Blas>, roof: &mut Roofline, short: bool) {
     let inputs = Inputs::<f32>::new(case);
     let mut ours = Ours::new(gpu, case, &inputs, Implementation::Kernels);
-    let mut theirs = vec![f32::NAN; case.m * case.n];
-    beside_shaders(gpu, name, case, &inputs, (&mut ours, roof), short);
+    let shaders = beside_shaders(gpu, name, case, &inputs, (&mut ours, roof), short);
     let Some(blas) = blas else {
         return times::<f32>(name, case, &mut ours, roof, short);
     };
+    for mut ours in [Some(ours), shaders].into_iter().flatten() {
+        beside_blas(blas, name, case, &inputs, (&mut ours, roof), short);
+    }
+}
+
+/// By turns with OpenBLAS.
+fn beside_blas(
+    blas: &Blas,
+    name: &str,
+    case: &Case,
+    inputs: &Inputs<f32>,
+    (ours, roof): (&mut Ours<f32>, &mut Roofline),
+    short: bool,
+) {
+    let mut theirs = vec![f32::NAN; case.m * case.n];
     blas.multiply(case, &inputs.a, &inputs.b, &mut theirs);
     inputs.verify(case, &theirs, "OpenBLAS");
     theirs.fill(f32::NAN);
@@ -287,13 +305,14 @@ fn compare(gpu: &Accelerator, name: &str, case: &Case, blas: Option<&Blas>, roof
     };
     let rounds = if short { 3 } else { 41 };
     let ratio = alternated(rounds, || Ok(timed(|| ours.multiply(case))), &mut peer).expect("no side fails");
-    ours.verify(case, &inputs);
+    ours.verify(case, inputs);
     inputs.verify(case, &theirs, "OpenBLAS");
     let (mine, peers) = (rate(case, ratio.fastest), rate(case, best));
     let Spread { median, p10, p90, .. } = ratio.ratio.inverse();
     println!(
-        "{name}: ours {mine:.1} GFLOP/s at best ({:.0} % of the roofline), OpenBLAS {peers:.1}: {:.2} of its rate; \
-         by turns {median:.2} ({p10:.2} to {p90:.2})",
+        "{name}: {} {mine:.1} GFLOP/s at best ({:.0} % of the roofline), OpenBLAS {peers:.1}: {:.2} of its rate; by turns \
+         {median:.2} ({p10:.2} to {p90:.2})",
+        ours.name(),
         roof.share(mine),
         mine / peers
     );
@@ -308,7 +327,7 @@ fn alone<T: Number>(gpu: &Accelerator, edge: usize, roof: &mut Roofline, short: 
     beside_shaders(gpu, &name, &case, &inputs, (&mut ours, roof), short);
 }
 
-/// By turns with Metal Performance Shaders, where they have the product.
+/// By turns with Metal Performance Shaders, where they have the product; what computes it by them.
 fn beside_shaders<T: Number>(
     gpu: &Accelerator,
     name: &str,
@@ -316,9 +335,9 @@ fn beside_shaders<T: Number>(
     inputs: &Inputs<T>,
     (ours, roof): (&mut Ours<T>, &mut Roofline),
     short: bool,
-) {
+) -> Option<Ours<T>> {
     if T::SCALAR == dcmetal::Scalar::BF16 {
-        return;
+        return None;
     }
     let mut shaders = Ours::new(gpu, case, inputs, Implementation::PerformanceShaders);
     let mut best = Duration::MAX;
@@ -339,6 +358,7 @@ fn beside_shaders<T: Number>(
         roof.share(peers),
         mine / peers
     );
+    Some(shaders)
 }
 
 fn times<T: Number>(name: &str, case: &Case, ours: &mut Ours<T>, roof: &mut Roofline, short: bool) {

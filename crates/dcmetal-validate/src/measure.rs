@@ -1,7 +1,8 @@
 //! Timing: samples and their spread, calls by the number, two sides in turns.
 //!
-//! Medians and percentiles, never means, since what disturbs a measurement only ever makes it longer. Sides that are compared take
-//! turns in one process, so that a noisy machine disturbs both alike.
+//! Medians and percentiles of samples, never their mean, since what disturbs a measurement only ever makes it longer. A call far shorter than
+//! the clock's resolution is timed by the number, and a sample is their mean. Sides that are compared take turns in one process, so that a
+//! noisy machine disturbs both alike.
 
 use std::fmt;
 use std::time::{Duration, Instant};

@@ -335,9 +335,12 @@ fn prometheus_reads_the_metrics() {
     let telemetry = [first.telemetry(), second.telemetry()];
     telemetry[0].record_spans(1000);
     let pool = first.pool(limits());
+    // Two, of classes of 256 and 1280 bytes, of which one goes back.
+    let kept = pool.buffer::<u8>(1025).unwrap();
     drop(pool.buffer::<u8>(10).unwrap());
     work(&first);
     let text = prometheus_text(&telemetry);
+    drop(kept);
     let samples = parsed(&text);
     let one = |name: &str, labels: &[(&str, &str)]| {
         let found = values(&samples, name, labels);
@@ -356,8 +359,16 @@ fn prometheus_reads_the_metrics() {
         ("dcmetal_submission_seconds_count", &[("accelerator", "1")], 0.0),
         ("dcmetal_compilation_seconds_count", &[("accelerator", "0"), ("what", "kernel")], 2.0),
         ("dcmetal_cache_requests_total", &[("accelerator", "0"), ("cache", "memory"), ("outcome", "miss")], 1.0),
-        ("dcmetal_pool_requests_total", &[("pool", "0"), ("outcome", "miss")], 1.0),
-        ("dcmetal_pool_memory_bytes", &[("pool", "0"), ("state", "used")], 0.0),
+        ("dcmetal_pool_requests_total", &[("pool", "0"), ("outcome", "miss")], 2.0),
+        ("dcmetal_pool_memory_bytes", &[("pool", "0"), ("state", "used")], 1280.0),
+        ("dcmetal_pool_memory_bytes", &[("pool", "0"), ("state", "idle")], 256.0),
+        ("dcmetal_pool_waste_bytes", &[("pool", "0")], 255.0),
+        ("dcmetal_pool_memory_peak_bytes", &[("pool", "0")], 1536.0),
+        ("dcmetal_pool_used_memory_peak_bytes", &[("pool", "0")], 1536.0),
+        ("dcmetal_pool_buffers", &[("pool", "0"), ("state", "used")], 1.0),
+        ("dcmetal_pool_buffers", &[("pool", "0"), ("state", "idle")], 1.0),
+        ("dcmetal_pool_buffers_peak", &[("pool", "0")], 2.0),
+        ("dcmetal_pool_used_buffers_peak", &[("pool", "0")], 2.0),
     ] {
         assert_eq!(one(name, labels), wanted, "{name} {labels:?}");
     }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use dcmetal::{Buffer, BufferPool, Grid, PageVec, PoolLimits, PoolStats, args};
+use dcmetal::{Accelerator, Buffer, BufferPool, Grid, PageVec, PoolLimits, PoolStats, args};
 
 use super::Bench;
 use crate::measure::{Calls, alternated};
@@ -125,33 +125,85 @@ pub(super) fn pool_hit(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
         Ok::<_, dcmetal::Error>(start.elapsed())
     })?;
     measured.apart.push(("allocated by Metal and released".to_owned(), crate::time(native.seconds.median)));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let together = Calls::time(bench.many(), |n| at_once(&pool, threads, n))?;
-    let PoolStats { hits, misses, used_buffers, .. } = pool.stats();
-    if misses * 100 > hits || used_buffers != 0 {
-        let told = format!("{hits} hits and {misses} misses of {threads} threads, {used_buffers} buffers not back");
-        return Err(Refusal::Broken(told));
-    }
-    measured.apart.push((format!("by {threads} threads at once, each of them"), crate::time(together.seconds.median)));
     Ok(measured)
 }
 
-/// The time in which each of some threads has taken a buffer and given it back `n` times.
-fn at_once(pool: &BufferPool, threads: usize, n: u64) -> Result<Duration, dcmetal::Error> {
-    let start = Barrier::new(threads);
+/// How long two threads with one pool take at most, in times of two threads with a pool and an accelerator each: what else the machine does, and what
+/// processors share, is in both. With one lock for all threads, a pool's shelves alone take 8 times as long (two cores, optimised).
+pub(super) const CONTENTION: f64 = 1.5;
+
+pub(super) fn pool_threads(bench: &mut Bench<'_>) -> Result<Measured, Refusal> {
+    if crate::processors() < 2 {
+        let why = "there is one processor, so two threads cannot run at the same time";
+        return Err(Refusal::NotMeasured(why.to_owned()));
+    }
+    let accelerators = [Accelerator::system_default()?, Accelerator::system_default()?];
+    let [shared, first, second] =
+        [bench.gpu, &accelerators[0], &accelerators[1]].map(|gpu| gpu.pool(PoolLimits::default()));
+    // The turns that count have as many hits as the longest of these.
+    let together = Calls::time(bench.many(), |n| at_once([&shared, &shared], n))?;
+    let (rounds, n) = (bench.of(15, 101), together.most);
+    let before = requests([&shared])?;
+    let ratio = alternated(rounds, || at_once([&shared, &shared], n), || at_once([&first, &second], n))?;
+    // One round more does not count, and the threads of each begin with a buffer.
+    let wanted = (rounds as u64 + 1) * 2 * (n + 1);
+    let got = [requests([&shared])? - before, requests([&first, &second])?];
+    if got != [wanted; 2] {
+        return Err(Refusal::Broken(format!("the pools counted {got:?} requests, not {wanted} each")));
+    }
+    let each = |turn: Duration| crate::time(turn.as_secs_f64() / n as f64);
+    let apart = vec![
+        ("hits of each thread in a turn".to_owned(), n.to_string()),
+        ("two threads, one pool: a hit".to_owned(), each(ratio.ours)),
+        ("two threads, two pools: a hit".to_owned(), each(ratio.peer)),
+    ];
+    Ok(Measured {
+        value: ratio.ratio.median,
+        spread: Some(ratio.ratio),
+        points: together.points,
+        rates: vec![as_fast(ratio.ratio.median)],
+        verified: vec![format!("{} requests by the pools' counts, hits but for one in a hundred at most", 2 * wanted)],
+        apart,
+        ..Measured::default()
+    })
+}
+
+/// What was asked of these pools, which nobody uses. Almost all of it must have been there.
+fn requests<const N: usize>(pools: [&BufferPool; N]) -> Result<u64, Refusal> {
+    let mut all = 0;
+    for PoolStats { hits, misses, used_buffers, .. } in pools.map(BufferPool::stats) {
+        if misses * 100 > hits || used_buffers != 0 {
+            let told = format!("{hits} hits and {misses} misses of two threads, {used_buffers} buffers not back");
+            return Err(Refusal::Broken(told));
+        }
+        all += hits + misses;
+    }
+    Ok(all)
+}
+
+/// How fast two threads with one pool are, to those with two. Sharing saves nothing: what is beyond one is noise of the turns.
+fn as_fast(times: f64) -> Rate {
+    let roof_is = "two threads that share nothing".to_owned();
+    Rate { value: 1.0 / times, roof: 1.0, slack: SLACK, unit: "times as fast", roof_is }
+}
+
+/// The time in which each of two threads has taken a buffer of its pool and given it back `n` times.
+fn at_once(pools: [&BufferPool; 2], n: u64) -> Result<Duration, dcmetal::Error> {
+    let start = &Barrier::new(pools.len());
     let times = std::thread::scope(|scope| {
-        let hits = || {
-            let own = pool.buffer::<u8>(BYTES).map(drop);
+        let hits = |pool: &BufferPool| {
+            // Kept until each thread has one: then each finds its own.
+            let own = pool.buffer::<u8>(BYTES);
             start.wait();
-            own?;
+            drop(own?);
             let start = Instant::now();
             for _ in 0..n {
                 drop(black_box(pool.buffer::<u8>(BYTES)?));
             }
             Ok(start.elapsed())
         };
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(hits)).collect();
-        running.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Result<Vec<_>, _>>()
+        let running = pools.map(|pool| scope.spawn(move || hits(pool)));
+        running.map(|thread| thread.join().expect("no panic")).into_iter().collect::<Result<Vec<_>, _>>()
     })?;
     Ok(times.into_iter().max().unwrap_or_default())
 }
@@ -285,6 +337,23 @@ fn faster(times: f64) -> Rate {
 mod tests {
     use super::*;
     use crate::{Goal, Verdict, judge};
+
+    #[test]
+    fn who_shares_a_pool_is_no_faster_and_hardly_slower() {
+        for (times, verdict) in [
+            (0.6, Verdict::Broken),
+            (0.7, Verdict::Reached),
+            (1.0, Verdict::Reached),
+            (1.5, Verdict::Reached),
+            (1.6, Verdict::Missed),
+            (8.0, Verdict::Missed),
+        ] {
+            let (rates, verified) = (vec![as_fast(times)], vec!["all".to_owned()]);
+            let measured = Measured { value: times, rates, verified, ..Measured::default() };
+            let (got, why) = judge(Goal::AtMost(CONTENTION), &measured);
+            assert_eq!(got, verdict, "{times}: {why}");
+        }
+    }
 
     #[test]
     fn two_branches_save_half_at_most() {

@@ -84,6 +84,16 @@ const CLAIMS: &[Claim] = &[
         measure: memory::pool_hit,
     },
     Claim {
+        name: "pool-threads",
+        title: "two threads with one pool against two with a pool each",
+        theirs: "",
+        goal: Goal::AtMost(memory::CONTENTION),
+        unit: Unit::Times,
+        how: "BufferPool::buffer of 4096 bytes and its drop by two threads at once, of one pool and of pools and accelerators of their own, in turns: \
+              1 without contention, several with it",
+        measure: memory::pool_threads,
+    },
+    Claim {
         name: "unified",
         title: "memory used in place against memory copied",
         theirs: "3.42x",

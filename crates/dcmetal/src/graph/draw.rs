@@ -110,9 +110,21 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("strings take all text");
 }
 
-/// Inside of the language's quotes.
+/// Inside of the language's quotes, for a label (<https://graphviz.org/docs/attr-types/escString/>), in which Graphviz looks for XML's entities too. As text
+/// of XML it has no control characters; it ends where a C string does.
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    let mut dot = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '"' => dot.extend(['\\', c]),
+            '&' => dot.push_str("&amp;"),
+            '\n' => dot.push_str("\\n"),
+            '\t' | '\r' => dot.push(' '),
+            '\0'..='\u{1f}' => dot.push('\u{fffd}'),
+            c => dot.push(c),
+        }
+    }
+    dot
 }
 
 // ------------------------------------------------------------------ SVG

@@ -381,7 +381,11 @@ impl Memories {
                 }
             }
         }
-        let names = recorded.transients.iter().map(|memory| memory.name.clone()).collect();
+        let name = |(number, memory): (usize, &TransientMemory)| match memory.name.as_str() {
+            "" => format!("memory {number}"),
+            name => name.to_owned(),
+        };
+        let names = recorded.transients.iter().enumerate().map(name).collect();
         Memories { kinds, names, index: HashMap::new() }
     }
 

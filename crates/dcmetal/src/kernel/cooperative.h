@@ -10,17 +10,19 @@
 
 namespace dcmetal {
 
-// `of` puts two values together, `of_all` those of a SIMD-group, and `up_to` those up to and with the thread's own; with `none` of some value what that is in comes to the same.
+// `of` puts two values together, `of_all` those of a SIMD-group, `up_to` those up to and with the thread's own, and `before` without it; with `none` of some value what that is in comes to the same.
 struct add {
   template <class T> static T of(T a, T b) { return a + b; }
   template <class T> static T of_all(T x) { return metal::simd_sum(x); }
   template <class T> static T up_to(T x) { return metal::simd_prefix_inclusive_sum(x); }
+  template <class T> static T before(T x) { return metal::simd_prefix_exclusive_sum(x); }
   template <class T> static T none(T) { return T(0); }
 };
 struct multiply {
   template <class T> static T of(T a, T b) { return a * b; }
   template <class T> static T of_all(T x) { return metal::simd_product(x); }
   template <class T> static T up_to(T x) { return metal::simd_prefix_inclusive_product(x); }
+  template <class T> static T before(T x) { return metal::simd_prefix_exclusive_product(x); }
   template <class T> static T none(T) { return T(1); }
 };
 struct least {
@@ -92,7 +94,7 @@ template <uint N> struct tile {
   }
   // Those before it; the first thread has `none`.
   template <class Op, class T> T exclusive_scan(T x, T none) const {
-    T all = shuffle_up(inclusive_scan<Op>(x), 1);
+    T all = before<Op>(x, metal::bool_constant<N == 32 && any_order<T>::value && scans<Op>::value>());
     return thread_rank() == 0 ? none : all;
   }
   template <class T> T sum(T x) const { return reduce<add>(x); }
@@ -112,6 +114,8 @@ private:
       x = Op::of(x, metal::simd_shuffle_xor(x, ushort(step)));
     return x;
   }
+  template <class Op, class T> T before(T x, metal::true_type) const { return Op::before(x); }
+  template <class Op, class T> T before(T x, metal::false_type) const { return shuffle_up(inclusive_scan<Op>(x), 1); }
   template <class Op, class T> T inclusive_scan(T x, metal::true_type) const { return Op::up_to(x); }
   template <class Op, class T> T inclusive_scan(T x, metal::false_type) const {
     for (uint step = 1; step < N; step *= 2) {

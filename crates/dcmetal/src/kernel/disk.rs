@@ -19,7 +19,6 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
@@ -29,6 +28,7 @@ use crate::error::of_metal;
 use crate::raw::archive::Archive;
 use crate::raw::system::{system_build, user};
 use crate::raw::{Device, Failure, Function, Pipeline};
+use crate::sync::{AtomicU64, Ordering};
 use crate::{Error, ErrorKind, Result};
 
 /// A file that is being written when nobody writes that long any more was left by a process that was killed.
@@ -303,7 +303,7 @@ impl KernelFiles {
 
     /// Writes the file under another name first; returns its own.
     fn write(&self, key: &str, suffix: &str, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<PathBuf> {
-        static WRITTEN: AtomicU64 = AtomicU64::new(0);
+        static WRITTEN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         // Processes in several containers may share the folder, and their numbers be the same.
         let random = RandomState::new().build_hasher().finish();

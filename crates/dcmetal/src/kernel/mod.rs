@@ -67,7 +67,9 @@ pub struct Kernel {
 ///
 /// `tile<N>`: `shuffle`, `shuffle_xor`, `shuffle_up`, `shuffle_down`, `broadcast`, `reduce<Op>`, `inclusive_scan<Op>`, `exclusive_scan<Op>`, `sum`, `ballot`, `any`, `all`.
 /// `group`: `sync`, `sync_device`, `reduce<Op>`, `inclusive_scan<Op>`, `sum`. `Op` is `add`, `multiply`, `least`, `most`, `bit_and`, `bit_or` or `bit_xor`. All threads of a group must be
-/// there and call together. Values are put together in an order that depends on nothing, so floats come to the same on every device.
+/// there and call together, a threadgroup is whole SIMD-groups, and a SIMD-group has 32 threads, as on Apple's GPUs and hostmetal: where [`Kernel::execution_width`] is
+/// another, results are wrong. Values are numbers of at most 32 bits, or vectors of such; a `group` has an array of 32 of them in threadgroup memory, `parts`. They are put together in an order that depends on
+/// nothing, so floats come to the same on every device.
 ///
 /// A grid has no such operation in MSL, for Metal promises no progress between threadgroups: a kernel in OpenCL C has `dc_grid_barrier`, at which it is cut
 /// (docs/TRANSLATION.md, "Barriers of the grid"); for a grid of one threadgroup `sync_device` is one. A kernel that names `dcmetal::grid` or `dc_grid_barrier` does not compile, and is

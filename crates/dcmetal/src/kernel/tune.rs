@@ -7,7 +7,6 @@
 
 use std::cmp::Reverse;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
@@ -19,7 +18,7 @@ use super::{Arg, Argument, ArgumentKind, CompiledKernel, Kept, Kernel, KernelFil
 use crate::grid::Extent;
 use crate::memory::AllocationRef;
 use crate::raw::host::lock;
-use crate::sync::Mutex;
+use crate::sync::{AtomicBool, Mutex, Ordering};
 use crate::{Buffer, Error, Grid, Result, Size, Texture};
 
 /// How [`Kernel::tune`] measures.

@@ -15,6 +15,7 @@ pub(crate) struct Account {
     bytes: AtomicU64,
     pieces: AtomicU64,
     peak_bytes: AtomicU64,
+    peak_pieces: AtomicU64,
     heaps: AtomicU64,
     heap_bytes: AtomicU64,
     /// Bytes of the buffers that are parts of heaps.
@@ -37,6 +38,7 @@ impl Account {
             bytes: AtomicU64::new(0),
             pieces: AtomicU64::new(0),
             peak_bytes: AtomicU64::new(0),
+            peak_pieces: AtomicU64::new(0),
             heaps: AtomicU64::new(0),
             heap_bytes: AtomicU64::new(0),
             part_bytes: AtomicU64::new(0),
@@ -50,6 +52,10 @@ impl Account {
 
     pub(crate) fn peak_bytes(&self) -> u64 {
         self.peak_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn peak_pieces(&self) -> u64 {
+        self.peak_pieces.load(Ordering::Relaxed)
     }
 
     pub(crate) fn heaps(&self) -> HeapFigures {
@@ -72,7 +78,8 @@ impl Account {
 
     /// There is a buffer more, with so many bytes of its own.
     pub(super) fn add_piece(&self, own: u64) {
-        self.pieces.fetch_add(1, Ordering::Relaxed);
+        let now = self.pieces.fetch_add(1, Ordering::Relaxed) + 1;
+        self.peak_pieces.fetch_max(now, Ordering::Relaxed);
         self.add_bytes(own);
     }
 

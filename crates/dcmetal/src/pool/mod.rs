@@ -102,6 +102,13 @@ pub struct PoolStats {
     pub waste_bytes: u64,
     /// The most bytes held at once, idle and used, heaps as a whole.
     pub peak_bytes: u64,
+    /// The most buffers held at once, idle and used.
+    pub peak_buffers: u64,
+    /// The most buffers handed out at once. Of one thread it is exact; of several it is no less than that, and no more than the sum of what each had at
+    /// most, nor than `peak_buffers`: threads meet at no counter when they take what is there.
+    pub peak_used_buffers: u64,
+    /// The most bytes handed out at once, in whole size classes: as exact as `peak_used_buffers`, and no more than `peak_bytes`.
+    pub peak_used_bytes: u64,
     /// Heaps that small buffers are parts of: see [`PoolLimits::heaps`].
     pub heaps: u64,
     /// Their bytes. Those of their buffers are in `idle_bytes` and `used_bytes` too.

@@ -126,6 +126,9 @@ struct State<M> {
     used_pieces: u64,
     used_bytes: u64,
     asked_bytes: u64,
+    /// The most that was lent of this part at once: counted here, under a lock that is held in any case, so that parts share nothing.
+    peak_used_pieces: u64,
+    peak_used_bytes: u64,
 }
 
 struct Idle<M> {
@@ -292,7 +295,6 @@ impl<M, const N: usize> Shelves<M, N> {
         let heaps = self.common.account.heaps();
         let mut stats = PoolStats {
             released: self.released(),
-            peak_bytes: self.common.account.peak_bytes(),
             heaps: heaps.heaps,
             heap_bytes: heaps.bytes,
             heap_free_bytes: heaps.free_bytes,
@@ -307,7 +309,14 @@ impl<M, const N: usize> Shelves<M, N> {
             stats.used_buffers += state.used_pieces;
             stats.used_bytes += state.used_bytes;
             stats.waste_bytes += state.used_bytes - state.asked_bytes;
+            stats.peak_used_buffers += state.peak_used_pieces;
+            stats.peak_used_bytes += state.peak_used_bytes;
         }
+        // Parts need not have lent their most at the same time, but never was more lent than there was.
+        stats.peak_buffers = self.common.account.peak_pieces();
+        stats.peak_bytes = self.common.account.peak_bytes();
+        stats.peak_used_buffers = stats.peak_used_buffers.min(stats.peak_buffers);
+        stats.peak_used_bytes = stats.peak_used_bytes.min(stats.peak_bytes);
         stats
     }
 }
@@ -331,6 +340,8 @@ impl<M> Part<M> {
             used_pieces: 0,
             used_bytes: 0,
             asked_bytes: 0,
+            peak_used_pieces: 0,
+            peak_used_bytes: 0,
         };
         Part { state: Mutex::new(state), common: Arc::clone(common) }
     }
@@ -413,5 +424,7 @@ impl<M> State<M> {
         self.used_pieces += 1;
         self.used_bytes += bytes as u64;
         self.asked_bytes += asked as u64;
+        self.peak_used_pieces = self.peak_used_pieces.max(self.used_pieces);
+        self.peak_used_bytes = self.peak_used_bytes.max(self.used_bytes);
     }
 }

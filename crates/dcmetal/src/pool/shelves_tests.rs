@@ -62,6 +62,8 @@ proptest! {
         let mut used: Vec<(Piece, usize, Arc<Part<Piece>>)> = Vec::new();
         let mut idle: Vec<(usize, usize, u64)> = Vec::new();
         let (mut now, mut made, mut hits, mut released) = (0u64, 0usize, 0u64, 0u64);
+        // The most pieces and bytes: held, and used.
+        let (mut most_held, mut most_used) = ((0, 0), (0, 0));
         for step in steps {
             match step {
                 Step::Ask(asked) => {
@@ -134,6 +136,13 @@ proptest! {
             prop_assert_eq!((stats.idle_buffers, stats.idle_bytes), (idle.len() as u64, idle_bytes));
             prop_assert_eq!(stats.waste_bytes, used_bytes - sum(&mut used.iter().map(|u| u.1)));
             prop_assert_eq!(shelves.held_bytes(), used_bytes + idle_bytes);
+            let most = |(pieces, bytes): &mut (u64, u64), with: &[usize], sum| {
+                (*pieces, *bytes) = ((*pieces).max(with.iter().sum::<usize>() as u64), (*bytes).max(sum));
+            };
+            most(&mut most_held, &[used.len(), idle.len()], used_bytes + idle_bytes);
+            most(&mut most_used, &[used.len()], used_bytes);
+            prop_assert_eq!((stats.peak_buffers, stats.peak_bytes), most_held);
+            prop_assert_eq!((stats.peak_used_buffers, stats.peak_used_bytes), most_used);
         }
     }
 }
@@ -154,7 +163,40 @@ fn what_one_thread_gave_back_another_gets() {
         threads.into_iter().filter_map(|thread| thread.join().expect("it does not panic")).collect()
     });
     assert_eq!(taken, [7], "one of them, and only one");
-    assert_eq!((shelves.stats().hits, shelves.stats().used_bytes, shelves.stats().waste_bytes), (1, 1024, 124));
+    let stats = shelves.stats();
+    assert_eq!((stats.hits, stats.used_bytes, stats.waste_bytes), (1, 1024, 124));
+    assert_eq!((stats.peak_used_buffers, stats.peak_used_bytes), (1, 1024), "there is one piece, whoever had it");
+}
+
+/// Threads of one part or of several: what is told lies between what was used at once and what was held at once.
+#[test]
+fn the_most_that_threads_use_is_told_within_bounds() {
+    // Whether all is in use at once, whether what is idle is released between, and the most that is used and held.
+    for (at_once, released, used, held) in [(true, false, 5, 5), (false, false, 3, 5), (false, true, 3, 3)] {
+        let shelves = shelves::<u32>(u64::MAX, u64::MAX);
+        let mut lent = Vec::new();
+        // Sizes of their own, so that nobody finds what another gave back.
+        for (pieces, size) in [(3, 256), (2, 512)] {
+            let bytes = Bytes::own(size);
+            let lend = || (0..pieces).map(|_| shelves.lend_new(bytes, size)).collect::<Vec<_>>();
+            let parts = std::thread::scope(|scope| scope.spawn(lend).join().expect("it does not panic"));
+            let put_back = move || parts.iter().for_each(|part| part.put_back(0, bytes, size));
+            if at_once {
+                lent.push(put_back)
+            } else {
+                put_back()
+            }
+            if released {
+                shelves.trim(0);
+            }
+        }
+        lent.iter().for_each(|put_back| put_back());
+        let stats = shelves.stats();
+        assert_eq!(stats.peak_buffers, held);
+        assert!((used..=held).contains(&stats.peak_used_buffers), "{stats:?}");
+        let used_bytes = if at_once { 3 * 256 + 2 * 512 } else { 2 * 512 };
+        assert!((used_bytes..=stats.peak_bytes).contains(&stats.peak_used_bytes), "{stats:?}");
+    }
 }
 
 #[test]

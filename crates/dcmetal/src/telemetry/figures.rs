@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime};
 
 use super::histogram::Recorded;
@@ -14,7 +13,7 @@ use crate::command::Launched;
 use crate::raw::clock::now;
 use crate::raw::command::Committed;
 use crate::raw::host::lock;
-use crate::sync::{Arc, Mutex, Weak};
+use crate::sync::{Arc, AtomicU64, Mutex, Ordering, Weak};
 use crate::{ErrorKind, SubmissionError};
 
 /// Kernels that have figures of their own; those of more names share some.

@@ -115,11 +115,11 @@ impl Devices {
         metrics.push(self.bytes("device_memory", help, |s| vec![(vec![], s.allocated_bytes)]));
         let help = "Bytes that the device recommends at most, 0 when it does not say";
         metrics.push(self.bytes("device_memory_recommended", help, |s| vec![(vec![], s.recommended_bytes)]));
-        metrics.push(self.gauges("health", "1 for the state that the device is in", |health| {
+        metrics.push(self.states("health", "1 for the state that the device is in", |health| {
             let states = [State::Good, State::Strained, State::Failing].into_iter();
             states.map(|state| (vec![("state", state.name().to_owned())], u64::from(state == health.state))).collect()
         }));
-        metrics.push(self.gauges("health_reason", "1 for each reason not to be in good health", |health| {
+        metrics.push(self.states("health_reason", "1 for each reason not to be in good health", |health| {
             health.reasons.iter().map(|reason| (vec![("reason", reason.name().to_owned())], 1)).collect()
         }));
         metrics
@@ -143,7 +143,7 @@ impl Devices {
         })
     }
 
-    fn pools(&self) -> [Metric; 3] {
+    fn pools(&self) -> [Metric; 9] {
         let sample = |number: &u64, label, value: &str, count| {
             (vec![("pool", number.to_string()), (label, value.to_owned())], count)
         };
@@ -165,7 +165,30 @@ impl Devices {
             };
             pools.flat_map(of).collect()
         });
-        [requests, released, held]
+        let each = |figure: fn(&crate::PoolStats) -> u64| {
+            move |snapshot: &Snapshot| {
+                let pools = snapshot.pools.iter();
+                pools.map(|(number, pool)| (vec![("pool", number.to_string())], figure(pool))).collect()
+            }
+        };
+        let help = "Bytes in use of a pool that nobody asked for";
+        let waste = self.bytes("pool_waste", help, each(|pool| pool.waste_bytes));
+        let help = "The most bytes that a pool held at once, used and idle";
+        let peak = self.bytes("pool_memory_peak", help, each(|pool| pool.peak_bytes));
+        let help = "The most bytes of a pool that were in use at once, or more where several threads were";
+        let used_peak = self.bytes("pool_used_memory_peak", help, each(|pool| pool.peak_used_bytes));
+        let buffers = self.gauges("pool_buffers", "Buffers that a pool holds, by state", |snapshot| {
+            let pools = snapshot.pools.iter();
+            let of = |(number, pool): &(u64, crate::PoolStats)| {
+                [sample(number, "state", "used", pool.used_buffers), sample(number, "state", "idle", pool.idle_buffers)]
+            };
+            pools.flat_map(of).collect()
+        });
+        let help = "The most buffers that a pool held at once, used and idle";
+        let peak_buffers = self.gauges("pool_buffers_peak", help, each(|pool| pool.peak_buffers));
+        let help = "The most buffers of a pool that were in use at once, or more where several threads were";
+        let used_buffers_peak = self.gauges("pool_used_buffers_peak", help, each(|pool| pool.peak_used_buffers));
+        [requests, released, held, waste, peak, used_peak, buffers, peak_buffers, used_buffers_peak]
     }
 
     fn counters(
@@ -197,6 +220,16 @@ impl Devices {
     }
 
     fn gauges(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        samples: impl Fn(&Snapshot) -> Vec<Labelled<u64>>,
+    ) -> Metric {
+        Metric { name, help, values: Values::Gauges(self.labelled(|s| s.since, |snapshot, _| samples(snapshot))) }
+    }
+
+    /// Gauges of the health.
+    fn states(
         &self,
         name: &'static str,
         help: &'static str,

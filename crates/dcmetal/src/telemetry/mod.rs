@@ -35,7 +35,6 @@ mod spans;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use log::Level;
@@ -55,6 +54,7 @@ pub use spans::{CompilationSpan, Compiled, Spans, SubmissionSpan};
 
 use crate::raw::clock::now;
 use crate::raw::host::lock;
+use crate::sync::{AtomicU64, Ordering};
 use crate::{Accelerator, CacheStats, ErrorKind, KernelFileStats, PoolStats, Result};
 
 /// Targets of `log`.

@@ -1,5 +1,5 @@
 //! Every fault that hostmetal can inject, at every place of a mixed workload: the result is right data or the right error, nothing
-//! hangs, nothing is left behind. `cargo test -p dcmetal --test faults -- --nocapture` prints the tables of docs/RECOVERY.md.
+//! hangs, nothing is left behind. `cargo test -p dcmetal --test faults -- --nocapture` prints the tables and counts of docs/RECOVERY.md.
 #![cfg(target_os = "linux")]
 
 #[path = "../common/mod.rs"]
@@ -25,7 +25,7 @@ use dcmetal::{
     Recovery, Retries, SamplerDescriptor, TextureDescriptor, args,
 };
 use hostmetal::{faults, ffi};
-use matrix::{FAULTS, may_pass};
+use matrix::{FAULTS, count_in_document, may_pass};
 use works::{PATIENCE, Progress, SIZE, WORKS, Work, batches, expected_of_batches};
 
 const NO_PAUSES: Retries = Retries { count: 4, first_pause: Duration::ZERO, longest_pause: Duration::ZERO };
@@ -186,6 +186,7 @@ fn transient_faults_are_recovered_from() {
         "Retries: {faults} faults that may pass, up to 4 in a row: {recovered} were recovered from on the device, {given_up} came 5 in a row and went to the host.\n"
     );
     assert!(recovered > 100 && given_up > 0);
+    count_in_document("all # were recovered from on the device", recovered);
 }
 
 // ---------------------------------------------------------------- a device that goes
@@ -336,6 +337,11 @@ fn by_threads(
 }
 
 impl Ends {
+    fn runs(&self) -> u64 {
+        let right = [&self.device, &self.retried, &self.host].map(|count| count.load(Ordering::Relaxed));
+        right.iter().sum::<u64>() + self.errors.lock().expect("no panic").values().sum::<u64>()
+    }
+
     fn print(&self, name: &str) {
         let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
         println!(
@@ -374,6 +380,7 @@ fn threads_meet_faults_by_chance() {
         all_is_given_back(&all, before);
     }
     ends.print(&format!("Chance: {THREADS} threads, {faults} faults"));
+    count_in_document("with faults by chance, 8 seeds, # runs of all workloads", ends.runs());
     assert!(faults > 100 && ends.retried.load(Ordering::Relaxed) > 0);
     assert!(ends.errors.lock().expect("no panic").keys().eq(["Device"]), "page faults are told, and nothing else");
 }
@@ -396,6 +403,10 @@ fn threads_lose_a_device() {
         pools.0.lock().expect("no panic").values().for_each(nothing_is_lent);
     }
     ends.print(&format!("Removals under load: {THREADS} threads, 5 removals"));
+    count_in_document(
+        "in mid-run, five times, # runs of all workloads but the one that needs both devices",
+        ends.runs(),
+    );
     assert_eq!(ends.paused.load(Ordering::Relaxed), 0, "a device that has gone is not one that fails repeatedly");
 }
 

@@ -1,11 +1,11 @@
 //! One fault at every call of every workload, and two at once by chance. Each run ends in right data or in an error of the fault's kind, and leaves nothing
 //! behind: no bytes of a device, nothing lent of a pool, no place for a batch, no object. What ran on serves again.
 //!
-//! The tables are those of docs/RECOVERY.md; `UPDATE_EXPECT=1` writes them anew.
+//! The tables and counts are those of docs/RECOVERY.md; `UPDATE_EXPECT=1` writes them anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::ops::Range;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -349,19 +349,46 @@ fn cell(ends: &Ends) -> String {
 
 /// The document's table with the same head is this one; with `UPDATE_EXPECT` it becomes it.
 pub(crate) fn in_document(table: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/RECOVERY.md");
-    let document = std::fs::read_to_string(&path).expect("the document");
+    let document = document();
     let head = table.lines().next().expect("a head");
     let start = document.find(head).unwrap_or_else(|| panic!("docs/RECOVERY.md has no table `{head}`"));
-    let is: String = document[start..].split_inclusive('\n').take_while(|line| line.starts_with('|')).collect();
-    if is == table {
+    let lines = document[start..].split_inclusive('\n').take_while(|line| line.starts_with('|'));
+    let end = start + lines.map(str::len).sum::<usize>();
+    document_says(&document, start..end, table);
+}
+
+/// In the place of `#` the document has this count; with `UPDATE_EXPECT` it gets it.
+pub(crate) fn count_in_document(words: &str, count: u64) {
+    let document = document();
+    let (before, after) = words.split_once('#').expect("a place for the count");
+    let place = |(at, _): (usize, &str)| {
+        let start = at + before.len();
+        let digits = document[start..].find(|c: char| !c.is_ascii_digit())?;
+        document[start + digits..].starts_with(after).then_some(start..start + digits)
+    };
+    let place = document.match_indices(before).find_map(place);
+    let place = place.unwrap_or_else(|| panic!("docs/RECOVERY.md has no `{words}`"));
+    document_says(&document, place, &count.to_string());
+}
+
+fn document() -> String {
+    std::fs::read_to_string(DOCUMENT).expect("the document")
+}
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/RECOVERY.md");
+
+/// The document has this text at this place.
+fn document_says(document: &str, place: Range<usize>, text: &str) {
+    let is = &document[place.clone()];
+    if is == text {
         return;
     }
     assert!(
         std::env::var_os("UPDATE_EXPECT").is_some(),
-        "docs/RECOVERY.md has another table; UPDATE_EXPECT=1 writes it anew:\n{table}"
+        "docs/RECOVERY.md says otherwise; UPDATE_EXPECT=1 writes it anew:\n{is}\n{text}"
     );
-    std::fs::write(&path, document.replacen(&is, table, 1)).expect("the document is written");
+    let written = [&document[..place.start], text, &document[place.end..]].concat();
+    std::fs::write(DOCUMENT, written).expect("the document is written");
 }
 
 // ---------------------------------------------------------------- one fault at every place
@@ -545,5 +572,8 @@ fn pairs(calls: &[[Calls; 2]; WORKS.len()]) {
     }
     set("");
     println!("Two at once: {runs} runs, in {both} of which both struck: {}.\n", cell(&ends));
+    if !is_sanitized() {
+        count_in_document("Two faults at once by chance, # runs", runs);
+    }
     assert!(both > runs / 30);
 }

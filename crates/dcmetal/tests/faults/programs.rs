@@ -10,7 +10,7 @@ use dcmetal::{
 use hostmetal::{faults, ffi};
 
 use crate::common::{Random, limits};
-use crate::matrix::every_place_is_free;
+use crate::matrix::{count_in_document, every_place_is_free};
 use crate::works::{LIMITS, PATIENCE, SITES};
 use crate::{all_is_given_back, injected, is_sanitized, nothing_is_lent, set};
 
@@ -29,6 +29,8 @@ kernel void take(texture2d<uint, access::read> t [[texture(0)]], device uint* y 
 
 const RULES: &str = "allocation:p=0.01; command_buffer:p=0.02; encoder:p=0.03; pipeline:p=0.1; commit:refuse:p=0.02; commit:error=internal:p=0.02; \
                      commit:error=page_fault:after=1:p=0.03; commit:error=out_of_memory:after=end:p=0.02; commit:slow=200us:p=0.05; complete:slow=200us:p=0.05";
+/// Of each program.
+const STEPS: usize = 120;
 const LEN: usize = 257;
 const TEXELS: usize = 256;
 const BUFFERS: usize = 6;
@@ -99,6 +101,9 @@ pub(crate) fn programs() {
     println!(
         "Programs: {seeds} by chance, {struck} faults: {done} calls ended well and {refused} badly; {read} reads gave right data and {refused_reads} an error.\n"
     );
+    if seeds == 100 {
+        count_in_document(&format!("# programs of {STEPS} steps"), seeds);
+    }
     assert!(struck.min(read).min(done) > 5 * seeds && refused_reads.min(refused) > seeds);
 }
 
@@ -155,7 +160,7 @@ impl<'a> Program<'a> {
     /// `removal`: the step before which the device goes, whatever runs on it.
     fn run(mut self, seed: u64, removal: Option<usize>) -> Outcomes {
         self.trace.push(format!("seed {seed}"));
-        for number in 0..120 {
+        for number in 0..STEPS {
             if removal == Some(number) {
                 assert!(ffi::hm_device_remove(seed as usize % 2), "it was there");
             }

@@ -30,6 +30,8 @@ template <uint W> void all_of(device const uint *x, device const float *f, devic
     y[16 * n + i] = t.template reduce<bit_or>(v & 0xF0F0u);
     ushort2 both = t.sum(ushort2(v, v >> 16));
     y[17 * n + i] = both.x | uint(both.y) << 16;
+    y[18 * n + i] = t.template exclusive_scan<add>(v, 9u);
+    y[19 * n + i] = t.template exclusive_scan<multiply>(v | 1, 9u);
 }
 kernel void tiles(device const uint *x [[buffer(0)]], device const float *f [[buffer(1)]], device uint *y [[buffer(2)]],
                   constant uint &w [[buffer(3)]], uint i [[thread_position_in_grid]], uint n [[threads_per_grid]],
@@ -122,6 +124,8 @@ fn tile_of(x: &[u32], f: &[f32], number: usize) -> Vec<Vec<u32>> {
             x.iter().fold(0, |all, v| all | v & 0xF0F0),
             x.iter().fold(0, |all: u32, v| all.wrapping_add(*v) & 0xFFFF)
                 | x.iter().fold(0, |all: u32, v| all.wrapping_add(v >> 16)) << 16,
+            if i == 0 { 9 } else { x[..i].iter().fold(0, |all: u32, v| all.wrapping_add(*v)) },
+            if i == 0 { 9 } else { x[..i].iter().fold(1, |all: u32, v| all.wrapping_mul(v | 1)) },
         ]
     };
     (0..n).map(by_thread).collect()
@@ -138,7 +142,7 @@ fn tiles_and_threadgroups() {
     let (x, f) = (gpu.buffer_from(&values).expect("a buffer"), gpu.buffer_from(&floats).expect("a buffer"));
     let grid = Grid::linear(n).threadgroup(96u32);
     for width in [2, 4, 8, 16, 32usize] {
-        let mut y = poisoned::<u32>(&gpu, 18 * n);
+        let mut y = poisoned::<u32>(&gpu, 20 * n);
         tiles
             .launch(grid, args![&x, &f, &mut y, width as u32])
             .and_then(|s| s.wait())
@@ -147,7 +151,7 @@ fn tiles_and_threadgroups() {
         for (number, (x, f)) in values.chunks(width).zip(floats.chunks(width)).enumerate() {
             for (at, wanted) in tile_of(x, f, number).into_iter().enumerate() {
                 let thread = number * width + at;
-                let got: Vec<u32> = (0..18).map(|op| got[op * n + thread]).collect();
+                let got: Vec<u32> = (0..20).map(|op| got[op * n + thread]).collect();
                 assert_eq!(got, wanted, "thread {thread} of tiles of {width}");
             }
         }
