@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use dcmetal::Accelerator;
 use dcmetal_validate::metal::Metal;
 use dcmetal_validate::problems::{KERNELS, Kernel, Problem, Random};
-use dcmetal_validate::{SLACK, roofs};
+use dcmetal_validate::{SLACK, Spread, roofs};
 use report::Row;
 use sides::{Plain, Side};
 
@@ -160,15 +160,17 @@ fn compare(
     }
     verify(&mut sides);
     let ratios = |other: &[f64]| times[0].iter().zip(other).map(|(ours, other)| ours / other).collect::<Vec<f64>>();
-    let against_plain = report::spread(ratios(&times[1]));
-    let against_opencl = times.get(2).map(|opencl| report::spread(ratios(opencl)));
+    let against_plain = report::tenths(ratios(&times[1]));
+    let against_opencl = times.get(2).map(|opencl| report::tenths(ratios(opencl)));
+    let ours = Spread::of(times[0].clone());
     Row {
         name: kernel.name.to_owned(),
         size,
         threads,
-        ours: report::spread(times[0].clone())[1],
-        plain: report::spread(times[1].clone())[1],
-        opencl: times.get(2).map(|opencl| report::spread(opencl.clone())[1]),
+        ours: ours.median,
+        ours_p99: ours.p99,
+        plain: report::tenths(times[1].clone())[1],
+        opencl: times.get(2).map(|opencl| report::tenths(opencl.clone())[1]),
         against_plain,
         against_opencl,
         bytes: problem.bytes,

@@ -58,6 +58,7 @@ const SOURCES: &[&str] = &[
     "blocks",
     "dispatch_queue",
     "dispatch_wait",
+    "encodings",
     "faces",
 ];
 const CLANGS: [&str; 4] = ["clang++-19", "clang++-20", "clang++-21", "clang++"];

@@ -93,11 +93,13 @@ void changed(HMDevice engine, uint32_t change) {
 }  // namespace
 
 id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
+  hostmetal::make_strings();
   HMDevice engine = hm_device_at(0);
   return engine ? [deviceOf(engine) retain] : nil;
 }
 
 NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
+  hostmetal::make_strings();
   HMDevice engines[16];
   const size_t count = hm_devices(engines, sizeof engines / sizeof *engines);
   NSMutableArray *devices = [[NSMutableArray alloc] init];
@@ -106,6 +108,7 @@ NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) {
 }
 
 NSArray<id<MTLDevice>> *MTLCopyAllDevicesWithObserver(id<NSObject> *observer, MTLDeviceNotificationHandler handler) {
+  hostmetal::make_strings();
   *observer = [[HostMTLDeviceObserver alloc] initWithHandler:handler];
   hm_devices_watch(changed);
   {

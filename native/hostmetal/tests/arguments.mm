@@ -296,6 +296,23 @@ void reflection_tells_the_members_of_structures() {
   MTLStructType *shadow = [(id<MTLBufferBinding>)[[reflection bindings] objectAtIndex:0] bufferStructType];
   MTLTextureReferenceType *map = [[shadow memberByName:@"map"] textureReferenceType];
   CHECK([map isDepthTexture] && [map textureType] == MTLTextureType2DArray && [map textureDataType] == MTLDataTypeFloat);
+  id<MTLComputePipelineState> nested = [[device()
+      newComputePipelineStateWithFunction:kernel_of(@"struct Nest { float rows[3][2]; device uint *all[4]; device array<float, 5> *list; };\n"
+                                                     "kernel void k(constant Nest &nest [[buffer(0)]]) {}")
+                                  options:MTLPipelineOptionBufferTypeInfo
+                               reflection:&reflection
+                                    error:&error] autorelease];
+  CHECK(nested != nil);
+  MTLStructType *nest = [(id<MTLBufferBinding>)[[reflection bindings] objectAtIndex:0] bufferStructType];
+  MTLArrayType *rows = [[nest memberByName:@"rows"] arrayType], *all = [[nest memberByName:@"all"] arrayType];
+  CHECK([rows arrayLength] == 3 && [rows stride] == 8 && [rows elementType] == MTLDataTypeArray && [rows elementPointerType] == nil);
+  CHECK([[rows elementArrayType] arrayLength] == 2 && [[rows elementArrayType] stride] == 4);
+  CHECK([[rows elementArrayType] elementType] == MTLDataTypeFloat && [[rows elementArrayType] elementArrayType] == nil);
+  CHECK([all arrayLength] == 4 && [all elementType] == MTLDataTypePointer && [all elementArrayType] == nil);
+  CHECK([[all elementPointerType] elementType] == MTLDataTypeUInt && [[all elementPointerType] access] == MTLBindingAccessReadWrite);
+  MTLPointerType *list = [[nest memberByName:@"list"] pointerType];
+  CHECK([list elementType] == MTLDataTypeArray && [list dataSize] == 20 && [list elementStructType] == nil);
+  CHECK([[list elementArrayType] arrayLength] == 5 && [[list elementArrayType] elementType] == MTLDataTypeFloat);
   id<MTLArgumentEncoder> encoder = [[device() newArgumentEncoderWithBufferBinding:scenes] autorelease];
   CHECK_EQUAL([encoder encodedLength], sizeof(Scene));
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <iconv.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -31,6 +32,28 @@ struct Signal {
   void await() { sem_wait(&semaphore); }
   sem_t semaphore;
 };
+
+// ------------------------------------------------------------------ strings
+
+// hostmetal answers for glibc when GNUstep asks what it converts to; what is converted is as ever.
+void strings_convert_to_encodings_as_iconv_does() {
+  const std::pair<NSStringEncoding, const char *> encodings[] = {
+      {NSWindowsCP1250StringEncoding, "CP1250//TRANSLIT"}, {NSWindowsCP1251StringEncoding, "CP1251//TRANSLIT"},
+      {NSJapaneseEUCStringEncoding, "EUC-JP//TRANSLIT"},   {NSShiftJISStringEncoding, "SHIFT-JIS//TRANSLIT"},
+      {NSISO2022JPStringEncoding, "ISO-2022-JP//TRANSLIT"}};
+  for (const auto &[encoding, name] : encodings)
+    for (const char *text : {"plain", "na\u00efve \u201cquoted\u201d 3\u20ac", "\u0416\u0443\u043a", "\u65e5\u672c \u2026", "\ufb01 \u00bd"}) {
+      char expected[256], *in = const_cast<char *>(text), *out = expected;
+      size_t inLeft = strlen(text), outLeft = sizeof expected;
+      const iconv_t conversion = iconv_open(name, "UTF-8");
+      CHECK(conversion != (iconv_t)-1);
+      CHECK(iconv(conversion, &in, &inLeft, &out, &outLeft) != (size_t)-1 && iconv(conversion, nullptr, nullptr, &out, &outLeft) != (size_t)-1);
+      iconv_close(conversion);
+      NSData *data = [[NSString stringWithUTF8String:text] dataUsingEncoding:encoding allowLossyConversion:YES];
+      const std::string made((const char *)[data bytes], [data length]);
+      CHECK(made == std::string(expected, out));
+    }
+}
 
 // ------------------------------------------------------------------ devices
 
@@ -61,6 +84,8 @@ void a_device_tells_of_itself() {
   for (MTLGPUFamily family : {MTLGPUFamilyApple8, MTLGPUFamilyApple9, MTLGPUFamilyMetal4, (MTLGPUFamily)0, (MTLGPUFamily)9999})
     CHECK(![d supportsFamily:family]);
   CHECK(![d supportsQueryTextureLOD] && ![d supportsPullModelInterpolation]);
+  CHECK(![d supportsShaderBarycentricCoordinates] && ![d supportsRaytracingFromRender] && ![d supportsPrimitiveMotionBlur]);
+  CHECK(![d areRasterOrderGroupsSupported]);
   CHECK_EQUAL([d maxTransferRate], 0);
   CHECK_EQUAL([d maxArgumentBufferSamplerCount], 1024);
   CHECK(![d shouldMaximizeConcurrentCompilation]);
@@ -744,6 +769,7 @@ void many_threads_use_one_queue() {
 
 #define CASE(name) {#name, name}
 const FaceCase object_cases[] = {
+    CASE(strings_convert_to_encodings_as_iconv_does),
     CASE(devices_are_one_object_each),
     CASE(a_device_tells_of_itself),
     CASE(messages_that_are_not_declared_raise),

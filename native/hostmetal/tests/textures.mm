@@ -374,7 +374,10 @@ void a_sampler_has_a_bias_and_a_reduction() {
        "  device float2 *out [[buffer(1)]]) { out[0] = float2(t.sample(s, float2(0.5)).x, t.sample(held.s, float2(0.5)).x); }");
   const auto check = [=](void (^change)(MTLSamplerDescriptor *), float expected) {
     MTLSamplerDescriptor *s = [[[MTLSamplerDescriptor alloc] init] autorelease];
-    CHECK([s lodBias] == 0 && [s reductionMode] == MTLSamplerReductionModeWeightedAverage);
+    CHECK([s lodBias] == 0 && [s reductionMode] == MTLSamplerReductionModeWeightedAverage && ![s lodAverage]);
+    [s setLodAverage:YES];
+    CHECK([[[s copy] autorelease] lodAverage]);
+    [s setLodAverage:NO];
     [s setMinFilter:MTLSamplerMinMagFilterLinear];
     [s setMagFilter:MTLSamplerMinMagFilterLinear];
     [s setMipFilter:MTLSamplerMipFilterLinear];

@@ -244,7 +244,7 @@ impl Rules<'_> {
                 continue;
             }
             let words: Vec<&str> = (variable.start..variable.name).map(|i| s.at(i)).collect();
-            let excused = ["using", "typedef", "extern", "template", "friend", "namespace", "concept"];
+            let excused = ["using", "typedef", "template", "friend", "namespace", "concept"];
             // A sampler that is `constexpr` is in `constant` by itself.
             let sampler = words.contains(&"constexpr") && words.contains(&"sampler");
             if words.iter().any(|w| excused.contains(w))
@@ -271,12 +271,19 @@ impl Rules<'_> {
                 findings.push(Finding::error(name, "program scope variable must reside in constant address space"));
             }
         }
-        // `const sampler s(filter::linear);` looks like a function.
+        // `const sampler s(filter::linear);` and `constant int *p(table);` look like functions.
+        let mut known: HashSet<&str> = self.program.variables.iter().map(|v| s.at(v.name)).collect();
         for function in self.program.functions.iter().filter(|f| f.body.is_none() && !f.in_class) {
             let (first, name) = (function.params.0 + 1, function.name);
             let value = if s.is(first, "metal") { first + 2 } else { first };
+            let sampler = s.is(name - 1, "sampler") && SAMPLING.contains(&s.at(value)) && s.is(value + 1, "::");
             let declared = (function.head..name).any(|i| matches!(s.at(i), "constexpr" | "constant"));
-            if s.is(name - 1, "sampler") && SAMPLING.contains(&s.at(value)) && s.is(value + 1, "::") && !declared {
+            let copy = first + 1 == function.params.1 && known.contains(s.at(first));
+            let constant = self.object_words(function.head, name).any(|i| s.is(i, "constant"));
+            if copy {
+                known.insert(s.at(name));
+            }
+            if sampler && !declared || copy && !constant {
                 findings.push(Finding::error(name, "program scope variable must reside in constant address space"));
             }
         }

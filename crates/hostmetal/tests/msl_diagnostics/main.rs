@@ -332,6 +332,17 @@ const CASES: &[Case] = &[
         ],
     ),
     rejected(
+        "variables of the program that are declared elsewhere, or made from others",
+        "constant int all[2] = {1, 2};\nextern constant int *e;\nextern int f;\nextern constant int g;\nconstant int *p(all);\n\
+         constant int one(g), *constant q(all);\nnamespace n { int two(one); }\nint other(int all);\nstruct T {};\nint like(T);",
+        &[
+            "2:22: error: program scope variable must reside in constant address space",
+            "3:12: error: program scope variable must reside in constant address space",
+            "5:15: error: program scope variable must reside in constant address space",
+            "7:19: error: program scope variable must reside in constant address space",
+        ],
+    ),
+    rejected(
         "variables of the program behind others, in parentheses, with words in front, and behind their class",
         "constant int one = 1, *p(&one), *constant q(&one);\nconstant int all[2] = {1, 2};\nconstant int (*r)[2] = &all;\n\
          struct S { int a; };\nconstant struct S s = {1};\nconstant struct S *t = &s;\nstruct V { constant int *u; } v = {all}, w = {all};\n\

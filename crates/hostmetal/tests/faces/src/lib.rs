@@ -6,6 +6,7 @@ use hostmetal as _;
 use std::ffi::{CStr, c_char};
 
 unsafe extern "C" {
+    fn faces_begin() -> u64;
     fn faces_case_name(group: usize, number: usize) -> *const c_char;
     fn faces_case_run(group: usize, number: usize) -> *const c_char;
     fn faces_plant(name: *const c_char) -> bool;
@@ -25,6 +26,12 @@ pub const LOGGED: usize = 4;
 pub const REMOVED_DEVICES: usize = 5;
 /// Cases of passes in another order, for which the environment has a seed at first.
 pub const OVERLAPPED: usize = 6;
+
+/// Looks for a device, and returns how many libraries the process loaded for it, when no case has run yet.
+pub fn begin() -> u64 {
+    // SAFETY: takes nothing; cases have not begun.
+    unsafe { faces_begin() }
+}
 
 /// Name of a case; `None` past the last of its group.
 ///
