@@ -15,6 +15,7 @@ mod globals;
 mod imageblocks;
 mod joins;
 mod kernels;
+mod matrices_random;
 mod options;
 mod pointers;
 mod reach;
