@@ -35,10 +35,15 @@ const PATIENCE: Duration = Duration::from_micros(150);
 /// For how much of it others that could use the processor have to wait.
 const IMPATIENCE: Duration = Duration::from_micros(3);
 
+/// Processors that the process may use, 1 where nobody knows. The system is asked once, which takes it several files.
+pub(crate) fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// Asks for a moment before the calling thread sleeps: what is small is `done` sooner than a thread wakes.
 pub(crate) fn look(done: impl Fn() -> bool) {
-    static ALONE: OnceLock<bool> = OnceLock::new();
-    if *ALONE.get_or_init(|| std::thread::available_parallelism().is_ok_and(|count| count.get() == 1)) {
+    if processors() == 1 {
         return;
     }
     let start = Instant::now();

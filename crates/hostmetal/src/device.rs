@@ -14,6 +14,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::command::{ErrorCode, Failure};
 use crate::event;
+use crate::executor::event::cores;
 use crate::executor::guard;
 use crate::faults;
 use crate::memory::page_size;
@@ -204,8 +205,7 @@ fn list() -> MutexGuard<'static, Devices> {
 pub(crate) fn worker_threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        number_from_environment("HOSTMETAL_THREADS").map_or(cores, |n| (n as usize).clamp(1, 1024))
+        number_from_environment("HOSTMETAL_THREADS").map_or_else(cores, |n| (n as usize).clamp(1, 1024))
     })
 }
 

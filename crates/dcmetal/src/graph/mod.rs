@@ -17,7 +17,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::RangeBounds;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
@@ -26,7 +25,7 @@ use crate::error::Place;
 use crate::kernel::{Element, Kept, KeptMemory, TransientUse};
 use crate::memory::{AllocationRef, BLIT_UNIT, allocation_bytes, bounds};
 use crate::raw::host::lock;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, processors};
 use crate::{Accelerator, Access, Arg, Batch, Buffer, Error, Grid, Kernel, Result, StorageMode, Submission};
 pub use host::HostMemory;
 use host::HostStep;
@@ -736,8 +735,7 @@ impl Graph {
 
 /// How many steps of the host's run at once.
 fn step_threads() -> usize {
-    static THREADS: OnceLock<usize> = OnceLock::new();
-    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(2, |count| count.get().max(2)))
+    processors().max(2)
 }
 
 /// The order of what was recorded, and what it uses.

@@ -15,6 +15,7 @@
 use super::analysis::Lies;
 use super::choice::ThreadgroupReason;
 use crate::Size;
+use crate::sync::processors;
 
 /// Execution widths in x of a wide threadgroup.
 const WIDTHS_OF_ROWS: u64 = 8;
@@ -53,7 +54,7 @@ pub(super) struct Wanted {
 /// As many threadgroups as keep all cores busy: processors, of which hostmetal's devices are made, or a GPU's.
 pub(super) fn enough() -> u64 {
     let cores = match cfg!(target_os = "linux") {
-        true => std::thread::available_parallelism().map_or(1, |processors| processors.get() as u64),
+        true => processors() as u64,
         false => CORES,
     };
     cores.saturating_mul(EACH)

@@ -18,7 +18,7 @@ use super::{Arg, Argument, ArgumentKind, CompiledKernel, Kept, Kernel, KernelFil
 use crate::grid::Extent;
 use crate::memory::AllocationRef;
 use crate::raw::host::lock;
-use crate::sync::{AtomicBool, Mutex, Ordering};
+use crate::sync::{AtomicBool, Mutex, Ordering, processors};
 use crate::{Buffer, Error, Grid, Result, Size, Texture};
 
 /// How [`Kernel::tune`] measures.
@@ -171,8 +171,7 @@ impl Tunings {
 pub(super) fn tuning_key(mut kernel: Key) -> String {
     kernel.part(HEADER.as_bytes());
     // hostmetal's devices are made of processors, as many as the process may use.
-    let processors = std::thread::available_parallelism().map_or(0, usize::from);
-    kernel.part(&processors.to_le_bytes());
+    kernel.part(&processors().to_le_bytes());
     kernel.name()
 }
 

@@ -12,7 +12,7 @@ use super::layout::Layout;
 use super::{Element, Implementation, Product, ProductKernel, Tensor, TensorMut, product_with};
 use crate::kernel::{Scalar, measure, median};
 use crate::raw::host::lock;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, processors};
 use crate::{Accelerator, Error, Result, TuneOptions};
 
 /// Products that share what was measured for one of them.
@@ -34,10 +34,9 @@ impl ProductClass {
 
     /// The name of its file's key.
     fn key(&self, files: &crate::kernel::KernelFiles) -> String {
-        let processors = std::thread::available_parallelism().map_or(0, usize::from);
         let mut key = files.key();
         key.part(b"dcmetal product 2");
-        key.part(format!("{self:?} of {processors}").as_bytes());
+        key.part(format!("{self:?} of {}", processors()).as_bytes());
         key.name()
     }
 }

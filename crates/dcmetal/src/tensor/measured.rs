@@ -12,7 +12,7 @@ use super::layout::{Layout, MAX_RANK};
 use super::{Implementation, Operation};
 use crate::kernel::{KernelFiles, Scalar, measure, median};
 use crate::raw::host::lock;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, processors};
 use crate::{Accelerator, Error, Result, TuneOptions};
 
 /// Options of an operation that its time depends on.
@@ -53,10 +53,9 @@ impl Class {
 
     /// The name of its file's key.
     fn key(&self, files: &KernelFiles) -> String {
-        let processors = std::thread::available_parallelism().map_or(0, usize::from);
         let mut key = files.key();
         key.part(b"dcmetal operation 1");
-        key.part(format!("{self:?} of {processors}").as_bytes());
+        key.part(format!("{self:?} of {}", processors()).as_bytes());
         key.name()
     }
 }

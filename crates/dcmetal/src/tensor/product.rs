@@ -9,6 +9,7 @@ use super::layout::{Layout, wrong};
 use super::performance::{passes, refused};
 use super::{Element, Implementation, Operation, Tensor, TensorMut, compiled, has_wide_vectors, one_accelerator};
 use crate::kernel::Scalar;
+use crate::sync::processors;
 use crate::{Accelerator, Arg, GpuFamily, Grid, Kernel, Result, Size};
 
 /// How a product is computed, and with what. The default is C = A B.
@@ -128,7 +129,7 @@ impl ProductKernel {
             false if is_gpu || has_wide_vectors() => (ProductKernel::Threads96x64, ProductKernel::Threads16x64),
             false => (ProductKernel::Threads96x16, ProductKernel::Threads16x64),
         };
-        let least = if is_gpu { LEAST_ON_A_GPU } else { std::thread::available_parallelism().map_or(1, usize::from) };
+        let least = if is_gpu { LEAST_ON_A_GPU } else { processors() };
         let few = large.threadgroups(m, n, batches).volume().is_some_and(|count| count < 2 * least as u64);
         if few || 2 * m <= large.tile().rows { small } else { large }
     }

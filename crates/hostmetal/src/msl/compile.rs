@@ -6,6 +6,7 @@
 //! On the deadline the whole group is killed. The directory is removed when the job ends, however it ends.
 
 use super::{CompileFailure, Failure};
+use crate::executor::event::cores;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal};
 use std::fs::File;
@@ -13,7 +14,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// As much of a compiler's output as is kept.
@@ -86,8 +87,7 @@ static ENDED: Condvar = Condvar::new();
 
 /// How many run at a time.
 pub(crate) fn compilers() -> usize {
-    static MOST: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
-    *MOST
+    cores()
 }
 
 struct Turn(());

@@ -12,6 +12,7 @@
 use super::headers::HEADERS;
 use super::scan::Program;
 use super::token::{Kind, Stream};
+use rustc_hash::FxHashSet;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
@@ -33,11 +34,12 @@ pub(crate) struct Reach {
     always: Vec<usize>,
 }
 
-/// The words of our headers, and what a loop over a range calls.
-static USUAL: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let code = HEADERS.iter().flat_map(|(_, text)| text.lines()).filter_map(|line| line.split("//").next());
-    let words = code.flat_map(|line| line.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()));
-    words.chain(["begin", "end"]).collect()
+/// The words of our headers, and what a loop over a range calls. The first source of a new process waits for them.
+static USUAL: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+    let lines = HEADERS.iter().flat_map(|(_, text)| text.lines()).map(str::as_bytes);
+    let code = lines.map(|line| &line[..line.windows(2).position(|two| two == b"//").unwrap_or(line.len())]);
+    let words = code.flat_map(|code| code.split(|c| *c != b'_' && !c.is_ascii_alphanumeric()));
+    words.filter_map(|word| str::from_utf8(word).ok()).chain(["begin", "end"]).collect()
 });
 
 /// What is reachable from some tokens.
