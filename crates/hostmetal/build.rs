@@ -252,7 +252,7 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 18] = [
+const PASS_SOURCES: [&str; 19] = [
     "alignment",
     "analysis",
     "counts",
@@ -260,6 +260,7 @@ const PASS_SOURCES: [&str; 18] = [
     "joins",
     "plugin",
     "prepare",
+    "ranges",
     "region",
     "regions",
     "registers",
@@ -272,8 +273,8 @@ const PASS_SOURCES: [&str; 18] = [
     "tiles",
     "uses",
 ];
-const PASS_HEADERS: [&str; 10] =
-    ["alignment", "analysis", "builder", "joins", "pass", "shapes", "spans", "steps", "streams", "uses"];
+const PASS_HEADERS: [&str; 11] =
+    ["alignment", "analysis", "builder", "joins", "pass", "ranges", "shapes", "spans", "steps", "streams", "uses"];
 
 /// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
 /// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.

@@ -12,7 +12,7 @@
 //   rounds.cpp    loops whose rounds are each thread's own, made loops that the threads of a tile go through together
 //   shapes.cpp    what differs between the threads of a tile, and whether a region may have one
 //   simdgroups.cpp the loops over SIMD-groups, where the kernel has their functions
-//   joins.cpp, spans.cpp, streams.cpp   what kernels without barriers need too
+//   joins.cpp, ranges.cpp, spans.cpp, streams.cpp   what kernels without barriers need too
 //   analysis.cpp  what a thread does, told instead of compiled
 //   registers.cpp how many values of a thread are live at most
 //   steps.cpp     by how much values differ between neighbouring threads

@@ -10,6 +10,7 @@
 #include "analysis.h"
 #include "joins.h"
 #include "pass.h"
+#include "ranges.h"
 #include "spans.h"
 #include "streams.h"
 #include "uses.h"
@@ -251,7 +252,10 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
             });
             builder.registerOptimizerEarlyEPCallback([](ModulePassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Spans()); });
             builder.registerVectorizerStartEPCallback(
-                [](FunctionPassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Joins()); });
+                [](FunctionPassManager &manager, OptimizationLevel) {
+                  manager.addPass(hostmetal::Ranges());
+                  manager.addPass(hostmetal::Joins());
+                });
             builder.registerOptimizerLastEPCallback([](ModulePassManager &manager, OptimizationLevel) {
               manager.addPass(hostmetal::Alignment());
               manager.addPass(hostmetal::Streams());

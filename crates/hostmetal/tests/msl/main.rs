@@ -18,6 +18,7 @@ mod kernels;
 mod matrices_random;
 mod options;
 mod pointers;
+mod ranges;
 mod reach;
 mod reconvergence;
 mod recursion;
