@@ -7,6 +7,7 @@
 #include "ranges.h"
 #include "llvm/Analysis/InstSimplifyFolder.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 
@@ -36,7 +37,7 @@ bool counts(Loop &loop, Guarded &found) {
     return false;
   found.count = dyn_cast<PHINode>(&found.head->front());
   auto *end = dyn_cast<BranchInst>(found.latch->getTerminator());
-  if (!found.count || isa<PHINode>(found.count->getNextNode()) || !end || !end->isConditional())
+  if (!isa<BranchInst>(found.before->getTerminator()) || !found.count || isa<PHINode>(found.count->getNextNode()) || !end || !end->isConditional())
     return false;
   auto *first = dyn_cast<ConstantInt>(found.count->getIncomingValueForBlock(found.before));
   auto *next = dyn_cast<BinaryOperator>(found.count->getIncomingValueForBlock(found.latch));
@@ -46,6 +47,9 @@ bool counts(Loop &loop, Guarded &found) {
   auto *step = dyn_cast<ConstantInt>(next->getOperand(1));
   found.rounds = found.last->getOperand(1);
   if (next->getOperand(0) != found.count || !step || !step->isOne() || found.last->getOperand(0) != next || !loop.isLoopInvariant(found.rounds))
+    return false;
+  // One of known length the vectoriser takes whole.
+  if (isa<Constant>(found.rounds))
     return false;
   BasicBlock *leaves = end->getSuccessor(found.last->getPredicate() == ICmpInst::ICMP_EQ ? 0 : 1);
   if (!found.last->isEquality() || leaves != found.behind || !found.last->hasOneUse() || !next->hasNUses(2))
@@ -71,11 +75,12 @@ bool looks(Loop &loop, Guarded &found) {
   return none_of(*found.head, [&](Instruction &one) { return &one != branch && one.mayHaveSideEffects(); });
 }
 
-// What the loop computes is in memory afterwards, if anywhere.
+// Its last round ends it, and what it computes is in memory then, if anywhere.
 bool leavesNothing(Loop &loop, const Guarded &found) {
   return found.behind->phis().empty() && all_of(loop.blocks(), [&](BasicBlock *block) {
            return all_of(*block, [&](Instruction &one) {
-             return all_of(one.users(), [&](User *user) { return loop.contains(cast<Instruction>(user)); });
+             return isGuaranteedToTransferExecutionToSuccessor(&one) &&
+                    all_of(one.users(), [&](User *user) { return loop.contains(cast<Instruction>(user)); });
            });
          });
 }
@@ -84,7 +89,7 @@ bool isRange(ICmpInst::Predicate predicate) {
   return predicate == ICmpInst::ICMP_EQ || (ICmpInst::isUnsigned(predicate) && !ICmpInst::isEquality(predicate));
 }
 
-// The loop has a round at least: its count does not wrap. So `rounds - 1` is the last.
+// The loop has a round at least: each comes to its end, and the count does not wrap. So `rounds - 1` is the last.
 void shorten(const Guarded &found) {
   auto *enters = cast<BranchInst>(found.before->getTerminator());
   Function *function = found.head->getParent();
