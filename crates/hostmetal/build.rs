@@ -252,10 +252,11 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 19] = [
+const PASS_SOURCES: [&str; 20] = [
     "alignment",
     "analysis",
     "counts",
+    "differences",
     "group",
     "joins",
     "plugin",
@@ -273,8 +274,20 @@ const PASS_SOURCES: [&str; 19] = [
     "tiles",
     "uses",
 ];
-const PASS_HEADERS: [&str; 11] =
-    ["alignment", "analysis", "builder", "joins", "pass", "ranges", "shapes", "spans", "steps", "streams", "uses"];
+const PASS_HEADERS: [&str; 12] = [
+    "alignment",
+    "analysis",
+    "builder",
+    "differences",
+    "joins",
+    "pass",
+    "ranges",
+    "shapes",
+    "spans",
+    "steps",
+    "streams",
+    "uses",
+];
 
 /// Compiles the plugin for clang (native/hostmetal/pass) to hostmetal_pass.so, which src/msl/engine.rs embeds. The file is
 /// empty where LLVM 19's headers are missing: kernels whose threads wait for each other then switch stacks.

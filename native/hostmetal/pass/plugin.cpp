@@ -8,6 +8,7 @@
 
 #include "alignment.h"
 #include "analysis.h"
+#include "differences.h"
 #include "joins.h"
 #include "pass.h"
 #include "ranges.h"
@@ -253,6 +254,8 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
             builder.registerOptimizerEarlyEPCallback([](ModulePassManager &manager, OptimizationLevel) { manager.addPass(hostmetal::Spans()); });
             builder.registerVectorizerStartEPCallback(
                 [](FunctionPassManager &manager, OptimizationLevel) {
+                  manager.addPass(hostmetal::Differences());
+                  manager.addPass(LoopSimplifyPass());
                   manager.addPass(hostmetal::Ranges());
                   manager.addPass(hostmetal::Joins());
                 });

@@ -87,8 +87,9 @@ std::optional<int64_t> distance(const SCEV *from, const SCEV *to, ScalarEvolutio
   return bytes ? std::optional(bytes->getAPInt().getSExtValue()) : std::nullopt;
 }
 
-uint64_t sizeOf(const StoreInst *store) {
-  return store->getDataLayout().getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue();
+// Of what is loaded or stored.
+uint64_t sizeOf(Instruction *access) {
+  return access->getDataLayout().getTypeStoreSize(getLoadStoreType(access)).getFixedValue();
 }
 
 // Bytes that an iteration goes on in memory, 0 where that is not known.
@@ -225,8 +226,10 @@ SmallVector<Candidate, 2> candidates(LoopInfo &loops, ScalarEvolution &evolution
 }
 
 // Asks for the lines that later iterations read. A processor that reads whole lines by 512-bit instructions, one stream after the other, comes to the
-// end of what it may have under way before its own prefetching does: docs/HOSTMETAL.md, "Around the caches", has figures.
+// end of what it may have under way before its own prefetching does: docs/HOSTMETAL.md, "Around the caches", has figures. By halves of lines it is slower so.
 void readAhead(ArrayRef<Source> sources) {
+  if (llvm::none_of(sources, [](const Source &source) { return sizeOf(source.load) >= lineBytes; }))
+    return;
   uint64_t lines = 0;
   for (const Source &source : sources)
     lines += source.step / lineBytes;

@@ -249,14 +249,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let plugin = folder.path().join("pass.so");
         fs::write(&plugin, PLUGIN).expect("a file");
-        let (intel, arm) = (["--target=x86_64-linux-gnu", "-march=x86-64-v4"], ["--target=aarch64-linux-gnu"]);
+        let intel = |bits| ["--target=x86_64-linux-gnu", "-march=x86-64-v4", bits];
+        let (lines, halves) = (intel("-mprefer-vector-width=512"), intel("-mprefer-vector-width=256"));
+        let arm = ["--target=aarch64-linux-gnu"];
         for &(element, body, streams) in STREAMS {
-            let code = stream_code(&plugin, folder.path(), (element, body), 3, &intel);
-            assert_eq!(code.contains("!nontemporal"), streams, "{body}");
-            assert_eq!(code.contains("call void @llvm.x86.sse.sfence()"), streams, "{body}");
-            assert_eq!(code.contains("call void @llvm.prefetch.p0("), streams, "{body}");
+            // Read ahead where an instruction reads a line.
+            for (target, ahead) in [(&lines, streams), (&halves, false)] {
+                let code = stream_code(&plugin, folder.path(), (element, body), 3, target);
+                assert_eq!(code.contains("!nontemporal"), streams, "{body}");
+                assert_eq!(code.contains("call void @llvm.x86.sse.sfence()"), streams, "{body}");
+                assert_eq!(code.contains("call void @llvm.prefetch.p0("), ahead, "{body}");
+            }
             // What may depend on when threads run, and other processors.
-            for (span, target) in [(0, &intel[..]), (3, &arm[..])] {
+            for (span, target) in [(0, &halves[..]), (3, &arm)] {
                 let code = stream_code(&plugin, folder.path(), (element, body), span, target);
                 assert!(!code.contains("!nontemporal") && !code.contains("sfence"), "{body}");
             }

@@ -97,7 +97,7 @@ fn rounds_do_what_holds_of_them() {
     };
     for conditions in CONDITIONS.chunks(PART) {
         let text = format!(
-            "kernel void run(device uint *o, constant uint &k, constant uint &n) {{\n{}}}",
+            "kernel void run(device uint *o, constant uint &limit, constant uint &rounds) {{\n  uint k = limit, n = rounds;\n{}}}",
             conditions.iter().enumerate().map(step).collect::<String>()
         );
         let pipeline = pipeline(load(&text, MathMode::Safe, Engine::Pass));
