@@ -252,9 +252,10 @@ fn clang_target() -> String {
 
 // ---------------------------------------------------------------- the LLVM pass
 
-const PASS_SOURCES: [&str; 20] = [
+const PASS_SOURCES: [&str; 21] = [
     "alignment",
     "analysis",
+    "conditions",
     "counts",
     "differences",
     "group",
@@ -274,10 +275,11 @@ const PASS_SOURCES: [&str; 20] = [
     "tiles",
     "uses",
 ];
-const PASS_HEADERS: [&str; 12] = [
+const PASS_HEADERS: [&str; 13] = [
     "alignment",
     "analysis",
     "builder",
+    "conditions",
     "differences",
     "joins",
     "pass",

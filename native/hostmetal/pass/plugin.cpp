@@ -8,6 +8,7 @@
 
 #include "alignment.h"
 #include "analysis.h"
+#include "conditions.h"
 #include "differences.h"
 #include "joins.h"
 #include "pass.h"
@@ -258,6 +259,7 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
                   manager.addPass(LoopSimplifyPass());
                   manager.addPass(hostmetal::Ranges());
                   manager.addPass(hostmetal::Joins());
+                  manager.addPass(hostmetal::Conditions());
                 });
             builder.registerOptimizerLastEPCallback([](ModulePassManager &manager, OptimizationLevel) {
               manager.addPass(hostmetal::Alignment());

@@ -268,6 +268,33 @@ mod tests {
         }
     }
 
+    /// Bodies with conditions on what is also a part of an index.
+    const CONDITIONS: [&str; 3] = [
+        "unsigned at = first + x, i = at + y * w; float v = a[i]; if (at != 0 && at != d - 1) v = v * 2 + a[i - 1] + a[i + 1]; o[x] = v;",
+        "unsigned at = first + x, i = at + y * w; float v = a[i]; if (at > 3) v = v * 2 + a[i - h]; o[x] = v;",
+        "unsigned at = first + x, i = at + y * w; float v = a[i]; if (at < h) v = v * 2 + a[i + h]; o[x] = v;",
+    ];
+
+    #[test]
+    fn conditions_are_counted_in_vectors() {
+        if PLUGIN.is_empty() {
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a directory");
+        let plugin = folder.path().join("pass.so");
+        fs::write(&plugin, PLUGIN).expect("a file");
+        for body in CONDITIONS {
+            let target = ["--target=x86_64-linux-gnu", "-march=x86-64-v3"];
+            let code = stream_code(&plugin, folder.path(), ("float", body), 3, &target);
+            assert!(code.contains("llvm.masked.load.v8f32"), "{body}: no vectors");
+            // The last of eight numbers that were counted one by one.
+            assert!(
+                !code.lines().any(|line| line.contains(" = insertelement <8 x i32> ") && line.ends_with(", i64 7")),
+                "{body}"
+            );
+        }
+    }
+
     #[test]
     fn engines_have_names() {
         assert_eq!(Engine::named(""), Ok(Engine::Pass));

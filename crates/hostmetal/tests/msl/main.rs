@@ -7,6 +7,7 @@ mod support;
 
 mod addresses;
 mod alignment;
+mod conditions;
 mod differences;
 mod engines;
 mod engines_random;
