@@ -27,13 +27,19 @@ public:
     unsigned operations = 0;
     bool others = false;
     auto *instruction = dyn_cast<Instruction>(value);
-    return instruction && instruction != &counter && isOfCounter(instruction, operations, others) && others ? copy(instruction) : nullptr;
+    return instruction && !isCounter(instruction) && isOfCounter(instruction, operations, others) && others ? copy(instruction) : nullptr;
   }
 
 private:
   Loop &loop;
   PHINode &counter;
   DenseMap<Instruction *, Instruction *> copies;
+
+  // The counter, or a part of it, which the vectoriser counts on its own, as a number and as a vector.
+  bool isCounter(Value *value) {
+    auto *part = dyn_cast<TruncInst>(value);
+    return value == &counter || (part && part->getOperand(0) == &counter);
+  }
 
   bool isOfCounter(Instruction *instruction, unsigned &operations, bool &others) {
     if (++operations > mostOperations || !isa<BinaryOperator, TruncInst, ZExtInst, SExtInst>(instruction) || instruction->isIntDivRem())
@@ -43,7 +49,7 @@ private:
     for (Value *operand : instruction->operands()) {
       if (loop.isLoopInvariant(operand))
         continue;
-      if (operand != &counter && !(isa<Instruction>(operand) && isOfCounter(cast<Instruction>(operand), operations, others)))
+      if (!isCounter(operand) && !(isa<Instruction>(operand) && isOfCounter(cast<Instruction>(operand), operations, others)))
         return false;
       counted = true;
     }
@@ -58,7 +64,7 @@ private:
     Instruction *made = instruction->clone();
     made->insertAfter(instruction);
     for (Use &operand : made->operands())
-      if (operand.get() != &counter && !loop.isLoopInvariant(operand.get()))
+      if (!isCounter(operand.get()) && !loop.isLoopInvariant(operand.get()))
         operand.set(copy(cast<Instruction>(operand.get())));
     return copies[instruction] = made;
   }
