@@ -29,8 +29,13 @@ static GUARDED: AtomicUsize = AtomicUsize::new(0);
 /// Addresses without access on each side of a guarded mapping; a page where addresses are short (RLIMIT_AS).
 pub(crate) const GUARD: usize = 64 << 20;
 
-/// From this size on, data starts at a multiple of it and asks for transparent huge pages.
+/// From this size on, data asks for transparent huge pages.
 const HUGE_PAGE: usize = 2 << 20;
+
+/// A load waits for an earlier store as if it were of the same address where they are equally far into so many bytes: seen on an Intel Xeon with AMX, on
+/// which a stencil between two buffers took two to five times as long (docs/HOSTMETAL.md, "Around the caches"). Data of this size and more starts a page
+/// further into them than that of the mapping before.
+const ALIAS: usize = 1 << 20;
 
 /// Private zero-filled pages between inaccessible ones, unmapped when dropped.
 pub(crate) struct Mapping {
@@ -51,16 +56,16 @@ impl Mapping {
     /// Maps at least `length` bytes (rounded up to pages). None when the system refuses.
     pub(crate) fn new(length: usize) -> Option<Mapping> {
         let length = length.checked_next_multiple_of(page_size())?;
-        let slack = if length >= HUGE_PAGE { HUGE_PAGE } else { 0 };
+        let shift = (length >= ALIAS).then(next_shift);
         let counted = GUARDED.fetch_add(1, Ordering::Relaxed) < MAX_GUARDED;
         let guarded =
-            if counted { reserve(length, GUARD, slack).or_else(|| reserve(length, page_size(), 0)) } else { None };
+            if counted { reserve(length, GUARD, shift).or_else(|| reserve(length, page_size(), None)) } else { None };
         if guarded.is_none() {
             GUARDED.fetch_sub(1, Ordering::Relaxed);
         }
         let (base, mapped, start) = match guarded {
             Some(reserved) => reserved,
-            None => reserve(length, 0, slack)?,
+            None => reserve(length, 0, shift)?,
         };
         // SAFETY: the start is inside the mapping, with length bytes behind it.
         let data = unsafe { base.add(start) };
@@ -123,9 +128,15 @@ impl Drop for Mapping {
     }
 }
 
-/// Maps addresses without access for `length` bytes between guards, with room to align them; returns the first address,
+fn next_shift() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(page_size()) % ALIAS
+}
+
+/// Maps addresses without access for `length` bytes between guards, so far into `ALIAS` bytes where that is asked for; returns the first address,
 /// the number of addresses, and where the data begins.
-fn reserve(length: usize, guard: usize, slack: usize) -> Option<(NonNull<u8>, usize, usize)> {
+fn reserve(length: usize, guard: usize, shift: Option<usize>) -> Option<(NonNull<u8>, usize, usize)> {
+    let slack = if shift.is_some() { 2 * ALIAS } else { 0 };
     let mapped = length.checked_add(2 * guard + slack)?;
     // Without guards, mappings are accessible from the start, so that neighbours are one entry of the map table.
     let protection = if guard == 0 { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
@@ -137,7 +148,7 @@ fn reserve(length: usize, guard: usize, slack: usize) -> Option<(NonNull<u8>, us
     }
     let base = NonNull::new(base.cast::<u8>())?;
     let first = base.as_ptr() as usize + guard;
-    let start = if slack > 0 { first.next_multiple_of(slack) } else { first };
+    let start = shift.map_or(first, |shift| first.next_multiple_of(ALIAS) + shift);
     Some((base, mapped, start - base.as_ptr() as usize))
 }
 

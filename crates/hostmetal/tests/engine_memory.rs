@@ -89,6 +89,17 @@ fn contents_are_page_aligned_zero_and_writable_to_the_end() {
     }
 }
 
+/// Processors that take them for the same address would have stores into one wait for loads from another (memory.rs, `ALIAS`).
+#[test]
+fn large_buffers_begin_differently_far_into_a_mebibyte() {
+    let (device, _one) = small_device();
+    let all: Vec<Buffer> = (0..8).map(|number| create(device, 1 << (20 + number % 3)).expect("room")).collect();
+    let mut places: Vec<usize> = all.iter().map(|buffer| buffer.contents() as usize % (1 << 20)).collect();
+    places.sort_unstable();
+    places.dedup();
+    assert_eq!(places.len(), all.len(), "{places:x?}");
+}
+
 #[test]
 fn more_buffers_than_guards_can_be() {
     let (device, _one) = small_device();
