@@ -112,8 +112,7 @@ fn measure(threads: usize, short: bool, wanted: &dyn Fn(&&Kernel) -> bool) {
             if let Some((work, time)) = before {
                 let (more, longer) = (problem.work / work, row.ours / time);
                 // Small sizes carry the launch, large ones leave caches: a quarter of the growth is little to ask.
-                // Waking 31 workers takes some 130 us on 32 cores.
-                let launch = (threads as f64 * 4e-6).max(20e-6) / time;
+                let launch = 20e-6 / time;
                 demand(longer > more / 4.0 - more * launch, "its time does not grow with the work");
             }
             before = Some((problem.work, row.ours));

@@ -135,6 +135,14 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    /// A folder with the plugin in it, where this build has one.
+    fn plugin_file() -> Option<(tempfile::TempDir, PathBuf)> {
+        let folder = tempfile::tempdir().expect("a directory");
+        let file = folder.path().join("pass.so");
+        fs::write(&file, PLUGIN).expect("a file");
+        (!PLUGIN.is_empty()).then_some((folder, file))
+    }
+
     /// Bodies of a loop over threads `i`, and whether the plugin must keep LLVM from joining some of its accesses. In the others LLVM
     /// joins the four bytes of a pixel.
     const BODIES: [(&str, bool); 12] = [
@@ -164,12 +172,7 @@ mod tests {
 
     #[test]
     fn accesses_are_joined_where_that_is_proved() {
-        if PLUGIN.is_empty() {
-            return;
-        }
-        let folder = tempfile::tempdir().expect("a directory");
-        let plugin = folder.path().join("pass.so");
-        fs::write(&plugin, PLUGIN).expect("a file");
+        let Some((folder, plugin)) = plugin_file() else { return };
         for (body, kept) in BODIES {
             let source = format!(
                 "typedef struct {{ _Alignas(4) unsigned char x; unsigned char y, z, w; }} Pixel; const char hm_engine[] = \"loop\";\n\
@@ -243,12 +246,7 @@ mod tests {
 
     #[test]
     fn whole_lines_are_written_around_the_caches() {
-        if PLUGIN.is_empty() {
-            return;
-        }
-        let folder = tempfile::tempdir().expect("a directory");
-        let plugin = folder.path().join("pass.so");
-        fs::write(&plugin, PLUGIN).expect("a file");
+        let Some((folder, plugin)) = plugin_file() else { return };
         let intel = |bits| ["--target=x86_64-linux-gnu", "-march=x86-64-v4", bits];
         let (lines, halves) = (intel("-mprefer-vector-width=512"), intel("-mprefer-vector-width=256"));
         let arm = ["--target=aarch64-linux-gnu"];
@@ -277,12 +275,7 @@ mod tests {
 
     #[test]
     fn conditions_are_counted_in_vectors() {
-        if PLUGIN.is_empty() {
-            return;
-        }
-        let folder = tempfile::tempdir().expect("a directory");
-        let plugin = folder.path().join("pass.so");
-        fs::write(&plugin, PLUGIN).expect("a file");
+        let Some((folder, plugin)) = plugin_file() else { return };
         for body in CONDITIONS {
             let target = ["--target=x86_64-linux-gnu", "-march=x86-64-v3"];
             let code = stream_code(&plugin, folder.path(), ("float", body), 3, &target);

@@ -1,6 +1,6 @@
 //! Conditions on positions that are indices as well (native/hostmetal/pass/conditions.cpp): whatever is computed again for them is what the indices are made of.
 
-use crate::stdlib::{load, pipeline};
+use crate::stdlib::{load, load_on, pipeline};
 use crate::support::{Buffer, Queue};
 use hostmetal::msl::{Engine, MathMode};
 
@@ -21,7 +21,7 @@ const CONDITIONS: [Condition; 14] = [
     ("(x >> 2) == k", |x, _, k| x >> 2 == k),
     ("x % 5 == k", |x, _, k| x % 5 == k),
     ("int(x) - int(k) > 3", |x, _, k| x as i32 - k as i32 > 3),
-    ("uchar(x + 250) < 9", |x, _, _| (x + 250) as u8 as u32 <= 8),
+    ("uchar(x + 250) < 9", |x, _, _| ((x + 250) as u8) < 9),
 ];
 
 const WIDTHS: [u32; 7] = [1, 2, 7, 31, 64, 100, 300];
@@ -39,6 +39,7 @@ fn conditions_are_of_the_position_that_is_read() {
              \x20 if ({condition}) v = v * 2 + a[i - 1] + a[i + 1] + a[i - n] + a[i + n];\n\
              \x20 o[at.y * n + x] = v;\n}}"
         );
+        let load = if barrier.is_empty() { load } else { load_on };
         let pipeline = pipeline(load(&text, MathMode::Safe, engine));
         for (n, k, group) in
             WIDTHS.into_iter().flat_map(|n| [(n, 0, [8, 3]), (n, 1, [32, 1]), (n, 2, [5, 2]), (n, 4, [64, 1])])
