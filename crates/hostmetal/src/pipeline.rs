@@ -3,11 +3,10 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::CString;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::device::Device;
-use crate::executor::{Entry, SAMPLERS, SLOTS, Span, TEXTURES, ThreadgroupVariable};
+use crate::executor::{Cost, Entry, SAMPLERS, SLOTS, Span, TEXTURES, ThreadgroupVariable};
 use crate::memory::LetGo;
 use crate::msl::{Counting, Formats, Type};
 
@@ -107,8 +106,8 @@ pub(crate) struct Pipeline {
     pub(crate) formats: Formats,
     /// Whether it counts what it does.
     pub(crate) counting: Counting,
-    /// Measured picoseconds per thread, 0 before the first run: decides whether a dispatch is worth waking other workers.
-    pub(crate) cost: AtomicU64,
+    /// Decides whether a dispatch is worth waking other workers.
+    pub(crate) cost: Cost,
     /// Of the program's reference.
     pub(crate) let_go: LetGo,
     /// Once it was asked for.
@@ -209,7 +208,7 @@ impl Pipeline {
             whole_simdgroups,
             formats,
             counting: Counting::No,
-            cost: AtomicU64::new(0),
+            cost: Cost::unknown(),
             handle: OnceLock::new(),
             _code: code,
         })

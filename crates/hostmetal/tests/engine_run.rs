@@ -4,6 +4,7 @@
 mod support;
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use hostmetal::executor::{Entry, Group, Span};
 use hostmetal::ffi::*;
@@ -350,4 +351,69 @@ fn dispatches_that_workers_share_run_every_threadgroup() {
         })
         .assert_completed();
     assert_eq!(counts.read::<u32>(), [ROUNDS; GROUPS as usize]);
+}
+
+/// What the threadgroups of `contend` know of each other.
+struct Contention {
+    inside: AtomicU32,
+    /// Nanoseconds that each takes in any case, and in addition while another is inside.
+    alone: AtomicU32,
+    together: AtomicU32,
+    /// Threadgroups that met others.
+    met: AtomicU32,
+}
+
+static CONTENTION: Contention = Contention {
+    inside: AtomicU32::new(0),
+    alone: AtomicU32::new(0),
+    together: AtomicU32::new(0),
+    met: AtomicU32::new(0),
+};
+
+/// Takes far longer while another threadgroup runs, as where cores wait for each other's caches.
+unsafe extern "C" fn contend(_: *const Group) {
+    let Contention { inside, alone, together, met } = &CONTENTION;
+    let compute = |nanoseconds: &AtomicU32| {
+        let start = Instant::now();
+        while start.elapsed().as_nanos() < nanoseconds.load(Ordering::Relaxed).into() {
+            std::hint::spin_loop();
+        }
+    };
+    let others = inside.fetch_add(1, Ordering::SeqCst);
+    compute(alone);
+    if others > 0 || inside.load(Ordering::SeqCst) > 1 {
+        met.fetch_add(1, Ordering::Relaxed);
+        compute(together);
+    }
+    inside.fetch_sub(1, Ordering::SeqCst);
+}
+
+#[test]
+fn small_dispatches_that_sharing_makes_slow_are_not_shared_for_ever() {
+    const GROUPS: u32 = 8;
+    const ROUNDS: u32 = 10_000;
+    let queue = Queue::new();
+    let pipeline = Pipeline::new(kernel("contend", Entry::Group(contend), Vec::new()));
+    let run = |rounds: u32| {
+        queue
+            .run(|encoder| {
+                encoder.pipeline(&pipeline);
+                for _ in 0..rounds {
+                    encoder.groups([GROUPS.into(), 1, 1], [1, 1, 1]);
+                }
+            })
+            .assert_completed();
+    };
+    // First they are worth it.
+    CONTENTION.alone.store(10_000, Ordering::Relaxed);
+    run(20);
+    CONTENTION.alone.store(500, Ordering::Relaxed);
+    CONTENTION.together.store(10_000, Ordering::Relaxed);
+    // Whenever a core is taken away a small one seems large again: most of some series are run by one worker.
+    let mostly_alone = (0..10).any(|_| {
+        CONTENTION.met.store(0, Ordering::Relaxed);
+        run(ROUNDS);
+        CONTENTION.met.load(Ordering::Relaxed) < GROUPS * ROUNDS / 10
+    });
+    assert!(mostly_alone, "{} threadgroups of {} met others", CONTENTION.met.load(Ordering::Relaxed), GROUPS * ROUNDS);
 }

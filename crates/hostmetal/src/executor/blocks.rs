@@ -36,7 +36,8 @@ pub(super) fn run(
     }
     // Of small blocks a worker takes several.
     let chunk = ((count as u128 * WORTH_SHARING as u128 / work as u128) as u64).max(1);
-    Share::new(task, Work::Blocks(blocks, position), 0..count, chunk).run(worker, part, |_, _| {})
+    let workers = (work / WORTH_SHARING).max(2) as u64;
+    Share::new(task, Work::Blocks(blocks, position), 0..count, chunk, workers).run(worker, part, |_, _| {})
 }
 
 /// Runs a helper's part.

@@ -10,6 +10,7 @@
 mod ahead;
 mod blocks;
 pub(crate) mod context;
+mod cost;
 pub(crate) mod counting;
 pub(crate) mod event;
 pub(crate) mod fiber;
@@ -29,6 +30,7 @@ mod signal;
 mod streams;
 mod texture;
 
+pub(crate) use cost::Cost;
 pub(crate) use handle::{Described, NOT_A_FUNCTION, bad_handle, sampler_handle};
 pub(crate) use log::{Log, SIZES as LOG_SIZES, log};
 pub use texture::{LEVELS, Level, Sampler, Texture};

@@ -63,12 +63,12 @@ pub(crate) fn drive(queue: Arc<Queue>) {
     }
 }
 
-/// Has up to `count` further workers help, as far as the machine has cores that do not compute.
-pub(crate) fn recruit(share: &Arc<Share>, count: usize) {
-    for _ in 0..count {
+/// Has up to `count` further workers help, as far as the machine has cores that do not compute. Returns how many.
+pub(crate) fn recruit(share: &Arc<Share>, count: usize) -> usize {
+    for came in 0..count {
         let room = |busy: usize| (busy < worker_threads()).then_some(busy + 1);
         if BUSY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_err() {
-            return;
+            return came;
         }
         let seat = idle().pop();
         let job = Job::Help(share.clone());
@@ -77,11 +77,12 @@ pub(crate) fn recruit(share: &Arc<Share>, count: usize) {
             None => {
                 if start(job).is_err() {
                     BUSY.fetch_sub(1, Ordering::Relaxed);
-                    return;
+                    return came;
                 }
             }
         }
     }
+    count
 }
 
 /// Threads that compute now.

@@ -12,12 +12,14 @@
 //! except for its signals, which are made at its end, so that nobody waits for them in vain (Apple's documentation does not
 //! say what becomes of them).
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::cost::{self, WORTH_SHARING};
 use super::counting::{self, Counted, Dispatched};
 use super::fiber::{Halt, run_group};
 use super::guard::{Signal, watchdog_limit};
@@ -36,11 +38,7 @@ use crate::encode::{Argument, Command, Dispatch, Recording};
 use crate::event::{Event, Waiter};
 use crate::faults;
 use crate::msl::Counting;
-
-/// A wave that is expected to take longer than this many nanoseconds on one worker is shared.
-const WORTH_SHARING: u64 = 30_000;
-/// A chunk shall take about this many nanoseconds, so that handing it out costs little.
-const CHUNK: u64 = 5_000;
+use crate::pipeline::Pipeline;
 
 /// Numbers of tasks, from 1.
 static TASKS: AtomicU64 = AtomicU64::new(0);
@@ -389,22 +387,23 @@ impl Wave {
     fn expected(&self, recording: &Recording) -> Option<u64> {
         (self.first..self.end).try_fold(0u64, |sum, position| {
             let dispatch = dispatch(recording, position);
-            let cost = recording.pipelines[dispatch.pipeline as usize].cost.load(Ordering::Relaxed);
-            (cost != 0).then(|| sum.saturating_add(dispatch.thread_count().saturating_mul(cost) / 1000))
+            let cost = recording.pipelines[dispatch.pipeline as usize].cost.of(dispatch.thread_count())?;
+            Some(sum.saturating_add(cost))
         })
     }
 
-    /// Remembers what a thread of each pipeline took, given that `groups` threadgroups took `time` nanoseconds.
-    fn learn(&self, recording: &Recording, groups: u64, time: u64) {
-        if self.end - self.first != 1 || groups == 0 {
-            return;
-        }
-        let dispatch = dispatch(recording, self.first);
+    /// The only pipeline, whose cost can be learned, and about how many threads `groups` threadgroups of it are.
+    fn single<'a>(&self, recording: &'a Recording, groups: u64) -> Option<(&'a Pipeline, f64)> {
+        let dispatch = (self.end - self.first == 1).then(|| dispatch(recording, self.first))?;
         let threads = dispatch.thread_count() as f64 * groups as f64 / dispatch.group_count() as f64;
-        let cost = ((time as f64 * 1000.0 / threads.max(1.0)) as u64).max(1);
-        let known = &recording.pipelines[dispatch.pipeline as usize].cost;
-        let old = known.load(Ordering::Relaxed);
-        known.store(if old == 0 { cost } else { (old * 3 + cost) / 4 }.max(1), Ordering::Relaxed);
+        Some((&recording.pipelines[dispatch.pipeline as usize], threads))
+    }
+
+    /// Remembers what a thread took, given that `groups` threadgroups took `time` nanoseconds.
+    fn learn(&self, recording: &Recording, groups: u64, time: u64) {
+        if let Some((pipeline, threads)) = self.single(recording, groups).filter(|_| groups > 0) {
+            pipeline.cost.learn(threads, time);
+        }
     }
 }
 
@@ -424,7 +423,10 @@ fn run_wave(worker: &mut Worker, task: &Task, wave: &Wave) -> Result<(), Failure
     let counts = (wave.first..wave.end).any(|position| !matches!(pipeline(position).counting, Counting::No));
     let shareable = wave.groups > 1 && worker_threads() > 1 && !counts;
     let expected = if shareable { wave.expected(recording) } else { Some(0) };
-    if expected.is_some_and(|expected| expected < WORTH_SHARING) {
+    let trial = expected
+        .filter(|expected| *expected >= WORTH_SHARING)
+        .and_then(|expected| wave.single(recording, wave.groups).filter(|(pipeline, _)| pipeline.cost.tries(expected)));
+    if trial.is_some() || expected.is_some_and(|expected| expected < WORTH_SHARING) {
         let start = event::now();
         let mut check = if shareable { 1 } else { u64::MAX };
         while next < wave.groups {
@@ -438,7 +440,13 @@ fn run_wave(worker: &mut Worker, task: &Task, wave: &Wave) -> Result<(), Failure
             // About as many again as have run, while that stays far below the time that is worth sharing.
             check = next + if elapsed < WORTH_SHARING / 4 { next } else { 1 };
         }
-        wave.learn(recording, next, event::now() - start);
+        let time = event::now() - start;
+        match trial {
+            None => wave.learn(recording, next, time),
+            Some((pipeline, threads)) if next == wave.groups => pipeline.cost.correct(threads, time),
+            // It is worth sharing.
+            Some(_) => {}
+        }
         if next == wave.groups {
             return cursor.tell(recording);
         }
@@ -455,21 +463,14 @@ fn run_shared(
     next: u64,
     mut cursor: Cursor,
 ) -> Result<(), Failure> {
-    let remaining = wave.groups - next;
-    let fair = remaining / (worker_threads() as u64 * 8);
-    let chunk = match wave.expected(recording) {
-        Some(expected) if expected > 0 => {
-            let worth = (u128::from(wave.groups) * u128::from(CHUNK) / u128::from(expected)) as u64;
-            fair.clamp(1, worth.max(1) * 16)
-        }
-        _ => fair.max(1),
-    };
+    let (workers, chunk) = cost::portions(next..wave.groups, wave.expected(recording), worker_threads() as u64);
     // Whole rows, which one call may run, or rows of blocks. The grid may be empty, where others of the wave are not.
     let of_first = dispatch(recording, wave.first);
     let [width, height, _] = of_first.groups.map(u64::from);
     let row = if spans(recording, of_first) { width } else { width * height.min(BLOCK) }.max(1);
     let chunk = if chunk < row { chunk } else { chunk / row * row };
-    let share = Share::new(task.number, Work::Wave(Wave { ..*wave }), next..wave.groups, chunk);
+    let work = Work::Wave(Wave { ..*wave });
+    let share = Share::new(task.number, work, next..wave.groups, chunk, workers);
     share.run(
         worker,
         |worker, groups| cursor.run(worker, recording, groups),
@@ -515,7 +516,7 @@ impl Cursor {
     }
 
     /// Runs threadgroups of a wave; ranges of one cursor must ascend.
-    fn run(&mut self, worker: &mut Worker, recording: &Recording, range: std::ops::Range<u64>) -> Result<(), Failure> {
+    fn run(&mut self, worker: &mut Worker, recording: &Recording, range: Range<u64>) -> Result<(), Failure> {
         let _fence = Fence;
         let mut number = range.start;
         while number < range.end {

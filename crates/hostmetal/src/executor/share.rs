@@ -4,16 +4,18 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::blocks::{self, Blocks};
+use super::cost::WORTH_COMING;
 use super::event;
 use super::guard::interrupt;
 use super::pool::{self, Worker};
 use super::run::Wave;
 use crate::command::{ErrorCode, Failure};
+use crate::device::worker_threads;
 
 /// What is shared out. The driver keeps what it points to until no helper runs.
 pub(super) enum Work {
@@ -43,6 +45,10 @@ pub(crate) struct Share {
     next: AtomicU64,
     end: u64,
     chunk: u64,
+    /// Helpers that are still to come; and those that come when the work turns out to take longer than until `due`.
+    wanted: AtomicUsize,
+    others: AtomicUsize,
+    due: u64,
     /// No helper may begin any more.
     closed: AtomicBool,
     /// What is left is not to be run.
@@ -71,14 +77,20 @@ impl Drop for Closing<'_> {
 }
 
 impl Share {
-    /// Of these parts of a task's work, a chunk of which is taken at a time.
-    pub(super) fn new(task: u64, work: Work, parts: Range<u64>, chunk: u64) -> Arc<Share> {
+    /// Of these parts of a task's work, a chunk of which is taken at a time. For a time so many workers do it, the driver among them; should it last
+    /// longer, all that there are.
+    pub(super) fn new(task: u64, work: Work, parts: Range<u64>, chunk: u64, workers: u64) -> Arc<Share> {
+        let all = worker_threads().saturating_sub(1);
+        let helpers = usize::try_from(workers).unwrap_or(usize::MAX).saturating_sub(1).min(all);
         Arc::new(Share {
             task,
             work,
             next: AtomicU64::new(parts.start),
             end: parts.end,
             chunk,
+            wanted: AtomicUsize::new(helpers),
+            others: AtomicUsize::new(all - helpers),
+            due: event::now() + 2 * WORTH_COMING,
             closed: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             running: AtomicU32::new(0),
@@ -86,7 +98,8 @@ impl Share {
         })
     }
 
-    /// Does the work on the driver and its helpers. `done` is told how many parts the driver ran, and in how many nanoseconds.
+    /// Does the work on the driver and its helpers. `done` is told how many parts the driver ran, and in how many nanoseconds, without those in which it
+    /// woke helpers.
     pub(super) fn run(
         self: &Arc<Share>,
         worker: &mut Worker,
@@ -96,10 +109,10 @@ impl Share {
         {
             // However this ends, helpers are waited for: they use what the work points to.
             let _closing = Closing(self);
-            self.recruit();
+            self.recruit(2);
             let start = event::now();
             match self.take(worker, &mut part) {
-                Ok(parts) => done(parts, event::now() - start),
+                Ok((parts, recruiting)) => done(parts, (event::now() - start).saturating_sub(recruiting)),
                 Err(failure) => self.fail(failure),
             }
         }
@@ -107,34 +120,43 @@ impl Share {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Takes chunks until none is left; returns how many parts that were.
+    /// Takes chunks until none is left; returns how many parts that were, and the nanoseconds that recruiting took.
     pub(super) fn take(
         self: &Arc<Share>,
         worker: &mut Worker,
         part: &mut impl FnMut(&mut Worker, Range<u64>) -> Result<(), Failure>,
-    ) -> Result<u64, Failure> {
-        let mut own = 0;
+    ) -> Result<(u64, u64), Failure> {
+        let (mut own, mut recruiting) = (0, 0);
         loop {
             let start = self.next.fetch_add(self.chunk, Ordering::Relaxed);
             // Not `closed`: whoever has taken a chunk runs it, though the driver may have found no other.
             if start >= self.end || self.failed.load(Ordering::Relaxed) {
-                return Ok(own);
+                return Ok((own, recruiting));
             }
             let end = (start + self.chunk).min(self.end);
             part(worker, start..end)?;
             own += end - start;
+            if self.others.load(Ordering::Relaxed) > 0 && event::now() > self.due {
+                self.wanted.fetch_add(self.others.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+            }
             // A core may have become free since.
-            if pool::has_room() && end + self.chunk < self.end {
-                pool::recruit(self, 1);
+            if self.wanted.load(Ordering::Relaxed) > 0 && pool::has_room() {
+                let start = event::now();
+                self.recruit(1);
+                recruiting += event::now() - start;
             }
         }
     }
 
-    fn recruit(self: &Arc<Share>) {
-        let chunks = (self.end - self.next.load(Ordering::Relaxed).min(self.end)).div_ceil(self.chunk);
-        let useful = usize::try_from(chunks.saturating_sub(1)).unwrap_or(usize::MAX);
-        // The helpers recruit the others, so that the driver does not wake them all.
-        pool::recruit(self, useful.min(2));
+    /// Has up to `most` of the helpers come that are still to. Each recruits two, so that the driver does not wake them all.
+    fn recruit(self: &Arc<Share>, most: usize) {
+        let left = self.end.saturating_sub(self.next.load(Ordering::Relaxed)).div_ceil(self.chunk);
+        let useful = usize::try_from(left.saturating_sub(1)).unwrap_or(usize::MAX).min(most);
+        let take = |wanted: usize| (wanted.min(useful) > 0).then(|| wanted - wanted.min(useful));
+        let Ok(wanted) = self.wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) else { return };
+        let asked = wanted.min(useful);
+        let came = pool::recruit(self, asked);
+        self.wanted.fetch_add(asked - came, Ordering::Relaxed);
     }
 
     /// Runs chunks on a helper. `rested` makes it idle again, before the driver learns that it is done: the next wave begins at once and wants the
@@ -143,7 +165,7 @@ impl Share {
         self.running.fetch_add(1, Ordering::SeqCst);
         if !self.closed.load(Ordering::SeqCst) {
             worker.record.join(self.task);
-            self.recruit();
+            self.recruit(2);
             let outcome = catch_unwind(AssertUnwindSafe(|| match &self.work {
                 // SAFETY: the driver keeps the recording until this worker is not running any more.
                 Work::Wave(wave) => unsafe { wave.help(worker, self) },
@@ -203,5 +225,108 @@ impl Share {
                 interrupt(self.task);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::thread::{self, ThreadId};
+    use std::time::Instant;
+
+    use super::super::fiber::Place;
+    use super::super::guard::Registration;
+    use super::super::pool::Computing;
+    use super::*;
+
+    /// Blocks, each of which waits for a millisecond, or until so many workers have come.
+    struct Meeting {
+        blocks: usize,
+        expected: usize,
+        came: Mutex<BTreeSet<usize>>,
+        /// Keeps helpers away until a block has run.
+        first: Mutex<Vec<Computing>>,
+    }
+
+    fn number(thread: ThreadId) -> usize {
+        static NUMBERS: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
+        let mut numbers = NUMBERS.lock().expect("no panic");
+        numbers.iter().position(|known| *known == thread).unwrap_or_else(|| {
+            numbers.push(thread);
+            numbers.len() - 1
+        })
+    }
+
+    impl Blocks for Meeting {
+        fn blocks(&self) -> usize {
+            self.blocks
+        }
+
+        fn work(&self) -> usize {
+            usize::MAX
+        }
+
+        fn run_block(&self, _: usize) {
+            self.came.lock().expect("no panic").insert(number(thread::current().id()));
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(1)
+                && self.came.lock().expect("no panic").len() < self.expected
+            {
+                thread::yield_now();
+            }
+            self.first.lock().expect("no panic").clear();
+        }
+    }
+
+    /// How many workers do the blocks when some are wanted at first and the others when it is due.
+    fn workers_of(
+        blocks: usize,
+        expected: usize,
+        [wanted, others]: [usize; 2],
+        due: u64,
+        first: Vec<Computing>,
+    ) -> usize {
+        let registration = Registration::new().expect("memory");
+        let mut worker =
+            Worker { place: Place::new(registration.record).expect("memory"), record: registration.record };
+        let meeting = Meeting { blocks, expected, came: Mutex::default(), first: Mutex::new(first) };
+        let work: *const (dyn Blocks + '_) = &raw const meeting;
+        // SAFETY: the share's run ends before the blocks do, and no helper uses them then.
+        let work = unsafe { std::mem::transmute::<*const (dyn Blocks + '_), *const (dyn Blocks + 'static)>(work) };
+        let mut share = Share::new(1, Work::Blocks(work, 0), 0..blocks as u64, 1, 1);
+        let changed = Arc::get_mut(&mut share).expect("nobody else has it");
+        (changed.wanted, changed.others, changed.due) = (wanted.into(), others.into(), due);
+        let part = |_: &mut Worker, numbers: Range<u64>| {
+            numbers.for_each(|number| meeting.run_block(number as usize));
+            Ok(())
+        };
+        let mut parts = 0;
+        share.run(&mut worker, part, |ran, _| parts = ran).expect("no block fails");
+        assert!(parts > 0, "the driver works, too");
+        meeting.came.into_inner().expect("no panic").len()
+    }
+
+    /// Helpers that the pool may start for a driver that it does not know.
+    fn helpers() -> usize {
+        worker_threads().min(3)
+    }
+
+    #[test]
+    fn no_more_come_than_are_wanted() {
+        for wanted in 0..helpers() {
+            let came = workers_of(20, wanted + 2, [wanted, 7], u64::MAX, Vec::new());
+            assert!(came <= wanted + 1, "{came} workers, where {wanted} helpers were wanted");
+        }
+    }
+
+    #[test]
+    fn the_others_come_when_it_takes_longer() {
+        assert_eq!(workers_of(10_000, helpers() + 1, [0, helpers()], 0, Vec::new()), helpers() + 1);
+    }
+
+    #[test]
+    fn helpers_come_when_cores_become_free() {
+        let first = (0..worker_threads()).map(|_| Computing::new()).collect();
+        assert_eq!(workers_of(10_000, helpers() + 1, [helpers(), 0], u64::MAX, first), helpers() + 1);
     }
 }
