@@ -14,11 +14,10 @@ const CHUNKS: u64 = 8;
 /// tell far too much.
 const LONG: u64 = 80_000;
 const FEW: u64 = 16;
-/// Cores that share data wait for each other's caches: what a small wave takes that is shared may be several times of what it takes on one. So one
-/// that is expected to take less than this is run alone, as far as it is done within `WORTH_SHARING`, ...
-const DOUBTFUL: u64 = 8 * WORTH_SHARING;
-/// ... once in so many times.
+/// Cores that share data wait for each other's caches: what a small wave takes that is shared may be several times of what it takes on one worker. So
+/// it begins on one, as if it were not worth sharing, once in so many times; and is small if not all would come if it took an eighth of what is expected.
 const TRIAL: u32 = 64;
+const DOUBT: u64 = 8;
 
 /// What threads of a pipeline take.
 pub(crate) struct Cost {
@@ -49,14 +48,14 @@ impl Cost {
         );
     }
 
-    /// Remembers that so many threads took only `time` nanoseconds on one worker.
+    /// Remembers that so many threads took `time` nanoseconds on one worker, if that is less than was known.
     pub(super) fn correct(&self, threads: f64, time: u64) {
         self.thread.fetch_min(picoseconds(threads, time), Ordering::Relaxed);
     }
 
-    /// Whether a wave that is expected to take so many nanoseconds is to be tried on one worker, though it is worth sharing.
-    pub(super) fn tries(&self, expected: u64) -> bool {
-        (WORTH_SHARING..DOUBTFUL).contains(&expected)
+    /// Whether a wave that is expected to take so many nanoseconds is to begin on one of so many workers, though it is worth sharing.
+    pub(super) fn tries(&self, expected: u64, workers: u64) -> bool {
+        (WORTH_SHARING..DOUBT * WORTH_COMING * workers).contains(&expected)
             && self.doubtful.fetch_add(1, Ordering::Relaxed) % TRIAL == TRIAL - 1
     }
 }
@@ -122,8 +121,15 @@ mod tests {
         let cost = Cost::unknown();
         assert_eq!(cost.of(1000), None);
         cost.learn(1000.0, 100_000);
-        for (expected, trials) in [(WORTH_SHARING - 1, 0), (WORTH_SHARING, 10), (DOUBTFUL - 1, 10), (DOUBTFUL, 0)] {
-            assert_eq!((0..640).filter(|_| cost.tries(expected)).count(), trials, "{expected} ns");
+        for (expected, workers, trials) in [
+            (WORTH_SHARING - 1, 16, 0),
+            (WORTH_SHARING, 2, 10),
+            (DOUBT * 2 * WORTH_COMING - 1, 2, 10),
+            (DOUBT * 2 * WORTH_COMING, 2, 0),
+            (DOUBT * 2 * WORTH_COMING, 3, 10),
+        ] {
+            let tried = (0..640).filter(|_| cost.tries(expected, workers)).count();
+            assert_eq!(tried, trials, "{expected} ns, {workers} workers");
         }
         assert_eq!(cost.of(1000), Some(100_000));
         // What it took alone counts in full if it was less, what it took with others a quarter.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::cost::{self, WORTH_SHARING};
+use super::cost::{self, Cost, WORTH_SHARING};
 use super::counting::{self, Counted, Dispatched};
 use super::fiber::{Halt, run_group};
 use super::guard::{Signal, watchdog_limit};
@@ -38,7 +38,6 @@ use crate::encode::{Argument, Command, Dispatch, Recording};
 use crate::event::{Event, Waiter};
 use crate::faults;
 use crate::msl::Counting;
-use crate::pipeline::Pipeline;
 
 /// Numbers of tasks, from 1.
 static TASKS: AtomicU64 = AtomicU64::new(0);
@@ -392,17 +391,24 @@ impl Wave {
         })
     }
 
-    /// The only pipeline, whose cost can be learned, and about how many threads `groups` threadgroups of it are.
-    fn single<'a>(&self, recording: &'a Recording, groups: u64) -> Option<(&'a Pipeline, f64)> {
+    /// What is known of its pipeline, if it has but one, and about how many threads `groups` threadgroups of it are.
+    fn cost<'a>(&self, recording: &'a Recording, groups: u64) -> Option<(&'a Cost, f64)> {
         let dispatch = (self.end - self.first == 1).then(|| dispatch(recording, self.first))?;
         let threads = dispatch.thread_count() as f64 * groups as f64 / dispatch.group_count() as f64;
-        Some((&recording.pipelines[dispatch.pipeline as usize], threads))
+        Some((&recording.pipelines[dispatch.pipeline as usize].cost, threads))
     }
 
     /// Remembers what a thread took, given that `groups` threadgroups took `time` nanoseconds.
     fn learn(&self, recording: &Recording, groups: u64, time: u64) {
-        if let Some((pipeline, threads)) = self.single(recording, groups).filter(|_| groups > 0) {
-            pipeline.cost.learn(threads, time);
+        if let Some((cost, threads)) = self.cost(recording, groups).filter(|_| groups > 0) {
+            cost.learn(threads, time);
+        }
+    }
+
+    /// Remembers the same of one that began alone, though it is worth sharing. The first few may be shorter than the others.
+    fn correct(&self, recording: &Recording, groups: u64, time: u64) {
+        if let Some((cost, threads)) = self.cost(recording, groups).filter(|_| groups > self.groups / 16) {
+            cost.correct(threads, time);
         }
     }
 }
@@ -423,10 +429,11 @@ fn run_wave(worker: &mut Worker, task: &Task, wave: &Wave) -> Result<(), Failure
     let counts = (wave.first..wave.end).any(|position| !matches!(pipeline(position).counting, Counting::No));
     let shareable = wave.groups > 1 && worker_threads() > 1 && !counts;
     let expected = if shareable { wave.expected(recording) } else { Some(0) };
-    let trial = expected
-        .filter(|expected| *expected >= WORTH_SHARING)
-        .and_then(|expected| wave.single(recording, wave.groups).filter(|(pipeline, _)| pipeline.cost.tries(expected)));
-    if trial.is_some() || expected.is_some_and(|expected| expected < WORTH_SHARING) {
+    let trial = expected.is_some_and(|expected| {
+        let tries = |(cost, _): (&Cost, f64)| cost.tries(expected, worker_threads() as u64);
+        expected >= WORTH_SHARING && wave.cost(recording, wave.groups).is_some_and(tries)
+    });
+    if trial || expected.is_some_and(|expected| expected < WORTH_SHARING) {
         let start = event::now();
         let mut check = if shareable { 1 } else { u64::MAX };
         while next < wave.groups {
@@ -437,15 +444,14 @@ fn run_wave(worker: &mut Worker, task: &Task, wave: &Wave) -> Result<(), Failure
             if elapsed > WORTH_SHARING {
                 break;
             }
-            // About as many again as have run, while that stays far below the time that is worth sharing.
-            check = next + if elapsed < WORTH_SHARING / 4 { next } else { 1 };
+            // About as many again as have run, while that stays far below the time that is worth sharing; then few.
+            check = next + if elapsed < WORTH_SHARING / 4 { next } else { next.div_ceil(8) };
         }
         let time = event::now() - start;
-        match trial {
-            None => wave.learn(recording, next, time),
-            Some((pipeline, threads)) if next == wave.groups => pipeline.cost.correct(threads, time),
-            // It is worth sharing.
-            Some(_) => {}
+        if trial {
+            wave.correct(recording, next, time)
+        } else {
+            wave.learn(recording, next, time)
         }
         if next == wave.groups {
             return cursor.tell(recording);
