@@ -409,11 +409,13 @@ fn small_dispatches_that_sharing_makes_slow_are_not_shared_for_ever() {
     run(20);
     CONTENTION.alone.store(500, Ordering::Relaxed);
     CONTENTION.together.store(10_000, Ordering::Relaxed);
-    // Whenever a core is taken away a small one seems large again: most of some series are run by one worker.
-    let mostly_alone = (0..10).any(|_| {
+    // Whenever a core is taken away a small one seems large again.
+    let met = (0..10).map(|_| {
         CONTENTION.met.store(0, Ordering::Relaxed);
         run(ROUNDS);
-        CONTENTION.met.load(Ordering::Relaxed) < GROUPS * ROUNDS / 10
+        CONTENTION.met.load(Ordering::Relaxed)
     });
-    assert!(mostly_alone, "{} threadgroups of {} met others", CONTENTION.met.load(Ordering::Relaxed), GROUPS * ROUNDS);
+    let met: Vec<u32> = met.collect();
+    let alone = met.iter().filter(|met| **met < GROUPS * ROUNDS / 10).count();
+    assert!(alone >= 3, "threadgroups of {} that met others, by series: {met:?}", GROUPS * ROUNDS);
 }

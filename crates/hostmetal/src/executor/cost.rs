@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// A wave that is expected to take longer than this many nanoseconds on one worker is shared.
 pub(super) const WORTH_SHARING: u64 = 30_000;
 /// A worker comes for so many nanoseconds of a shared wave: what it takes to wake it and to bring its part of the data to its core. Measured on 16
-/// cores (docs/HOSTMETAL.md).
+/// and 32 cores (docs/HOSTMETAL.md).
 pub(super) const WORTH_COMING: u64 = 15_000;
 /// Chunks per worker: so many that nobody waits long for the last one.
 const CHUNKS: u64 = 8;
@@ -73,7 +73,7 @@ pub(super) fn portions(groups: Range<u64>, expected: Option<u64>, workers: u64) 
     };
     let time = u128::from(expected) * u128::from(left) / u128::from(groups.end);
     let come = ((time / u128::from(WORTH_COMING)) as u64).clamp(2, workers);
-    let longest = (u128::from(groups.end) * u128::from(LONG) / u128::from(expected)) as u64;
+    let longest = (u128::from(groups.end) * u128::from(LONG) / u128::from(expected)).min(u64::MAX.into()) as u64;
     (come, (left / (come * CHUNKS)).clamp(1, longest.max(FEW)))
 }
 

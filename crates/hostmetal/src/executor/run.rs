@@ -3,7 +3,7 @@
 //! A `Wave` is a set of dispatches that may overlap: one dispatch of a serial encoder, or all between two barriers of a
 //! concurrent one. Its threadgroups are numbered through (order.rs), and the driver runs them in that order. When the wave is
 //! expected to last, by what the pipeline took before, or turns out to, it is shared: an atomic counter then hands out
-//! chunks of the range to the driver and its helpers. A small dispatch thus wakes nobody.
+//! chunks of the range to the driver and as many helpers as there is work for (cost.rs). A small dispatch thus wakes nobody.
 //!
 //! A call of a kernel runs as many threadgroups of its chunk as the kernel is fit for (`Span`). One that faulted is then found by
 //! running them again one by one.
@@ -424,14 +424,16 @@ fn run_wave(worker: &mut Worker, task: &Task, wave: &Wave) -> Result<(), Failure
     // SAFETY: the wave was made from a reference that is still borrowed by the caller.
     let recording = unsafe { &*wave.recording };
     let mut cursor = Cursor::new(wave.first);
-    let mut next = 0;
+    let (mut next, mut measured) = (0, 0);
     let pipeline = |position| &recording.pipelines[dispatch(recording, position).pipeline as usize];
     let counts = (wave.first..wave.end).any(|position| !matches!(pipeline(position).counting, Counting::No));
     let shareable = wave.groups > 1 && worker_threads() > 1 && !counts;
     let expected = if shareable { wave.expected(recording) } else { Some(0) };
     let trial = expected.is_some_and(|expected| {
         let tries = |(cost, _): (&Cost, f64)| cost.tries(expected, worker_threads() as u64);
-        expected >= WORTH_SHARING && wave.cost(recording, wave.groups).is_some_and(tries)
+        // Not where one threadgroup may be all that there is time for.
+        let worth = expected >= WORTH_SHARING && expected / wave.groups < WORTH_SHARING;
+        worth && wave.cost(recording, wave.groups).is_some_and(tries)
     });
     if trial || expected.is_some_and(|expected| expected < WORTH_SHARING) {
         let start = event::now();
@@ -456,20 +458,23 @@ fn run_wave(worker: &mut Worker, task: &Task, wave: &Wave) -> Result<(), Failure
         if next == wave.groups {
             return cursor.tell(recording);
         }
+        measured = (u128::from(time) * u128::from(wave.groups) / u128::from(next)).min(u64::MAX.into()) as u64;
     }
-    run_shared(worker, task, wave, recording, next, cursor)
+    // What began alone takes longer than was expected; of several dispatches nothing is learned.
+    let expected = wave.expected(recording).map(|expected| expected.max(measured));
+    run_shared(worker, task, wave, recording, (next, expected), cursor)
 }
 
-/// Runs the threadgroups of a wave from `next` on together with helpers.
+/// Runs the threadgroups of a wave from `next` on together with helpers, of which all are expected to take so many nanoseconds on one worker.
 fn run_shared(
     worker: &mut Worker,
     task: &Task,
     wave: &Wave,
     recording: &Recording,
-    next: u64,
+    (next, expected): (u64, Option<u64>),
     mut cursor: Cursor,
 ) -> Result<(), Failure> {
-    let (workers, chunk) = cost::portions(next..wave.groups, wave.expected(recording), worker_threads() as u64);
+    let (workers, chunk) = cost::portions(next..wave.groups, expected, worker_threads() as u64);
     // Whole rows, which one call may run, or rows of blocks. The grid may be empty, where others of the wave are not.
     let of_first = dispatch(recording, wave.first);
     let [width, height, _] = of_first.groups.map(u64::from);

@@ -17,6 +17,9 @@ use super::run::Wave;
 use crate::command::{ErrorCode, Failure};
 use crate::device::worker_threads;
 
+/// Nanoseconds after which all workers come, however few were expected to do: more than it takes to wake the first.
+const PATIENCE: u64 = 4 * WORTH_COMING;
+
 /// What is shared out. The driver keeps what it points to until no helper runs.
 pub(super) enum Work {
     Wave(Wave),
@@ -44,11 +47,14 @@ pub(crate) struct Share {
     work: Work,
     next: AtomicU64,
     end: u64,
-    chunk: u64,
-    /// Helpers that are still to come; and those that come when the work turns out to take longer than until `due`.
+    /// Parts that are taken at a time; and when all workers do it.
+    chunk: AtomicU64,
+    fine: u64,
+    /// Helpers that are still to come; and those that come when it turns out to last longer, after so many nanoseconds, which is at `due`.
     wanted: AtomicUsize,
     others: AtomicUsize,
-    due: u64,
+    patience: u64,
+    due: AtomicU64,
     /// No helper may begin any more.
     closed: AtomicBool,
     /// What is left is not to be run.
@@ -80,17 +86,21 @@ impl Share {
     /// Of these parts of a task's work, a chunk of which is taken at a time. For a time so many workers do it, the driver among them; should it last
     /// longer, all that there are.
     pub(super) fn new(task: u64, work: Work, parts: Range<u64>, chunk: u64, workers: u64) -> Arc<Share> {
-        let all = worker_threads().saturating_sub(1);
-        let helpers = usize::try_from(workers).unwrap_or(usize::MAX).saturating_sub(1).min(all);
+        let all = worker_threads() as u64;
+        let workers = workers.min(all);
+        let helpers = workers.saturating_sub(1);
+        let fine = (u128::from(chunk) * u128::from(workers) / u128::from(all)) as u64;
         Arc::new(Share {
             task,
             work,
             next: AtomicU64::new(parts.start),
             end: parts.end,
-            chunk,
-            wanted: AtomicUsize::new(helpers),
-            others: AtomicUsize::new(all - helpers),
-            due: event::now() + 2 * WORTH_COMING,
+            chunk: AtomicU64::new(chunk),
+            fine: fine.max(1),
+            wanted: AtomicUsize::new(helpers as usize),
+            others: AtomicUsize::new((all - workers) as usize),
+            patience: PATIENCE,
+            due: AtomicU64::new(u64::MAX),
             closed: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             running: AtomicU32::new(0),
@@ -111,6 +121,7 @@ impl Share {
             let _closing = Closing(self);
             self.recruit(2);
             let start = event::now();
+            self.due.store(start.saturating_add(self.patience), Ordering::Relaxed);
             match self.take(worker, &mut part) {
                 Ok((parts, recruiting)) => done(parts, (event::now() - start).saturating_sub(recruiting)),
                 Err(failure) => self.fail(failure),
@@ -128,15 +139,17 @@ impl Share {
     ) -> Result<(u64, u64), Failure> {
         let (mut own, mut recruiting) = (0, 0);
         loop {
-            let start = self.next.fetch_add(self.chunk, Ordering::Relaxed);
+            let chunk = self.chunk.load(Ordering::Relaxed);
+            let start = self.next.fetch_add(chunk, Ordering::Relaxed);
             // Not `closed`: whoever has taken a chunk runs it, though the driver may have found no other.
             if start >= self.end || self.failed.load(Ordering::Relaxed) {
                 return Ok((own, recruiting));
             }
-            let end = (start + self.chunk).min(self.end);
+            let end = (start + chunk).min(self.end);
             part(worker, start..end)?;
             own += end - start;
-            if self.others.load(Ordering::Relaxed) > 0 && event::now() > self.due {
+            if self.others.load(Ordering::Relaxed) > 0 && event::now() > self.due.load(Ordering::Relaxed) {
+                self.chunk.store(self.fine, Ordering::Relaxed);
                 self.wanted.fetch_add(self.others.swap(0, Ordering::Relaxed), Ordering::Relaxed);
             }
             // A core may have become free since.
@@ -150,7 +163,8 @@ impl Share {
 
     /// Has up to `most` of the helpers come that are still to. Each recruits two, so that the driver does not wake them all.
     fn recruit(self: &Arc<Share>, most: usize) {
-        let left = self.end.saturating_sub(self.next.load(Ordering::Relaxed)).div_ceil(self.chunk);
+        let left =
+            self.end.saturating_sub(self.next.load(Ordering::Relaxed)).div_ceil(self.chunk.load(Ordering::Relaxed));
         let useful = usize::try_from(left.saturating_sub(1)).unwrap_or(usize::MAX).min(most);
         let take = |wanted: usize| (wanted.min(useful) > 0).then(|| wanted - wanted.min(useful));
         let Ok(wanted) = self.wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) else { return };
@@ -248,6 +262,9 @@ mod tests {
         first: Mutex<Vec<Computing>>,
     }
 
+    /// Each wants as many helpers as there are.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
     fn number(thread: ThreadId) -> usize {
         static NUMBERS: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
         let mut numbers = NUMBERS.lock().expect("no panic");
@@ -278,24 +295,23 @@ mod tests {
         }
     }
 
-    /// How many workers do the blocks when some are wanted at first and the others when it is due.
+    /// How many workers do the blocks when some are wanted at first and the others after a time.
     fn workers_of(
         blocks: usize,
         expected: usize,
         [wanted, others]: [usize; 2],
-        due: u64,
+        patience: u64,
         first: Vec<Computing>,
     ) -> usize {
         let registration = Registration::new().expect("memory");
         let mut worker =
             Worker { place: Place::new(registration.record).expect("memory"), record: registration.record };
         let meeting = Meeting { blocks, expected, came: Mutex::default(), first: Mutex::new(first) };
-        let work: *const (dyn Blocks + '_) = &raw const meeting;
-        // SAFETY: the share's run ends before the blocks do, and no helper uses them then.
-        let work = unsafe { std::mem::transmute::<*const (dyn Blocks + '_), *const (dyn Blocks + 'static)>(work) };
-        let mut share = Share::new(1, Work::Blocks(work, 0), 0..blocks as u64, 1, 1);
+        let work: *const (dyn Blocks + 'static) = &raw const meeting;
+        // No task has this number.
+        let mut share = Share::new(u64::MAX, Work::Blocks(work, 0), 0..blocks as u64, 1, 1);
         let changed = Arc::get_mut(&mut share).expect("nobody else has it");
-        (changed.wanted, changed.others, changed.due) = (wanted.into(), others.into(), due);
+        (changed.wanted, changed.others, changed.patience) = (wanted.into(), others.into(), patience);
         let part = |_: &mut Worker, numbers: Range<u64>| {
             numbers.for_each(|number| meeting.run_block(number as usize));
             Ok(())
@@ -313,6 +329,7 @@ mod tests {
 
     #[test]
     fn no_more_come_than_are_wanted() {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         for wanted in 0..helpers() {
             let came = workers_of(20, wanted + 2, [wanted, 7], u64::MAX, Vec::new());
             assert!(came <= wanted + 1, "{came} workers, where {wanted} helpers were wanted");
@@ -321,11 +338,32 @@ mod tests {
 
     #[test]
     fn the_others_come_when_it_takes_longer() {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         assert_eq!(workers_of(10_000, helpers() + 1, [0, helpers()], 0, Vec::new()), helpers() + 1);
     }
 
     #[test]
+    fn chunks_are_finer_when_all_come() {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let registration = Registration::new().expect("memory");
+        let mut worker =
+            Worker { place: Place::new(registration.record).expect("memory"), record: registration.record };
+        let meeting = Meeting { blocks: 10_000, expected: 0, came: Mutex::default(), first: Mutex::default() };
+        let work: *const (dyn Blocks + 'static) = &raw const meeting;
+        let mut share = Share::new(u64::MAX, Work::Blocks(work, 0), 0..10_000, 64, 1);
+        Arc::get_mut(&mut share).expect("nobody else has it").patience = 0;
+        let mut taken = Vec::new();
+        let part = |_: &mut Worker, numbers: Range<u64>| {
+            taken.push(numbers.end - numbers.start);
+            Ok(())
+        };
+        share.run(&mut worker, part, |_, _| {}).expect("no block fails");
+        assert_eq!(taken[..2], [64, (64 / worker_threads() as u64).max(1)]);
+    }
+
+    #[test]
     fn helpers_come_when_cores_become_free() {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let first = (0..worker_threads()).map(|_| Computing::new()).collect();
         assert_eq!(workers_of(10_000, helpers() + 1, [helpers(), 0], u64::MAX, first), helpers() + 1);
     }
