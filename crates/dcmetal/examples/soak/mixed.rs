@@ -208,8 +208,9 @@ pub(crate) fn soak(time: Duration, threads: u64, seed: u64) -> Result<()> {
     let stats = shared.pool.stats();
     let held = shared.held[1].load(Ordering::Relaxed);
     println!("the threads had {:.1} MiB of the pool at most, and it held {:.1}", mib(held), mib(stats.peak_bytes));
-    // Buffers may go home a moment after their threads know that the device is done with them: a few of the largest.
-    let most = POOL.max(held + 4 * (4 << LARGEST));
+    // Each thread may make room for one of the largest while the others do, of which none knows; and a buffer may go home a moment after its thread
+    // knows that the device is done with it.
+    let most = POOL.max(held) + threads * (4 << LARGEST);
     demand(stats.peak_bytes <= most, "the pool held more than its limit and more than was in use");
     demand(stats.used_bytes == 0 && stats.used_buffers == 0, "buffers of the pool are still in use");
     demand(stats.idle_bytes <= POOL, "the pool keeps more than its limit");
