@@ -39,8 +39,10 @@ kernel void outside(device uint *y [[buffer(0)]]) { y[1ul << 45] = 1; }";
 
 /// Bytes of the pool, fewer than the threads use at their busiest.
 const POOL: u64 = 32 << 20;
-/// The largest buffer's elements are two to this.
+/// The largest buffer's elements are two to this; a thread has at most three buffers at once.
 const LARGEST: u64 = 19;
+/// What a thread may have of the pool, in whole size classes.
+const IN_USE: u64 = 3 * (4 << LARGEST) * 5 / 4;
 /// Bytes of the pool's smallest class; there are four between powers of two.
 const SMALLEST: u64 = 256;
 
@@ -210,7 +212,7 @@ pub(crate) fn soak(time: Duration, threads: u64, seed: u64) -> Result<()> {
     println!("the threads had {:.1} MiB of the pool at most, and it held {:.1}", mib(held), mib(stats.peak_bytes));
     // Each thread may make room for one of the largest while the others do, of which none knows; and a buffer may go home a moment after its thread
     // knows that the device is done with it.
-    let most = POOL.max(held) + threads * (4 << LARGEST);
+    let most = (POOL.max(held) + threads * (4 << LARGEST)).min(POOL.max(threads * IN_USE));
     demand(stats.peak_bytes <= most, "the pool held more than its limit and more than was in use");
     demand(stats.used_bytes == 0 && stats.used_buffers == 0, "buffers of the pool are still in use");
     demand(stats.idle_bytes <= POOL, "the pool keeps more than its limit");

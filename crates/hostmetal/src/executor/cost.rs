@@ -42,10 +42,8 @@ impl Cost {
     pub(super) fn learn(&self, threads: f64, time: u64) {
         let cost = picoseconds(threads, time);
         let old = self.thread.load(Ordering::Relaxed);
-        self.thread.store(
-            if old == 0 { cost } else { (old.saturating_mul(3).saturating_add(cost)) / 4 }.max(1),
-            Ordering::Relaxed,
-        );
+        self.thread
+            .store(if old == 0 { cost } else { old.saturating_mul(3).saturating_add(cost) / 4 }, Ordering::Relaxed);
     }
 
     /// Remembers that so many threads took `time` nanoseconds on one worker, if that is less than was known.

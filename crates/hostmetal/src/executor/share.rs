@@ -244,7 +244,7 @@ impl Share {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::HashSet;
     use std::thread::{self, ThreadId};
     use std::time::Instant;
 
@@ -257,7 +257,7 @@ mod tests {
     struct Meeting {
         blocks: usize,
         expected: usize,
-        came: Mutex<BTreeSet<usize>>,
+        came: Mutex<HashSet<ThreadId>>,
         /// Keeps helpers away until a block has run.
         first: Mutex<Vec<Computing>>,
     }
@@ -265,13 +265,11 @@ mod tests {
     /// Each wants as many helpers as there are.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-    fn number(thread: ThreadId) -> usize {
-        static NUMBERS: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
-        let mut numbers = NUMBERS.lock().expect("no panic");
-        numbers.iter().position(|known| *known == thread).unwrap_or_else(|| {
-            numbers.push(thread);
-            numbers.len() - 1
-        })
+    /// What makes the calling thread a driver.
+    fn driver() -> (Registration, Worker) {
+        let registration = Registration::new().expect("memory");
+        let record = registration.record;
+        (registration, Worker { place: Place::new(record).expect("memory"), record })
     }
 
     impl Blocks for Meeting {
@@ -284,7 +282,7 @@ mod tests {
         }
 
         fn run_block(&self, _: usize) {
-            self.came.lock().expect("no panic").insert(number(thread::current().id()));
+            self.came.lock().expect("no panic").insert(thread::current().id());
             let start = Instant::now();
             while start.elapsed() < Duration::from_millis(1)
                 && self.came.lock().expect("no panic").len() < self.expected
@@ -303,9 +301,7 @@ mod tests {
         patience: u64,
         first: Vec<Computing>,
     ) -> usize {
-        let registration = Registration::new().expect("memory");
-        let mut worker =
-            Worker { place: Place::new(registration.record).expect("memory"), record: registration.record };
+        let (_registration, mut worker) = driver();
         let meeting = Meeting { blocks, expected, came: Mutex::default(), first: Mutex::new(first) };
         let work: *const (dyn Blocks + 'static) = &raw const meeting;
         // No task has this number.
@@ -345,9 +341,7 @@ mod tests {
     #[test]
     fn chunks_are_finer_when_all_come() {
         let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let registration = Registration::new().expect("memory");
-        let mut worker =
-            Worker { place: Place::new(registration.record).expect("memory"), record: registration.record };
+        let (_registration, mut worker) = driver();
         let meeting = Meeting { blocks: 10_000, expected: 0, came: Mutex::default(), first: Mutex::default() };
         let work: *const (dyn Blocks + 'static) = &raw const meeting;
         let mut share = Share::new(u64::MAX, Work::Blocks(work, 0), 0..10_000, 64, 1);
